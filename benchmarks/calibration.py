@@ -1,74 +1,151 @@
-"""How often 95% intervals hold the truth, where the truth is known: means, single gains, and the best of several.
+"""How often 95% intervals hold the truth, where the truth is known: means, shares of sums, and a chosen attack's gain.
 
-    python -m benchmarks.calibration            # 1,000 repetitions of each line, at 20 and at 5 games: 15 minutes
+    python -m benchmarks.calibration            # 4,000 repetitions of each line: minutes on one core
     python -m benchmarks.calibration --quick
 
 Games are numbers drawn from a distribution with a known mean. "played" draws them from games that were really played
-(random in all seats, and with dumbbot in France; five years, no press), all of which together are the truth. The best
-of several is over twelve gains of one power, or of two powers each ("pairs"): all equally good ("ties"), each a half or
-a whole standard error worse than the one before or than the best ("near ties"), or one far better. Half the variance is
-common to all, as it is where games are paired with the same self-play.
+(random in all seats, and with dumbbot in France; five years, no press), all of which together are the truth. Beside the
+intervals of `mean_estimate` and `share_estimate` stands the expanded percentile interval (Hesterberg, 2015), a common
+bootstrap. Student's interval is the unit of width.
 
-Means take four times as many repetitions, since they take less time. "Stopped" plays on from ten games until the
-interval is as narrow as wished, as `precision=` does.
-
-For the best of several it prints the corrected interval's coverage, width and mean error of its value, and beside it
-the naive one's.
+The best of several attacks is chosen by `evaluation.measures.choice` and its gain measured on fresh games. Attacks are
+equally good, or their true gains have a standard deviation of a half; half the variance of games is common to all
+attacks, as it is where games are paired with the same self-play. "Stopped" plays on from ten games until the interval
+is as narrow as wished, as `precision=` does. Both take a quarter of the repetitions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Annotated, NamedTuple
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
+from scipy.special import ndtr, stdtrit
 
 import evaluation
 from agents.progress import metered
 from evaluation.experiments.stopping import FIRST_LOOK, further_games
-from evaluation.measures import intervals
-from evaluation.measures.intervals import Estimate, Floats, mean_estimate, portfolio_estimate
+from evaluation.measures import mean_bounds
+from evaluation.measures.choice import choose, rounds
+from evaluation.measures.intervals import CONFIDENCE, FEWEST_GAMES, Estimate, Floats, mean_estimate
+from evaluation.measures.mean_bounds import UNBOUNDED, Bounds, alike, weighted_bounds
 from welfare_env import Rules
 
-Draw = Callable[[np.random.Generator, int], Floats]  # games from a generator and their number
+Shape = tuple[int, int]
+Draw = Callable[[np.random.Generator, Shape], Floats]  # [samples, games]
+DrawShares = Callable[[np.random.Generator, Shape], tuple[Floats, Floats]]  # parts and wholes
 
-GAINS = 12
-MORE = 4  # times the repetitions, of means
-STOPPED = ((0, 0.8), (0, 1.5), (1, 1.6), (3, 1.0))  # which of `made`, and the wished width
 RULES = Rules(years=5, message_rounds=0)
+WELFARE = (0, math.inf)
+ATTACKS = (20, 300, 1000)
+CHOOSING = (2, 5)  # games of every attack
+SPREADS = {0.0: "equal", 0.5: "sd 0.5"}
+FRESH = 20
+BATCH = 500
+STOPPED = ((0, 0.8), (0, 1.5), (1, 1.6), (4, 1.0))  # which of `made`, and the wished width
 
 
 class Population(NamedTuple):
-    """Where games come from, and their true mean."""
+    """Where games come from, their true mean, and the rules' bounds that the interval is told."""
 
     name: str
     draw: Draw
     truth: float
+    within: tuple[float, float] = UNBOUNDED
 
 
-class Choice(NamedTuple):
-    """Several gains, by how many standard errors of the mean each is worse than the best, and members of each."""
+class SharePopulation(NamedTuple):
+    """Where parts and wholes of games come from, and their true share."""
 
     name: str
-    worse: Floats
-    members: int = 1
+    draw: DrawShares
+    truth: float
+
+
+class Told(NamedTuple):
+    """Of many intervals: the share that hold the truth, their mean width, and the share of samples without one."""
+
+    covered: float
+    width: float
+    none: float
 
 
 def made() -> list[Population]:
-    """Distributions as welfare and gains have them: skewed to either side, heaped, or with games of no welfare."""
+    """Distributions as welfare, gains and rates have them: skewed, of few values, with rare events, or with zeros."""
+    rare = "1 in a share of games, else 0"
     return [
-        Population("normal", lambda rng, games: rng.normal(3, 1, games), 3),
-        Population("skewed to the right: gamma(4)", lambda rng, games: rng.gamma(4, 1, games), 4),
-        Population("skewed to the left: beta(8, 2)", lambda rng, games: rng.beta(8, 2, games), 0.8),
-        Population("a fifth without welfare", _with_zeros, 2.4),
+        Population("normal", lambda rng, shape: rng.normal(3, 1, shape), 3),
+        Population("gamma(4)", lambda rng, shape: rng.gamma(4, 1, shape), 4),
+        Population("exponential", lambda rng, shape: rng.exponential(1, shape), 1),
+        Population("lognormal, sigma 1", lambda rng, shape: rng.lognormal(0, 1, shape), math.exp(0.5)),
+        *(
+            Population(f"root Nash: {zeros:.0%} zero, else sd {spread}", _welfare(zeros, spread), truth, WELFARE)
+            for zeros, spread, truth in ((0.13, 0.5, 2.61), (0.05, 0.5, 2.85), (0.3, 0.5, 2.1), (0.13, 0.05, 2.61))
+        ),
+        Population("the first of these, bounds not told", _welfare(0.13, 0.5), 2.61),
+        *(
+            Population(f"{rare}: {share}{', in [0, 1]' * (within[0] == 0)}", _rare(share), share, within)
+            for within in ((0, 1), UNBOUNDED)
+            for share in (0.5, 0.1, 0.05, 0.9)
+        ),
+        Population("beta(8, 2), in [0, 1]", lambda rng, shape: rng.beta(8, 2, shape), 0.8, (0, 1)),
+        Population("beta(8, 2)", lambda rng, shape: rng.beta(8, 2, shape), 0.8),
+        Population("-1, 0 or 2: 10, 70, 20%", _of_three, 0.3),
+        Population("two humps: 30% at 0, 70% at 5", _either(0.3, 0, 5), 3.5),
+        Population("robbed of 8 in 20% of games", _either(0.2, 8, 0), 1.6),
+        Population("robbed of 8 in 5% of games", _either(0.05, 8, 0), 0.4),
     ]
 
 
-def _with_zeros(rng: np.random.Generator, games: int) -> Floats:
-    return np.where(rng.random(games) < 0.2, 0.0, rng.normal(3, 0.5, games))
+def _welfare(zeros: float, spread: float) -> Draw:
+    def draw(rng: np.random.Generator, shape: Shape) -> Floats:
+        others = 3 + spread * np.clip(rng.normal(size=shape), -3, 3)
+        return np.where(rng.random(shape) < zeros, 0.0, others)
+
+    return draw
+
+
+def _rare(share: float) -> Draw:
+    return lambda rng, shape: (rng.random(shape) < share).astype(float)
+
+
+def _either(share: float, one: float, other: float) -> Draw:
+    return lambda rng, shape: np.where(rng.random(shape) < share, one, other) + 0.5 * rng.normal(size=shape)
+
+
+def _of_three(rng: np.random.Generator, shape: Shape) -> Floats:
+    return rng.choice([-1.0, 0.0, 2.0], shape, p=[0.1, 0.7, 0.2])
+
+
+def made_shares() -> list[SharePopulation]:
+    """Promises: even games, and few games with most of them; centers stolen of those held."""
+    return [
+        SharePopulation("kept / judged promises: 80%", _promises(4, 1, lambda rng, shape: rng.poisson(4, shape)), 0.8),
+        SharePopulation(
+            "the same, most in few games", _promises(4, 1, lambda rng, shape: rng.geometric(0.08, shape) - 1), 0.8
+        ),
+        SharePopulation(
+            "kept / judged promises: 95%", _promises(9.5, 0.5, lambda rng, shape: rng.poisson(4, shape)), 0.95
+        ),
+        SharePopulation(
+            "stolen / held centers: 2%", _promises(0.2, 9.8, lambda rng, shape: rng.poisson(90, shape)), 0.02
+        ),
+    ]
+
+
+def _promises(kept: float, broken: float, judged: Callable[[np.random.Generator, Shape], NDArray[Any]]) -> DrawShares:
+    """Each game has its own chance, of a beta distribution."""
+
+    def draw(rng: np.random.Generator, shape: Shape) -> tuple[Floats, Floats]:
+        wholes = 1.0 + judged(rng, shape)
+        return rng.binomial(wholes.astype(int), rng.beta(kept, broken, shape)).astype(float), wholes
+
+    return draw
 
 
 def played(games: int) -> list[Population]:
@@ -76,32 +153,118 @@ def played(games: int) -> list[Population]:
     result = evaluation.exploitability("random", games, deviator="dumbbot", coalitions=["FRANCE"], rules=RULES)
     welfare = np.array([game.root_nash_welfare for game in result.baseline])
     gains = np.array(result.gains[0].gain.per_game)
-    return [_drawn_from("played: root Nash welfare", welfare), _drawn_from("played: gain of dumbbot", gains)]
-
-
-def _drawn_from(name: str, games: Floats) -> Population:
-    return Population(name, lambda rng, count: rng.choice(games, count), float(games.mean()))
-
-
-def choices() -> list[Choice]:
-    """From twelve equally good ones to one that is far better than the others."""
-    steps = np.arange(GAINS, dtype=float)
-    alone = np.minimum(steps, 1)
     return [
-        Choice("ties", 0 * steps),
-        Choice("near ties, half an error apart", steps / 2),
-        Choice("near ties, one error below the best", alone),
-        Choice("two errors below the best", 2 * alone),
-        Choice("one clear best", 10 * alone),
-        Choice("ties of pairs", 0 * steps, 2),
-        Choice("pairs, one clear best", 10 * alone, 2),
+        _drawn_from("played: root Nash welfare", welfare, WELFARE),
+        _drawn_from("played: gain of dumbbot", gains, UNBOUNDED),
     ]
 
 
-def mean_row(population: Population, games: int, repetitions: int, rng: np.random.Generator) -> Iterator[Estimate]:
-    """An estimate a repetition."""
+def _drawn_from(name: str, games: Floats, within: tuple[float, float]) -> Population:
+    return Population(name, lambda rng, shape: rng.choice(games, shape), float(games.mean()), within)
+
+
+def student(samples: Floats) -> Bounds:
+    """Student's interval: the unit of width."""
+    games = samples.shape[1]
+    reach = stdtrit(games - 1, (1 + CONFIDENCE) / 2) * samples.std(axis=1, ddof=1) / math.sqrt(games)
+    return Bounds(samples.mean(axis=1) - reach, samples.mean(axis=1) + reach)
+
+
+def percentile(parts: Floats, wholes: Floats, rng: np.random.Generator) -> Bounds:
+    """The expanded percentile interval of sum(parts) / sum(wholes)."""
+    games = parts.shape[1]
+    tail = float(ndtr(-math.sqrt(games / (games - 1)) * stdtrit(games - 1, (1 + CONFIDENCE) / 2)))
+    counts = rng.multinomial(games, np.full(games, 1 / games), mean_bounds.RESAMPLES).astype(float).T
+    low, high = np.quantile(parts @ counts / (wholes @ counts), [tail, 1 - tail], axis=1)
+    return Bounds(low, high)
+
+
+def in_batches(bounds: Callable[..., Bounds], *arrays: Floats) -> Bounds:
+    """The bounds of [samples, games], some samples at a time: these share their random weights, and fit memory."""
+    found = [bounds(*(each[first : first + BATCH] for each in arrays)) for first in range(0, len(arrays[0]), BATCH)]
+    return Bounds(*(np.concatenate(each) for each in zip(*found, strict=True)))
+
+
+def nothing(bounds: Bounds) -> Bounds:
+    """No intervals."""
+    return Bounds(*(np.full_like(each, np.nan) for each in bounds))
+
+
+def told(bounds: Bounds, truth: float) -> Told:
+    """How often bounds hold the truth, of those that are there."""
+    low, high = bounds
+    there = ~(np.isnan(low) | np.isnan(high))
+    if not there.any():
+        return Told(math.nan, math.nan, 1.0)
+    slack = 1e-9 * max(1.0, abs(truth))
+    covered = (low[there] - slack <= truth) & (truth <= high[there] + slack)
+    return Told(float(covered.mean()), float((high - low)[there].mean()), float(1 - there.mean()))
+
+
+def mean_told(
+    population: Population, games: int, repetitions: int, rng: np.random.Generator
+) -> tuple[Told, Told, Told]:
+    """Of the interval, of the percentile interval, and of Student's."""
+    samples = population.draw(rng, (repetitions, games))
+    wholes = np.ones_like(samples)
+    ours = in_batches(lambda some: mean_bounds.mean_bounds(some, population.within, CONFIDENCE, rng), samples)
+    usual = in_batches(lambda some, whole: percentile(some, whole, rng), samples, wholes)
+    varied = student(samples[~alike(samples)])
+    return (
+        told(ours if games >= FEWEST_GAMES else nothing(ours), population.truth),
+        told(usual, population.truth),
+        told(varied, 0),
+    )
+
+
+def share_told(
+    population: SharePopulation, games: int, repetitions: int, rng: np.random.Generator
+) -> tuple[Told, Told, Told]:
+    """The same of shares; Student's is of parts - share * wholes."""
+    parts, wholes = population.draw(rng, (repetitions, games))
+    ours = in_batches(lambda some, whole: weighted_bounds(some, whole, (0, 1), CONFIDENCE, rng), parts, wholes)
+    usual = in_batches(lambda some, whole: percentile(some, whole, rng), parts, wholes)
+    share = (parts.sum(axis=1) / wholes.sum(axis=1))[:, None]
+    line = student((parts - share * wholes) / wholes.mean(axis=1, keepdims=True))
+    return (
+        told(ours if games >= FEWEST_GAMES else nothing(ours), population.truth),
+        told(usual, population.truth),
+        told(line, 0),
+    )
+
+
+class Chosen(NamedTuple):
+    """Of choices: fresh intervals, and mean errors of fresh values, of games of the choice, and of what was chosen."""
+
+    fresh: Told
+    error: float
+    luck: float
+    behind: float
+
+
+def chosen_told(attacks: int, games: int, spread: float, repetitions: int, rng: np.random.Generator) -> Chosen:
+    """Of the chosen among attacks whose true gains have this spread. Noise is skewed: gamma(4), variance 1."""
+    bounds, errors, luck, behind = [], [], [], []
     for _ in range(repetitions):
-        yield mean_estimate(population.draw(rng, games), rng)
+        truth = spread * rng.normal(size=attacks)
+        common = _noise(rng, max(numbers.stop for _, numbers in rounds(attacks, games)))
+
+        def play(alive: Sequence[int], numbers: range, truth: Floats = truth, common: Floats = common) -> list[Floats]:
+            noise = (_noise(rng, (len(alive), len(numbers))) + common[numbers.start : numbers.stop]) / math.sqrt(2)
+            return list((truth[list(alive), None] + noise)[..., None])
+
+        choice = choose(attacks, play, games)
+        fresh = _noise(rng, (2, FRESH)).sum(axis=0) / math.sqrt(2)  # around the truth
+        bounds.append(fresh)
+        errors.append(fresh.mean())
+        luck.append(choice.means[choice.best] - truth[choice.best])
+        behind.append(truth.max() - truth[choice.best])
+    held = told(mean_bounds.mean_bounds(np.array(bounds), UNBOUNDED, CONFIDENCE, rng), 0)
+    return Chosen(held, *(float(np.mean(each)) for each in (errors, luck, behind)))
+
+
+def _noise(rng: np.random.Generator, shape: int | Shape) -> Floats:
+    return (rng.gamma(4, 1, shape) - 4) / 2
 
 
 def stopped_row(
@@ -109,91 +272,108 @@ def stopped_row(
 ) -> Iterator[Estimate]:
     """An estimate a repetition, of as many games as a wished width takes."""
     for _ in range(repetitions):
-        games = population.draw(rng, FIRST_LOOK)
-        estimate = mean_estimate(games, rng)
+        games = population.draw(rng, (1, FIRST_LOOK))[0]
+        estimate = mean_estimate(games, rng, within=population.within)
         while more := further_games(estimate, precision, most=200):
-            games = np.concatenate([games, population.draw(rng, more)])
-            estimate = mean_estimate(games, rng)
+            games = np.concatenate([games, population.draw(rng, (1, more))[0]])
+            estimate = mean_estimate(games, rng, within=population.within)
         yield estimate
 
 
-def choice_row(
-    choice: Choice, games: int, repetitions: int, rng: np.random.Generator
-) -> Iterator[tuple[Estimate, Estimate]]:
-    """The corrected and the naive estimate of a repetition; the truth is 0. Noise is skewed: gamma(4), variance 1."""
-    powers = tuple("AB"[: choice.members])
-    baseline = {power: np.zeros(games) for power in powers}
-    means = -choice.worse / np.sqrt(games)
-    for _ in range(repetitions):
-        own, common = (_noise(rng, (games, count, choice.members)) for count in (GAINS, 1))
-        gains = means[:, None] + (own + common) / np.sqrt(2)
-        attacks = {
-            str(each): {powers: {power: gains[:, each, seat] for seat, power in enumerate(powers)}}
-            for each in range(GAINS)
-        }
-        estimate = portfolio_estimate(baseline, attacks, rng)
-        yield estimate.corrected, estimate.total
+def cell(ours: Told, usual: Told, unit: Told) -> str:
+    """Coverage and width, the samples without an interval, and in brackets the percentile interval's coverage."""
+    if math.isnan(ours.covered):
+        return f"- ({usual.covered:.0%})"
+    none = f", {ours.none:.0%} none" if ours.none >= 0.005 else ""
+    return f"{ours.covered:.1%}, {ours.width / unit.width:.2f}{none} ({usual.covered:.0%})"
 
 
-def _noise(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    return (rng.gamma(4, 1, shape) - 4) / 2
+def coverage_table(populations: list[Population], games: list[int], repetitions: int, seed: int) -> Table:
+    """One row per population, one column per number of games."""
+    table = Table(
+        title="Covered, width; in brackets: covered by percentile intervals",
+        caption="width: in widths of Student's interval. none: games all alike, and the rules have no bound",
+    )
+    for name in ("games", *(f"n = {count}" for count in games)):
+        table.add_column(name, justify="left")
+    lines: list[Population | SharePopulation] = [*populations, *made_shares()]
+    with metered("measuring", len(games) * len(lines), "cells") as meter:
+        for line, population in enumerate(lines):
+            cells = []
+            for count in games:
+                rng = np.random.default_rng([seed, count, line])
+                if isinstance(population, SharePopulation):
+                    found = share_told(population, count, repetitions, rng)
+                else:
+                    found = mean_told(population, count, repetitions, rng)
+                cells.append(cell(*found))
+                meter.advance(1)
+            table.add_row(population.name, *cells)
+    return table
 
 
-def told(estimates: list[Estimate], truth: float) -> list[str]:
-    """Coverage, mean width and mean error of the value."""
-    covered = np.mean([estimate.low <= truth <= estimate.high for estimate in estimates])
-    width = np.mean([estimate.high - estimate.low for estimate in estimates])
-    error = np.mean([estimate.value - truth for estimate in estimates])
-    return [f"{covered:.1%}", f"{width:.2f}", f"{error:+.2f}"]
+def chosen_table(repetitions: int, seed: int) -> Table:
+    """One row per number of attacks and of games to choose by."""
+    table = Table(
+        title=f"The chosen of several attacks, confirmed on {FRESH} fresh games",
+        caption="games of all attacks; the best play more. error: of the value; a game has a standard deviation of 1",
+    )
+    names = (
+        "attacks",
+        "true gains",
+        "games",
+        "covered",
+        "width",
+        "error",
+        "error on the games of choice",
+        "behind the best",
+    )
+    for name in names:
+        table.add_column(name, justify="right")
+    with metered("choosing", len(SPREADS) * len(ATTACKS) * len(CHOOSING), "rows") as meter:
+        for place, (spread, kind) in enumerate(SPREADS.items()):
+            for attacks in ATTACKS:
+                for games in CHOOSING:
+                    rng = np.random.default_rng([seed, attacks, games, place])
+                    found = chosen_told(attacks, games, spread, repetitions, rng)
+                    errors = (f"{each:+.2f}" for each in (found.error, found.luck))
+                    held = (f"{found.fresh.covered:.1%}", f"{found.fresh.width:.2f}")
+                    table.add_row(str(attacks), kind, str(games), *held, *errors, f"{found.behind:.2f}")
+                    meter.advance(1)
+    return table
+
+
+def stopped_table(repetitions: int, seed: int) -> Table:
+    """One row per population and wished width."""
+    table = Table(title="Stopped at a wished width")
+    for name in ("games", "wished", "covered", "width", "games played"):
+        table.add_column(name)
+    for line, (place, precision) in enumerate(STOPPED):
+        population = made()[place]
+        found = list(stopped_row(population, precision, repetitions, np.random.default_rng([seed, line, 2])))
+        bounds = Bounds(*(np.array([getattr(estimate, end) for estimate in found]) for end in ("low", "high")))
+        held = told(bounds, population.truth)
+        games = f"{np.mean([estimate.n for estimate in found]):.0f}"
+        table.add_row(population.name, f"{precision}", f"{held.covered:.1%}", f"{held.width:.2f}", games)
+    return table
 
 
 def main(
-    repetitions: Annotated[int, typer.Option(min=2, help="Of each line.")] = 1000,
-    games: Annotated[list[int], typer.Option(min=2, help="A sample; may be given several times.")] = [20, 5],  # noqa: B006
+    repetitions: Annotated[int, typer.Option(min=2, help="Of each line.")] = 4000,
+    games: Annotated[list[int], typer.Option(min=3, help="A sample; may be given several times.")] = [3, 5, 10, 20, 40],  # noqa: B006
     resamples: Annotated[int, typer.Option(min=100, help="Of each interval; evaluations take 10,000.")] = 2000,
     pool: Annotated[int, typer.Option(min=2, help="Games to play, from which samples are drawn.")] = 200,
     seed: int = 0,
-    quick: Annotated[bool, typer.Option("--quick", help="50 repetitions of 1,000 resamples, and 10 games.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="200 repetitions of 400 resamples, and 10 games.")] = False,
 ) -> None:
-    """Coverage, width and error of the intervals of evaluations."""
+    """Coverage and width of the intervals of evaluations."""
     if quick:
-        repetitions, resamples, pool = 50, 1000, 10
-    intervals.RESAMPLES = resamples
-    populations = [*played(pool), *made()]
-    total = repetitions * (len(games) * (MORE * len(populations) + len(choices())) + len(STOPPED))
+        repetitions, resamples, pool = 200, 400, 10
+    mean_bounds.RESAMPLES = resamples
     console = Console()
-    with metered("measuring", total, "estimates") as meter:
-        for count in games:
-            means = table(f"Means and single gains: {count} games", "games", "covered", "width", "error")
-            for line, population in enumerate(populations):
-                rng = np.random.default_rng([seed, count, line])
-                found = list(mean_row(population, count, MORE * repetitions, rng))
-                means.add_row(population.name, *told(found, population.truth))
-                meter.advance(MORE * repetitions)
-            console.print(means)
-            naive = ("naive: covered", "width", "error")
-            best = table(f"The best of {GAINS}: {count} games", "gains", "covered", "width", "error", *naive)
-            for line, choice in enumerate(choices()):
-                both = list(choice_row(choice, count, repetitions, np.random.default_rng([seed, count, line, 1])))
-                best.add_row(choice.name, *(cell for each in zip(*both, strict=True) for cell in told(list(each), 0)))
-                meter.advance(repetitions)
-            console.print(best)
-        stopped = table("Stopped at a wished width", "games", "wished", "covered", "width", "error", "games played")
-        for line, (place, precision) in enumerate(STOPPED):
-            population = made()[place]
-            found = list(stopped_row(population, precision, repetitions, np.random.default_rng([seed, line, 2])))
-            played_games = f"{np.mean([estimate.n for estimate in found]):.0f}"
-            stopped.add_row(population.name, f"{precision}", *told(found, population.truth), played_games)
-            meter.advance(repetitions)
-        console.print(stopped)
-
-
-def table(title: str, *columns: str) -> Table:
-    """An empty table."""
-    found = Table(title=title)
-    for name in columns:
-        found.add_column(name)
-    return found
+    console.print(coverage_table([*played(pool), *made()], games, repetitions, seed))
+    console.print(chosen_table(max(2, repetitions // 4), seed))
+    console.print(stopped_table(max(2, repetitions // 4), seed))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 >>> import evaluation
 >>> result = evaluation.self_play("prosocial", games=2, seed=0)
 >>> print(result.root_nash_welfare)
-4.843 [4.843, 4.843]
+4.843 [all 2 alike]
 
 The public names are those of `evaluation.public`. They are imported on first use: it takes a second or more, in which
 the command already has to answer Ctrl-C, and worker processes do without most of them.

@@ -1,6 +1,13 @@
 """The public names of `evaluation`."""
 
+from agents.table_files import TableError
+from evaluation import printing as _printing  # noqa: F401 (registers how results are printed)
 from evaluation.checks import EvaluationError
+from evaluation.coalitions.colluding import collusion
+from evaluation.coalitions.result import CollusionResult
+from evaluation.contrasts import tables as _tables  # noqa: F401 (registers how comparisons are printed)
+from evaluation.contrasts.comparing import compare
+from evaluation.contrasts.paired import Comparison, Contrast
 from evaluation.experiments.cross_play import CrossPlayResult, cross_play
 from evaluation.experiments.experiment import ExperimentResult, experiment
 from evaluation.experiments.exploitability import exploitability
@@ -12,15 +19,19 @@ from evaluation.experiments.self_play import SelfPlayResult, self_play
 from evaluation.measures.coalitions import COALITIONS
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures, measure
-from evaluation.measures.rows import TableError
 from evaluation.play.games import GameSpec, aplay_game, play_all, play_game
 from evaluation.play.ray_workers import RayWorkers
 from evaluation.play.setting import Setting
 from evaluation.play.store import GameStore, StoreError
 from evaluation.play.workers import WorkerError, Workers
+from evaluation.table_columns import Column, columns
 
 __all__ = [
     "COALITIONS",
+    "CollusionResult",
+    "Column",
+    "Comparison",
+    "Contrast",
     "CrossPlayResult",
     "Estimate",
     "EvaluationError",
@@ -40,6 +51,9 @@ __all__ = [
     "WorkerError",
     "Workers",
     "aplay_game",
+    "collusion",
+    "columns",
+    "compare",
     "cross_play",
     "experiment",
     "exploitability",

@@ -6,7 +6,8 @@
 For every policy, `evaluation.red_team` reports the gain of the attack that it chose, over 20 games, with an interval.
 Here the same attack plays 100 games with seeds that the red team never met. The reported interval should hold the mean
 of these in about 94% of the cases (less than 95%, since 100 games have an error of their own), and reported values
-should be neither too high nor too low on average. Games of three years on the standard map, no press.
+should be neither too high nor too low on average. Each red team has a seed of its own, so that their errors are
+independent. Games of three years on the standard map, no press.
 
 Finished games are kept; an interrupted study goes on.
 """
@@ -32,7 +33,7 @@ from welfare_env import Rules
 
 RULES = Rules(years=3, press=None)
 FRESH = 100
-OTHER_SEED = 1_000  # the red team has seed 0
+OTHER_SEEDS = 1_000  # the fresh games of a red team with seed s have seed 1,000 + s
 
 POLICIES = (
     "prosocial",
@@ -98,9 +99,9 @@ class Line:
         return self.low <= self.fresh <= self.high
 
 
-def line(policy: str, budget: str, means: dict[str, Any]) -> Line:
+def line(policy: str, budget: str, seed: int, means: dict[str, Any]) -> Line:
     """Attack a policy, and play the chosen attack again."""
-    team = evaluation.red_team(policy, budget, rules=RULES, **means)
+    team = evaluation.red_team(policy, budget, seed=seed, rules=RULES, **means)
     best, kind = team.best, team.kinds[team.best.deviator]
     again = evaluation.exploitability(
         policy,
@@ -108,7 +109,7 @@ def line(policy: str, budget: str, means: dict[str, Any]) -> Line:
         deviator=best.deviator,
         coalitions=[best.coalition],
         coordinated=kind == "pact",
-        seed=OTHER_SEED,
+        seed=OTHER_SEEDS + seed,
         rules=RULES,
         **means,
     )
@@ -132,25 +133,25 @@ def line(policy: str, budget: str, means: dict[str, Any]) -> Line:
 def tables(lines: Sequence[Line]) -> list[Table]:
     """One row per red team, and a summary."""
     rows = Table(title="Reported gains, and the same attacks in 100 fresh games; points a year")
-    for name in ("policy", "budget", "when chosen", "reported", "fresh", "inside", "by"):
+    for name in ("policy", "budget", "by", "when chosen", "reported", "fresh", "inside"):
         rows.add_column(name, overflow="fold")
     for each in lines:
         interval = "[all alike]" if each.low is None else f"[{each.low:.2f}, {each.high:.2f}]"
         fresh = f"{each.fresh:.2f} ± {each.error:.2f}"
         inside = "yes" if each.is_inside else "no"
-        who = f"{' + '.join(each.coalition)}: {each.attack}"
+        who = " + ".join(each.coalition)
         promised, reported = f"{each.promised:.2f}", f"{each.reported:.2f} {interval}"
-        rows.add_row(each.policy, each.budget, promised, reported, fresh, inside, who)
+        rows.add_row(each.policy, each.budget, who, promised, reported, fresh, inside)
     summary = Table(title="Summary")
     for name in ("budget", "inside", "95% interval of the share", "mean error reported", "mean error when chosen"):
         summary.add_column(name)
     for budget in dict.fromkeys(each.budget for each in lines):
         chosen = [each for each in lines if each.budget == budget]
-        inside = sum(each.is_inside for each in chosen)
-        share = binomtest(inside, len(chosen)).proportion_ci(method="wilson")
+        hits = sum(each.is_inside for each in chosen)
+        share = binomtest(hits, len(chosen)).proportion_ci(method="wilson")
         errors = (np.mean([getattr(each, what) - each.fresh for each in chosen]) for what in ("reported", "promised"))
         interval = f"{share.low:.0%} to {share.high:.0%}"
-        summary.add_row(budget, f"{inside} of {len(chosen)}", interval, *(f"{error:+.3f}" for error in errors))
+        summary.add_row(budget, f"{hits} of {len(chosen)}", interval, *(f"{error:+.3f}" for error in errors))
     return [rows, summary]
 
 
@@ -173,8 +174,8 @@ def main(
         evaluation.Workers(workers) as pool,
         metered("attacking", len(cells), "red teams") as meter,
     ):
-        for policy, budget in cells:
-            lines.append(line(policy, budget, {"store": store, "workers": pool}))
+        for seed, (policy, budget) in enumerate(cells):
+            lines.append(line(policy, budget, seed, {"store": store, "workers": pool}))
             meter.advance(1)
     (out / "fresh_seeds.json").write_text(json.dumps([asdict(each) for each in lines], indent=1) + "\n")
     for table in tables(lines):

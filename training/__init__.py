@@ -28,7 +28,8 @@ if sys.argv[:1] == ["-m"] and "training" in sys.orig_argv:  # python -m training
 
 from training.board.config import TrainConfig
 from training.errors import TrainingError
+from training.logs import log_rows
 from training.population.config import PopulationConfig
 from training.runs import resume, train
 
-__all__ = ["PopulationConfig", "TrainConfig", "TrainingError", "resume", "train"]
+__all__ = ["PopulationConfig", "TrainConfig", "TrainingError", "log_rows", "resume", "train"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agents.policy import ScriptedPolicy
 
 if TYPE_CHECKING:
     from welfare_env.game.view import View
+
+WAIVE = "WAIVE"
 
 
 class RandomPolicy(ScriptedPolicy):
@@ -16,8 +19,10 @@ class RandomPolicy(ScriptedPolicy):
     The same in retreats, where disbanding is one of the options. In Winter:
 
     - welfare variant: each unit is disbanded or kept with probability 1/2 (paper); further units, drawn uniformly, go
-      where the rules take more than that. If none is disbanded, it may build; under ``Rules(build_and_disband=True)``
-      in any case, as in the authors' program.
+      where the rules take more than that. If none is disbanded, it may build.
+    - ``Rules(build_and_disband=True)``: as the authors' Random in their program (`Rules.published`). Each unit draws
+      from its disband and no order, each empty home center from its builds and no build, and of this list it orders
+      what their program executes (`executed`). Units go by force where it disbands too few.
     - standard variant: the units that the rules take are drawn uniformly. If none is due, it may build.
     - Builds: in random order, each empty home centre draws uniformly from its builds and from no build, until the
       number allowed is reached.
@@ -31,8 +36,19 @@ class RandomPolicy(ScriptedPolicy):
     retreats = movement
 
     def winter(self, view: View) -> list[str]:
-        disbands = self._disbands(view)
-        return disbands + self._builds(view) if view.rules.build_and_disband or not disbands else disbands
+        if view.rules.build_and_disband and view.legal_orders:  # the mediator has none
+            return self._published_winter(view)
+        return self._disbands(view) or self._builds(view)
+
+    def _published_winter(self, view: View) -> list[str]:
+        units = self.own_units(view)
+        far = view.board.home_distance[view.board.power_index[view.power]]
+        farthest = sorted(units, key=lambda unit: (-far[view.board.piece_index[unit]], unit[0] != "F", unit))
+        listed = sorted(view.legal_orders.items(), key=lambda item: item[0].split()[-1][:3])
+        drawn = [self._draw((*legal, WAIVE)) for _, legal in listed]
+        orders = executed(drawn, len(view.centers[view.power]) - len(units), len(listed) - len(units), farthest)
+        builds = [order for order in orders if order.endswith(" B")]
+        return [order for order in orders if order not in builds[view.max_builds :]]
 
     def _disbands(self, view: View) -> list[str]:
         units = self.own_units(view)
@@ -43,8 +59,65 @@ class RandomPolicy(ScriptedPolicy):
     def _builds(self, view: View) -> list[str]:
         homes = [legal for legal in view.legal_orders.values() if legal[0].endswith(" B")]
         self.rng.shuffle(homes)
-        draws = [self._draw((*legal, "WAIVE")) for legal in homes]
-        return [order for order in draws if order != "WAIVE"][: view.max_builds]
+        draws = [self._draw((*legal, WAIVE)) for legal in homes]
+        return [order for order in draws if order != WAIVE][: view.max_builds]
 
     def _draw(self, legal: tuple[str, ...]) -> str:
         return legal[int(self.rng.integers(len(legal)))]
+
+
+def executed(orders: Sequence[str], room: int, homes: int, farthest: Sequence[str]) -> list[str]:
+    """What the program behind the paper's figures executes of a Winter list, in its order.
+
+    It means to execute only the orders of the kind that comes first, and does not:
+
+    - It takes the others off its list while it goes through it, and so passes over the order after each of them, which
+      is executed, whatever its kind.
+    - It lets a power build more than it has room for at that point, and then removes as many of its units by force;
+      only after that is each build tried, and void if there is no room.
+
+    Args:
+        orders: of one power, in the order in which they were given: "A PAR B", "A BUR D" or "WAIVE".
+        room: its centers less its units. Without any it cannot build, and what it has too many is removed later.
+        homes: its empty home centers.
+        farthest: its units, in the order in which they are removed by force.
+    """
+    if room <= 0:
+        return [order for order in orders if order.endswith(" D")]
+    kept, counted = _checked(_without_spare_waives(orders, min(room, homes)))
+    builds_too_many = max(0, sum(order.endswith(" B") for order in counted) - room)
+    done: list[str] = []
+    for order in [*kept, *(f"{unit} D" for unit in farthest[:builds_too_many])]:
+        if order.endswith(" D") and order not in done:
+            done.append(order)
+            room += 1
+        elif order.endswith(" B") and room:
+            done.append(order)
+            room -= 1
+    return done
+
+
+def _without_spare_waives(orders: Sequence[str], builds: int) -> list[str]:
+    """A list without its first waives, as far as it is longer than the number of possible builds."""
+    spare = len(orders) - builds if builds else 0
+    kept = []
+    for order in orders:
+        if order == WAIVE and spare > 0:
+            spare -= 1
+        else:
+            kept.append(order)
+    return kept
+
+
+def _checked(orders: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What stays on the list, and those of it that were counted: of the kind that comes first, unless passed over."""
+    first = next((order[-1] for order in orders if order != WAIVE), "")
+    kept, counted, is_passed_over = [], [], False
+    for order in orders:
+        is_void = not is_passed_over and order[-1] != first
+        if not is_void:
+            kept.append(order)
+        if not is_void and not is_passed_over:
+            counted.append(order)
+        is_passed_over = is_void
+    return kept, counted

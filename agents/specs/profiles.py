@@ -131,6 +131,25 @@ def read_profile(profile: ProfileLike, names: Collection[str] = ()) -> Profile:
     return Profile(((None, read(profile, names)),))
 
 
+def written_terms(text: str) -> list[tuple[str, str]]:
+    """The seats and the policy of each term of a profile's text, as written but without parentheses around a policy.
+
+    The policies are not read. Without counts of seats, there is one term with the seats "".
+
+    Raises:
+        UnknownAgentError: parentheses that do not fit, or a term that counts no seats.
+    """
+    if not is_profile(text):
+        return [("", Part.whole(text).cut(0, len(text)).unwrapped().text)]
+    terms = []
+    for part in _split(Part.whole(text)):
+        match = _TERM.match(part.text)
+        if match is None:
+            raise part.fault("give SEATS*SPEC, such as 4*dove")
+        terms.append((match[1], part.cut(match.end(), len(part.text)).unwrapped().text))
+    return terms
+
+
 def profile_as_given(profile: ProfileLike) -> str:
     """How results quote a profile: a text as the caller wrote it, anything else as its `Profile.text`."""
     return profile if isinstance(profile, str) else read_profile(profile).text

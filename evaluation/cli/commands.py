@@ -10,10 +10,15 @@ from typing import Annotated, Optional
 import typer
 
 import evaluation
+import welfare_env
 from agents.command_options import with_options
+from agents.progress import metered
 from agents.specs import ProfileLike, read_profile, usages
+from agents.table_files import check_file
+from agents.table_options import TableOptions
 from agents.tables import print_tables
 from evaluation.cli import experiments, store_commands
+from evaluation.cli.compare import compare
 from evaluation.cli.console import RESTARTS, errors_told, print_json
 from evaluation.cli.cross_play import cross_play
 from evaluation.cli.exact import exact
@@ -28,15 +33,17 @@ from evaluation.cli.options import (
     RunOptions,
     Seed,
     Store,
-    TableOptions,
     Witness,
+    check_single,
+    only,
     read_coalitions,
 )
-from evaluation.cli.red_team import red_team
-from evaluation.cli.replays import replay, write_replay
+from evaluation.cli.red_team import collusion, red_team
+from evaluation.cli.replays import replay
 from evaluation.cli.theorems import theorems
 from evaluation.cli.transcripts import transcript
-from evaluation.cli.warm_up import warm_up
+from evaluation.contrasts.sweep_tables import exploitability_sweep, self_play_sweep
+from evaluation.contrasts.tables import sweep_tables
 from evaluation.experiments.attacks import CHOOSING, count_games
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
@@ -44,7 +51,7 @@ from evaluation.measures.lm_usage import LMUsage, usage_table
 from evaluation.measures.rows import same_columns
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import choose, conditions, latest, numbered, open_store, save, told
-from evaluation.report.table_files import check_file
+from evaluation.report.replays import write_replay
 from evaluation.report.tables import (
     coalition_table,
     exploitability_table,
@@ -107,10 +114,13 @@ def self_play(
         if as_json:
             print_json([result.to_dict() for result in results])
             return
-        for played in by_setting:
-            print_tables(self_play_table(played), *(policy_table(result) for result in played if result.is_mixed))
-            if len(results) == 1 or not played[0].rules.is_welfare:
-                print_tables(*(power_table(result, len(results) == 1) for result in played))
+        if len(settings) > 1:
+            print_tables(self_play_sweep(results))
+        else:
+            print_tables(self_play_table(results), *(policy_table(result) for result in results if result.is_mixed))
+            if len(results) == 1 or not results[0].rules.is_welfare:
+                print_tables(*(power_table(result, len(results) == 1) for result in results))
+        print_tables(*sweep_tables(results))
         if used := [row for result in results for row in _models(result)]:
             print_tables(usage_table(used))
 
@@ -156,49 +166,68 @@ def exploitability(
 ) -> None:
     """How much the best coalition gains by deviating from a profile, in welfare points a year."""
     with errors_told():
-        setting = play.setting()
+        settings = play.settings()
         board = load_board(play.map_name)
         chosen = read_coalitions(coalitions, board.powers)
         tables.check()
         if witness is not None:
+            check_single(settings, "--witness is a game")
             check_file(witness)
         profile = read_profile(policy)
-        deviators = read_deviators(deviator or None, profile, policy, evaluation.Setting(**setting))
-        attacks = len(deviators) * len(resolve_coalitions(board, chosen))
-        total = count_games(attacks, play.games if precision is None else most_games, choosing, len(deviators))
-        playing: list[ProfileLike] = [profile, *(attacker for each in deviators for attacker in each.policies)]
+        tried = [
+            read_deviators(deviator or None, profile, policy, evaluation.Setting(**setting)) for setting in settings
+        ]
+        most, coalition_count = play.games if precision is None else most_games, len(resolve_coalitions(board, chosen))
+        total = sum(count_games(len(each) * coalition_count, most, choosing, len(each)) for each in tried)
+        playing: list[ProfileLike] = [profile, *(spec for some in tried for each in some for spec in each.policies)]
         with run.playing(playing, total) as means:
-            result = evaluation.exploitability(
-                policy,
-                play.games,
-                choosing=choosing,
-                deviator=deviator or None,
-                coalitions=chosen,
-                coordinated=coordinated,
-                precision=precision,
-                most_games=most_games,
-                **setting,
-                **means,
-            )
-        tables.write(result.rows())
+            results = [
+                evaluation.exploitability(
+                    policy,
+                    play.games,
+                    choosing=choosing,
+                    deviator=deviator or None,
+                    coalitions=chosen,
+                    coordinated=coordinated,
+                    precision=precision,
+                    most_games=most_games,
+                    **setting,
+                    **means,
+                )
+                for setting in settings
+            ]
+        tables.write(same_columns(row for each in results for row in each.rows()))
+        result = results[0]
         if witness is not None:
             result.save_witness(witness)
         if as_json:
-            print_json(result.to_dict())
+            print_json(only(each.to_dict() for each in results))
+            return
+        if len(results) > 1:
+            print_tables(exploitability_sweep(results), *sweep_tables(results))
             return
         print_tables(exploitability_table([result], [coalitions]), *map(coalition_table, result.by_deviator.values()))
         if result.usage is not None:
             print_tables(usage_table(_parts(result)))
 
 
+app.command("compare")(compare)
 app.command("cross-play")(cross_play)
 app.command("red-team")(red_team)
+app.command("collusion")(collusion)
 app.command("exact")(exact)
 app.command("theorems")(theorems)
 
 
 @app.command()
-def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH, as_json: Json = False) -> None:
+@with_options
+def demo(
+    tables: TableOptions,
+    seed: Seed = 0,
+    workers: Processes = CORES,
+    store: Store = DEFAULT_PATH,
+    as_json: Json = False,
+) -> None:
     """A small demo: four policies in self-play, and the exploitability of two of them."""
     conditions: list[tuple[str, str, str | None]]
     conditions = [(policy, name, None) for policy in DEMO_PROFILES for name in evaluation.COALITIONS]
@@ -209,6 +238,7 @@ def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH
     sizes = [count_games(len(evaluation.COALITIONS[name]), DEMO_GAMES, DEMO_CHOOSING) for _, name, _ in conditions]
     run = RunOptions(workers=workers, store=store)
     with errors_told():
+        tables.check()
         with run.playing(DEMO_POLICIES, DEMO_GAMES * len(DEMO_POLICIES) + sum(sizes)) as means:
             played = [evaluation.self_play(policy, DEMO_GAMES, seed=seed, **means) for policy in DEMO_POLICIES]
             exploited = [
@@ -223,6 +253,7 @@ def demo(seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH
                 )
                 for policy, name, deviator in conditions
             ]
+        tables.write(same_columns(row for result in (*played, *exploited) for row in result.rows()))
         if as_json:
             own, gains = [result.to_dict() for result in played], [result.to_dict() for result in exploited]
             print_json({"self_play": own, "exploitability": gains})
@@ -279,7 +310,19 @@ app.command("replay")(replay)
 app.command("transcript")(transcript)
 app.command("experiment")(experiments.experiment)
 app.command("plot")(experiments.plot)
-app.command("warm-up")(warm_up)
+
+
+@app.command("warm-up")
+def warm_up() -> None:
+    """Compile the game engine for this machine: half a minute on two cores, once an installation.
+
+    Without it the first game does so. Prints nothing to standard output.
+    """
+    with (
+        errors_told("what is compiled is kept; run the same command for the rest"),
+        metered("compiling the engine", 1, "kernels") as meter,
+    ):
+        welfare_env.warm_up(on_progress=lambda ready, total: meter.reach(ready, total=total))
 
 
 def _models(result: evaluation.SelfPlayResult) -> list[tuple[str, LMUsage]]:

@@ -10,14 +10,17 @@ import typer
 
 import evaluation
 from agents.command_options import with_options
+from agents.table_files import check_file, write_page
+from agents.table_options import TableOptions
 from agents.tables import print_tables, print_text
 from evaluation.cli.console import errors_told, print_json
-from evaluation.cli.options import GameOptions, Json, RunOptions, TableOptions, command_line
+from evaluation.cli.options import GameOptions, Json, RunOptions, check_single, command_line, only
+from evaluation.contrasts.sweep_tables import cross_play_sweep
 from evaluation.experiments.cross_play import MOST_TYPES, planned_mixes
 from evaluation.measures.lm_usage import usage_table
+from evaluation.measures.rows import same_columns
 from evaluation.report.cross_play_page import cross_play_page, summary
 from evaluation.report.cross_play_tables import cross_play_tables, mix_table
-from evaluation.report.table_files import check_file, write_page
 from welfare_env import load_board
 
 
@@ -53,7 +56,7 @@ def cross_play(
             help="Number of seats of a policy among background players; may be given several times.", show_default="1"
         ),
     ] = None,
-    variant: Annotated[str, typer.Option(help="welfare or standard.")] = "welfare",
+    variant: Annotated[str, typer.Option(help="welfare, standard, or both: welfare,standard.")] = "welfare",
     html: Annotated[
         Optional[Path],  # noqa: UP045 (typer reads it)
         typer.Option(help="Write an HTML page with all tables to this file.", show_default="none"),
@@ -65,31 +68,39 @@ def cross_play(
 ) -> None:
     """Payoffs of policies in every mix of them, with equilibria, replicator dynamics and alpha-rank."""
     with errors_told():
-        setting = play.setting(variant)
+        settings = play.settings(variant)
         seats = len(load_board(play.map_name).powers)
         held_out, focal = background or [], focal_seats or [1]
         mixes = len(planned_mixes(len(policies), seats, share, types, play.seed))
         tables.check()
         if html is not None:
+            check_single(settings, "--html is a page")
             check_file(html)
         games = play.games or seats
-        total = games * (mixes + len(held_out) * len(set(focal)) * len(policies))
+        total = len(settings) * games * (mixes + len(held_out) * len(set(focal)) * len(policies))
         with run.playing([*policies, *held_out], total) as means:
-            result = evaluation.cross_play(
-                policies,
-                games,
-                share=share,
-                types=types,
-                background=held_out,
-                focal_seats=focal,
-                **setting,
-                **means,
-            )
-        tables.write(result.rows())
+            results = [
+                evaluation.cross_play(
+                    policies,
+                    games,
+                    share=share,
+                    types=types,
+                    background=held_out,
+                    focal_seats=focal,
+                    **setting,
+                    **means,
+                )
+                for setting in settings
+            ]
+        tables.write(same_columns(row for each in results for row in each.rows()))
+        result = results[0]
         if html is not None:
             write_page(cross_play_page(result, command_line("cross-play")), html)
         if as_json:
-            print_json(result.to_dict())
+            print_json(only(each.to_dict() for each in results))
+            return
+        if len(results) > 1:
+            print_tables(cross_play_sweep(results), *(mix_table(each) for each in results if with_mixes))
             return
         for sentence in summary(result):
             print_text(sentence)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Annotated, Any, Optional
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
+from agents.command_options import with_options
 from agents.progress import metered
-from agents.specs import read_profile
+from agents.table_options import TableOptions
 from agents.tables import print_tables, print_text
+from evaluation.cells.exact_gains import ExactGain, exact_gain
 from evaluation.checks import board_of
 from evaluation.cli.console import RESTARTS, errors_told, print_json
 from evaluation.cli.options import Json, read_coalitions
 from evaluation.experiments.exploitability import resolve_coalitions
-from evaluation.measures.intervals import Coalition
-from evaluation.report.table_files import check_file, write_csv
 from evaluation.report.tables import titled
 
 ABOUT = (
@@ -27,43 +26,19 @@ ABOUT = (
 )
 
 
-@dataclass(frozen=True)
-class ExactGain:
-    """What a coalition gains at most.
-
-    Attributes:
-        coalition: who deviates.
-        profile_value: its points with the profile.
-        value: with its best response.
-        gain: the difference, and `gain_per_year`.
-        positions: how many the search looked at.
-        line: phase -> its orders in a game in which it gets `value`; None where its orders depend on what others draw.
-    """
-
-    coalition: Coalition
-    profile_value: float
-    value: float
-    gain: float
-    gain_per_year: float
-    positions: int
-    line: tuple[tuple[str, tuple[str, ...]], ...] | None
-
-
+@with_options
 def exact(
     policy: Annotated[
         str,
         typer.Argument(help="The profile: a policy for all seats, or e.g. '2*prosocial + 2*hold', in the map's order."),
     ],
+    tables: TableOptions,
     map_name: Annotated[str, typer.Option("--map", help="A map on which no army can be convoyed.")] = "clique:4",
     years: Annotated[int, typer.Option(min=1, help="Length of the game, in years.")] = 5,
     coalitions: Annotated[
         str,
         typer.Option(help="Who deviates: singles, pairs, or e.g. PLAYERA,PLAYERB+PLAYERC (together, for their sum)."),
     ] = "singles",
-    csv: Annotated[
-        Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="Write a CSV table to this file: one row per coalition.", show_default="none"),
-    ] = None,
     as_json: Json = False,
 ) -> None:
     """The most that a power or a coalition gains by deviating from a profile on small boards, exactly.
@@ -73,58 +48,20 @@ def exact(
     with errors_told(RESTARTS):
         board = board_of(map_name)
         chosen = resolve_coalitions(board, read_coalitions(coalitions, board.powers))
-        if csv is not None:
-            check_file(csv)
+        tables.check()
         gains = []
         with metered("solving", len(chosen), "coalitions") as meter:
             for coalition in chosen:
                 gains.append(exact_gain(map_name, policy, coalition, years))
                 meter.advance(1)
         best = max(gains, key=lambda each: each.gain)
-        if csv is not None:
-            write_csv(list(_rows(gains)), csv)
+        tables.write([each.row(policy, map_name, years) for each in gains])
         if as_json:
             played = {"profile": policy, "map": map_name, "years": years}
             print_json(played | {"best": list(best.coalition), "coalitions": [asdict(each) for each in gains]})
             return
         print_tables(gain_table(gains, f"Exact gains against {policy}: {map_name} map, years: {years}, no press"))
         _print_best(best)
-
-
-def exact_gain(map_name: str, profile: str, coalition: Coalition, years: int) -> ExactGain:
-    """The gain of one coalition.
-
-    Raises:
-        EvaluationError: a board, a policy or a length without exact values. Others as `evaluation.exact` says.
-    """
-    from evaluation.exact import best_response, certify, exploitability  # lazily: numba
-
-    line: tuple[tuple[str, tuple[str, ...]], ...] | None = None
-    value: float
-    if len(coalition) > 1:
-        joint = certify(map_name, profile, coalition, years)
-        value, own, positions = joint.value, float(joint.path_value), joint.states
-        line = tuple((phase, _orders_of(coalition, orders)) for phase, orders in joint.line)
-    elif any(policy.parts or policy.checkpoints for policy in read_profile(profile).policies):
-        found = exploitability(map_name, profile, years, powers=coalition).responses[coalition[0]]
-        value, own, positions = found.value, found.profile_value, found.positions
-    else:
-        response = best_response(map_name, profile, coalition[0], years)
-        value, own, positions = response.value, float(response.profile_value or 0), response.states
-        line = response.orders
-    gain = value - own
-    return ExactGain(coalition, own, float(value), gain, gain / years, positions, line)
-
-
-def _orders_of(coalition: Coalition, orders: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    return tuple(text for power in coalition for text in orders.get(power, ()))
-
-
-def _rows(gains: Sequence[ExactGain]) -> Iterator[dict[str, Any]]:
-    """Rows of the CSV table."""
-    for each in gains:
-        values = {name: value for name, value in asdict(each).items() if name not in ("coalition", "line")}
-        yield {"coalition": "+".join(each.coalition)} | values
 
 
 def gain_table(gains: Sequence[ExactGain], title: str) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -11,18 +12,27 @@ from rich.text import Text
 
 import evaluation
 from agents.command_options import with_options
-from agents.progress import plain_console
+from agents.progress import metered, plain_console
 from agents.specs import listed
+from agents.table_options import TableOptions
 from agents.tables import print_tables
+from evaluation.cells.plan import Experiment
 from evaluation.cli.console import RESTARTS, errors_told, print_json
-from evaluation.cli.options import Json, RunOptions, Seed, command_line
-from evaluation.experiments.deviators import PORTFOLIO, filled
-from evaluation.experiments.experiment import count_games
+from evaluation.cli.options import Json, RunOptions, command_line
+from evaluation.experiments.experiment import count_games, policies_of, trained
 from evaluation.experiments.files import load_experiment, shipped_experiments
 from evaluation.report.figures import NAMES, full_label
-from evaluation.report.folder import check_writable, earlier_rows, read_study, write_figures, write_results
-from evaluation.report.page import written
-from evaluation.report.tables import titled
+from evaluation.report.folder import (
+    REPLAYS_WRITTEN,
+    check_writable,
+    earlier_rows,
+    read_study,
+    write_figures,
+    write_results,
+)
+from evaluation.report.page import known_measures, value_cell
+from evaluation.report.rules_text import games_told
+from evaluation.report.tables import MEANING, titled
 
 SHOWN = 3  # measures in the terminal
 SHORT = {
@@ -38,6 +48,7 @@ SHORT = {
 @with_options
 def experiment(
     run: RunOptions,
+    tables: TableOptions,
     source: Annotated[
         Optional[str],  # noqa: UP045 (typer reads it)
         typer.Argument(metavar="[NAME|FILE.toml]", help="A shipped experiment, or a file.", show_default="list them"),
@@ -60,17 +71,27 @@ def experiment(
     ] = None,
     extend: Annotated[
         bool,
-        typer.Option("--extend", help="Keep the rows that results.json has of other profiles (measure both only)."),
+        typer.Option("--extend", help="Keep the rows that results.json has of other profiles (leaderboards only)."),
     ] = False,
     games: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(min=1, help="Games per condition.", show_default="the experiment's"),
     ] = None,
-    seed: Seed = 0,
+    choosing: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, help="Games of each attack for choosing one.", show_default="the experiment's"),
+    ] = None,
+    seed: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=0, help="The same seed gives the same results.", show_default="the experiment's"),
+    ] = None,
     out: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(help="Folder for the report, its data and the games.", show_default="runs/NAME"),
+        typer.Option(help="Folder for the report, its data, replays and trained policies.", show_default="runs/NAME"),
     ] = None,
+    replays: Annotated[
+        int, typer.Option(min=0, help="Replay pages of typical games to write, at most; 0.7 MB each on the usual map.")
+    ] = REPLAYS_WRITTEN,
     as_json: Json = False,
 ) -> None:
     """Play or resume an experiment and write its report. Without a name: list the shipped experiments."""
@@ -80,20 +101,40 @@ def experiment(
             return
         chosen = load_experiment(source).with_profiles((*(profile or ()), *listed(models or "")))
         chosen = chosen.with_profiles((*chosen.profiles, *(add or ())))
+        chosen = replace(
+            chosen,
+            games=games or chosen.games,
+            choosing=choosing or chosen.choosing,
+            seed=chosen.seed if seed is None else seed,
+        )
         folder = out or Path("runs", chosen.name)
         check_writable(folder)
-        earlier = earlier_rows(folder, chosen, games or chosen.games, seed) if extend else []
-        total = count_games(chosen) * (games or chosen.games) // chosen.games
-        players = [*dict.fromkeys(each.played for each in chosen.conditions)]
-        players += [filled(deviator, "hold") for deviator in chosen.deviators if deviator != PORTFOLIO]
-        with run.playing(players, total) as means:
-            result = evaluation.experiment(chosen, games=games, seed=seed, **means)
-        page = write_results(result, folder, command_line("experiment"), earlier)
+        tables.check()
+        earlier = earlier_rows(folder, chosen, chosen.games, chosen.seed) if extend else []
+        chosen = _trained(chosen, folder / "trained")
+        with run.playing(policies_of(chosen), count_games(chosen)) as means:
+            result = evaluation.experiment(chosen, **means)
+        tables.write(result.rows())
+        page = write_results(result, folder, command_line("experiment"), earlier, replays)
         if as_json:
             print_json(result.to_dict())
             return
         print_tables(_table(result.to_dict()))
         plain_console(stderr=True).print(f"report: {page}", soft_wrap=True)
+
+
+def _trained(chosen: Experiment, folder: Path) -> Experiment:
+    """The experiment with its policies trained, with a progress bar."""
+    if not chosen.train:
+        return chosen
+    seen: dict[str, None] = {}
+    with metered("training", len(chosen.train) * len(chosen.train_seeds), "policies") as meter:
+
+        def show(what: str, iteration: int, iterations: int) -> None:
+            seen[what] = None
+            meter.reach(len(seen) - 1, f"{what}, iteration {iteration} of {iterations}")
+
+        return trained(chosen, folder, show)
 
 
 def plot(
@@ -126,23 +167,16 @@ def _list() -> None:
 
 def _table(study: dict) -> Table:
     """One row per condition, with the first measures of the figures; the report has all measures."""
-    table = titled(study["title"], f"{study['games']} games per condition, seed {study['seed']}; 95% intervals")
-    known = list(study["conditions"][0]["measures"])
-    measures = list(dict.fromkeys(name for figure in study["figures"] for name in figure["y"] if name in NAMES))
-    shown = ([name for name in measures if name in known] or known)[:SHOWN]
-    is_wide = study["measure"] == "both"
-    shown = known if is_wide else shown
+    table = titled(study["title"], f"{games_told(study)} {MEANING}")
+    known = known_measures(study)
+    wished = [name for figure in study["figures"] for name in figure["y"] if name in known]
+    is_wide = study["leaderboard"]
+    shown = known if is_wide else (list(dict.fromkeys(wished)) or known)[:SHOWN]
     table.add_column("condition", overflow="fold")
     for name in shown:
-        table.add_column(SHORT[name] if is_wide else NAMES[name], justify="right")
+        table.add_column(SHORT.get(name, NAMES[name]) if is_wide else NAMES[name], justify="right")
     for condition in study["conditions"]:
-        cells = [written(condition["measures"][name]) for name in shown]
-        cells = [_narrow(name, cell) for name, cell in zip(shown, cells, strict=True)] if is_wide else cells
+        cells = [value_cell(name, condition["measures"][name]) for name in shown]
+        cells = [cell.replace(" [", "\n[").replace(" (", "\n(") for cell in cells] if is_wide else cells
         table.add_row(Text(full_label(condition)), *map(Text, cells))
     return table
-
-
-def _narrow(name: str, cell: str) -> str:
-    """The interval below the value; none of what a game costs."""
-    value, mark, interval = cell.partition(" [")
-    return f"{value}\n[{interval}" if mark and not name.endswith("_per_game") else value

@@ -9,7 +9,9 @@ from typing import Annotated, Any, Optional
 
 import typer
 
+from agents.command_options import with_options
 from agents.progress import Meter, metered
+from agents.table_options import TableOptions
 from agents.tables import print_tables
 from evaluation.checks import EvaluationError
 from evaluation.cli.console import RESTARTS, errors_told, print_json
@@ -21,7 +23,9 @@ from evaluation.report.message_tables import Talk, talk_tables, talks
 SHOWN_CONDITIONS = 20
 
 
+@with_options
 def messages(
+    tables: TableOptions,
     chosen: Annotated[
         Optional[list[str]],  # noqa: UP045 (typer reads it)
         typer.Argument(
@@ -49,8 +53,10 @@ def messages(
     with errors_told(RESTARTS):
         if chosen and (last or limit):
             raise EvaluationError(f"--{'last' if last else 'limit'}: is for all stored games: give no GAME with it")
+        tables.check()
         most = (0 if as_json else SHOWN_CONDITIONS) if limit is None else limit
         rows = _named(chosen, store) if chosen else _stored(store, last, most)
+        tables.write([line for row in rows for line in row.rows()])
         if as_json:
             print_json([row.to_dict() for row in rows])
         elif rows:

@@ -5,24 +5,21 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional, TypeVar
 
 import typer
 
 import evaluation
-from agents.files import shown
 from agents.progress import metered
 from agents.specs import ProfileLike, read_profile
 from evaluation.experiments.attacks import GAMES
 from evaluation.measures.lm_usage import spent
-from evaluation.measures.rows import Row, TableError
 from evaluation.play.store import DEFAULT_PATH, GameStore
-from evaluation.report.table_files import check_file, check_parquet, write_csv, write_parquet
 from modal_env.interruptions import patient
 from welfare_env import Rules
 from welfare_env.errors import UnknownPowerError, did_you_mean
@@ -31,6 +28,7 @@ if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
 
 CORES = os.cpu_count() or 1
+T = TypeVar("T")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Kept = Annotated[Path, typer.Option("--store", help="The store of finished games.")]
@@ -62,13 +60,35 @@ def command_line(name: str) -> str:
     return shlex.join(["welfare-env", *sys.argv[1:]]) if sys.argv[1:2] == [name] else ""
 
 
-def _read_numbers(text: str | WholeNumbers) -> WholeNumbers:
+def read_numbers(text: str | WholeNumbers) -> WholeNumbers:
     if isinstance(text, WholeNumbers):
         return text  # the default
     parts = str(text).split(",")
     if not all(part.strip().isdecimal() and len(part) <= 40 for part in parts):
         raise typer.BadParameter(f"{text!r:.80}: give a whole number from 0, or several separated by commas")
     return WholeNumbers(int(part) for part in parts)
+
+
+def check_single(settings: Sequence[Mapping[str, Any]], what: str) -> None:
+    """Check that a sweep has a single condition.
+
+    Args:
+        what: is of one condition only, with its verb: "--witness is a game".
+
+    Raises:
+        EvaluationError: there are several.
+    """
+    if len(settings) > 1:
+        raise evaluation.EvaluationError(
+            f"{what} of one condition, and these are {len(settings)}: give one length, number of message rounds and "
+            "variant with it"
+        )
+
+
+def only(values: Iterable[T]) -> T | list[T]:
+    """The value of a single condition; of several a list."""
+    listed = list(values)
+    return listed[0] if len(listed) == 1 else listed
 
 
 def read_coalitions(text: str, powers: Sequence[str]) -> str | list[list[str]]:
@@ -103,7 +123,12 @@ class GameOptions:
     ] = "rotated"
     years: Annotated[
         WholeNumbers,
-        typer.Option(parser=_read_numbers, metavar="N[,N...]", show_default="10", help="Length of a game, in years."),
+        typer.Option(
+            parser=read_numbers,
+            metavar="N[,N...]",
+            show_default="10",
+            help="Length of a game, in years; several give a row each.",
+        ),
     ] = PAPERS_YEARS
     map_name: Annotated[str, typer.Option("--map", help="A map's name, or the path of a .map file.")] = "standard"
     press: Annotated[
@@ -115,10 +140,10 @@ class GameOptions:
     message_rounds: Annotated[
         WholeNumbers,
         typer.Option(
-            parser=_read_numbers,
+            parser=read_numbers,
             metavar="N[,N...]",
             show_default="3",
-            help="Message rounds per phase; 0 means no press.",
+            help="Message rounds per phase; 0 means no press. Several give a row each.",
         ),
     ] = PAPERS_ROUNDS
     retreat_welfare: Annotated[
@@ -156,20 +181,6 @@ class GameOptions:
             settings.append(self._with(Rules.published(**rules) if published else Rules(**rules)))
         return settings
 
-    def setting(self, variant: str = "welfare", scoring: str | None = None) -> dict[str, Any]:
-        """As `settings`, for commands that play a single setting.
-
-        Raises:
-            EvaluationError: the options give several.
-            RulesError: as `settings`.
-        """
-        first, *others = self.settings(variant, scoring)
-        if others:
-            raise evaluation.EvaluationError(
-                "several lengths, message rounds or variants: give one of each; welfare-env experiment sweeps them"
-            )
-        return first
-
     def _with(self, rules: Rules) -> dict[str, Any]:
         return {
             "seed": self.seed,
@@ -188,44 +199,6 @@ class AttackGameOptions(GameOptions):
     games: Annotated[
         int, typer.Option(min=1, help="Games of self-play and of each attack that is measured, after the choice.")
     ] = GAMES
-
-
-@dataclass(frozen=True)
-class TableOptions:
-    """Files for the games as tables."""
-
-    csv: Annotated[
-        Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="Write a CSV table to this file: one row per game and power.", show_default="none"),
-    ] = None
-    parquet: Annotated[
-        Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="The same as a Parquet file (needs the extra tables).", show_default="none"),
-    ] = None
-
-    def check(self) -> None:
-        """Check before the first game that the files can be written.
-
-        Raises:
-            TableError: they cannot, both are the same file, or a package is missing.
-        """
-        if self.csv is not None and self.csv == self.parquet:
-            raise TableError(f"{shown(self.csv)}: give --csv and --parquet different files")
-        if self.csv is not None:
-            check_file(self.csv)
-        if self.parquet is not None:
-            check_parquet(self.parquet)
-
-    def write(self, rows: Sequence[Row]) -> None:
-        """Write the tables that were asked for.
-
-        Raises:
-            TableError: a file cannot be written.
-        """
-        if self.csv is not None:
-            write_csv(rows, self.csv)
-        if self.parquet is not None:
-            write_parquet(rows, self.parquet)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The command ``red-team``."""
+"""The commands ``red-team`` and ``collusion``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,32 @@ import typer
 import evaluation
 from agents.command_options import as_arguments, with_options
 from agents.specs import ProfileLike, profile_as_given, read_profile
+from agents.table_files import check_file
+from agents.table_options import TableOptions
 from agents.tables import print_line, print_tables
 from evaluation.cli.console import errors_told, print_json
-from evaluation.cli.options import AttackGameOptions, Json, RunOptions, TableOptions, Witness
+from evaluation.cli.options import (
+    AttackGameOptions,
+    Json,
+    RunOptions,
+    WholeNumbers,
+    Witness,
+    check_single,
+    only,
+    read_coalitions,
+    read_numbers,
+)
+from evaluation.coalitions.colluding import CHOOSING, SIZES, check_coalitions, count_collusion_games, read_attackers
+from evaluation.coalitions.tables import collusion_table, surplus_table
+from evaluation.contrasts.sweep_tables import collusion_sweep, red_team_sweep
 from evaluation.experiments.attacks import Deviation, count_games
 from evaluation.experiments.red_team import BUDGETS, plan
 from evaluation.measures.lm_usage import usage_table
-from evaluation.report.table_files import check_file
+from evaluation.measures.rows import same_columns
 from evaluation.report.tables import red_team_table
+from welfare_env import load_board
+
+PAIRS_AND_TRIPLES = WholeNumbers(SIZES)
 
 
 @with_options
@@ -44,21 +62,35 @@ def red_team(
 ) -> None:
     """Try many attacks on a policy, by single powers, coalitions and pacts, and report the strongest."""
     with errors_told():
-        setting, profile = play.setting(), read_profile(policy)
+        settings, profile = play.settings(), read_profile(policy)
         tables.check()
         if witness is not None:
+            check_single(settings, "--witness is a game")
             check_file(witness)
-        tried, _ = plan(profile, profile_as_given(policy), evaluation.Setting(**setting), budget, trained or ())
+        plans = [
+            plan(profile, profile_as_given(policy), evaluation.Setting(**setting), budget, trained or ())[0]
+            for setting in settings
+        ]
         playing: list[ProfileLike] = [profile]
-        playing += {spec: None for each in tried if each.deviator for spec in each.deviator.policies}
-        total = count_games(len(tried), play.games, BUDGETS[budget].choosing, len({each.group for each in tried}))
+        playing += {spec: None for tried in plans for each in tried if each.deviator for spec in each.deviator.policies}
+        choosing = BUDGETS[budget].choosing
+        total = sum(
+            count_games(len(tried), play.games, choosing, len({each.group for each in tried})) for tried in plans
+        )
         with run.playing(playing, total) as means:
-            result = evaluation.red_team(policy, budget, games=play.games, trained=trained or (), **setting, **means)
-        tables.write(result.rows())
+            results = [
+                evaluation.red_team(policy, budget, games=play.games, trained=trained or (), **setting, **means)
+                for setting in settings
+            ]
+        tables.write(same_columns(row for each in results for row in each.rows()))
+        result, tried = results[0], plans[0]
         if witness is not None:
             result.save_witness(witness)
         if as_json:
-            print_json(result.to_dict())
+            print_json(only(each.to_dict() for each in results))
+            return
+        if len(results) > 1:
+            print_tables(red_team_sweep(results))
             return
         print_tables(red_team_table(result))
         best = next(each for each in tried if each.attack == (result.best.deviator, result.best.coalition))
@@ -74,3 +106,79 @@ def command_of(attack: Deviation, policy: str, play: AttackGameOptions) -> str:
     command += ["--deviator", attack.deviator.given] if attack.deviator else []
     command += ["--coordinated"] if attack.coordinated else []
     return shlex.join(command + as_arguments(play))
+
+
+@with_options
+def collusion(
+    policy: Annotated[str, typer.Argument(help="The profile: a policy for all seats, or e.g. '4*dove + 3*random'.")],
+    play: AttackGameOptions,
+    run: RunOptions,
+    tables: TableOptions,
+    sizes: Annotated[
+        WholeNumbers,
+        typer.Option(parser=read_numbers, metavar="N[,N...]", show_default="2,3", help="Sizes of the coalitions."),
+    ] = PAIRS_AND_TRIPLES,
+    coalitions: Annotated[
+        Optional[str],  # noqa: UP045 (typer reads it)
+        typer.Option(
+            help="In place of sizes: pairs (the paper's), all-pairs, or e.g. ENGLAND+TURKEY,ITALY+RUSSIA.",
+            show_default="all of these sizes",
+        ),
+    ] = None,
+    attacker: Annotated[
+        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        typer.Option(
+            help="A policy of the members; may be given several times. One that can play a coalition, such as "
+            "pact:years=1, plays all members as one.",
+            show_default="the paper's exploiter, raids and pacts",
+        ),
+    ] = None,
+    choosing: Annotated[
+        int,
+        typer.Option(min=1, help="Games of each coalition for choosing those to measure; the best of them play more."),
+    ] = CHOOSING,
+    witness: Witness = None,
+    as_json: Json = False,
+) -> None:
+    """Whether powers gain by leaving a profile together, beyond what each gains alone, and what the others lose."""
+    with errors_told():
+        settings, profile = play.settings(), read_profile(policy)
+        board = load_board(play.map_name)
+        given = None if coalitions is None else read_coalitions(coalitions, board.powers)
+        chosen = check_coalitions(board, sizes, given)
+        tables.check()
+        if witness is not None:
+            check_single(settings, "--witness is a game")
+            check_file(witness)
+        tried = [
+            read_attackers(attacker or None, profile, policy, evaluation.Setting(**setting)) for setting in settings
+        ]
+        total = sum(count_collusion_games(board, each, chosen, play.games, choosing) for each in tried)
+        playing: list[ProfileLike] = [profile, *(spec for some in tried for each in some for spec in each.policies)]
+        with run.playing(playing, total) as means:
+            results = [
+                evaluation.collusion(
+                    policy,
+                    play.games,
+                    sizes=sizes,
+                    coalitions=given,
+                    attackers=attacker or None,
+                    choosing=choosing,
+                    **setting,
+                    **means,
+                )
+                for setting in settings
+            ]
+        tables.write(same_columns(row for each in results for row in each.rows()))
+        result = results[0]
+        if witness is not None:
+            result.save_witness(witness)
+        if as_json:
+            print_json(only(each.to_dict() for each in results))
+            return
+        if len(results) > 1:
+            print_tables(collusion_sweep(results))
+            return
+        print_tables(collusion_table(result), surplus_table(result.best))
+        if result.found.usage is not None:
+            print_tables(usage_table([("collusion", result.found.usage)]))

@@ -13,7 +13,7 @@ from evaluation.cli.console import RESTARTS, errors_told
 from evaluation.cli.options import Kept
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import saved_games
-from evaluation.report.replays import annotations_of
+from evaluation.report.replays import write_replay
 from welfare_env import Game
 from welfare_env.render.animation import LONGEST, NARROWEST, PHASE, SHORTEST, WIDEST, WIDTH
 
@@ -77,13 +77,3 @@ def write_animation(
     played = Game.from_record(dict(record), map_name=map_name, allow_edited=allow_edited)
     with metered("drawing", len(played.history) + 1, "phases") as meter:
         played.animate(out, width, milliseconds, meter.reach)
-
-
-def write_replay(record: Mapping[str, Any], out: Path, map_name: str | None = None, allow_edited: bool = False) -> None:
-    """Write the page of a game.
-
-    Raises:
-        RecordError: the record is damaged, or the page cannot be written.
-    """
-    played = Game.from_record(dict(record), map_name=map_name, allow_edited=allow_edited)
-    played.replay(out, annotations_of(played, record.get("welfare_env", {}), map_name))

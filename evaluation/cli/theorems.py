@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 from rich.table import Table
 
+from agents.command_options import with_options
 from agents.files import no_folder, shown
+from agents.table_options import TableOptions
 from agents.tables import print_tables, print_text
 from evaluation.checks import EvaluationError
 from evaluation.cli.console import errors_told, print_json
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
 CELLS = Path("runs/theorems.jsonl")
 
 
+@with_options
 def theorems(
+    tables: TableOptions,
     board: Annotated[
         Optional[list[str]],  # noqa: UP045 (typer reads it)
         typer.Option(
@@ -48,6 +52,7 @@ def theorems(
             roles(name)
         if lines is not None and (wrong := no_folder(lines)):
             raise EvaluationError(f"--lines {shown(lines)}: it {wrong}")
+        tables.check()
         cells.parent.mkdir(parents=True, exist_ok=True)
         for name in boards:
             fill(cells, name, years, punishers, check, report=_report)
@@ -56,6 +61,7 @@ def theorems(
             for cell in read_cells(cells)
             if cell.map_name in boards and cell.years <= years and cell.punishers == punishers
         ]
+        tables.write([cell.row() for cell in chosen])
         if lines is not None:
             write_lines(lines, chosen)
         if as_json:

@@ -12,17 +12,22 @@ single-player problem, solved by depth-first search with a transposition table; 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
+from rich.table import Table
+from rich.text import Text
 
 import welfare_env
 from agents import Policy, PunisherPolicy, RandomPolicy
 from agents.cliques.shape import clique_of
+from agents.results import Result, tables_of
 from agents.scripted.punisher import excluded
 from agents.specs import Spec, read, read_profile
+from agents.table_files import Row
 from evaluation.checks import EvaluationError, board_of, check_whole
 from evaluation.exact.planner import Given, Planner
 from welfare_env import Board, Rules, View
@@ -41,8 +46,53 @@ PROBES = 8  # games of random play in which the policies are checked
 SEEDS = (0, 1)
 
 
-@dataclass(frozen=True)
-class BestResponse:
+class ExactResult(Result):
+    """A result with a row per coalition that deviates."""
+
+
+def exact_row(
+    map_name: str,
+    years: int,
+    coalition: Sequence[str],
+    profile_value: float | None,
+    value: float,
+    positions: int,
+    profile: str = "",
+) -> Row:
+    """A row of the table "exact" of `evaluation.columns`; values are points of the whole game."""
+    own = math.nan if profile_value is None else float(profile_value)
+    return {
+        "map": map_name,
+        "years": years,
+        "profile": profile,
+        "coalition": "+".join(coalition),
+        "profile_value": own,
+        "value": float(value),
+        "gain": value - own,
+        "gain_per_year": (value - own) / years,
+        "positions": positions,
+    }
+
+
+@tables_of.register
+def exact_table(result: ExactResult) -> list[Table]:
+    """One row per coalition."""
+    rows = result.rows()
+    title = "Welfare points of the whole game; those of a coalition are added up"
+    table = Table(title=Text(title, "table.title"), title_justify="left")
+    for name in ("map", "years", "coalition"):
+        table.add_column(name)
+    for name in ("with the profile", "best response", "gain", "gain a year", "positions"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        values = (f"{row[name]:.6g}" for name in ("profile_value", "value", "gain"))
+        told = (str(row[name]) for name in ("map", "years", "coalition"))
+        table.add_row(*map(Text, (*told, *values, f"{row['gain_per_year']:.2f}", f"{row['positions']:,}")))
+    return [table]
+
+
+@dataclass(frozen=True, repr=False)
+class BestResponse(ExactResult):
     """The best response to a profile: its value and a line of play.
 
     Attributes:
@@ -65,6 +115,11 @@ class BestResponse:
     def gain(self) -> int | None:
         """`value` minus `profile_value`; None if the profile has no policy for the power."""
         return None if self.profile_value is None else self.value - self.profile_value
+
+    def rows(self) -> list[Row]:
+        """One row."""
+        found = self.profile_value, self.value, self.states
+        return [exact_row(self.map_name, self.rules.years, (self.power,), *found)]
 
 
 def best_response(

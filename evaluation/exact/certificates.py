@@ -40,7 +40,7 @@ class CertificateError(EvaluationError):
     """A certificate that cannot be read, or does not hold: with the position in which it fails."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Certificate(Frozen):
     """That a deviator, or a coalition, gets at most `value` points in a game against fixed players.
 
@@ -71,6 +71,12 @@ class Certificate(Frozen):
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __repr__(self) -> str:
+        who = "+".join(self.deviators)
+        return (
+            f"<Certificate: {who} gets at most {self.value} in {self.years} years on {self.map_name}, {len(self)} rows>"
+        )
 
     def save(self, path: Path | str) -> None:
         """Write it to a file (.npz).

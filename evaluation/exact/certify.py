@@ -20,12 +20,15 @@ import agents
 from agents import PunisherPolicy, RandomPolicy
 from agents.cliques.shape import clique_of
 from agents.scripted.punisher import excluded
+from agents.table_files import Row
 from evaluation.checks import EvaluationError, board_of, check_whole, listed
 from evaluation.exact.best_responses import (
     PROBES,
+    ExactResult,
     PolicyAnswers,
     Profile,
     check_land,
+    exact_row,
     play_game,
     policies_of,
     told_who,
@@ -44,8 +47,8 @@ MOST_STATES = 50_000_000
 PUNISHERS = {"stated": STATED, "ranked": 300, "best": ALL_MOVES}
 
 
-@dataclass(frozen=True)
-class Certified:
+@dataclass(frozen=True, repr=False)
+class Certified(ExactResult):
     """What a deviator or a coalition can get, and what shows it.
 
     Attributes:
@@ -73,6 +76,10 @@ class Certified:
     def states(self) -> int:
         """Positions in the certificate."""
         return len(self.certificate)
+
+    def rows(self) -> list[Row]:
+        """One row."""
+        return [exact_row(self.map_name, self.years, self.deviators, self.path_value, self.value, self.states)]
 
 
 def certify(

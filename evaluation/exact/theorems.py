@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from agents.files import reason
+from agents.table_files import Row
 from evaluation.checks import EvaluationError, board_of
 from evaluation.exact.certify import punishers_search
 from evaluation.exact.checking import Checker
@@ -26,7 +27,7 @@ from welfare_env.engine import State
 from welfare_env.engine.engines import make_engine
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cell:
     """What one deviator gains in one game.
 
@@ -65,6 +66,19 @@ class Cell:
     def disarmed(self) -> int:
         """Years of the path after the Winter in which all disband, T - t."""
         return self.years - self.t
+
+    def __repr__(self) -> str:
+        return f"<Cell: {self.role} on {self.map_name}, T={self.years}, t={self.t}, {self.punishers}: gain {self.gain}>"
+
+    def row(self) -> Row:
+        """A row of the table "theorems" of `evaluation.columns`."""
+        return {
+            "map": self.map_name,
+            **{name: getattr(self, name) for name in ("years", "t", "role", "deviator", "punishers")},
+            "profile_value": self.path_value,
+            **{name: getattr(self, name) for name in ("value", "gain", "positions", "checked", "states", "seconds")},
+            "version": self.version,
+        }
 
     @property
     def name(self) -> tuple[str, str, str, int, int]:

@@ -195,13 +195,18 @@ class Attacks:
     def _gains(self, candidates: Sequence[int], numbers: range) -> list[Floats]:
         """For each attack [games, members] the gains in these games for choosing."""
         deviations = [ITSELF, *(self.tried[candidate] for candidate in candidates)]
+        found = self._choosing(deviations, numbers)
+        base = points(found[ITSELF.attack])
+        return [member_gains(base, points(found[each.attack]), each.coalition) for each in deviations[1:]]
+
+    def _choosing(self, deviations: Sequence[Deviation], numbers: range) -> dict[Attack, list[GameMeasures]]:
+        """The measures of these games for choosing under every deviation."""
         found: dict[Attack, list[GameMeasures]] = {each.attack: [] for each in deviations}
         for batch in _batches(numbers, len(deviations)):
             games = [self.setting.choosing_game(self.profile, number) for number in batch]
             for attack, measured in self._play(deviations, games, keeps_records=False).items():
                 found[attack] += measured
-        base = points(found[ITSELF.attack])
-        return [member_gains(base, points(found[each.attack]), each.coalition) for each in deviations[1:]]
+        return found
 
     def _play(
         self, deviations: Sequence[Deviation], games: Sequence[GameSpec], keeps_records: bool
@@ -295,7 +300,7 @@ def stronger_notes(result: ExploitabilityResult) -> tuple[str, ...]:
         f"{' + '.join(others[number].coalition)} with {others[number].deviator} gained {each.value:.2f} a year more "
         "than the attack that was chosen before these games: choose with more games, or measure it with another seed"
         for number, each in found.items()
-        if each.low > 0
+        if each.low > 0 or (each.is_alike and each.value > 0)
     )
 
 

@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
+from agents.results import Shown
 from agents.specs import PolicyLike, Spec, as_given, read
+from agents.table_files import Row
 from evaluation.checks import EvaluationError, check_whole
 from evaluation.experiments.mixes import MOST_POLICIES, all_mixes, check_balanced, drawn_mixes, mixed_games
 from evaluation.experiments.notes import IllegalOrders
 from evaluation.experiments.self_play import make_all
-from evaluation.measures.evolution import RestPoint, alpha_rank, rest_points
+from evaluation.measures.basins import RestPoint
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.lm_usage import LMUsage, usage_of
-from evaluation.measures.metrics import GameMeasures, measure, root_nash_bounds
+from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.ratings import ratings, won
-from evaluation.measures.rows import Row, frame, game_rows, same_columns, year_rows
-from evaluation.measures.symmetric_game import Counts, Equilibrium, SymmetricGame
+from evaluation.measures.rows import GamesResult, game_rows, same_columns, year_rows
+from evaluation.measures.sampled_game import SampledEquilibrium, SampledGame
+from evaluation.measures.symmetric_game import Counts, SymmetricGame
 from evaluation.play.games import GameSpec, Record
 from evaluation.play.setting import Options, Setting
 from welfare_env import Rules
 from welfare_env.checks import shown
 from welfare_env.options import takes_options
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 MOST_TYPES = 4
 """Default maximum of policies in one mix."""
+LEAST_ROTATIONS = 5
+"""Of the seats, from which on they are the samples of the empirical game; with fewer, single games are."""
 
 
-@dataclass(frozen=True)
-class MixedGames:
+@dataclass(frozen=True, repr=False)
+class MixedGames(Shown):
     """Games of one mix.
 
     Attributes:
@@ -60,8 +63,7 @@ class MixedGames:
     @cached_property
     def root_nash_welfare(self) -> Estimate:
         """Root Nash welfare of all seats (nan in the standard variant)."""
-        within = root_nash_bounds(self.measures[0].facts.num_centers, len(self.seats[0]))
-        return mean_estimate([game.root_nash_welfare for game in self.measures], self.seed, within=within)
+        return mean_estimate([game.root_nash_welfare for game in self.measures], self.seed, within=(0, math.inf))
 
     @property
     def profile(self) -> str:
@@ -85,8 +87,8 @@ class MixedGames:
         }
 
 
-@dataclass(frozen=True)
-class Scenario:
+@dataclass(frozen=True, repr=False)
+class Scenario(Shown):
     """A policy in some seats among held-out background players (as in Melting Pot: Leibo et al., ICML 2021).
 
     Attributes:
@@ -120,8 +122,8 @@ class Scenario:
         }
 
 
-@dataclass(frozen=True)
-class CrossPlayResult:
+@dataclass(frozen=True, repr=False)
+class CrossPlayResult(GamesResult):
     """Games of mixes of policies.
 
     Attributes:
@@ -133,6 +135,7 @@ class CrossPlayResult:
         scenarios: the games with background players.
         usage: calls, tokens and cost of language models; None if none played.
         notes: caveats, such as illegal orders.
+        rotation: number of games in which every policy plays every seat once; 1 if seats do not rotate.
     """
 
     policies: tuple[str, ...]
@@ -145,23 +148,16 @@ class CrossPlayResult:
     scenarios: tuple[Scenario, ...]
     usage: LMUsage | None = None
     notes: tuple[str, ...] = ()
+    rotation: int = 1
 
     def rows(self, by_year: bool = False) -> list[Row]:
         """One row per game and power, or per game, power and year: first the mixes, then the scenarios.
 
-        See `evaluation.measures.rows` for the columns; the profile is the mix, "4*dove + 3*hold".
+        See `evaluation.columns` for the columns; the profile is the mix, "4*dove + 3*hold".
         """
         rows = year_rows if by_year else game_rows
-        rows_of_all = [row for mix in self._played for row in rows(mix.measures, mix.profile)]
+        rows_of_all = [row for mix in self._played for row in rows(mix.measures, mix.profile, "", self.seed)]
         return rows_of_all if by_year else same_columns(rows_of_all)
-
-    def to_frame(self, by_year: bool = False) -> pd.DataFrame:
-        """The rows as a pandas DataFrame.
-
-        Raises:
-            TableError: pandas is not installed.
-        """
-        return frame(self.rows(by_year))
 
     @property
     def _played(self) -> tuple[MixedGames, ...]:
@@ -172,57 +168,74 @@ class CrossPlayResult:
         """How many games came from the store and were played by an older version of the code."""
         return sum(game.facts.is_older for mix in self._played for game in mix.measures)
 
+    @property
+    def games_a_sample(self) -> int:
+        """Games in each sample of `sampled_game`: a whole rotation of the seats if there are five or more, else one.
+
+        Over rotations, seats that differ do not widen the intervals.
+        """
+        return self.rotation if self.games >= LEAST_ROTATIONS * self.rotation else 1
+
     @cached_property
-    def empirical_game(self) -> SymmetricGame:
-        """The symmetric game of choosing a policy; payoffs are the measured means.
+    def sampled_game(self) -> SampledGame:
+        """The symmetric game of choosing a policy, sample by sample.
 
         Payoffs of mixes that were not played are fitted (`SymmetricGame.of`).
         """
-        return self._game_of({counts: self._row(mix, None) for counts, mix in self.mixes.items()})
-
-    @cached_property
-    def is_fitted(self) -> bool:
-        """Whether some payoffs of the empirical game were fitted, not measured."""
-        seats = len(self.mixes[next(iter(self.mixes))].seats[0])
-        return len(self.mixes) < len(all_mixes(len(self.policies), seats, seats))
+        size = self.games_a_sample
+        samples = [
+            {counts: self._row(mix, slice(start, start + size)) for counts, mix in self.mixes.items()}
+            for start in range(0, self.games, size)
+        ]
+        return SampledGame.of(self.policies, samples, self.seed)
 
     @property
-    def equilibria(self) -> tuple[Equilibrium, ...]:
+    def empirical_game(self) -> SymmetricGame:
+        """The same, of the mean payoffs."""
+        return self.sampled_game.game
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether some payoffs of the empirical game were fitted, not measured."""
+        return self.empirical_game.fitted is not None
+
+    @property
+    def equilibria(self) -> tuple[SampledEquilibrium, ...]:
         """Symmetric Nash equilibria of the empirical game."""
-        return self.empirical_game.equilibria
+        return self.sampled_game.equilibria
 
-    @cached_property
+    @property
     def gains(self) -> tuple[dict[str, Estimate], ...]:
-        """For each equilibrium: policy -> gain of one player who deviates to it, with its interval over games."""
-        games = [
-            self._game_of({counts: self._row(mix, game) for counts, mix in self.mixes.items()})
-            for game in range(self.games)
-        ]
-        gains = []
-        for equilibrium in self.equilibria:
-            mix = np.array(list(equilibrium.mix.values()))
-            by_game = np.array([game.gains(mix) for game in games])
-            gains.append(mean_estimates(dict(zip(self.policies, by_game.T, strict=True)), self.seed))
-        return tuple(gains)
+        """For each equilibrium: policy -> gain of one player who deviates to it, with its interval."""
+        return tuple(equilibrium.gain_estimates for equilibrium in self.equilibria)
 
-    @cached_property
+    @property
+    def invasion(self) -> dict[tuple[str, str], Estimate]:
+        """(resident, mutant) -> gain of one mutant among residents over a resident among its like (`SampledGame`)."""
+        return self.sampled_game.invasion
+
+    @property
     def rest_points(self) -> tuple[RestPoint, ...]:
-        """Rest points of the replicator dynamics of the empirical game."""
-        return rest_points(self.empirical_game)
+        """Rest points of the replicator dynamics of the empirical game, from random starts."""
+        return self.sampled_game.rest_points
 
-    @cached_property
-    def alpha_rank(self) -> dict[str, float]:
+    @property
+    def alpha_rank(self) -> dict[str, Estimate]:
         """Policy -> its share in the stationary distribution of alpha-rank."""
-        return alpha_rank(self.empirical_game)
+        return self.sampled_game.alpha_rank
 
     @cached_property
     def ratings(self) -> dict[str, Estimate]:
         """Policy -> its Elo-like rating from pairwise comparisons of points within a game: a side figure."""
-        wins = [
-            sum(won(mix.paid[game], mix.seats[game], self.policies) for mix in self.mixes.values())
-            for game in range(self.games)
-        ]
-        return ratings(np.array(wins), self.policies, self.seed)
+        wins = np.array(
+            [
+                sum(won(mix.paid[game], mix.seats[game], self.policies) for mix in self.mixes.values())
+                for game in range(self.games)
+            ]
+        )
+        number = len(self.policies)
+        by_sample = wins.reshape(-1, self.games_a_sample, number, number).sum(axis=1)
+        return ratings(by_sample, self.policies, self.seed)
 
     @cached_property
     def self_play_welfare(self) -> dict[str, Estimate]:
@@ -239,16 +252,10 @@ class CrossPlayResult:
             estimates[policy] = mean_estimate(np.mean(mine, axis=0) if mine else [np.nan], self.seed)
         return estimates
 
-    def _row(self, mix: MixedGames, game: int | None) -> list[float]:
-        """Payoff of each policy in a mix, in one game or on average; nan for policies without a seat."""
-        payoffs = {
-            policy: estimate.value if game is None else estimate.per_game[game]
-            for policy, estimate in mix.payoffs.items()
-        }
+    def _row(self, mix: MixedGames, games: slice) -> list[float]:
+        """Mean payoff of each policy in some games of a mix; nan for policies without a seat."""
+        payoffs = {policy: float(np.mean(each.per_game[games])) for policy, each in mix.payoffs.items()}
         return [payoffs.get(policy, np.nan) for policy in self.policies]
-
-    def _game_of(self, payoffs: Mapping[Counts, Sequence[float]]) -> SymmetricGame:
-        return SymmetricGame.of(self.policies, payoffs)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
@@ -263,13 +270,19 @@ class CrossPlayResult:
             "mixes_in_all": self.mixes_in_all,
             "mixes": [mix.to_dict() for mix in self.mixes.values()],
             "is_fitted": self.is_fitted,
-            "equilibria": [
-                equilibrium.to_dict() | {"gains": {policy: gain.to_dict() for policy, gain in gains.items()}}
-                for equilibrium, gains in zip(self.equilibria, self.gains, strict=True)
-            ],
+            "games_a_sample": self.games_a_sample,
+            "equilibria": [equilibrium.to_dict() for equilibrium in self.equilibria],
+            "neutral_faces": [list(face) for face in self.empirical_game.neutral_faces],
+            "noisy_ties": [list(face) for face in self.sampled_game.noisy_ties],
             "rest_points": [point.to_dict() for point in self.rest_points],
-            "alpha_rank": self.alpha_rank,
-            **{name: _as_json(getattr(self, name)) for name in ("self_play_welfare", "mixed_payoffs", "ratings")},
+            "invasion": [
+                {"residents": residents, "mutant": mutant, "gain": gain.to_dict()}
+                for (residents, mutant), gain in self.invasion.items()
+            ],
+            **{
+                name: _as_json(getattr(self, name))
+                for name in ("alpha_rank", "self_play_welfare", "mixed_payoffs", "ratings")
+            },
             "scenarios": [scenario.to_dict() for scenario in self.scenarios],
             **({} if self.usage is None else {"language_models": asdict(self.usage)}),
         }
@@ -337,6 +350,7 @@ def cross_play(
         scenario_results,
         usage_of(list(unique.values())),
         illegal.notes(),
+        seats if setting.seats == "rotated" else 1,
     )
 
 

@@ -132,8 +132,14 @@ def check_coordinated(deviators: Sequence[Deviator], models: SharedModels | None
     for each in deviators:
         if len(each.policies) > 1:
             raise EvaluationError(f"deviator {each.name}: it has several policies, and coordination needs one")
-        if not isinstance(each.policies[0].make(models), CoalitionPolicy):
+        if not can_coordinate(each, models):
             raise EvaluationError(f"deviator {each.name}: {NO_COALITION}")
+
+
+def can_coordinate(deviator: Deviator, models: SharedModels | None) -> bool:
+    """Whether one object of the deviator's policy can play a whole coalition."""
+    policies = deviator.policies
+    return len(policies) == 1 and isinstance(policies[0].make(models), CoalitionPolicy)
 
 
 def default_deviator(policy: str) -> str:

@@ -13,7 +13,9 @@ from pettingzoo import AECEnv
 import agents
 import modal_env
 from agents.modal.players import expected_payoff
+from agents.results import Result
 from agents.specs import PolicyLike, Spec, as_given, read
+from agents.table_files import Row
 from evaluation.checks import EvaluationError, check_games, check_seed
 from evaluation.measures.choice import choose
 from evaluation.measures.coalitions import all_coalitions, choose_coalitions
@@ -27,8 +29,8 @@ Shares = tuple[tuple[modal_env.Agent, Fraction], ...]
 Points = Mapping[str, tuple[float, ...]]  # player -> [games] its payoff a round
 
 
-@dataclass(frozen=True)
-class ProgramExploitabilityResult:
+@dataclass(frozen=True, repr=False)
+class ProgramExploitabilityResult(Result):
     """Games of a profile of programs, and games in which each coalition deviates from it.
 
     Attributes:
@@ -61,6 +63,31 @@ class ProgramExploitabilityResult:
     def value(self) -> Estimate:
         """The exploitability: the chosen coalition's least member's mean gain, in payoff a round, at least 0."""
         return exploitability_of(next(each.gain for each in self.gains if each.coalition == self.best))
+
+    def rows(self) -> list[Row]:
+        """One row per game and player: first the games in which nobody deviates, then those of each coalition."""
+        setting = self.setting
+        terms: Row = {name: getattr(setting, name) for name in ("cost", "actions", "rounds")}
+        conditions: list[tuple[Coalition, Points]] = [((), self.baseline), *self.deviating.items()]
+        return [
+            {
+                "profile": self.profile,
+                "deviator": self.deviator if coalition else "",
+                "coalition": "+".join(coalition),
+                "chosen": coalition == self.best,
+                "evaluation_seed": self.seed,
+                "game": game,
+                "epsilon": str(setting.epsilon),
+                **terms,
+                "exact": self.exact,
+                "player": player,
+                "deviates": player in coalition,
+                "payoff": payoff,
+            }
+            for coalition, points in conditions
+            for game in range(len(self.baseline[setting.names[0]]))
+            for player, payoff in ((player, paid[game]) for player, paid in points.items())
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""

@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from agents.scripted.deterrents.ownership import fair_shares
 from agents.specs import PolicyLike, Profile, ProfileLike, Spec, profile_as_given, read_profile
+from agents.table_files import Row
 from evaluation.checks import EvaluationError, listed
 from evaluation.experiments.attacks import GAMES, Deviation, attacked
 from evaluation.experiments.deviators import PORTFOLIO, Deviator, check_coordinated, read_deviators
@@ -20,15 +21,12 @@ from evaluation.experiments.notes import portfolio_notes
 from evaluation.experiments.self_play import make_all
 from evaluation.measures.gains import CoalitionGain
 from evaluation.measures.intervals import Coalition, Estimate
-from evaluation.measures.rows import Row
+from evaluation.measures.rows import GamesResult
 from evaluation.play.setting import Options, Setting
 from welfare_env import RulesError
 from welfare_env.checks import shown
 from welfare_env.errors import did_you_mean
 from welfare_env.options import takes_options
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TRAINED = "trained"
 RAID = "exploiter:nice=prosocial,attack=dumbbot,units=never,last_years=0"
@@ -57,8 +55,8 @@ BUDGETS = {
 }
 
 
-@dataclass(frozen=True)
-class RedTeamResult:
+@dataclass(frozen=True, repr=False)
+class RedTeamResult(GamesResult):
     """The strongest attack of many, chosen on games of its own and measured in others.
 
     Attributes:
@@ -103,17 +101,9 @@ class RedTeamResult:
         """
         self.witness.save(path)
 
-    def rows(self) -> list[Row]:
-        """One row per game and power; see `evaluation.measures.rows` for the columns."""
-        return self.found.rows()
-
-    def to_frame(self) -> pd.DataFrame:
-        """The rows as a pandas DataFrame.
-
-        Raises:
-            TableError: pandas is not installed.
-        """
-        return self.found.to_frame()
+    def rows(self, by_year: bool = False) -> list[Row]:
+        """As `ExploitabilityResult.rows`."""
+        return self.found.rows(by_year)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
@@ -203,9 +193,8 @@ def _attacks(
         "raid": alone["raid"][1 :: max(1, years // 3)],
         TRAINED: trained,
     }
-    pacts: list[PolicyLike] = [f"pact:years={year}" for year in sorted({1, years // 2, max(1, years - 2)})]
     by_itself, in_company, together = (
-        list(_read(given, profile, name, setting)) for given in (alone, several, {"pact": pacts})
+        list(_read(given, profile, name, setting)) for given in (alone, several, {"pact": pacts(years)})
     )
     check_coordinated([each for _, each in together], setting.shared_models)
     powers = setting.board.powers
@@ -225,13 +214,23 @@ def raids(years: int) -> dict[str, list[PolicyLike]]:
     }
 
 
+def pacts(years: int) -> list[PolicyLike]:
+    """Joint attacks that begin early, midway and late."""
+    return [f"pact:years={year}" for year in starts(years)]
+
+
+def starts(years: int) -> list[int]:
+    """The years in which attacks of coalitions begin."""
+    return sorted({1, years // 2, max(1, years - 2)})
+
+
 def thefts(years: int, share: int) -> dict[str, list[PolicyLike]]:
     """Attacks that stop and disarm at a few centres more than the fair share, without and with a raid after them; and
     attacks with few units.
     """
-    starts = sorted({0, 1, years // 2, max(1, years - 3), max(1, years - 2)})
+    begun = sorted({0, 1, years // 2, max(1, years - 3), max(1, years - 2)})
     return {
-        "theft": [f"{RAID},years={year},centers={most}" for year in starts for most in range(share, share + 3)],
+        "theft": [f"{RAID},years={year},centers={most}" for year in begun for most in range(share, share + 3)],
         # The theft makes deterrents arm and fight, perhaps each other; the raid comes in the midst of that.
         "false flag": [
             f"{RAID.replace('prosocial', f'({RAID},years={year},centers={share})')},years={max(year + 2, years // 2)}"
@@ -241,7 +240,7 @@ def thefts(years: int, share: int) -> dict[str, list[PolicyLike]]:
         "squad": [
             f"{SQUAD.format(force=force)},years={year},centers={most}"
             for force in (1, 2, 3)
-            for year in starts
+            for year in begun
             for most in (share, 2 * share)
         ],
     }

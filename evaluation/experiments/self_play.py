@@ -9,24 +9,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from agents.specs import ProfileLike, Spec, profile_as_given, read_profile
+from agents.table_files import Row
 from evaluation.experiments.notes import IllegalOrders, seat_notes
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.lm_usage import LMUsage, usage_by_part, usage_by_seat, usage_of
-from evaluation.measures.metrics import SMOOTHING, GameMeasures, measure, root_nash_bounds
-from evaluation.measures.rows import Row, frame, game_rows, year_rows
+from evaluation.measures.metrics import GameMeasures, measure
+from evaluation.measures.rows import GamesResult, game_rows, year_rows
 from evaluation.play.setting import Options, Setting
 from evaluation.play.turns import check_orders_written
 from welfare_env import Rules
 from welfare_env.options import takes_options
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from agents.lm.models.shared_models import SharedModels
 
 
-@dataclass(frozen=True)
-class SelfPlayResult:
+@dataclass(frozen=True, repr=False)
+class SelfPlayResult(GamesResult):
     """Games of a profile. Every measure is an `Estimate`: mean over games, 95% interval, value per game.
 
     Attributes:
@@ -51,12 +50,12 @@ class SelfPlayResult:
     @cached_property
     def root_nash_welfare(self) -> Estimate:
         """Geometric mean of the powers' welfare points a year (nan in the standard variant)."""
-        return self._mean(lambda game: game.root_nash_welfare, (0, self._highest_welfare))
+        return self._mean(lambda game: game.root_nash_welfare, (0, math.inf))
 
     @cached_property
     def root_nash_welfare_smoothed(self) -> Estimate:
         """The same with 1e-6 added to each power's points, so that a single 0 does not make the mean 0."""
-        return self._mean(lambda game: game.root_nash_welfare_smoothed, (0, self._highest_welfare + SMOOTHING))
+        return self._mean(lambda game: game.root_nash_welfare_smoothed, (0, math.inf))
 
     @cached_property
     def nash_welfare(self) -> Estimate:
@@ -141,24 +140,12 @@ class SelfPlayResult:
         return sum(game.facts.is_older for game in self.measures)
 
     def rows(self, by_year: bool = False) -> list[Row]:
-        """One row per game and power, or per game, power and year; `evaluation.measures.rows` lists the columns."""
-        return (year_rows if by_year else game_rows)(self.measures, self.policy)
-
-    def to_frame(self, by_year: bool = False) -> pd.DataFrame:
-        """The rows as a pandas DataFrame.
-
-        Raises:
-            TableError: pandas is not installed.
-        """
-        return frame(self.rows(by_year))
+        """One row per game and power, or per game, power and year; `evaluation.columns` describes the columns."""
+        return (year_rows if by_year else game_rows)(self.measures, self.policy, evaluation_seed=self.seed)
 
     @property
     def _powers(self) -> list[str]:
         return list(self.measures[0].scores)
-
-    @property
-    def _highest_welfare(self) -> float:
-        return root_nash_bounds(self.measures[0].facts.num_centers, len(self._powers))[1]
 
     def _mean(self, of: Callable[[GameMeasures], float], within: tuple[float, float] | None = None) -> Estimate:
         """The mean over games; `within` has only those bounds of the rules that games do reach."""

@@ -49,7 +49,7 @@ def mean(seed: int = 0) -> Metric:
 
 @metric(name="low", scores="unreduced")
 def low(seed: int = 0) -> Metric:
-    """The lower end of its 95% interval; nan for one game."""
+    """The lower end of its 95% interval; nan for fewer than five games, or if all are alike."""
     return _of_estimate("low", seed)
 
 

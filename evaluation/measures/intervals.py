@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -58,7 +58,7 @@ class Estimate:
     low: float
     high: float
     n: int
-    per_game: tuple[float, ...]
+    per_game: tuple[float, ...] = field(repr=False)
 
     @property
     def has_interval(self) -> bool:
@@ -75,6 +75,12 @@ class Estimate:
         numbers = {"value": self.value, "low": self.low, "high": self.high}
         told: dict[str, Any] = {name: None if math.isnan(number) else number for name, number in numbers.items()}
         return told | {"n": self.n, "per_game": [None if math.isnan(x) else x for x in self.per_game]}
+
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any]) -> Estimate:
+        """The estimate that `to_dict` wrote."""
+        value, low, high = (math.nan if facts[name] is None else facts[name] for name in ("value", "low", "high"))
+        return cls(value, low, high, facts["n"], tuple(math.nan if x is None else x for x in facts["per_game"]))
 
     def around(self, spec: str = ".3f", mark: str = "range ") -> str:
         """What stands beside the value: its interval, else what the games show.

@@ -4,7 +4,7 @@ Each end of an interval is found by itself:
 
 - Where the rules bound the values of a game: Gaffke's bound, one more game at the rules' bound and random weights,
   uniform on the simplex (Learned-Miller and Thomas, "A new confidence interval for the mean of a bounded random
-  variable", 2019). No distribution is known where it covers less than promised. For games of 0 and 1 it is Clopper and
+  variable", 2019). It is conjectured to cover for every distribution. For games of 0 and 1 it is Clopper and
   Pearson's, for games that are all alike the rule of three. It takes into account that n games may have missed what
   happens in one of n, so it is wide where all games are far from the rules' bound.
 - Elsewhere: Student's, moved outward on the side of the longer tail by twice the skewness term of the Cornish-Fisher
@@ -75,7 +75,7 @@ def weighted_bounds(
 ) -> Bounds:
     """Gaffke's bounds of sum(parts) / sum(wholes), and so of means, if the wholes are 1; infinite if `within` is.
 
-    The game that is added has the largest whole of the sample, and the rules' bound as its share.
+    The game that is added has the mean whole of the sample, and the rules' bound as its share.
 
     Args:
         parts: [samples, games]
@@ -102,7 +102,7 @@ def _weighted(parts: Floats, wholes: Floats, weights: Floats) -> tuple[Floats, F
     of_parts, of_wholes = (
         np.stack([np.einsum("wg,g->w", weights[:, :-1], values) for values in each]) for each in (parts, wholes)
     )
-    return of_parts, of_wholes, wholes.max(axis=1, keepdims=True) * weights[:, -1]
+    return of_parts, of_wholes, wholes.mean(axis=1, keepdims=True) * weights[:, -1]
 
 
 def _weights(games: int, rng: np.random.Generator) -> Iterator[Floats]:

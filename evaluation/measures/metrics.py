@@ -18,6 +18,8 @@ from itertools import pairwise
 from typing import Any
 
 from agents.lm.reading.fields import ORDER_LOSSES, Loss, is_in_form
+from agents.results import Shown
+from evaluation.messages.conduct import Conduct, conduct
 from welfare_env.checks import shown
 from welfare_env.errors import RecordError, UnknownPowerError, WelfareEnvError
 
@@ -44,7 +46,7 @@ class StolenCenter:
     thief: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StolenCenters:
     """All stolen centres of a game, ordered by time, then by province.
 
@@ -56,13 +58,16 @@ class StolenCenters:
     events: tuple[StolenCenter, ...]
     per_year: float
 
+    def __repr__(self) -> str:
+        return f"<StolenCenters: {self.count}, {self.per_year:.2f} a year>"
+
     @property
     def count(self) -> int:
         """Number of thefts in the game."""
         return len(self.events)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Conflicts:
     """All conflicts of a game.
 
@@ -73,6 +78,9 @@ class Conflicts:
 
     events: tuple[tuple[str, str], ...]
     per_movement_phase: float
+
+    def __repr__(self) -> str:
+        return f"<Conflicts: {self.count}, {self.per_movement_phase:.2f} a movement phase>"
 
     @property
     def count(self) -> int:
@@ -126,7 +134,6 @@ class GameFacts:
         seed: of the game; None for a game saved by hand.
         players: player -> the spec of its policy; empty for a game saved by hand.
         map_name: of the map.
-        num_centers: supply centres of the map.
         rules: as of `Rules.to_dict`.
         simultaneous: whether all powers sent messages at the same time.
         is_older: whether the game came from a store and was played by an older version of the code.
@@ -136,14 +143,13 @@ class GameFacts:
     seed: int | None
     players: dict[str, str]
     map_name: str
-    num_centers: int
     rules: dict[str, Any]
     simultaneous: bool
     is_older: bool
 
 
-@dataclass(frozen=True)
-class GameMeasures:
+@dataclass(frozen=True, repr=False)
+class GameMeasures(Shown):
     """Every measure of one game; see the functions of the same names.
 
     Attributes:
@@ -164,6 +170,7 @@ class GameMeasures:
         proficiency: basic proficiency and its parts.
         yearly_curves: mean units, supply centres and welfare points by year.
         power_curves: power -> its own units, supply centres and welfare points by year.
+        conduct: power -> its orders, messages, promises, taken centers, tokens and dollars.
     """
 
     facts: GameFacts
@@ -184,6 +191,7 @@ class GameMeasures:
     proficiency: Proficiency
     yearly_curves: YearlyCurves
     power_curves: dict[str, YearlyCurves]
+    conduct: dict[str, Conduct]
 
 
 def measure(record: Record, deviators: Collection[str] = (), published: bool = False) -> GameMeasures:
@@ -218,6 +226,7 @@ def _measured(record: Record, deviators: Collection[str], published: bool) -> Ga
     if unknown:
         raise UnknownPowerError(f"deviators {shown(unknown)}: the powers of this game are {sorted(welfare)}")
     end = _phases(record)[-1]["state"]
+    stolen = stolen_centers(record)
     return GameMeasures(
         facts=_game_facts(record),
         deviators=tuple(power for power in welfare if power in deviators),
@@ -232,11 +241,12 @@ def _measured(record: Record, deviators: Collection[str], published: bool) -> Ga
         root_nash_welfare_smoothed=root_nash_welfare(welfare.values(), smoothed=True),
         baseline_root_nash_welfare=root_nash_welfare(welfare[power] for power in welfare if power not in deviators),
         deviators_root_nash_welfare=root_nash_welfare(welfare[power] for power in welfare if power in deviators),
-        stolen_centers=stolen_centers(record),
+        stolen_centers=stolen,
         conflicts=conflicts(record, published),
         proficiency=proficiency(record, published),
         yearly_curves=yearly_curves(record),
         power_curves=power_curves(record),
+        conduct=conduct(record, ((theft.thief, theft.victim) for theft in stolen.events)),
     )
 
 
@@ -282,14 +292,6 @@ def root_nash_welfare(values: Iterable[float], smoothed: bool = False) -> float:
         return 0.0
     # A sum of logs does not overflow, and fsum makes it independent of the order of the powers.
     return math.exp(math.fsum(math.log(value) for value in points) / len(points))
-
-
-def root_nash_bounds(centers: int, powers: int) -> tuple[float, float]:
-    """The least and the greatest root Nash welfare of some powers under the rules: 0, and an even share of all centers.
-
-    The geometric mean is at most the arithmetic one, and all powers together earn at most a point a center and year.
-    """
-    return 0.0, centers / powers if powers else math.inf
 
 
 def stolen_centers(record: Record) -> StolenCenters:
@@ -459,7 +461,6 @@ def _game_facts(record: Record) -> GameFacts:
         seed=facts.get("seed"),
         players=dict(facts.get("players", {})),
         map_name=record.get("map", ""),
-        num_centers=facts["num_centers"],
         rules=dict(facts["rules"]),
         simultaneous=facts.get("simultaneous", False),
         is_older=facts.get("older_code", False),

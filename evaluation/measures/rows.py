@@ -1,61 +1,78 @@
 """Games as rows of a table: one per game and power, or one per game, power and year.
 
-| column | meaning |
-|---|---|
-| profile, deviator, coalition | the condition: the profile as given, the deviating policy, and the powers that play it ("ENGLAND+TURKEY"); the last two are "" in self-play |
-| game, seed, key | the number of the game in its condition (from 0), its seed, and its key in the store; games with the same seed are paired |
-| older_code | whether the game came from the store and was played by an older version of the code |
-| map, variant, scoring, press, message_rounds, years, simultaneous, other_rules | what was played; other_rules lists rules that differ from their default |
-| power, policy, deviates | the seat, its policy, and whether it belongs to the coalition |
-| years_played, welfare, welfare_per_year, score, centers, units | the power's result at the end; welfare is nan in variant "standard" |
-| welfare_1901, centers_1901, units_1901, ... | the same after the Winter of each year; nan after the end of a game |
-
-Rows by year have year, welfare, centers and units instead of the last two lines.
-"""  # noqa: E501 (a table)
+`evaluation.table_columns` has their columns with types, units and meanings. Measures of a whole game are the same in
+all its rows.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from agents.results import Result
+from agents.table_files import Row, frame
 from evaluation.measures.metrics import GameFacts, GameMeasures, YearlyCurves
-from welfare_env.errors import WelfareEnvError
-from welfare_env.extras import install_extra
 from welfare_env.rules import Rules
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Row = dict[str, str | int | float | bool]
-
 CURVES = ("welfare", "centers", "units")
 _NAMED_RULES = ("variant", "scoring", "press", "message_rounds", "years")
 
 
-class TableError(WelfareEnvError):
-    """A table cannot be made or written; the message says why."""
+class GamesResult(Result):
+    """A result of games, with a row per game and power, or per game, power and year."""
+
+    def rows(self, by_year: bool = False) -> list[Row]:
+        """One row per game and power, or per game, power and year; `evaluation.columns` describes the columns."""
+        raise NotImplementedError
+
+    def to_frame(self, by_year: bool = False) -> pd.DataFrame:
+        """The rows as a pandas DataFrame.
+
+        Raises:
+            TableError: pandas is not installed.
+        """
+        return frame(self.rows(by_year))
 
 
-def game_rows(games: Sequence[GameMeasures], profile: str, deviator: str = "") -> list[Row]:
+def game_rows(
+    games: Sequence[GameMeasures],
+    profile: str,
+    deviator: str = "",
+    evaluation_seed: float = math.nan,
+    is_chosen: bool = False,
+) -> list[Row]:
     """One row per game and power, in the order of the games; all have the same columns.
 
     Args:
         games: of one condition, from game 0.
         profile, deviator: of the condition. The coalition is taken from the games.
+        evaluation_seed: that the games' own seeds come from.
+        is_chosen: whether the condition is the attack that an evaluation chose.
     """
     return same_columns(
-        condition | _seat(game, power) | _end(game, power) | _by_year(curves)
-        for game, condition in _conditions(games, profile, deviator)
+        condition | _seat(game, power) | _end(game, power) | of_game | _by_year(curves)
+        for game, condition in _conditions(games, profile, deviator, evaluation_seed, is_chosen)
+        for of_game in (_of_game(game),)
         for power, curves in game.power_curves.items()
     )
 
 
-def year_rows(games: Sequence[GameMeasures], profile: str, deviator: str = "") -> list[Row]:
+def year_rows(
+    games: Sequence[GameMeasures],
+    profile: str,
+    deviator: str = "",
+    evaluation_seed: float = math.nan,
+    is_chosen: bool = False,
+) -> list[Row]:
     """One row per game, power and completed year; arguments as for `game_rows`."""
     return [
         condition | _seat(game, power) | {"year": year} | {name: getattr(curves, name)[place] for name in CURVES}
-        for game, condition in _conditions(games, profile, deviator)
+        for game, condition in _conditions(games, profile, deviator, evaluation_seed, is_chosen)
         for power, curves in game.power_curves.items()
         for place, year in enumerate(curves.years)
     ]
@@ -70,30 +87,14 @@ def same_columns(rows: Iterable[Row]) -> list[Row]:
     return [{name: row.get(name, math.nan) for name in columns} for row in listed]
 
 
-def frame(rows: Sequence[Row]) -> pd.DataFrame:
-    """Rows as a pandas DataFrame.
-
-    Raises:
-        TableError: pandas is not installed.
-    """
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise TableError(missing("to_frame()", "pandas")) from error
-    return pd.DataFrame(list(rows))
-
-
-def missing(what: str, package: str) -> str:
-    """An error message that says what to install."""
-    return f"{what} needs {package}: pip install {package}, or {install_extra('tables')}"
-
-
 def _is_of_year(column: str) -> bool:
     name, _, year = column.partition("_")
     return name in CURVES and year.isdecimal()
 
 
-def _conditions(games: Sequence[GameMeasures], profile: str, deviator: str) -> Iterator[tuple[GameMeasures, Row]]:
+def _conditions(
+    games: Sequence[GameMeasures], profile: str, deviator: str, evaluation_seed: float, is_chosen: bool
+) -> Iterator[tuple[GameMeasures, Row]]:
     """Each game with the columns that are equal in all its rows."""
     for number, game in enumerate(games):
         facts = game.facts
@@ -103,6 +104,8 @@ def _conditions(games: Sequence[GameMeasures], profile: str, deviator: str) -> I
                 "profile": profile,
                 "deviator": deviator,
                 "coalition": "+".join(game.deviators),
+                "chosen": is_chosen,
+                "evaluation_seed": evaluation_seed,
                 "game": number,
                 "seed": math.nan if facts.seed is None else facts.seed,
                 "key": facts.key,
@@ -137,6 +140,22 @@ def _end(game: GameMeasures, power: str) -> Row:
         "score": game.scores[power],
         "centers": game.centers[power],
         "units": game.units[power],
+        **asdict(game.conduct[power]),
+    }
+
+
+def _of_game(game: GameMeasures) -> Row:
+    """The same in all rows of a game."""
+    names = ("root_nash_welfare", "root_nash_welfare_smoothed", "nash_welfare", "baseline_root_nash_welfare")
+    return {
+        **{name: getattr(game, name) for name in (*names, "deviators_root_nash_welfare")},
+        "best_score": max(game.scores.values()),
+        "stolen_centers": game.stolen_centers.count,
+        "stolen_centers_per_year": game.stolen_centers.per_year,
+        "conflicts": game.conflicts.count,
+        "conflicts_per_phase": game.conflicts.per_movement_phase,
+        "proficiency": game.proficiency.score,
+        **asdict(game.proficiency),
     }
 
 

@@ -6,7 +6,7 @@ policies is called empirical (Wellman, "Methods for empirical game-theoretic ana
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -21,10 +21,13 @@ from welfare_env import checks
 from welfare_env.errors import WelfareEnvError
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 Counts = tuple[int, ...]
 
 TOLERANCE = 1e-9
 """Gains below this, relative to the spread of the payoffs, count as 0."""
+SAME = 1e-6
+"""Shares below this are 0, and mixes that differ by less are one."""
 MOST_SUPPORT = 4
 """Maximum number of strategies in the equilibria that are searched."""
 
@@ -56,17 +59,23 @@ class Equilibrium:
         payoff: expected payoff of a player.
         gains: strategy -> gain of a single player who deviates to it; 0 for those in the mix, at most 0 for the others.
         is_stable: whether the replicator dynamics return to it after a small shift towards any strategy of the game;
-            False if a strategy outside the mix has exactly the same payoff.
+            False if a strategy outside the mix has exactly the same payoff. None if that depends on fitted payoffs.
     """
 
     mix: dict[str, float]
     payoff: float
     gains: dict[str, float]
-    is_stable: bool
+    is_stable: bool | None
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the equilibrium rests on fitted payoffs."""
+        return self.is_stable is None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
-        return {"mix": self.mix, "payoff": self.payoff, "gains": self.gains, "is_stable": self.is_stable}
+        names = ("mix", "payoff", "gains", "is_stable", "is_fitted")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +87,7 @@ class SymmetricGame:
         players: number of players.
         table: [compositions(players - 1, strategies), strategies] payoff of each strategy for each composition of the
             other players.
+        fitted: [compositions, strategies] which payoffs were fitted, not measured; None if none were.
 
     Raises:
         GameTableError: an array of another shape, or numbers that are not finite.
@@ -86,6 +96,7 @@ class SymmetricGame:
     names: tuple[str, ...]
     players: int
     table: Floats
+    fitted: Bools | None = None
 
     def __post_init__(self) -> None:
         checks.whole("players", self.players, 1, MOST_PLAYERS, GameTableError)
@@ -121,13 +132,15 @@ class SymmetricGame:
         others = np.array(list(compositions(total - 1, len(names))))
         missing = np.full(len(names), np.nan)
         table = np.empty(others.shape)
+        fitted = np.zeros(others.shape, dtype=np.bool_)
         for own in range(len(names)):
             seats = others + np.eye(len(names), dtype=int)[own]
             column = np.array([known.get(tuple(counts), missing)[own] for counts in seats.tolist()])
             if np.isnan(column).all():
                 raise GameTableError(f"no payoff of {names[own]!r} is known")
             table[:, own] = _filled(np.delete(others, own, axis=1), column)
-        return cls(tuple(names), total, table)
+            fitted[:, own] = np.isnan(column)
+        return cls(tuple(names), total, table, fitted if fitted.any() else None)
 
     @cached_property
     def others(self) -> NDArray[np.int64]:
@@ -135,10 +148,14 @@ class SymmetricGame:
         return np.array(list(compositions(self.players - 1, len(self.names))))
 
     @cached_property
-    def _weighted(self) -> Floats:
-        """The table times the multinomial coefficient of each row."""
+    def ways(self) -> Floats:
+        """[compositions] the number of ways to seat the others so: multinomial coefficients."""
         ways = [factorial(self.players - 1) // prod(map(factorial, row)) for row in self.others.tolist()]
-        return np.array(ways, dtype=np.float64)[:, None] * self.table
+        return np.array(ways, dtype=np.float64)
+
+    @cached_property
+    def _weighted(self) -> Floats:
+        return self.ways[:, None] * self.table
 
     def payoffs(self, mix: Floats) -> Floats:
         """[..., strategies] payoff of each strategy when all others draw from the mix [..., strategies]."""
@@ -168,27 +185,93 @@ class SymmetricGame:
 
         All pure ones, and all isolated ones of two strategies: the difference of their payoffs is a polynomial of
         degree players - 1 in a share, of which all real roots are mixes. Those of three and four strategies are
-        searched by Newton's method (scipy's `root`) from a lattice of starts, which may miss some. No mix is listed
-        for two strategies with identical payoffs. At least one symmetric equilibrium exists (Nash, "Non-cooperative
-        games", 1951, theorem 2), but it is not mixes if it mixes more than four strategies.
+        searched by Newton's method (scipy's `root`) from a lattice of starts, which may miss some. Mixes that are not
+        isolated, such as those of `neutral_faces`, are not listed. At least one symmetric equilibrium exists (Nash,
+        "Non-cooperative games", 1951, theorem 2), but it is not mixes if it mixes more than four strategies.
         """
         sizes = range(1, min(len(self.names), MOST_SUPPORT) + 1)
-        return tuple(self._equilibrium(mix) for size in sizes for mix in self._of_size(size))
+        mixes = self._different(mix for size in sizes for mix in self._of_size(size))
+        return tuple(self._equilibrium(mix) for mix in mixes)
 
     def smallest_equilibria(self) -> list[Floats]:
         """Of `equilibria`, the mixes of as few strategies as possible; none if there are none of up to four."""
         sizes = range(1, min(len(self.names), MOST_SUPPORT) + 1)
-        return next((found for size in sizes if (found := self._of_size(size))), [])
+        return next((found for size in sizes if (found := self._different(self._of_size(size)))), [])
 
-    def _of_size(self, size: int) -> list[Floats]:
-        """The equilibria of exactly so many strategies that are found."""
-        mixes: list[Floats] = []
+    def near(self, mix: Floats) -> Floats | None:
+        """The mix of the same strategies, nearest to this one, in which all of them have the same payoff.
+
+        None if there is none; of three strategies or more, the one that Newton's method finds from there.
+        """
+        support = np.flatnonzero(mix).tolist()
+        found = self._searched(support, [mix[support][:-1]]) if len(support) > 2 else self._indifferent(support)
+        return min(found, key=lambda other: float(np.abs(other - mix).sum()), default=None)
+
+    @cached_property
+    def neutral_faces(self) -> tuple[tuple[str, ...], ...]:
+        """The largest sets of strategies that have the same payoff in every mix of them, to within `TOLERANCE`.
+
+        Each such mix is a rest point of the replicator dynamics, so none of them is isolated. With fitted payoffs, sets
+        all of whose measured payoffs are the same; those of every two must all be measured.
+        """
+        return self.faces_where(lambda strategies: bool(np.nanmax(self.spreads(strategies)) <= TOLERANCE * self.scale))
+
+    def faces_where(self, is_tie: Callable[[list[int]], bool]) -> tuple[tuple[str, ...], ...]:
+        """The largest sets of strategies that tie, grown from pairs; every two must tie, with all payoffs measured."""
+        pairs = [
+            pair
+            for pair in combinations(range(len(self.names)), 2)
+            if not np.isnan(self.spreads(list(pair))).any() and is_tie(list(pair))
+        ]
+        faces: list[set[int]] = []
+        for pair in pairs:
+            if any(set(pair) <= face for face in faces):
+                continue
+            face = set(pair)
+            for other in range(len(self.names)):
+                are_pairs = all((min(one, other), max(one, other)) in pairs for one in face)
+                if other not in face and are_pairs and is_tie(sorted({*face, other})):
+                    face.add(other)
+            faces.append(face)
+        return tuple(tuple(self.names[strategy] for strategy in sorted(face)) for face in faces)
+
+    def spreads(self, strategies: list[int]) -> Floats:
+        """[compositions of these] the largest difference of their payoffs; nan where fewer than two are measured."""
+        game = self.restricted(strategies)
+        table = game.table if game.fitted is None else np.where(game.fitted, np.nan, game.table)
+        is_known = np.count_nonzero(~np.isnan(table), axis=1) > 1
+        low, high = np.where(np.isnan(table), np.inf, table), np.where(np.isnan(table), -np.inf, table)
+        return np.where(is_known, high.max(axis=1, initial=-np.inf) - low.min(axis=1, initial=np.inf), np.nan)
+
+    def rows_of(self, strategies: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows of the table in which all others play one of these strategies."""
+        return np.flatnonzero(np.delete(self.others, strategies, axis=1).sum(axis=1) == 0)
+
+    def is_measured(self, mix: Floats) -> bool:
+        """Whether no payoff against the mix was fitted."""
+        return self.fitted is None or not self.fitted[self.rows_of(np.flatnonzero(mix))].any()
+
+    def _different(self, mixes: Iterable[Floats]) -> list[Floats]:
+        """Those that are equilibria, once each; small shares count as 0."""
+        kept: list[Floats] = []
+        for mix in mixes:
+            rounded = np.where(mix < SAME, 0.0, mix)
+            rounded /= rounded.sum()
+            is_new = all(np.abs(rounded - other).max() > SAME for other in kept)
+            if is_new and self.regret(mix) <= TOLERANCE * self.scale and not self._is_neutral(np.flatnonzero(rounded)):
+                kept.append(rounded)
+        return kept
+
+    def _is_neutral(self, support: Iterable[int]) -> bool:
+        """Whether these are several strategies of a neutral face."""
+        names = {self.names[strategy] for strategy in support}
+        return len(names) > 1 and any(names <= set(face) for face in self.neutral_faces)
+
+    def _of_size(self, size: int) -> Iterator[Floats]:
+        """Mixes of so many strategies that may be equilibria."""
         for support in combinations(range(len(self.names)), size):
-            for mix in self._indifferent(list(support)):
-                is_new = all(np.abs(mix - other).max() > 1e-6 for other in mixes)
-                if is_new and self.regret(mix) <= TOLERANCE * self.scale:
-                    mixes.append(mix)
-        return mixes
+            if not self._is_neutral(support):
+                yield from self._indifferent(list(support))
 
     def _indifferent(self, support: list[int]) -> Iterator[Floats]:
         """Mixes of exactly these strategies in which all of them have the same payoff."""
@@ -197,7 +280,8 @@ class SymmetricGame:
         elif len(support) == 2:
             yield from self._roots(*support)
         else:
-            yield from self._searched(support)
+            lattice = compositions(8 - len(support), len(support))
+            yield from self._searched(support, [(np.array(counts[:-1]) + 1) / 8 for counts in lattice])
 
     def _roots(self, one: int, two: int) -> Iterator[Floats]:
         """Mixes of two strategies: the roots in (0, 1) of a polynomial in the share of the first."""
@@ -215,8 +299,12 @@ class SymmetricGame:
                 mix[[one, two]] = root.real, 1 - root.real
                 yield mix
 
-    def _searched(self, support: list[int]) -> Iterator[Floats]:
-        """Mixes of three strategies or more, from a lattice of starts."""
+    def _searched(self, support: list[int], starts: Iterable[Floats]) -> Iterator[Floats]:
+        """Isolated mixes of three strategies or more.
+
+        Args:
+            starts: where to begin, each [strategies - 1] shares of all but the last.
+        """
         from scipy.optimize import root
 
         game = self.restricted(support)
@@ -225,19 +313,20 @@ class SymmetricGame:
             paid = game.payoffs(np.append(free, 1 - free.sum()))
             return paid[:-1] - paid[-1]
 
-        for counts in compositions(8 - len(support), len(support)):
-            solved = root(differences, (np.array(counts[:-1]) + 1) / 8, tol=1e-13)
+        for start in starts:
+            solved = root(differences, start, tol=1e-13)
             shares = np.append(solved.x, 1 - solved.x.sum())
-            if np.abs(solved.fun).max() <= TOLERANCE * self.scale and shares.min() > 0:
+            is_found = np.abs(solved.fun).max() <= TOLERANCE * self.scale and shares.min() > 0
+            if is_found and _is_regular(differences, solved.x, self.scale):
                 mix = np.zeros(len(self.names))
                 mix[support] = shares
                 yield mix
 
     def restricted(self, strategies: list[int]) -> SymmetricGame:
         """The game with these strategies only."""
-        without = np.delete(self.others, strategies, axis=1).sum(axis=1) == 0
+        rows = np.ix_(self.rows_of(strategies), np.array(strategies))
         names = tuple(self.names[strategy] for strategy in strategies)
-        return SymmetricGame(names, self.players, self.table[np.ix_(without, strategies)])
+        return SymmetricGame(names, self.players, self.table[rows], None if self.fitted is None else self.fitted[rows])
 
     def _equilibrium(self, mix: Floats) -> Equilibrium:
         gains = self.gains(mix)
@@ -245,7 +334,7 @@ class SymmetricGame:
             dict(zip(self.names, mix.tolist(), strict=True)),
             float(mix @ self.payoffs(mix)),
             dict(zip(self.names, np.where(mix > 0, 0.0, gains).tolist(), strict=True)),
-            self._is_stable(mix),
+            self._is_stable(mix) if self.is_measured(mix) else None,
         )
 
     def _is_stable(self, mix: Floats) -> bool:
@@ -268,6 +357,14 @@ class SymmetricGame:
 
     def _flow(self, mix: Floats) -> Floats:
         return mix * self.gains(mix)
+
+
+def _is_regular(differences: Callable[[Floats], Floats], point: Floats, scale: float) -> bool:
+    """Whether the derivatives of the differences are independent at a root: then no other root is near."""
+    step = 1e-6
+    shifts = step * np.eye(len(point))
+    columns = [(differences(point + shift) - differences(point - shift)) / (2 * step) for shift in shifts]
+    return bool(np.linalg.svd(np.array(columns), compute_uv=False).min() > 1e-6 * scale)
 
 
 def _filled(others: NDArray[np.int64], column: Floats) -> Floats:

@@ -9,6 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rich.table import Table
+from rich.text import Text
+
+from agents.results import Result, tables_of
+from agents.table_files import Row
 from evaluation.checks import board_of
 from evaluation.measures.intervals import Estimate, Seed, share_estimate
 from evaluation.messages.promises import KINDS, Kind, Promise, promises
@@ -34,8 +39,8 @@ class Similarity:
     others: float
 
 
-@dataclass(frozen=True)
-class MessageAnalysis:
+@dataclass(frozen=True, repr=False)
+class MessageAnalysis(Result):
     """What was said in a game.
 
     Attributes:
@@ -69,6 +74,36 @@ class MessageAnalysis:
         """Promises of one kind, or of one sender, or all."""
         return [each for each in self.promises if kind in (None, each.kind) and sender in (None, each.sender)]
 
+    def rows(self, players: str = "", rules: str = "", game: str = "") -> list[Row]:
+        """One row per sender; the table "messages" of `evaluation.columns`.
+
+        Args:
+            players, rules, game: of the game, for tables of several.
+        """
+        return [
+            {
+                "players": players,
+                "rules": rules,
+                "game": game,
+                "sender": sender,
+                "messages": sum(sent.values()),
+                "public_messages": sent.get(GLOBAL, 0),
+                **self._promises(sender),
+                "game_public_share": self.public_share,
+                "game_similarity_own": self.similarity.own,
+                "game_similarity_others": self.similarity.others,
+            }
+            for sender, sent in self.matrix.items()
+        ]
+
+    def _promises(self, sender: str) -> Row:
+        told: Row = {}
+        for kind in KINDS:
+            name = kind.replace(" ", "_")
+            told[f"promises_{name}"] = len(self.promises_of(kind, sender))
+            told |= {f"kept_{name}": self.kept(kind, sender), f"broken_{name}": self.broken(kind, sender)}
+        return told
+
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types; nan becomes None."""
         shares = {"public_share": self.public_share, "own": self.similarity.own, "others": self.similarity.others}
@@ -84,6 +119,19 @@ class MessageAnalysis:
             },
             "sentences": [asdict(promise) for promise in self.promises],
         }
+
+
+@tables_of.register
+def analysis_table(analysis: MessageAnalysis) -> list[Table]:
+    """One row per sender."""
+    table = Table(title=f"{analysis.messages} messages", title_justify="left")
+    for name in ("sender", "messages", "public", "promises", "kept", "broken"):
+        table.add_column(name, justify="left" if name == "sender" else "right")
+    for row in analysis.rows():
+        sender = str(row["sender"])
+        judged = len(analysis.promises_of(sender=sender)), analysis.kept(sender=sender), analysis.broken(sender=sender)
+        table.add_row(Text(sender), str(row["messages"]), str(row["public_messages"]), *map(str, judged))
+    return [table]
 
 
 def analyse_messages(record: Mapping[str, Any], map_name: str | None = None) -> MessageAnalysis:

@@ -111,7 +111,7 @@ class _Case:
         self.places = reader.places(self.what)
         self.powers = reader.powers(self.what) - {self.sender}
         if _YOU.search(self.what) and message["recipient"] != GLOBAL:
-            self.powers.add(message["recipient"])
+            self.powers |= {message["recipient"]}
 
     def judge(self) -> bool | None:
         """Whether it was kept; None if it cannot be judged."""

@@ -148,17 +148,19 @@ class Reader:
         self._name = re.compile(rf"\b(?:{'|'.join(long) or '(?!)'})\b", re.I)
         place = rf"(?:\b(?:{'|'.join([*long, f'(?-i:{codes})'])})\b(?:/[NSEW]C\b)?)"
         self._patterns = _patterns(place, rf"\b(?:{powers})\b")
-        self._in_sentence = lru_cache(REMEMBERED)(self._read)  # players repeat themselves, and the patterns are slow
+        # Players repeat themselves, and the patterns are slow.
+        self._in_sentence = lru_cache(REMEMBERED)(self._read)
+        self.places, self.powers = (lru_cache(REMEMBERED)(find) for find in (self._places, self._powers))
 
-    def places(self, text: str) -> set[str]:
+    def _places(self, text: str) -> frozenset[str]:
         """The provinces named in a text."""
         codes = {word for word in re.findall(r"\b[A-Z]{3}\b", text) if word in self.board.kind}
-        return codes | {self._codes[_folded(match)] for match in self._name.findall(text)}
+        return frozenset(codes | {self._codes[_folded(match)] for match in self._name.findall(text)})
 
-    def powers(self, text: str) -> set[str]:
+    def _powers(self, text: str) -> frozenset[str]:
         """The powers named in a text, except within names of provinces."""
         bare = self._name.sub(" ", text)
-        return {power for power in self.board.powers if re.search(rf"\b{re.escape(power)}\b", bare, re.I)}
+        return frozenset(power for power in self.board.powers if re.search(rf"\b{re.escape(power)}\b", bare, re.I))
 
     def find(self, text: str) -> Iterator[Announcement]:
         """The announcements of a message, at most one per sentence."""

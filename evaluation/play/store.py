@@ -75,6 +75,15 @@ CREATE TABLE IF NOT EXISTS damaged (
 )
 """
 
+_RESULTS = """
+CREATE TABLE IF NOT EXISTS results (
+    key TEXT PRIMARY KEY,        -- of the specification
+    specification TEXT NOT NULL,
+    value BLOB NOT NULL,         -- JSON, compressed with zlib
+    checksum TEXT NOT NULL       -- SHA-256 of key and value
+) WITHOUT ROWID
+"""
+
 
 class StoreError(WelfareEnvError):
     """An operation of the store failed. The message names the file and says what to do."""
@@ -166,6 +175,9 @@ class GameStore:
         self.path = _path(path).absolute()
         self._open_connection: sqlite3.Connection | None = None
 
+    def __repr__(self) -> str:
+        return f"<GameStore {self.path}>"
+
     def __enter__(self) -> GameStore:
         return self
 
@@ -203,6 +215,32 @@ class GameStore:
         row = (key, _canonical(specification), zlib.compress(text), _checksum(key, text), time.time())
         with self._connection() as connection:
             connection.execute(_UPSERT, row)
+
+    def result(self, specification: Mapping[str, Any]) -> dict[str, Any] | None:
+        """What was stored of a result that takes longer than reading its games; None if there is nothing, or damage.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        key = specification_key(specification)
+        with self._connection() as connection:
+            if not connection.execute("SELECT name FROM sqlite_master WHERE name = 'results'").fetchone():
+                return None
+            row = connection.execute("SELECT value, checksum FROM results WHERE key = ?", (key,)).fetchone()
+        text = None if row is None else _inflated(row[0])
+        return dict(parse_json(text)) if text is not None and _checksum(key, text) == row[1] else None
+
+    def put_result(self, specification: Mapping[str, Any], value: Mapping[str, Any]) -> None:
+        """Store a result, which `result` finds again; results are not copied to other stores.
+
+        Raises:
+            StoreError: the file cannot be written, or the value is not JSON.
+        """
+        key, text = specification_key(specification), _dump(value, "result").encode("ascii")
+        row = (key, _canonical(specification), zlib.compress(text), _checksum(key, text))
+        with self._connection() as connection:
+            connection.execute(_RESULTS)
+            connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?)", row)
 
     def holds(self, keys: Iterable[str]) -> set[str]:
         """Those of some keys of which a game is stored.

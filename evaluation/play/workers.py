@@ -99,6 +99,9 @@ class Workers:
         self._pool: ProcessPoolExecutor | None = None
         self._lifelines: tuple[Connection, Connection] | None = None
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.count}>"
+
     def __enter__(self) -> Workers:
         return self
 

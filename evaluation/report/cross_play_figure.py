@@ -19,7 +19,7 @@ LEAST_GAIN = 1e-9
 COLORS = "cividis"  # told apart by color-blind readers, too
 ABOUT = (
     "Mean points of one player of the row's policy when all other seats play the column's; on the diagonal, of "
-    "self-play. Bold: more than the column's own players get among themselves, so one player gains by leaving them."
+    "self-play. Bold: more than the column's own players get among themselves, with a 95% interval above 0."
 )
 
 
@@ -60,7 +60,9 @@ def heatmap(result: CrossPlayResult) -> Figure:
     middle = (np.nanmin(payoffs) + np.nanmax(payoffs)) / 2
     for (row, column), value in np.ndenumerate(payoffs):
         if not math.isnan(value):
-            weight = "bold" if value > payoffs[column, column] + LEAST_GAIN else "normal"
+            gain = result.invasion.get((result.policies[column], result.policies[row]))
+            is_gain = gain is not None and (gain.low > 0 or (gain.is_alike and gain.value > LEAST_GAIN))
+            weight = "bold" if is_gain else "normal"
             color = "#111111" if value > middle else "white"  # black would follow the page's text, in dark mode too
             axis.text(column, row, f"{value:.2f}", ha="center", va="center", color=color, fontsize=9, weight=weight)
     points = "points a year" if result.rules.is_welfare else f"score ({result.rules.scoring})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
 
 from rich.table import Table
@@ -11,11 +11,21 @@ from rich.text import Text
 import welfare_env
 from evaluation.checks import EvaluationError
 from evaluation.experiments.cross_play import CrossPlayResult
+from evaluation.measures.basins import STARTS
+from evaluation.measures.intervals import Estimate
 from evaluation.report.cross_play_figure import ABOUT, heatmap
-from evaluation.report.cross_play_tables import cross_play_tables, mix_table, written_mix
+from evaluation.report.cross_play_tables import (
+    cross_play_tables,
+    listed,
+    mix_table,
+    ties,
+    written_rest,
+    written_shares,
+)
 from evaluation.report.figures import as_svg
 from evaluation.report.page import html_table, scrolling, whole_page
 from evaluation.report.rules_text import rules_text
+from evaluation.report.tables import cell
 
 
 def cross_play_page(result: CrossPlayResult, command: str = "") -> str:
@@ -45,16 +55,33 @@ def cross_play_page(result: CrossPlayResult, command: str = "") -> str:
 
 
 def summary(result: CrossPlayResult) -> Iterator[str]:
-    """Sentences: the best policy alone, the best among others, and the stable equilibria."""
-    welfare = {policy: each.value for policy, each in result.self_play_welfare.items()}
+    """Sentences: the best policy alone, the best among others, the equilibria, where random starts lead, and ties."""
     if result.rules.is_welfare:
-        best = max(welfare, key=welfare.__getitem__)
-        yield f"Alone, {best} has the highest root Nash welfare, {welfare[best]:.2f}."
-    paid = {policy: each.value for policy, each in result.mixed_payoffs.items()}
-    richest = max(paid, key=paid.__getitem__)
-    yield f"Among others, {richest} has the highest payoff, {paid[richest]:.2f} per seat."
-    lasting = [written_mix(each.mix) for each in result.equilibria if each.is_stable]
+        yield f"Alone, {_best(result.self_play_welfare)} has the highest root Nash welfare."
+    if any(len(mix.counts) > 1 for mix in result.mixes.values()):
+        yield f"Among others, {_best(result.mixed_payoffs)} has the highest payoff per seat."
+    lasting = [written_shares(each.shares) for each in result.equilibria if each.is_stable]
     yield f"Stable symmetric equilibria of the empirical game: {'; '.join(lasting) or 'none'}."
+    fitted = [written_shares(each.shares) for each in result.equilibria if each.is_fitted]
+    if fitted:
+        yield f"Equilibria that rest on fitted payoffs, so whether they are stable is not known: {'; '.join(fitted)}."
+    ends = [f"{cell(point.basin)} of starts to {written_rest(point)}" for point in result.rest_points]
+    by = "by payoffs some of which are fitted, " if result.is_fitted else ""
+    yield f"Where the replicator dynamics lead, {by}from {STARTS} random starts: {'; '.join(ends)}."
+    for sentence in ties(result):
+        yield f"{sentence}."
+
+
+def _best(estimates: Mapping[str, Estimate]) -> str:
+    """The policy with the largest value, its estimate, and those whose intervals reach as far."""
+    best = max(estimates, key=lambda policy: estimates[policy].value)
+    bounds = {
+        policy: (each.low, each.high) if each.has_interval else (each.value, each.value)
+        for policy, each in estimates.items()
+    }
+    near = [policy for policy in estimates if policy != best and bounds[policy][1] >= bounds[best][0]]
+    others = f"; intervals that reach as far: {listed(near)}" if near else ""
+    return f"{best} ({cell(estimates[best])}{others})"
 
 
 def _figure(result: CrossPlayResult) -> Iterator[str]:

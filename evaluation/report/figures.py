@@ -33,6 +33,9 @@ NAMES = {
     "stolen_centers": "stolen centers per year",
     "conflicts": "conflicts per movement phase",
     "exploitability": "exploitability, WP a year",
+    "red_team": "gain of the red team's best attack, WP a year",
+    "points_among_others": "points among other policies, WP a year",
+    "exact_gain": "largest gain of a deviation, exact, WP a year",
     "kept_promises": "kept promises, share",
     "tokens_per_game": "tokens a game of self-play",
     "dollars_per_game": "list price a game of self-play, $",
@@ -51,6 +54,7 @@ NAMES = {
 }
 ABREAST = 3  # panels in a row
 MADE_UP = "lm:scripted/"
+BESIDE = 0.3  # of a column: published runs of a policy that we play, too
 
 Point = Mapping[str, Any]  # an estimate: value, low, high, n
 
@@ -70,8 +74,7 @@ def draw(study: Mapping[str, Any], number: int) -> Figure:
     wished = study["figures"][number]
     kinds = {"points": _points, "lines": _lines, "years": _years, "scatter": _scatter}
     panels = wished["y"]
-    columns = len(panels) if len(panels) <= ABREAST else 2
-    rows = -(-len(panels) // columns)
+    rows, columns = panel_grid(len(panels))
     figure = Figure(figsize=(max(7.2, 4.6 * columns), 4.6 * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for unused in axes[len(panels) :]:
@@ -86,6 +89,12 @@ def draw(study: Mapping[str, Any], number: int) -> Figure:
         columns = min(3 if max(map(len, labels)) < 40 else 2, len(labels))
         figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
     return figure
+
+
+def panel_grid(panels: int) -> tuple[int, int]:
+    """Rows and columns of the panels of a figure."""
+    columns = panels if panels <= ABREAST else 2
+    return -(-panels // columns), columns
 
 
 NO_DATE = {
@@ -134,9 +143,12 @@ def _differing(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Seq
 
 def _varied(condition: Mapping[str, Any], axes: Sequence[str] = ()) -> list[str]:
     told = [condition["coalitions"]] if condition["coalitions"] and "coalitions" not in axes else []
-    return told + [
-        f"{name.replace('_', ' ')}={value}" for name, value in condition["swept"].items() if name not in axes
-    ]
+    return told + swept_words(condition, axes)
+
+
+def swept_words(condition: Mapping[str, Any], axes: Sequence[str] = ()) -> list[str]:
+    """The swept values of a condition, without those that an axis shows: "message rounds=3"."""
+    return [f"{name.replace('_', ' ')}={value}" for name, value in condition["swept"].items() if name not in axes]
 
 
 def profile_label(profile: str) -> str:
@@ -158,10 +170,12 @@ def _points(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], mea
         axis.errorbar([at], **_bar(condition["measures"][measure]), **_style(study, condition, (x,)))
     _legend(axis, study, (x,))
     published = [(name, runs[measure]) for name, runs in TABLES.get(wished["published"], {}).items() if measure in runs]
+    ours = len(places)
     for name, runs in published:
         if name not in places:
             places.append(name)
-        axis.plot([places.index(name)] * len(runs), runs, "o", mfc="none", color=PUBLISHED, alpha=0.7, ms=4, zorder=1)
+        at = places.index(name) + (BESIDE if places.index(name) < ours else 0)
+        axis.plot([at] * len(runs), runs, "o", mfc="none", color=PUBLISHED, alpha=0.7, ms=4, zorder=1)
     if published:
         axis.plot([], [], "o", mfc="none", color=PUBLISHED, ms=4, label="published runs (one mark each)")
     axis.set_xticks(range(len(places)), [_short(place) for place in places], rotation=38, ha="right", fontsize=8)
@@ -171,6 +185,8 @@ def _points(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], mea
 
 def _lines(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], measure: str) -> None:
     """Numbers on x, and one line per combination of the other conditions."""
+    from matplotlib.ticker import MaxNLocator
+
     x, conditions = wished["x"], study["conditions"]
     for name in dict.fromkeys(label(study, condition, (x,)) for condition in conditions):
         mine = [condition for condition in conditions if label(study, condition, (x,)) == name]
@@ -185,6 +201,8 @@ def _lines(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], meas
             words = None if shown else "published runs (one mark each)"
             axis.plot([float(name)], [value], "o", mfc="none", color=PUBLISHED, alpha=0.7, ms=4, zorder=1, label=words)
             shown = True
+    if all(isinstance(condition["swept"][x], int) for condition in conditions):
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_xlabel(x.replace("_", " "))
     axis.set_ylabel(fill(NAMES[measure], 34))
 
@@ -250,12 +268,13 @@ def _variant(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Seque
 
 def _legend(axis: Axes, study: Mapping[str, Any], axes: Sequence[str]) -> None:
     """Legend entries of points: of each series; in black where a series has points of several colors."""
+    ours = "welfare-env" + (", by the rules of the published runs" if study.get("published") else "")
     series: dict[str, list[tuple[str, str]]] = {}
     for condition in study["conditions"]:
         series.setdefault(label(study, condition, axes), []).append(_mark(study, condition, axes))
     for name, marks in series.items():
         color = marks[0][0] if len({color for color, _ in marks}) == 1 else BLACK
-        axis.plot([], [], marks[0][1], color=color, label=name or "welfare-env")
+        axis.plot([], [], marks[0][1], color=color, label=name or ours)
 
 
 def _from_zero(axis: Axes, both: bool) -> None:
@@ -271,13 +290,25 @@ def _bar(point: Point) -> dict[str, Any]:
 
 
 def _bars(points: Sequence[Point]) -> list[list[float]]:
-    """Lengths of the error bars below and above, as matplotlib expects: [2, points]."""
+    """Lengths of the error bars below and above, as matplotlib expects: [2, points].
+
+    Without an interval it is the range of the games; there is no bar where all games are alike.
+    """
     down, up = [], []
     for point in points:
+        games = range_of(point)
         has_interval = None not in (point["value"], point["low"], point["high"])
-        down.append(max(0.0, point["value"] - point["low"]) if has_interval else 0.0)
-        up.append(max(0.0, point["high"] - point["value"]) if has_interval else 0.0)
+        low, high = (point["low"], point["high"]) if has_interval else games or (None, None)
+        is_alike = games is not None and games[0] == games[1]
+        down.append(0.0 if low is None or is_alike else max(0.0, point["value"] - low))
+        up.append(0.0 if high is None or is_alike else max(0.0, high - point["value"]))
     return [down, up]
+
+
+def range_of(point: Point) -> tuple[float, float] | None:
+    """The least and the greatest value of a game, or of a training seed; None if there are not two."""
+    values = [value for value in point.get("per_game", ()) if value is not None]
+    return (min(values), max(values)) if point["value"] is not None and len(values) > 1 else None
 
 
 def _numbers(points: Any, part: str) -> list[float]:

@@ -2,42 +2,51 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from agents.files import parse_json, read_file, reason, shown
+from evaluation.cells.measuring import Cell
+from evaluation.cells.plan import Experiment
 from evaluation.checks import EvaluationError
 from evaluation.experiments.experiment import ExperimentResult
-from evaluation.experiments.files import Experiment
-from evaluation.experiments.self_play import SelfPlayResult
 from evaluation.measures.lm_usage import without_transcripts
 from evaluation.report.figures import drawn, figures_of
 from evaluation.report.page import markdown_table, report_page, table_cells
-from evaluation.report.rules_text import rules_text
+from evaluation.report.replays import write_replay
+from evaluation.report.rules_text import games_told, rules_told
+from evaluation.report.tables import BRACKETS
 from welfare_env.extras import install_extra
-from welfare_env.game.record import save_record
 from welfare_env.writing import replaced
 
-PAGE, NUMBERS, GAMES, LEADERBOARD = "report.html", "results.json", "games", "leaderboard.md"
+PAGE, NUMBERS, REPLAYS, LEADERBOARD = "report.html", "results.json", "replays", "leaderboard.md"
+REPLAYS_WRITTEN = 24  # at most, by default: of 0.7 MB each
+MEASURED_BY = ("published", "simultaneous", "coordinated", "precision", "most_games", "budget")
 ENDINGS = (".svg", ".png", ".pdf")
 
 
 def write_results(
-    result: ExperimentResult, folder: Path, command: str = "", earlier: Sequence[Mapping[str, Any]] = ()
+    result: ExperimentResult,
+    folder: Path,
+    command: str = "",
+    earlier: Sequence[Mapping[str, Any]] = (),
+    replays: int = REPLAYS_WRITTEN,
 ) -> Path:
-    """Write report.html, results.json and, for self-play, every game; each file atomically.
+    """Write report.html, results.json and replay pages of typical games; each file atomically.
 
-    Of language models the games have no prompts and no raw replies. Of an experiment that measures both self-play and
-    exploitability, the page is a leaderboard, sorted by welfare, and written as Markdown, too: leaderboard.md.
+    A leaderboard is sorted by welfare, and written as Markdown, too: leaderboard.md.
 
     Args:
         command: that was called, for the page.
         earlier: conditions of an earlier run to keep; see `earlier_rows`.
+        replays: most pages of typical games.
 
     Returns:
         The path of the report.
@@ -47,24 +56,40 @@ def write_results(
         RecordError: a game cannot be written.
     """
     study = result.to_dict()
-    study["conditions"] += earlier
-    if study["measure"] == "both":
-        study["conditions"].sort(key=_welfare, reverse=True)
-    links: dict[int, list[str]] = {}
     check_writable(folder)
-    for stale in (folder / GAMES).glob("*.json"):
-        stale.unlink()
-    for number, each in enumerate(result.conditions):
-        records = each.result.records if isinstance(each.result, SelfPlayResult) else ()
-        for place, record in enumerate(records):
-            name = f"{number:03}-{place:03}.json"
-            save_record(without_transcripts(record), folder / GAMES / name)
-            links.setdefault(number, []).append(f"{GAMES}/{name}")
+    left = replays
+    for condition, each in zip(study["conditions"], result.conditions, strict=True):
+        shown = [cell for cell in each.cells if cell.witness is not None][:left]
+        left -= len(shown)
+        condition["replays"] = [_write_replay(folder, condition, cell) for cell in shown]
+    study["conditions"] += earlier
+    _remove_stale(folder, study)
+    if study["leaderboard"]:
+        study["conditions"].sort(key=_welfare, reverse=True)
     _write(folder / NUMBERS, (json.dumps(study, indent=1, allow_nan=False) + "\n").encode())
-    _write(folder / PAGE, report_page(study, command, links).encode("utf-8", "replace"))
-    if study["measure"] == "both":
+    _write(folder / PAGE, report_page(study, command).encode("utf-8", "replace"))
+    if study["leaderboard"]:
         _write(folder / LEADERBOARD, leaderboard(study).encode("utf-8", "replace"))
     return folder / PAGE
+
+
+def _write_replay(folder: Path, condition: Mapping[str, Any], cell: Cell) -> list[str]:
+    """The replay page of a cell's typical game: what it shows, and its path in the folder."""
+    seed = "" if cell.training_seed is None else f", training seed {cell.training_seed}"
+    what = f"{cell.measure}{seed}"
+    digest = hashlib.sha256(f"{_place(condition)} {what}".encode()).hexdigest()[:8]
+    slug = re.sub(r"[^\w]+", "-", condition["profile"])[:40].strip("-")
+    path = f"{REPLAYS}/{slug}-{cell.measure}-{digest}.html"
+    write_replay(without_transcripts(cell.witness or {}), folder / path)
+    return [what, path]
+
+
+def _remove_stale(folder: Path, study: Mapping[str, Any]) -> None:
+    """Remove replays of an earlier run that this study does not link."""
+    linked = {path for condition in study["conditions"] for _, path in condition.get("replays", ())}
+    for stale in (folder / REPLAYS).glob("*.html"):
+        if f"{REPLAYS}/{stale.name}" not in linked:
+            stale.unlink()
 
 
 def _welfare(condition: Mapping[str, Any]) -> float:
@@ -73,13 +98,13 @@ def _welfare(condition: Mapping[str, Any]) -> float:
 
 
 def leaderboard(study: Mapping[str, Any]) -> str:
-    """The table of an experiment that measures both, as a page of Markdown."""
-    told = [f"seed {study['seed']}", f"{study['games']} games", rules_text(study["rules"], study["swept"])]
+    """The table of a leaderboard, as a page of Markdown."""
     tried = ", ".join(f"`{deviator}`" for deviator in study["deviators"])
+    deviators = f" Deviators: {tried}." if tried else ""
     return (
         f"# {study['title']}\n\n{study['question']}\n\n{markdown_table(*table_cells(study))}\n"
-        f"Means and 95% intervals; {', '.join(told)}. Deviators: {tried}. [report.html]({PAGE}) has the gains of every "
-        f"coalition, and figures; [results.json]({NUMBERS}) all numbers.\n"
+        f"Means {BRACKETS}. {games_told(study)} {rules_told(study)}{deviators} [report.html]({PAGE}) has the "
+        f"gains of every coalition, and figures; [results.json]({NUMBERS}) all numbers.\n"
     )
 
 
@@ -87,19 +112,20 @@ def earlier_rows(folder: Path, chosen: Experiment, games: int, seed: int) -> lis
     """The conditions in a folder's results that `chosen` does not measure anew; [] if there are none.
 
     Raises:
-        EvaluationError: the results are of another experiment, or were measured in another way; or the measure is not
-            "both": of others a folder holds games and links, which new ones replace.
+        EvaluationError: the results are of another experiment, or were measured in another way; or it is no
+            leaderboard.
     """
-    if chosen.measure != "both":
+    if not chosen.leaderboard:
         raise EvaluationError(
-            f"--extend: {chosen.name} measures {chosen.measure}; rows are kept only where measure is both: name all "
-            "profiles at once (games in the store are not played again)"
+            f"--extend: {chosen.name} is no leaderboard (leaderboard = true in its file): name all profiles at once "
+            "(games in the store are not played again)"
         )
     if not (folder / NUMBERS).exists():
         return []
     study = read_study(folder)
-    same = {"experiment": chosen.name, "measure": chosen.measure, "games": games, "seed": seed}
+    same = {"experiment": chosen.name, "measure": list(chosen.measure), "games": games, "seed": seed}
     same |= {"deviators": list(chosen.deviators), "rules": _as_read(chosen.rules), "swept": _as_read(chosen.sweep)}
+    same |= {name: getattr(chosen, name) for name in MEASURED_BY} | {"choosing": chosen.games_for_choosing}
     for name, value in same.items():
         _check_same(folder, name, study.get(name), value)
     measured = {each.profile for each in chosen.conditions}
@@ -128,8 +154,7 @@ def _check_rows(folder: Path, kept: Sequence[Mapping[str, Any]], chosen: Experim
             _check_same(folder, "swept", condition.get("swept"), _as_read(chosen.sweep))
         else:
             _check_same(folder, f"played of {expected.profile:.80}", condition.get("played"), expected.played)
-            maps = condition.get("result", {}).get("map"), expected.map_name
-            _check_same(folder, f"map_name of {expected.profile:.80}", *maps)
+            _check_same(folder, f"map_name of {expected.profile:.80}", condition.get("map"), expected.map_name)
 
 
 def _place(condition: Mapping[str, Any]) -> str:
@@ -197,7 +222,7 @@ def check_writable(folder: Path) -> None:
     if find_spec("matplotlib") is None:
         raise EvaluationError(f"reports have figures, which need {install_extra('plot')}")
     try:
-        (folder / GAMES).mkdir(parents=True, exist_ok=True)
+        (folder / REPLAYS).mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         raise EvaluationError(f"{shown(folder)}: cannot be written: {reason(error)}") from error
     if not os.access(folder, os.W_OK):

@@ -11,6 +11,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from agents.results import Result, tables_of
+from agents.table_files import Row
 from evaluation.measures.intervals import Estimate, mean_estimate, share_estimate
 from evaluation.messages.analysis import MessageAnalysis, analyse_messages, kept_promises
 from evaluation.messages.promises import KINDS, Kind
@@ -24,8 +26,8 @@ CAPTION = (
 )
 
 
-@dataclass(frozen=True)
-class Talk:
+@dataclass(frozen=True, repr=False)
+class Talk(Result):
     """The messages of the games of one condition.
 
     Attributes:
@@ -56,6 +58,10 @@ class Talk:
         """Promises of a kind in all games: found, kept, broken."""
         found = [promise.is_kept for analysis in self.games.values() for promise in analysis.promises_of(kind)]
         return len(found), found.count(True), found.count(False)
+
+    def rows(self) -> list[Row]:
+        """One row per game and sender; the table "messages" of `evaluation.columns`."""
+        return [row for name, game in self.games.items() for row in game.rows(self.players, self.rules, name)]
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
@@ -102,6 +108,11 @@ def talk_tables(rows: Sequence[Talk]) -> Iterator[Table]:
     yield _promises_table(rows)
     if len(rows) == 1 and rows[0].matrix:
         yield _matrix_table(rows[0])
+
+
+@tables_of.register
+def _(talk: Talk) -> list[Table]:
+    return list(talk_tables([talk]))
 
 
 def _messages_table(rows: Sequence[Talk]) -> Table:

@@ -12,8 +12,11 @@ from html import escape
 from typing import Any
 
 import welfare_env
-from evaluation.report.figures import MADE_UP, NAMES, as_svg, figures_of, full_label
-from evaluation.report.rules_text import rules_text
+from evaluation.contrasts.tables import study_cells
+from evaluation.measures.intervals import FEWEST_GAMES, Estimate
+from evaluation.report.figures import MADE_UP, NAMES, as_svg, figures_of, full_label, panel_grid, swept_words
+from evaluation.report.rules_text import games_told, options_told, rules_told
+from evaluation.report.tables import BRACKETS
 
 STYLE = """
 :root { color-scheme: light dark; --page: #fff; --ink: #1a1a1a; --faint: #595959; --line: #8886; --soft: #8882; }
@@ -37,20 +40,28 @@ th:first-child, td:first-child { text-align: left; position: sticky; left: 0; ba
 .wide:focus-visible { outline: 2px solid; outline-offset: 2px; }
 @media print { .wide { overflow: visible; } }
 figure { margin: 1rem 0; } figure svg { display: block; max-width: 100%; min-width: 30rem; height: auto; }
-@media (max-width: 700px) { figure svg { max-width: none; min-width: 0; width: auto; height: 22rem; } }
+@media (max-width: 700px) { figure svg { max-width: none; min-width: 0; width: auto;
+  height: calc(22rem * var(--rows, 1)); } }
 code, pre { background: var(--soft); padding: .1rem .3rem; }
 pre { padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 """
 
-FEW = 10  # games
+MOST_ATTACKS = 12  # in a table; results.json has all
+EXACT = ("exact_gain",)
+HEADS = {
+    "exploitability": "Deviating from",
+    "red-team": "Red team against",
+    "exact": "Exact best responses to",
+    "cross-play": "Cross-play",
+}
+OF_MODELS = ("kept_promises", "tokens_per_game", "dollars_per_game")
 
 
-def report_page(study: Mapping[str, Any], command: str = "", games: Mapping[int, Sequence[str]] | None = None) -> str:
-    """The page of an experiment's values (`ExperimentResult.to_dict()`).
+def report_page(study: Mapping[str, Any], command: str = "") -> str:
+    """The page of an experiment's values (`ExperimentResult.to_dict()`, and "replays" as `write_results` adds them).
 
     Args:
         command: that made it; "" for none.
-        games: condition -> links to its games, relative to the page.
 
     Raises:
         EvaluationError: it has figures, and matplotlib is not installed.
@@ -58,28 +69,24 @@ def report_page(study: Mapping[str, Any], command: str = "", games: Mapping[int,
     parts = [
         f"<h1>{escape(study['title'])}</h1>",
         f"<p>{escape(study['question'])}</p>" if study["question"] else "",
+        f"<p class=note>{escape(rules_told(study))} {escape(games_told(study))}</p>",
         "<h2>What was found</h2>",
         *(f"<p>{escape(sentence)}</p>" for sentence in summary(study)),
         *_figures(study),
         "<h2>Numbers</h2>",
         _table(study),
-        *(_coalitions(condition) for condition in study["conditions"] if "coalitions" in condition["result"]),
+        _by_training_seed(study),
+        _differences(study),
+        *(details(condition, cell) for condition in study["conditions"] for cell in condition["cells"]),
         _published(study),
-        _played(study, games or {}),
+        _replays(study),
         "<h2>How it was made</h2>",
         f"<pre>{escape(command)}</pre>" if command else "",
-        f"<p>{escape(_setting(study))}</p>",
-        f"<p class=note>welfare-env {escape(welfare_env.__version__)}, seed {study['seed']}, {study['games']} games a "
-        "condition; the same command gives the same numbers. Intervals are 95% (docs/measures.md).</p>",
+        f"<p>{escape(' '.join([rules_told(study), games_told(study), *options_told(study)]))}</p>",
+        f"<p class=note>welfare-env {escape(welfare_env.__version__)}; the same command gives the same numbers. "
+        "Intervals are 95% (docs/measures.md).</p>",
     ]
     return whole_page(study["title"], parts)
-
-
-def _setting(study: Mapping[str, Any]) -> str:
-    """The rules and maps of all games."""
-    maps = dict.fromkeys(str(condition["result"]["map"]) for condition in study["conditions"])
-    plural = "s" if len(maps) > 1 else ""
-    return f"Rules: {rules_text(study['rules'], study['swept'])}. Map{plural}: {', '.join(maps)}."
 
 
 def whole_page(title: str, parts: Sequence[str]) -> str:
@@ -94,7 +101,7 @@ def whole_page(title: str, parts: Sequence[str]) -> str:
 
 def summary(study: Mapping[str, Any]) -> Iterator[str]:
     """Sentences on the main measure: its highest and lowest value, and whether their intervals overlap."""
-    names: list[str] = list(study["conditions"][0]["measures"])
+    names = known_measures(study)
     drawn = [measure for figure in study["figures"] for measure in figure["y"] if measure in names]
     main = (drawn or names)[0]
     found = [(condition, condition["measures"][main]) for condition in study["conditions"]]
@@ -109,27 +116,38 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
         yield f"{_upper(NAMES[main])}: all {len(found)} conditions have {written(high)}."
     else:
         yield from _extremes(main, ranked, len(found))
-    fewest = min(point["n"] for _, point in ranked)
-    if fewest == 1:
-        yield "With one game per condition there are no intervals: play more games."
-    elif fewest < FEW:
-        yield f"With fewer than {FEW} games per condition, intervals are too narrow: play more games where it matters."
-    if older := sum(condition["result"].get("older_games", 0) for condition, _ in found):
+    fewest = min((point["n"] for condition, point in ranked if not is_trained(condition)), default=FEWEST_GAMES)
+    if fewest < FEWEST_GAMES and main not in EXACT:
+        yield (
+            f"Fewer than {FEWEST_GAMES} games have no interval: round brackets have the least and the greatest value. "
+            "Play more games where it matters."
+        )
+    cells = [cell["result"] for condition, _ in found for cell in condition["cells"]]
+    if older := sum(result.get("older_games", 0) for result in cells):
         played = "1 game was" if older == 1 else f"{older} games were"
         yield f"{played} played by earlier code, whose results may differ from today's."
-    notes = dict.fromkeys(note for condition, _ in found for note in condition["result"].get("notes", ()))
+    notes = dict.fromkeys(note for result in cells for note in result.get("notes", ()))
     yield from (f"{_upper(note)}." for note in notes)
     if any(MADE_UP in condition["profile"] for condition, _ in found):
         yield (
             "lm:scripted/ (in figures “stub”) is no language model: its replies are made up, to show how the "
             "experiment runs."
         )
-    if study["measure"] == "both":
+    if {"exploitability", "red-team"} & {*study["measure"]}:
+        yield "Exploitability is what the best attack that was tried gained: a lower bound."
+    if any(name in known_measures(study) for name in OF_MODELS):
         yield (
-            "Exploitability is the most that a coalition gained with any of the deviators: a lower bound. Promises are "
-            "found by patterns of English and compared with orders (docs/measures.md). Tokens and prices are those of "
-            "all seats in a game of self-play; a dash stands where no language model played, or no price is known."
+            "Promises are found by patterns of English and compared with orders (docs/measures.md). Tokens and prices "
+            "are those of all seats in a game of self-play; a dash stands where no language model played, or no price "
+            "is known."
         )
+
+
+def known_measures(study: Mapping[str, Any]) -> list[str]:
+    """The measures that have a value in some condition; all if none has one."""
+    conditions = study["conditions"]
+    names: list[str] = list(conditions[0]["measures"])
+    return [name for name in names if any(each["measures"][name]["value"] is not None for each in conditions)] or names
 
 
 def _extremes(main: str, ranked: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], count: int) -> Iterator[str]:
@@ -158,50 +176,91 @@ def _upper(text: str) -> str:
 
 
 def written(point: Mapping[str, Any]) -> str:
-    """ "4.84 [4.80, 4.89]"; without an interval, where there is none; "-" for no value."""
+    """ "4.84 [4.80, 4.89]"; "4.84 (4.60 to 5.10, n=3)" or "4.84 [all 20 alike]" without an interval; "-": no value."""
     if point["value"] is None or math.isnan(point["value"]):
         return "-"
     digits = ".2f" if abs(point["value"]) < 1000 else ",.0f"
-    if point["low"] is None or point["high"] is None:
-        return format(point["value"], digits)
-    return f"{point['value']:{digits}} [{point['low']:{digits}}, {point['high']:{digits}}]"
+    estimate = Estimate.from_dict(point)
+    return f"{estimate.value:{digits}} {estimate.around(digits, mark='')}".strip()
 
 
 def _figures(study: Mapping[str, Any]) -> Iterator[str]:
     count = study["games"]
-    measured = f"Means over {count} games, with 95% intervals" if count > 1 else "One game per condition"
-    for title, figure in figures_of(study):
+    shown = "95% intervals" if count >= FEWEST_GAMES else "their range"
+    measured = f"Means over {count} games, with {shown}" if count > 1 else "One game per condition"
+    if study["train_seeds"]:
+        shown = "95% intervals" if len(study["train_seeds"]) >= FEWEST_GAMES else "their range"
+        measured += f"; of trained policies means over training seeds, with {shown}"
+    for (title, figure), wished in zip(figures_of(study), study["figures"], strict=True):
         caption = f"{escape(title)}. {measured}."
         drawing = scrolling(as_svg(figure, title), title)
-        yield f"<figure>{drawing}<figcaption>{caption}</figcaption></figure>"
+        rows, _ = panel_grid(len(wished["y"]))
+        yield f'<figure style="--rows: {rows}">{drawing}<figcaption>{caption}</figcaption></figure>'
 
 
 def _table(study: Mapping[str, Any]) -> str:
     head, rows = table_cells(study)
-    return html_table(head, rows, "Means and 95% intervals.")
+    return html_table(head, rows, f"Means {BRACKETS}.")
 
 
 def table_cells(study: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of the table of numbers: one row a condition; for "both" also the version that measured it."""
-    measures = list(study["conditions"][0]["measures"])
+    """Head and rows of the table of numbers: one row a condition; in a leaderboard with the version that measured."""
+    measures = known_measures(study)
     swept = list(study["swept"])
     has_sets = any(condition["coalitions"] for condition in study["conditions"])
-    has_versions = study["measure"] == "both"
     head = ["profile", *(["coalitions"] if has_sets else []), *swept, *(NAMES[name] for name in measures), "games"]
     rows = []
     for condition in study["conditions"]:
         cells = [condition["profile"]] + ([condition["coalitions"]] if has_sets else [])
         cells += [str(condition["swept"][name]) for name in swept]
-        cells += [_cell(name, condition["measures"][name]) for name in measures]
-        games = str(condition["measures"][measures[0]]["n"])
-        rows.append([*cells, games, *([condition["version"]] if has_versions else [])])
-    return head + (["version"] if has_versions else []), rows
+        cells += [value_cell(name, condition["measures"][name]) for name in measures]
+        rows.append([*cells, _count(study, condition), *([condition["version"]] if study["leaderboard"] else [])])
+    return head + (["version"] if study["leaderboard"] else []), rows
 
 
-def _cell(measure: str, point: Mapping[str, Any]) -> str:
-    """A value with its interval, which what a game costs needs none of."""
+def is_trained(condition: Mapping[str, Any]) -> bool:
+    """Whether a trained policy plays or attacks, and not only beside it in cross-play."""
+    return any(cell["training_seed"] is not None for cell in condition["cells"] if cell["measure"] != "cross-play")
+
+
+def _count(study: Mapping[str, Any], condition: Mapping[str, Any]) -> str:
+    """How many games a value is made of; of trained policies, times training seeds."""
+    if is_trained(condition):
+        return f"{study['games']} on each of {len(condition['training_seeds'])} training seeds"
+    counted = [point["n"] for name, point in condition["measures"].items() if name not in (*EXACT, *OF_MODELS)]
+    return str(counted[0]) if counted else "-"
+
+
+def value_cell(measure: str, point: Mapping[str, Any]) -> str:
+    """A value with its interval, which exact values have not, and what a game costs needs not."""
     told = written(point)
-    return told.partition(" [")[0] if measure.endswith("_per_game") else told
+    return told.partition(" ")[0] if measure in EXACT or measure.endswith("_per_game") else told
+
+
+def _differences(study: Mapping[str, Any]) -> str:
+    """The paired differences of the conditions from the first."""
+    found = study_cells(study)
+    return "" if found is None else "<h3>Differences from the first condition</h3>" + html_table(*found)
+
+
+def _by_training_seed(study: Mapping[str, Any]) -> str:
+    """The values of each training seed, over games."""
+    measures = known_measures(study)
+    rows = []
+    for condition in filter(is_trained, study["conditions"]):
+        for seed in condition["training_seeds"]:
+            own = {
+                name: point
+                for cell in condition["cells"]
+                if cell["training_seed"] == seed
+                for name, point in cell["measures"].items()
+            }
+            values = (value_cell(name, own[name]) if name in own else "-" for name in measures)
+            rows.append([full_label(condition), str(seed), *values])
+    if not rows:
+        return ""
+    head = ["condition", "training seed", *(NAMES[name] for name in measures)]
+    return "<h3>By training seed</h3>" + html_table(head, rows, f"Means over games of one trained policy, {BRACKETS}.")
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -210,26 +269,74 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {line} |\n" for line in (lines[0], " | ".join(["---"] * len(head)), *lines[1:]))
 
 
-def _coalitions(condition: Mapping[str, Any]) -> str:
+def details(condition: Mapping[str, Any], cell: Mapping[str, Any]) -> str:
+    """The table of a cell that has more than its measures; "" for self-play, and where another condition has it."""
+    result, measure = cell["result"], cell["measure"]
+    if not result or measure not in HEADS:
+        return ""
+    about = [full_label(condition)] if measure != "cross-play" else swept_words(condition)
+    about += [] if cell["training_seed"] is None else [f"training seed {cell['training_seed']}"]
+    table = {"exact": _exact, "cross-play": _mixes}.get(measure, _attacks)(result)
+    return f"<h3>{HEADS[measure]} {escape(', '.join(about))}</h3>{table}"
+
+
+def _exact(result: Mapping[str, Any]) -> str:
+    """What each coalition gains at most."""
+    gains = sorted(result["coalitions"], key=lambda each: -each["gain"])
+    rows = [
+        [
+            " + ".join(each["coalition"]),
+            *(f"{each[name]:.6g}" for name in ("profile_value", "value", "gain")),
+            f"{each['gain_per_year']:.2f}",
+            f"{each['positions']:,}",
+        ]
+        for each in gains
+    ]
+    head = ["coalition", "with the profile, WP", "best response, WP", "gain, WP", "gain, WP a year", "positions"]
+    return html_table(head, rows, "Points of the whole game; those of a coalition are added up.")
+
+
+def _mixes(result: Mapping[str, Any]) -> str:
+    """The payoffs in each mix."""
+    policies = result["policies"]
+    rows = []
+    for mix in result["mixes"]:
+        seats = " + ".join(f"{count} {policy}" for policy, count in mix["seats"].items() if count)
+        paid = [written(mix["payoffs"][policy]) if policy in mix["payoffs"] else "" for policy in policies]
+        rows.append([seats, *paid, written(mix["root_nash_welfare"])])
+    return html_table(
+        ["seats", *policies, "root Nash welfare"], rows, f"Points a year of a policy's seats, {BRACKETS}."
+    )
+
+
+def _attacks(result: Mapping[str, Any]) -> str:
     """The gains of deviating from one profile."""
-    attacks = sorted(condition["result"]["coalitions"], key=_least_gain, reverse=True)
+    attacks = sorted(result["coalitions"], key=_least_gain, reverse=True)
     has_teams = any(len(each["coalition"]) > 1 for each in attacks)
     least = ["least gain of a member, WP a year", "gain of each member"] if has_teams else ["gain, WP a year"]
     rows = []
-    for each in attacks:
+    for each in attacks[:MOST_ATTACKS]:
         gains = [written(each["gain"])]
         if has_teams:
             gains.append(", ".join(f"{power} {written(gain)}" for power, gain in each["members"].items()))
         others = written(each["victims_root_nash_welfare"])
         rows.append([" + ".join(each["coalition"]), each["deviator"], *gains, others])
     head = ["coalition", "plays", *least, "root Nash welfare of the others, WP a year"]
-    caption = "Gain of each coalition and deviator, largest first, with 95% intervals."
-    return f"<h3>Deviating from {escape(full_label(condition))}</h3>" + html_table(head, rows, caption)
+    left = len(attacks) - len(rows)
+    more = f" The {len(rows)} largest of {len(attacks)}." if left else ""
+    return html_table(head, rows, f"Gain of each coalition and deviator, largest first, {BRACKETS}.{more}")
 
 
 def _least_gain(attack: Mapping[str, Any]) -> float:
     gain = attack["gain"]["value"]
     return -math.inf if gain is None else float(gain)
+
+
+LIKE_FOR_LIKE = "Our games are played and counted as by their program"
+UNLIKE = (
+    "Ours are by the paper's rules; their program also counts points after retreats, executes builds and disbands "
+    "together, and counts conflicts and proficiency in its own way"
+)
 
 
 def _published(study: Mapping[str, Any]) -> str:
@@ -238,24 +345,26 @@ def _published(study: Mapping[str, Any]) -> str:
     return (
         "<p class=note>Published runs: github.com/mukobi/welfare-diplomacy, experiments/results (2023), behind "
         "arXiv 2310.08901, of ten years and, but for the figure on them, three message rounds; models of 2023. "
-        "Their program also counts points after retreats, executes builds and disbands together, and counts "
-        "conflicts and proficiency in its own way (docs/differences.md); the exploitability figure "
+        f"{LIKE_FOR_LIKE if study.get('published') else UNLIKE} (docs/differences.md); the exploitability figure "
         "has one mark per coalition.</p>"
     )
 
 
-def _played(study: Mapping[str, Any], games: Mapping[int, Sequence[str]]) -> str:
-    """Links to the games of each condition."""
+def _replays(study: Mapping[str, Any]) -> str:
+    """Links to replays of typical games."""
     rows = []
-    for number, condition in enumerate(study["conditions"]):
-        links = " ".join(
-            f'<a href="{escape(link, quote=True)}">{place}</a>' for place, link in enumerate(games.get(number, ()), 1)
+    for condition in study["conditions"]:
+        links = "<br>".join(
+            f'<a href="{escape(path, quote=True)}">{escape(what)}</a>' for what, path in condition.get("replays", ())
         )
         if links:
-            rows.append(f"<tr><th scope=row>{escape(full_label(condition))}</th><td>{links}</td></tr>")
+            rows.append(f"<tr><th scope=row>{escape(full_label(condition))}</th><td class=words>{links}</td></tr>")
     if not rows:
         return ""
-    return "<h2>Games</h2>" + scrolling(f"<table><tbody>{''.join(rows)}</tbody></table>", "Games")
+    told = "Of self-play the game whose welfare is nearest to the mean; of attacks a typical game of the best."
+    return f"<h2>Replays of typical games</h2><p class=note>{told}</p>" + scrolling(
+        f"<table><tbody>{''.join(rows)}</tbody></table>", "Replays"
+    )
 
 
 def scrolling(content: str, title: str) -> str:
@@ -276,7 +385,7 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str)
 def _cells(row: Sequence[str], kinds: Sequence[str]) -> Iterator[str]:
     """The cells of a row, of which the first is its head; an interval stands below its value."""
     for place, (cell, kind) in enumerate(zip(row, kinds, strict=True)):
-        inside = re.sub(r"^(-?[\d.,]+)\s(\[.*\])$", r"\1<small>\2</small>", escape(cell))
+        inside = re.sub(r"^(-?[\d.,]+)\s(\[.*\]|\(.*\))$", r"\1<small>\2</small>", escape(cell))
         if kind:  # specs may be broken after punctuation
             inside = re.sub(r"(?<=[,:=/])(?=\S)", "<wbr>", inside)
         yield f"<td{kind}>{inside}</td>" if place else f"<th scope=row{kind}>{inside}</th>"

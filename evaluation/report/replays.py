@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from agents import ExploiterPolicy, HoldPolicy
@@ -77,6 +78,16 @@ def annotations_of(game: Game, facts: Mapping[str, Any], map_name: str | None = 
         )
     except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise RecordError(f"the record's data about its players are damaged: {error!s:.200}") from error
+
+
+def write_replay(record: Mapping[str, Any], out: Path, map_name: str | None = None, allow_edited: bool = False) -> None:
+    """Write the page of a game.
+
+    Raises:
+        RecordError: the record is damaged, or the page cannot be written.
+    """
+    played = Game.from_record(dict(record), map_name=map_name, allow_edited=allow_edited)
+    played.replay(out, annotations_of(played, record.get("welfare_env", {}), map_name))
 
 
 def _players(game: Game, told: Mapping[str, Any]) -> dict[str, str]:

@@ -1,8 +1,8 @@
-"""The rules of games as a phrase for people: variant, length, press, and every option that differs from the default."""
+"""What was played, in words: rules as a phrase, and the rules, seeds, games and attacks of an experiment."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -15,6 +15,7 @@ OPTIONS = {
     "mediator": "with a mediator",
     "build_and_disband": "builds and disbands in one Winter, as in the published runs",
 }
+PUBLISHED = {"retreat_welfare": True, "build_and_disband": True}
 VARIANTS = {"welfare": "Welfare Diplomacy", "standard": "standard Diplomacy"}
 
 
@@ -55,3 +56,54 @@ def _weights(progressive: Any) -> str:
         return ""
     weights = ", ".join(map(str, progressive))
     return f"progressive: points of year 1 to {len(progressive)} count {weights} times"
+
+
+# Experiments.
+
+
+def rules_told(study: Mapping[str, Any]) -> str:
+    """A sentence on the rules and maps of all games."""
+    variants = study["swept"].get("variant", [study["rules"].get("variant", "welfare")])
+    rules = (PUBLISHED if study["published"] and "standard" not in variants else {}) | dict(study["rules"])
+    maps = list(dict.fromkeys(str(condition["map"]) for condition in study["conditions"]))
+    return f"Rules: {rules_text(rules, study['swept'])}. Map{'s' * (len(maps) > 1)}: {', '.join(maps)}."
+
+
+def games_told(study: Mapping[str, Any]) -> str:
+    """A sentence on the number of games and their seed."""
+    games = study["games"]
+    told = f"{games} game{'s' * (games != 1)} per condition, seed {study['seed']}."
+    if seeds := study["train_seeds"]:
+        listed = ", ".join(map(str, seeds))
+        told += (
+            f" Trained policies: {len(seeds)} training seed{'s' * (len(seeds) > 1)} ({listed}); their values are means "
+            "over these seeds, with intervals or ranges over seeds, not games."
+        )
+    return told
+
+
+def options_told(study: Mapping[str, Any]) -> Iterator[str]:
+    """Sentences on the options that are not the usual ones."""
+    if study["published"]:
+        yield "Conflicts and proficiency are computed as by the program behind the paper's figures."
+    if study["simultaneous"]:
+        yield "All powers send their messages at the same time."
+    if "exploitability" in study["measure"]:
+        yield from _attacks_told(study)
+    if "red-team" in study["measure"]:
+        yield f"Red team: budget {study['budget']}."
+    if study["template"] != "{profile}":
+        yield f"Each policy is made of its profile by the template {study['template']}."
+    for name, config in study["train"].items():
+        told = ", ".join(f"{field} = {value}" for field, value in config.items())
+        yield f"Trained policy {name}: {told or 'the usual options'}."
+
+
+def _attacks_told(study: Mapping[str, Any]) -> Iterator[str]:
+    deviators = ", ".join(study["deviators"]) or "the paper's exploiter"
+    together = "; one policy plays all members of a coalition" if study["coordinated"] else ""
+    yield f"Deviators: {deviators}{together}."
+    yield f"Attacks are chosen on games of their own, {study['choosing']} each at first, and measured on others."
+    if study["precision"] is not None:
+        width, most = study["precision"], study["most_games"]
+        yield f"Games were played until the interval was {width:g} points wide, {most} at most."

@@ -1,8 +1,8 @@
 """Basins of attraction of the replicator dynamics: the share of random starts that ends at each pure equilibrium.
 
 Starts are uniform over all populations (Dirichlet with all parameters 1). All are integrated together in the logarithms
-of the shares, each with its own step size (Dormand and Prince's pair of order 5 and 4), and each is dropped as soon as
-its limit is known:
+of the shares, each with its own step size (`modal_env.dynamics.integration`), and each is dropped as soon as its limit
+is known:
 
 * It ends at a strict pure equilibrium once `populations.is_trapped` says so; that is proven.
 * In the post's game (CooperateBot, DefectBot, FairBot, PrudentBot at a cost of epsilon < 1/4 a level of depth) it does
@@ -18,13 +18,16 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from modal_env.checks import items, real, seed_of, shown, whole
+from modal_env.dynamics.integration import next_step, stepped
 from modal_env.dynamics.populations import Bools, Floats, Matrix, Payoffs, is_trapped, payoffs_of, shares_of
 from modal_env.errors import GameError
+from modal_env.frames import Row, Tabular
 from modal_env.games.game import Game
 from modal_env.pictures.style import notebook
 from modal_env.pictures.tables import rows
@@ -37,18 +40,6 @@ MAX_STARTS = 10**9
 _CHUNK = 1 << 15  # starts integrated together: few enough for the CPU cache; results do not depend on it
 _ELSEWHERE = -1
 _UNDECIDED = -2
-
-# Dormand and Prince (1980): weights of earlier slopes for each stage, the last of which is the step itself, and the
-# difference between the formulas of order 5 and 4.
-_STAGES = (
-    (1 / 5,),
-    (3 / 40, 9 / 40),
-    (44 / 45, -56 / 15, 32 / 9),
-    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
-    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
-    (35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
-)
-_ERROR = (71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
 
 
 @dataclass(frozen=True)
@@ -68,7 +59,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Basins:
+class Basins(Tabular):
     """The limits of random starts.
 
     Attributes:
@@ -90,6 +81,15 @@ class Basins:
         cells += [(kind, f"{count:,}", f"{count / self.starts:.4g}") for kind, count in others.items() if count]
         caption = f"Where {self.starts:,} random starts end"
         return notebook(rows(caption, ("taken over by", ">starts", "share, 95% interval"), cells))
+
+    def rows(self) -> list[Row]:
+        """One row per end: an agent, "elsewhere" or "undecided"."""
+        counts = {**self.ends, "elsewhere": self.elsewhere, "undecided": self.undecided}
+        intervals = {end: (count / self.starts, *wilson(count, self.starts)) for end, count in counts.items()}
+        return [
+            {"end": end, "starts": counts[end], "share": share, "low": low, "high": high}
+            for end, (share, low, high) in intervals.items()
+        ]
 
     @property
     def is_proven(self) -> bool:
@@ -258,11 +258,11 @@ def _fates(
         fates[going] = _seen(payoffs, shares_of(logs), is_elsewhere)
         go_on = (fates[going] == _UNDECIDED) & (clock < time)
         going, clock, step, logs, slopes = going[go_on], clock[go_on], step[go_on], logs[:, go_on], slopes[:, go_on]
-        tried, tried_slopes, error = _stepped(payoffs.floats, logs, slopes, step)
+        tried, tried_slopes, error = stepped(partial(_slopes, payoffs.floats), logs, slopes, step)
         good = error <= tolerance
         logs, slopes = np.where(good, tried, logs), np.where(good, tried_slopes, slopes)
         clock = clock + step * good
-        step = step * np.clip(0.9 * (tolerance / np.maximum(error, 1e-300)) ** 0.2, 0.2, 5)
+        step = next_step(step, error, tolerance)
         report(1 - (1 - clock / time).clip(0).sum() / len(fates))
     return fates
 
@@ -273,17 +273,6 @@ def _seen(payoffs: Payoffs, shares: Floats, is_elsewhere: Callable[[Floats], Boo
     for agent in payoffs.strict_pure:
         fates[is_trapped(payoffs.floats, shares, agent)] = agent
     return fates
-
-
-def _stepped(matrix: Floats, logs: Floats, slopes: Floats, step: Floats) -> tuple[Floats, Floats, Floats]:
-    """One step of each start: the logarithms after it, the slopes there, and the largest error [starts]."""
-    found = [slopes]
-    reached = logs
-    for stage in _STAGES:
-        reached = logs + step * sum(weight * slope for weight, slope in zip(stage, found, strict=True) if weight)
-        found.append(_slopes(matrix, reached))
-    error = step * sum(weight * slope for weight, slope in zip(_ERROR, found, strict=True) if weight)
-    return reached, found[-1], np.abs(error).max(axis=0, initial=0.0)
 
 
 def _slopes(matrix: Floats, logs: Floats) -> Floats:

@@ -19,11 +19,17 @@ from numpy.typing import NDArray
 from modal_env.checks import shown, whole
 from modal_env.dynamics.populations import MOST, Bools, Matrix, Numbers, Payoffs, payoffs_of, read_counts
 from modal_env.errors import GameError
+from modal_env.frames import Row, Tabular
 from modal_env.games.game import Game, position
 from modal_env.logic.tournaments import listed
+from modal_env.pictures.style import notebook
+from modal_env.pictures.tables import rows
 from modal_env.progress import Report, unheard
 
 MAX_STARTS = 1_000_000  # of a census
+
+
+MOST_SHOWN = 30  # runs in a notebook
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Growth:
+class Growth(Tabular):
     """The growth of a population.
 
     Attributes:
@@ -59,6 +65,23 @@ class Growth:
 
     def __repr__(self) -> str:
         return f"Growth({len(self.runs)} runs; {listed(self.names)})"
+
+    def _repr_html_(self) -> str:
+        """The last runs, for a notebook."""
+        shown = self.runs[-MOST_SHOWN:]
+        cells = [(run.agent, f"{run.steps:,}") for run in shown]
+        left = len(self.runs) - len(shown)
+        note = f"after {left} earlier runs" if left else ""
+        return notebook(rows("Agents added, run by run", ("agent", ">steps"), cells, note))
+
+    def rows(self) -> list[Row]:
+        """One row per run and agent, after the start (run 0)."""
+        steps = [0, *(run.steps for run in self.runs)]
+        return [
+            {"run": number, "steps": steps[number], "agent": agent, "count": count}
+            for number, counts in enumerate(self.populations)
+            for agent, count in zip(self.names, counts, strict=True)
+        ]
 
     @property
     def steps(self) -> int:

@@ -33,6 +33,7 @@ from modal_env.dynamics.populations import (
 )
 from modal_env.dynamics.stability import Stability, jacobian
 from modal_env.errors import GameError
+from modal_env.frames import Row, Tabular
 from modal_env.games.game import Game, position
 from modal_env.logic.tournaments import listed
 from modal_env.pictures.curves import bands, largest, simplex
@@ -99,7 +100,7 @@ class Limit:
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectory:
+class Trajectory(Tabular):
     """A population under replicator dynamics.
 
     Attributes:
@@ -131,6 +132,15 @@ class Trajectory:
         """The path, and the shares over time, for a notebook."""
         path = [self._repr_svg_()] if len(self.names) >= CORNERS else []
         return notebook(*path, bands(self.names, self.times, self.shares))
+
+    def rows(self) -> list[Row]:
+        """One row per time and agent."""
+        logs = self.log_shares.tolist()
+        return [
+            {"time": time, "agent": agent, "share": math.exp(log), "log_share": log}
+            for time, at in zip(self.times.tolist(), logs, strict=True)
+            for agent, log in zip(self.names, at, strict=True)
+        ]
 
     @property
     def shares(self) -> Floats:

@@ -31,6 +31,7 @@ from typing import TypeVar
 
 from modal_env.checks import EPSILONS, Number, choice, exact, items, shown
 from modal_env.errors import FormulaError, GameError
+from modal_env.frames import Row, Tabular
 from modal_env.logic.notation import as_agents, find
 from modal_env.logic.provability import play
 from modal_env.logic.syntax import Agent
@@ -70,7 +71,7 @@ class Meeting:
 
 
 @dataclass(frozen=True, init=False)
-class Game:
+class Game(Tabular):
     """A library of agents to choose from, and the payoffs of each against each.
 
     Attributes:
@@ -113,6 +114,12 @@ class Game:
     def _repr_html_(self) -> str:
         """The outcomes and payoffs, for a notebook."""
         return notebook(matrix(f"Payoffs, {self.terms}", self.names, self.played.moves, self.utilities))
+
+    def rows(self) -> list[Row]:
+        """One row per ordered pair of agents: the tournament, and what the first is paid."""
+        paid = (float(payoff) for payoffs in self.utilities for payoff in payoffs)
+        terms: Row = {"epsilon": str(self.epsilon), "cost": self.cost}
+        return [row | {"paid": payoff} | terms for row, payoff in zip(self.played.rows(), paid, strict=True)]
 
     @property
     def terms(self) -> str:

@@ -24,6 +24,8 @@ from modal_env.games.vertex_paths import Cell, Path, Paths, Walk, gap
 from modal_env.games.vertices import Labels, Sides, bicliques, cliques
 from modal_env.logic.syntax import Agent
 from modal_env.logic.tournaments import listed
+from modal_env.pictures.style import notebook
+from modal_env.pictures.tables import rows
 from modal_env.progress import Report, unheard
 
 
@@ -103,6 +105,11 @@ class Ranges:
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.families))
+
+    def _repr_html_(self) -> str:
+        """A row per family, for a notebook."""
+        cells = [tuple(str(family).rsplit("; for ", 1)) for family in self.families]
+        return notebook(rows("Equilibria by epsilon", ("equilibria", "epsilon"), cells))
 
     @property
     def breakpoints(self) -> tuple[Algebraic, ...]:

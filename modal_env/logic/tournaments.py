@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from modal_env.frames import Row, Tabular
 from modal_env.logic.all_against_all import Played, play_all, settled
 from modal_env.logic.notation import Agent, as_agents
 from modal_env.pictures.style import notebook
@@ -21,7 +22,7 @@ MAX_SHOWN = 40  # agents of a printed table
 
 
 @dataclass(frozen=True)
-class Tournament:
+class Tournament(Tabular):
     """The results of all agents against all.
 
     Attributes:
@@ -42,6 +43,15 @@ class Tournament:
     def _repr_html_(self) -> str:
         """The table, for a notebook."""
         return notebook(matrix("Who does what against whom", self.names, self.moves))
+
+    def rows(self) -> list[Row]:
+        """One row per ordered pair of agents."""
+        worlds = self.worlds.tolist()
+        return [
+            {"agent": agent, "opponent": opponent, "cooperates": float(chance), "world": worlds[i][j]}
+            for i, (agent, chances) in enumerate(zip(self.names, self.cooperates.tolist(), strict=True))
+            for j, (opponent, chance) in enumerate(zip(self.names, chances, strict=True))
+        ]
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -136,4 +136,4 @@ def cost(folders: Sequence[Path]) -> str:
     files = [folder / MEASURED for folder in folders]
     kept = [one for path in files if path.exists() for one in json.loads(path.read_text()).values()]
     measuring = sum(one["seconds"] for one in kept)
-    return f"CPU-minutes: {seconds(folders) / 60:.0f} of training, {measuring / 60:.0f} of measuring"
+    return f"CPU-minutes: {seconds(folders) / 60:.1f} of training, {measuring / 60:.1f} of measuring"

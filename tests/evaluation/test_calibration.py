@@ -3,34 +3,42 @@
 import numpy as np
 import pytest
 
-from benchmarks.calibration import choice_row, choices, made, mean_row, stopped_row, told
-from evaluation.measures import intervals
-from evaluation.measures.intervals import Estimate
+from benchmarks.calibration import chosen_told, made, made_shares, mean_told, share_told, stopped_row, told
+from evaluation.measures import mean_bounds
+from evaluation.measures.mean_bounds import Bounds
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intervals, "RESAMPLES", 300)
+    monkeypatch.setattr(mean_bounds, "RESAMPLES", 200)
 
 
-def test_coverage_width_and_error() -> None:
-    found = [Estimate(1.0, 0.0, 3.0, 5, ()), Estimate(2.0, 1.5, 2.5, 5, ())]
-    assert told(found, 1.0) == ["50.0%", "2.00", "+0.50"]
+def test_coverage_width_and_samples_without_an_interval() -> None:
+    found = told(Bounds(np.array([0.0, 1.5, np.nan]), np.array([3.0, 2.5, np.nan])), 1.0)
+    assert found == (0.5, 2.0, pytest.approx(1 / 3))
 
 
 @pytest.mark.parametrize("population", made(), ids=lambda population: population.name)
 def test_populations_have_the_mean_they_name(population) -> None:
-    assert population.draw(np.random.default_rng(0), 100_000).mean() == pytest.approx(population.truth, abs=0.03)
-    (estimate,) = mean_row(population, 20, 1, np.random.default_rng(0))
-    assert estimate.n == 20
+    assert population.draw(np.random.default_rng(0), (1, 100_000)).mean() == pytest.approx(population.truth, abs=0.03)
+    ours, usual, _ = mean_told(population, 20, 40, np.random.default_rng(0))
+    assert ours.covered >= max(0.6, usual.covered - 0.1)
+    assert np.isnan(mean_told(population, 4, 2, np.random.default_rng(0))[0].covered)
 
 
-@pytest.mark.parametrize("choice", choices(), ids=lambda choice: choice.name)
-def test_the_best_gain_is_worth_nothing(choice) -> None:
-    assert choice.worse.min() == 0
-    rows = list(choice_row(choice, 20, 3, np.random.default_rng(0)))
-    assert all(corrected.n == naive.n == 20 for corrected, naive in rows)
-    assert np.mean([naive.value for _, naive in rows]) == pytest.approx(0, abs=0.6)
+@pytest.mark.parametrize("population", made_shares(), ids=lambda population: population.name)
+def test_shares_are_those_they_name(population) -> None:
+    parts, wholes = population.draw(np.random.default_rng(0), (1, 100_000))
+    assert parts.sum() / wholes.sum() == pytest.approx(population.truth, abs=0.01)
+    assert share_told(population, 20, 40, np.random.default_rng(0))[0].covered > 0.9
+
+
+def test_the_luck_of_the_choice_is_not_in_the_fresh_games() -> None:
+    found = chosen_told(30, 2, 0.0, 100, np.random.default_rng(0))
+    assert found.luck > 0.3
+    assert found.behind == 0
+    assert abs(found.error) < 0.1
+    assert chosen_told(30, 2, 0.5, 100, np.random.default_rng(0)).behind > 0.1
 
 
 def test_stopping_reaches_the_width() -> None:

@@ -138,8 +138,10 @@ def living(group: int) -> list[int]:
 
 
 def cells(estimate: dict[str, Any], digits: int) -> str:
-    numbers = [f"{estimate[name]:.{digits}f}" for name in ("value", "low", "high")]
-    return "{} [{}, {}]".format(*numbers)
+    games = estimate["per_game"]
+    if len(set(games)) == 1:
+        return f"{games[0]:.{digits}f} [all {len(games)} alike]"
+    return f"{estimate['value']:.{digits}f} ({min(games):.{digits}f} to {max(games):.{digits}f}, n={len(games)})"
 
 
 def test_self_play_prints_the_same_numbers_as_table_and_as_json(cli: Callable[..., Outcome]) -> None:
@@ -157,15 +159,15 @@ def test_self_play_prints_the_same_numbers_as_table_and_as_json(cli: Callable[..
     ]
     before, _, after = table.out.partition("┏")
     assert " ".join(before.split()) == "Self-play: welfare rules, standard map, years: 2, no press, games: 3"
-    assert "mean [95% bootstrap interval]; of few games it is too narrow" in " ".join(after.split())
+    assert "mean [95% interval]; fewer than 5 games: (least to greatest)" in " ".join(after.split())
     assert Path("runs/evaluation.sqlite").is_file()
 
 
 def test_a_single_policy_is_told_power_by_power(cli: Callable[..., Outcome]) -> None:
     outcome = cli("self-play", "prosocial", "--games", "2", "--years", "1", "--message-rounds", "0", "--workers", "1")
-    assert ["prosocial", "4.843 [4.843, 4.843]", "1.00 [1.00, 1.00]", *["0.00 [0.00, 0.00]"] * 2] in outcome.rows()
+    assert ["prosocial", "4.843 [all 2 alike]", "1.00 [all 2 alike]", *["0.00 [all 2 alike]"] * 2] in outcome.rows()
     shares = {row[0]: row[1] for row in outcome.rows() if row[0] in POWERS}
-    assert shares == dict.fromkeys(POWERS, "5.00 [5.00, 5.00]") | {"ITALY": "4.00 [4.00, 4.00]"}
+    assert shares == dict.fromkeys(POWERS, "5.00 [all 2 alike]") | {"ITALY": "4.00 [all 2 alike]"}
 
 
 def test_the_standard_variant_is_told_in_scores(cli: Callable[..., Outcome]) -> None:
@@ -348,7 +350,7 @@ def test_the_demo(launch: Callable[..., subprocess.Popen[str]], cli: Callable[..
     assert again.out == out
     rows = again.rows()
     assert [row[0] for row in rows][:4] == list(command_line.DEMO_POLICIES)
-    assert rows[1][1] == "4.843 [4.843, 4.843]"
+    assert rows[1][1] == "4.843 [all 5 alike]"
     gains = {tuple(row[:3]): float(row[3].split()[0]) for row in rows[4:]}
     assert {key[:2] for key in gains} == set(product(command_line.DEMO_PROFILES, ("singles", "pairs")))
     assert all(gain > 1 for gain in gains.values())

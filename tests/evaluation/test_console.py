@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = (
     "self-play",
     "exploitability",
+    "compare",
     "cross-play",
     "red-team",
     "exact",

@@ -19,7 +19,7 @@ from evaluation import CrossPlayResult, EvaluationError, GameStore
 from evaluation.cli.commands import app
 from evaluation.experiments.mixes import all_mixes, drawn_mixes
 from evaluation.report.cross_play_figure import heatmap, pairwise_payoffs
-from evaluation.report.cross_play_page import cross_play_page
+from evaluation.report.cross_play_page import cross_play_page, summary
 from evaluation.report.cross_play_tables import player_table
 from evaluation.report.tables import cell
 from welfare_env import Rules, UnknownAgentError
@@ -91,7 +91,29 @@ def test_payoffs_are_those_of_the_records(
         for policy, estimate in mixed.payoffs.items():
             assert sorted(estimate.per_game) == pytest.approx(sorted(theirs[policy]))
             assert estimate.value == pytest.approx(np.mean(theirs[policy]))
-            assert estimate.low <= estimate.value <= estimate.high
+            assert estimate.is_alike or estimate.low <= estimate.value <= estimate.high
+
+
+def test_samples_are_whole_rotations_of_the_seats_from_five_on(stored: tuple[CrossPlayResult, Path]) -> None:
+    few, _ = stored
+    assert (few.games_a_sample, few.sampled_game.samples) == (1, 14)
+    rules = Rules(years=2, message_rounds=0)
+    policies = ["prosocial", "dove", "hold"]
+    many = evaluation.cross_play(policies, 15, rules=rules, map_name="clique:3")
+    assert (many.games_a_sample, many.sampled_game.samples) == (3, 5)
+    paid = many.mixes[1, 2, 0].payoffs["prosocial"].per_game
+    column = many.empirical_game.others.tolist().index([0, 2, 0])
+    means = np.array(paid).reshape(5, 3).mean(axis=1)
+    np.testing.assert_allclose(many.sampled_game.tables[:, column, 0], means)
+    drawn = evaluation.cross_play(policies, 15, rules=rules, map_name="clique:3", seats="drawn")
+    assert drawn.games_a_sample == 1
+
+
+def test_peaceful_policies_tie_in_every_mix_of_them() -> None:
+    rules = Rules(years=2, message_rounds=0)
+    result = evaluation.cross_play(["prosocial", "sheriff", "dumbbot"], 15, rules=rules, map_name="clique:3")
+    assert result.empirical_game.neutral_faces == (("prosocial", "sheriff"),)
+    assert "prosocial and sheriff tie in every mix of them" in " ".join(summary(result))
 
 
 def test_the_empirical_game_has_the_payoffs_and_its_equilibria_have_no_gains(
@@ -103,7 +125,7 @@ def test_the_empirical_game_has_the_payoffs_and_its_equilibria_have_no_gains(
     for row, others in enumerate(game.others.tolist()):
         for own, policy in enumerate(result.policies):
             counts = tuple(count + (place == own) for place, count in enumerate(others))
-            assert game.table[row, own] == result.mixes[counts].payoffs[policy].value
+            assert game.table[row, own] == pytest.approx(result.mixes[counts].payoffs[policy].value)
     assert result.equilibria
     for equilibrium, gains in zip(result.equilibria, result.gains, strict=True):
         share = equilibrium.mix["random"]
@@ -142,8 +164,12 @@ def test_results_are_plain_json_and_sums_of_shares(stored: tuple[CrossPlayResult
     told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert told["policies"] == ["random", "hold"]
     assert len(told["mixes"]) == 8
-    assert sum(told["alpha_rank"].values()) == pytest.approx(1)
-    assert sum(point["basin"] for point in told["rest_points"]) == pytest.approx(1)
+    assert sum(rank["value"] for rank in told["alpha_rank"].values()) == pytest.approx(1)
+    assert sum(point["basin"]["value"] for point in told["rest_points"]) == pytest.approx(1)
+    assert {(each["residents"], each["mutant"]) for each in told["invasion"]} == {
+        ("random", "hold"),
+        ("hold", "random"),
+    }
     assert sum(rating["value"] for rating in told["ratings"].values()) == pytest.approx(0, abs=1e-6)
     assert told["self_play_welfare"]["hold"]["value"] == result.mixes[(0, 7)].root_nash_welfare.value
 
@@ -251,10 +277,18 @@ def test_the_command(tmp_path: Path) -> None:
     common += ["--store", str(tmp_path / "games.sqlite"), "--background", "dove", "--share", "0.3"]
     shown = CliRunner().invoke(app, common, env={"COLUMNS": "160"})
     assert shown.exit_code == 0, shown.output
-    for words in ("mixes: 4 of 8", "alpha-rank", "Nash equilibria", "replicator", "focal per-capita return"):
+    for words in (
+        "mixes: 4 of 8",
+        "alpha-rank",
+        "Nash equilibria",
+        "replicator",
+        "fitted",
+        "one mutant",
+        "focal per-capita return",
+    ):
         assert words in " ".join(shown.output.split())
     lines = shown.stdout.splitlines()
-    assert lines[0].startswith("Alone, prosocial has the highest root Nash welfare")
+    assert lines[0].startswith("Alone, prosocial (4.84")
     assert "│ 7 0 " not in shown.stdout
     assert "4 mixes: --mixes shows the payoffs in each" in lines[-1]
     mixes = CliRunner().invoke(app, [*common, "--mixes"]).stdout
@@ -310,7 +344,7 @@ def test_the_table_of_policies_has_each_number_under_its_name() -> None:
         ("points among others", result.mixed_payoffs),
     ):
         assert columns[name] == [cell(numbers[policy]) for policy in result.policies]
-    assert columns["alpha-rank"] == [f"{result.alpha_rank[policy]:.3f}" for policy in result.policies]
+    assert columns["alpha-rank"] == [cell(result.alpha_rank[policy]) for policy in result.policies]
     assert columns["rating"] == [cell(result.ratings[policy], 0) for policy in result.policies]
 
 

@@ -20,7 +20,7 @@ from evaluation.play import games
 from evaluation.report.figures import _bars, as_svg, draw
 from evaluation.report.folder import read_study, write_figures, write_results
 from evaluation.report.page import report_page, summary
-from welfare_env import Game, Rules, UnknownAgentError
+from welfare_env import Rules, UnknownAgentError
 
 SMALL = """
 title = "Small"
@@ -96,6 +96,45 @@ def test_conditions_are_profiles_with_all_combinations() -> None:
     ]
 
 
+def test_published_plays_and_counts_as_the_authors_and_the_page_says_so() -> None:
+    """But for standard games, and what [rules] sets."""
+    text = SMALL.replace("games = 2", "games = 1\npublished = true").replace("years = [1, 2]", "years = [1]")
+    text = text.replace('"dove", "4*hold + 3*random"', '"dumbbot"')
+    rules = Rules.published(press=None, years=1)
+    experiment = read_experiment(text, "small")
+    assert {each.rules for each in experiment.conditions} == {rules}
+    result = evaluation.experiment(experiment)
+    theirs, ours = (evaluation.self_play("dumbbot", 1, rules=rules, published=counted) for counted in (True, False))
+    found = result.conditions[0].measures["conflicts"].value
+    assert found == theirs.conflicts.value != ours.conflicts.value
+    page = report_page(result.to_dict())
+    assert "points after retreats too" in page
+    assert "Our games are played and counted as by their program" in page
+    variants = read_experiment(text.replace("[sweep]", '[sweep]\nvariant = ["welfare", "standard"]'), "small")
+    assert {each.rules for each in variants.conditions} == {
+        Rules.published(press=None, years=1),
+        Rules("standard", press=None, years=1),
+    }
+    unlike = text.replace('press = "none"', "build_and_disband = false")
+    assert read_experiment(unlike, "small").conditions[0].rules == Rules(retreat_welfare=True, years=1)
+
+
+def test_published_runs_stand_beside_ours_of_the_same_policy() -> None:
+    text = """
+title = "Beside"
+profiles = ["prosocial"]
+games = 1
+published = true
+rules = {press = "none", years = 1}
+figures = [{y = "root_nash_welfare", published = "self_play"}]
+"""
+    figure = draw(evaluation.experiment(read_experiment(text)).to_dict(), 0)
+    told = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert told == ["welfare-env, by the rules of the published runs", "published runs (one mark each)"]
+    places = {float(x) for line in figure.axes[0].get_lines() for x in line.get_xdata()}
+    assert {0.0, 0.3, 1.0} <= places
+
+
 def test_a_template_makes_the_policies() -> None:
     text = 'title = "x"\nprofiles = ["lm:scripted/stub"]\ntemplate = "{profile},ablate={word}"\n[sweep]\nword = ["all"]'
     assert [each.played for each in read_experiment(text).conditions] == ["lm:scripted/stub,ablate=all"]
@@ -158,7 +197,8 @@ def test_each_condition_is_what_self_play_measures(study: dict[str, Any]) -> Non
         rules = Rules(press=None, years=condition["swept"]["years"])
         alone = evaluation.self_play(condition["profile"], 2, rules=rules)
         assert condition["measures"]["root_nash_welfare"] == alone.root_nash_welfare.to_dict()
-        assert condition["result"] == alone.to_dict()
+        (cell,) = condition["cells"]
+        assert (cell["measure"], cell["result"]) == ("self-play", alone.to_dict())
 
 
 def test_an_interrupted_experiment_plays_no_game_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +224,8 @@ def test_an_interrupted_experiment_plays_no_game_twice(tmp_path: Path, monkeypat
 
 def test_other_players_and_games() -> None:
     result = evaluation.experiment(read_experiment(SMALL, "small"), profiles=["hold"], games=1)
-    assert [(each.condition.profile, len(each.result.measures)) for each in result.conditions] == [("hold", 1)] * 2  # type: ignore[union-attr]
+    assert [each.condition.profile for each in result.conditions] == ["hold"] * 2
+    assert [len(each.cells[0].result.records) for each in result.conditions] == [1, 1]  # type: ignore[union-attr]
 
 
 def test_what_cannot_play_is_refused_before_the_first_game(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,21 +273,24 @@ class _Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
-        if tag not in ("meta", "link", "br", "path", "use", "rect", "img"):
+        if tag not in ("meta", "link", "br", "wbr", "path", "use", "rect", "img"):
             self.open.append(tag)
         self.fetched += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href")]
 
     def handle_endtag(self, tag: str) -> None:
-        if tag not in ("meta", "link", "br", "path", "use", "rect", "img"):
+        if tag not in ("meta", "link", "br", "wbr", "path", "use", "rect", "img"):
             assert self.open.pop() == tag
 
 
 def test_the_page_stands_alone(study: dict[str, Any]) -> None:
-    page = _Page(report_page(study, "welfare-env experiment small", {0: ["games/a.json"]}))
+    linked = study | {
+        "conditions": [each | {"replays": [["self-play", "replays/a.html"]]} for each in study["conditions"]]
+    }
+    page = _Page(report_page(linked, "welfare-env experiment small"))
     assert not page.open
     assert "script" not in page.tags
     assert page.tags.count("svg") == 4
-    assert {link for link in page.fetched if not link.startswith("#")} == {"data:,", "games/a.json"}
+    assert {link for link in page.fetched if not link.startswith("#")} == {"data:,", "replays/a.html"}
 
 
 def test_nothing_from_outside_is_markup(study: dict[str, Any]) -> None:
@@ -255,7 +299,8 @@ def test_nothing_from_outside_is_markup(study: dict[str, Any]) -> None:
     told["title"] = told["question"] = evil
     for condition in told["conditions"]:
         condition["profile"] = condition["played"] = evil
-    page = report_page(told, evil, {0: [evil]})
+        condition["replays"] = [[evil, evil]]
+    page = report_page(told, evil)
     assert "<script" not in page
     assert not _Page(page).open
 
@@ -274,7 +319,7 @@ def test_the_summary_names_best_and_worst(study: dict[str, Any]) -> None:
     words = " ".join(summary(study))
     best = max(study["conditions"], key=lambda each: each["measures"]["root_nash_welfare"]["value"])
     assert f"{best['profile']}, years={best['swept']['years']} has the highest" in words
-    assert "fewer than 10 games" in words
+    assert "Fewer than 5 games have no interval" in words
 
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "data" / "published.json"
@@ -284,7 +329,9 @@ PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "data" / "published
 def test_published_points_are_the_authors() -> None:
     data = json.loads(PUBLISHED.read_text())
     for model, runs in data["self_play"].items():
-        assert TABLES["self_play"][model]["root_nash_welfare"] == pytest.approx(runs["root_nash_welfare"])
+        assert TABLES["self_play"][model.removeprefix("optimal_")]["root_nash_welfare"] == pytest.approx(
+            runs["root_nash_welfare"]
+        )
     for rounds, runs in data["message_rounds_gpt4"].items():
         assert TABLES["message_rounds"][rounds]["root_nash_welfare"] == pytest.approx(runs["root_nash_welfare"])
     assert len(TABLES["ablations"]) == len(data["prompt_ablation_claude_instant"])
@@ -293,11 +340,14 @@ def test_published_points_are_the_authors() -> None:
 def test_a_folder_of_results(tmp_path: Path) -> None:
     result = evaluation.experiment(read_experiment(SMALL, "small"))
     page = write_results(result, tmp_path / "out", "x")
-    assert (
-        read_study(page.parent) == read_study(page.parent / "results.json") == json.loads(json.dumps(result.to_dict()))
-    )
-    assert len(list((page.parent / "games").iterdir())) == 8
-    assert Game.load(page.parent / "games" / "000-000.json").is_done
+    study = read_study(page.parent)
+    assert study == read_study(page.parent / "results.json")
+    replays = [condition.pop("replays") for condition in study["conditions"]]
+    assert study == json.loads(json.dumps(result.to_dict()))
+    assert [what for ((what, _),) in replays] == ["self-play"] * 4
+    for ((_, path),) in replays:
+        assert path in page.read_text()
+        assert "<svg" in (page.parent / path).read_text()
     assert [path.name for path in write_figures(read_study(page.parent), tmp_path / "pictures", ".svg")] == [
         f"figure-{number}.svg" for number in (1, 2, 3, 4)
     ]
@@ -334,8 +384,9 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_experiment_on_exploitability(tmp_path: Path) -> None:
     result = evaluation.experiment(read_experiment(ROBBED, "robbed"))
-    alone = evaluation.exploitability("hold", 1, coalitions="all-singles", rules=Rules(press=None, years=1))
-    assert result.conditions[0].to_dict()["result"] == alone.to_dict()
+    options: dict[str, Any] = {"coalitions": "all-singles", "rules": Rules(press=None, years=1)}
+    alone = evaluation.exploitability("hold", 1, choosing=1, **options)
+    assert result.conditions[0].to_dict()["cells"][0]["result"] == alone.to_dict()
     page = write_results(result, tmp_path).read_text()
     assert "Deviating from hold, all-singles" in page
 

@@ -28,7 +28,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "docs" / "leaderboard"
 SMALL = """
 title = "Small"
-measure = "both"
+measure = ["self-play", "exploitability"]
+leaderboard = true
 profiles = ["lm:scripted/pacifist", "lm:scripted/raider"]
 deviators = ["exploiter:nice={policy},attack=dumbbot"]
 games = 2
@@ -73,7 +74,7 @@ class TestMeasures:
     def test_the_games_of_self_play_are_played_once(self, played: list[GameSpec]) -> None:
         small = SMALL.replace('"lm:scripted/pacifist", "lm:scripted/raider"', '"hold"')
         evaluation.experiment(read_experiment(small))
-        assert len(played) == len(set(played)) == 2 * 6
+        assert len(played) == len(set(played)) > 2 * 6
 
     def test_of_players_that_are_no_language_models(self) -> None:
         small = SMALL.replace('"lm:scripted/pacifist", "lm:scripted/raider"', '"hold"')
@@ -94,7 +95,7 @@ class TestMeasures:
         ("old", "new", "fault"),
         [
             ("attack=dumbbot", "attack={policies}", "unknown agent"),
-            ('y = "root_nash_welfare"', 'y = "conflicts"', "choose one of root_nash_welfare"),
+            ('y = "root_nash_welfare"', 'y = "red_team"', "choose one of root_nash_welfare"),
             ("message_rounds = 1", 'variant = "standard"', "exploitability is measured in welfare points"),
         ],
     )
@@ -114,7 +115,7 @@ class TestPage:
         rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| lm:")]
         assert [row[0] for row in rows] == ["| lm:scripted/pacifist", "| lm:scripted/raider"]
         assert rows[0][-1].strip(" |") == welfare_env.__version__
-        assert not list((tmp_path / "games").iterdir())
+        assert len(list((tmp_path / "replays").iterdir())) == 4
 
     def test_cells_are_no_markup(self) -> None:
         table = markdown_table(["a"], [["x | <b>*y*</b> [z](w) `q` $1"]])
@@ -166,6 +167,8 @@ class TestRows:
         write_results(evaluation.ExperimentResult(chosen, 0, result.conditions[1:]), tmp_path, earlier=kept)
         again = read_study(tmp_path)
         assert [each["profile"] for each in again["conditions"]] == ["lm:scripted/pacifist", "lm:scripted/raider"]
+        for condition in again["conditions"]:
+            condition.pop("replays", None)
         assert again["conditions"] == study["conditions"]
 
     def test_of_another_way_of_measuring_are_refused(self, study: dict[str, Any], tmp_path: Path) -> None:
@@ -223,8 +226,8 @@ class TestRows:
         assert CliRunner().invoke(app, start).exit_code == 0
         told = CliRunner().invoke(app, [*start, "--extend", "--models", "dove"], env={"COLUMNS": "300"})
         assert told.exit_code == 2
-        assert "own measures self-play" in told.output
-        assert len(played) == len(list(Path("board", "games").iterdir())) == 1
+        assert "own is no leaderboard" in told.output
+        assert len(played) == len(list(Path("board", "replays").iterdir())) == 1
 
     def test_by_command(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(tmp_path)

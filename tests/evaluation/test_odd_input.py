@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evaluation
+from agents.table_files import frame, write_csv
 from evaluation.exact import Certificate, certify
 from evaluation.exact.certificates import CertificateError
 from evaluation.experiments.files import ExperimentError, read_experiment, shipped_experiments
 from evaluation.experiments.red_team import plan
-from evaluation.measures.evolution import alpha_rank, rest_points
-from evaluation.measures.rows import frame
+from evaluation.measures.alpha_rank import alpha_rank
+from evaluation.measures.basins import rest_points
 from evaluation.measures.symmetric_game import GameTableError, SymmetricGame
 from evaluation.messages.analysis import analyse_messages
-from evaluation.report.table_files import write_csv
 from welfare_env import Rules, WelfareEnvError
 from welfare_env.errors import RecordError
 
@@ -284,7 +284,10 @@ def test_thousands_of_faults_are_listed_in_part() -> None:
 
 @examples(100)
 @given(
-    wrong=odd, where=st.sampled_from(["profiles", "source", "deviators", "coalitions", "coordinated", "seats", "path"])
+    wrong=odd,
+    where=st.sampled_from(
+        ["profiles", "source", "deviators", "coalitions", "coordinated", "seats", "path", "compared", "measure"]
+    ),
 )
 def test_odd_arguments(record: dict[str, Any], wrong: Any, where: str) -> None:
     doors = {
@@ -297,11 +300,34 @@ def test_odd_arguments(record: dict[str, Any], wrong: Any, where: str) -> None:
         "coordinated": lambda: evaluation.exploitability("hold", 0, coordinated=wrong),
         "seats": lambda: evaluation.Setting(seats=wrong, published=wrong),
         "path": lambda: evaluation.GameStore(wrong),
+        "compared": lambda: evaluation.compare("hold", wrong, games=0),
+        "measure": lambda: evaluation.compare("hold", "random", measure=wrong, games=0, pairs=bool(wrong is None)),
     }
     try:
         doors[where]()
     except WelfareEnvError as error:
         assert len(str(error)) < 1000  # noqa: PT017
+
+
+@pytest.fixture(scope="module")
+def study() -> dict[str, Any]:
+    text = (
+        'title = "Odd"\nprofiles = ["hold", "random"]\ngames = 5\n[rules]\nyears = 1\n[sweep]\nmap_name = ["clique:3"]'
+    )
+    return json.loads(json.dumps(evaluation.experiment(read_experiment(text)).to_dict()))
+
+
+@examples(100)
+@given(data=st.data())
+def test_comparisons_of_damaged_results(
+    study: dict[str, Any], tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "odd.json"
+    path.write_text(json.dumps(changed(study, data.draw, plain)))
+    try:
+        evaluation.compare(path, measure=data.draw(st.sampled_from([None, "conflicts", "welfare_per_year"])))
+    except WelfareEnvError as error:
+        assert len(str(error)) < 2000  # noqa: PT017
 
 
 @pytest.mark.parametrize("deviators", [None, 5, b"x", np.array("PLAYERA"), len])
@@ -318,7 +344,7 @@ def test_payoffs_of_any_size() -> None:
         assert [each.mix["a"] for each in game.equilibria] == pytest.approx(
             [each.mix["a"] for each in usual.equilibria]
         )
-        assert sum(point.basin for point in rest_points(game)) == pytest.approx(1)
+        assert sum(point.basin.value for point in rest_points(game)) == pytest.approx(1)
         assert sum(alpha_rank(game).values()) == pytest.approx(1)
     with pytest.raises(GameTableError, match="larger than"):
         SymmetricGame(("a", "b"), 3, table * 1e300)

@@ -37,6 +37,9 @@ def test_a_table_scrolls_beside_its_first_column() -> None:
     assert '<div class=wide tabindex=0 role=group aria-label="Gains"><table>' in table
     assert "<th scope=row class=words>lm:<wbr>a/<wbr>b</th>" in table
     assert "<td>-0.33<small>[-1.00, 2.00]</small></td>" in table
+    assert "<td>4.84<small>(4.60 to 5.10, n=3)</small></td>" in html_table(
+        ["", ""], [["a", "4.84 (4.60 to 5.10, n=3)"]], ""
+    )
     assert re.search(r"\.wide \{ overflow-x: auto", STYLE)
     assert re.search(r"td:first-child \{[^}]*position: sticky", STYLE)
 

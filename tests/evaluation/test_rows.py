@@ -11,24 +11,23 @@ from typer.testing import CliRunner
 
 import agents
 import evaluation
+from agents.table_files import TableError, check_file, check_parquet, write_csv, write_parquet
+from agents.table_options import TableOptions
 from evaluation import GameStore
 from evaluation.cli.commands import app
-from evaluation.cli.options import TableOptions
 from evaluation.measures.metrics import measure
-from evaluation.measures.rows import TableError, game_rows, same_columns
-from evaluation.report.table_files import check_file, check_parquet, write_csv, write_parquet
+from evaluation.measures.rows import game_rows, same_columns
 from welfare_env import Game, Rules
 
 RULES = Rules(years=2, message_rounds=1)
 MIXED = "2*dove + 1*hold"
 TOY = {"rules": RULES, "map_name": "clique:3"}
-FIRST = [
-    *("profile", "deviator", "coalition", "game", "seed", "key", "older_code"),
-    *("map", "variant", "scoring", "press", "message_rounds", "years", "simultaneous", "other_rules"),
-    *("power", "policy", "deviates"),
-    *("years_played", "welfare", "welfare_per_year", "score", "centers", "units"),
-]
 CURVES = [f"{name}_{year}" for name in ("welfare", "centers", "units") for year in (1901, 1902)]
+FIRST = [
+    each.name
+    for each in evaluation.columns("games")
+    if not each.name.endswith("_YEAR") and each.name not in ("experiment", "condition", "coalitions", "swept_NAME")
+]
 
 
 @pytest.fixture(scope="module")

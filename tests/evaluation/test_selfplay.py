@@ -16,6 +16,7 @@ import pytest
 import evaluation
 from evaluation import EvaluationError, GameSpec, GameStore, SelfPlayResult, self_play
 from evaluation.experiments.self_play import MEASURES
+from evaluation.measures.intervals import Estimate
 from welfare_env import Rules, RulesError, UnknownAgentError, UnknownMapError
 
 QUICK = Rules(years=1, message_rounds=0)
@@ -38,10 +39,9 @@ def test_prosocial_players_share_the_board_in_peace(rules: Rules) -> None:
     assert {power: estimate.value for power, estimate in result.welfare_per_year.items()} == SHARES
     nash = result.root_nash_welfare
     assert nash.value == pytest.approx((5**6 * 4) ** (1 / 7), abs=1e-12)
-    assert nash.low == nash.high == nash.value
-    assert f"{nash:.3f}" == "4.843 [4.843, 4.843]"
+    assert f"{nash:.3f}" == "4.843 [all 2 alike]"
     for nothing in (result.stolen_centers, result.conflicts):
-        assert (nothing.value, nothing.low, nothing.high, nothing.per_game) == (0, 0, 0, (0, 0))
+        assert (nothing.value, nothing.per_game) == (0, (0, 0))
     assert result.proficiency.value == 1  # all replies parse, all orders are legal, all 34 centres are owned
 
 
@@ -96,7 +96,7 @@ def test_means_are_those_of_the_records(random_games: SelfPlayResult) -> None:
     for power, estimate in random_games.welfare_per_year.items():
         assert estimate.per_game == tuple(points[power])
         assert estimate.value == pytest.approx(sum(points[power]) / 4)
-        assert estimate.low <= estimate.value <= estimate.high
+        assert not estimate.has_interval  # of four games
     assert random_games.root_nash_welfare.per_game == pytest.approx(tuple(roots))
     assert random_games.root_nash_welfare.value == pytest.approx(sum(roots) / 4)
 
@@ -108,7 +108,8 @@ def test_a_result_as_json(random_games: SelfPlayResult) -> None:
     for name in MEASURES:
         estimate = getattr(random_games, name)
         assert plain[name]["value"] == estimate.value
-        assert (plain[name]["low"], plain[name]["high"]) == (estimate.low, estimate.high)
+        assert plain[name]["low"] is None  # of four games
+        assert Estimate.from_dict(plain[name]).per_game == estimate.per_game
         assert plain[name]["per_game"] == list(estimate.per_game)
     assert {power: value["value"] for power, value in plain["welfare_per_year"].items()} == {
         power: estimate.value for power, estimate in random_games.welfare_per_year.items()
@@ -148,7 +149,7 @@ def test_every_measure_of_the_games_is_reported(random_games: SelfPlayResult) ->
 
 def test_the_curves_of_the_prosocial_policy() -> None:
     result = self_play("prosocial", games=2, rules=QUICK)
-    assert {year: str(value) for year, value in result.units_by_year.items()} == {1901: "0.000 [0.000, 0.000]"}
+    assert {year: str(value) for year, value in result.units_by_year.items()} == {1901: "0.000 [all 2 alike]"}
     assert result.centers_by_year[1901].value == result.welfare_by_year[1901].value == pytest.approx(34 / 7)
 
 

@@ -7,9 +7,13 @@ from math import comb
 import numpy as np
 import pygambit
 import pytest
+from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
+from scipy.stats import binomtest
 
-from evaluation.measures.evolution import alpha_rank, log_fixation, replicator, rest_points, stationary
+from evaluation.measures.alpha_rank import alpha_rank, log_fixation, stationary
+from evaluation.measures.basins import ends_of, rest_points
 from evaluation.measures.ratings import ratings, won
 from evaluation.measures.symmetric_game import GameTableError, SymmetricGame, compositions
 
@@ -140,28 +144,110 @@ def test_gambit_finds_no_regret_in_games_of_many_players(seed: int, number: int,
         assert float(profile.max_regret()) < 1e-6
 
 
-def test_replicator_stays_at_rest_points_and_moves_uphill_elsewhere() -> None:
+def test_the_dynamics_end_where_an_integrator_of_scipy_ends() -> None:
     game = random_game(3, 3, 7)
-    for found in game.equilibria:
-        mix = np.array([list(found.mix.values())])
-        if found.is_stable:
-            np.testing.assert_allclose(replicator(game, mix, 50.0), mix, atol=1e-5)
-    step = 1e-4
-    start = np.array([[0.2, 0.3, 0.5]])
-    moved = (replicator(game, start, step) - start) / step
-    paid = by_profiles(game, start[0])
-    np.testing.assert_allclose(moved[0], start[0] * (paid - start[0] @ paid), rtol=1e-2, atol=1e-3)
+    starts = np.random.default_rng(1).dirichlet(np.ones(3), size=6)
+    for start, end in zip(starts, ends_of(game, game.table[None], starts).shares, strict=True):
+        solved = solve_ivp(lambda _, x: x * game.gains(x), (0, 200), start, rtol=1e-8)
+        np.testing.assert_allclose(end, solved.y[:, -1], atol=2e-3)
 
 
 def test_basins_sum_to_one_and_settled_points_rest() -> None:
     for seed in range(4):
         game = random_game(seed, 3, 7)
-        points = rest_points(game)
-        assert sum(point.basin for point in points) == pytest.approx(1)
+        points = rest_points(game, starts=100)
+        assert sum(point.basin.value for point in points) == pytest.approx(1)
         for point in points:
             mix = np.array(list(point.mix.values()))
             if point.is_settled:
                 assert np.abs(mix * (by_profiles(game, mix) - mix @ by_profiles(game, mix))).max() < 1e-3
+
+
+def hawks(number: int) -> SymmetricGame:
+    """Hawks and doves who contest 2 at a cost of 4 (half of each), with the last strategies all doves."""
+    return matrix_game([[-1, *[2] * (number - 1)], *[[0, *[1] * (number - 1)]] * (number - 1)])
+
+
+def test_hawks_and_doves() -> None:
+    (found,) = hawks(2).equilibria
+    assert found.mix == pytest.approx({"A": 0.5, "B": 0.5})
+    assert found.is_stable
+    (rest,) = rest_points(hawks(2))
+    assert (rest.basin.value, rest.varying) == (1, ())
+    assert rest.basin.low == pytest.approx(binomtest(500, 500).proportion_ci(method="wilson").low)
+
+
+@pytest.mark.parametrize("least", [0.2, 0.5, 0.9])
+def test_a_basin_of_coordination_is_the_starts_on_its_side(least: float) -> None:
+    """A beside A pays 1 - least, B beside B pays least: A takes over from shares above `least`, by uniform starts."""
+    game = matrix_game([[1 - least, 0], [0, least]])
+    basins = {point.mix["A"] > 0.5: point.basin for point in rest_points(game, 4)}
+    assert basins[True].low < 1 - least < basins[True].high
+    assert basins[True].value == pytest.approx(1 - least, abs=0.05)
+    assert {each.is_stable for each in game.equilibria} == {True, False}
+
+
+def test_rock_paper_scissors_keep_moving() -> None:
+    game = matrix_game([[0, -1, 1], [1, 0, -1], [-1, 1, 0]])
+    (cycling,) = rest_points(game, starts=20)
+    assert not cycling.is_settled
+    assert (cycling.shares, cycling.varying) == ({}, ())
+    (found,) = game.equilibria
+    assert found.mix == pytest.approx(dict.fromkeys("ABC", 1 / 3))
+    (inward,) = rest_points(matrix_game([[0, -1, 2], [2, 0, -1], [-1, 2, 0]]), starts=20)
+    assert inward.is_settled
+    assert inward.mix == pytest.approx(dict.fromkeys("ABC", 1 / 3), abs=1e-3)
+
+
+def test_strategies_that_tie_in_every_mix_are_one_rest_point() -> None:
+    """A, B, C pay 2 among each other, and nothing beside D, who pays 3 beside A alone and 1 beside D."""
+    game = game_of(lambda own, o: float(o[3] > 0) + 3 * (o[0] == 2) if own == 3 else 2.0 * (not o[3]), 4, 3)
+    assert game.neutral_faces == (("A", "B", "C"),)
+    sets = [point for point in rest_points(game) if point.varying]
+    assert [point.varying for point in sets] == [("A", "B", "C")]
+    assert all(np.count_nonzero(mix) < 2 or mix[3] > 0 for mix in mixes(game))
+
+
+def test_ties_beside_another_strategy_are_one_rest_point_too() -> None:
+    (rest,) = rest_points(hawks(3))
+    assert rest.varying == ("B", "C")
+    assert rest.mix["A"] == pytest.approx(0.5, abs=1e-3)
+    assert hawks(3).neutral_faces == (("B", "C"),)
+    assert sorted(mixes(hawks(3)).tolist()) == [pytest.approx([0.5, 0, 0.5]), pytest.approx([0.5, 0.5, 0])]
+
+
+@pytest.mark.parametrize(("less", "faces"), [(1e-12, (("A", "B"),)), (1e-6, ())])
+def test_ties_are_within_rounding(less: float, faces: tuple[tuple[str, ...], ...]) -> None:
+    assert matrix_game([[1, 1, 0], [1, 1 - less, 0], [0, 0, 0]]).neutral_faces == faces
+
+
+def test_no_equilibrium_is_listed_twice() -> None:
+    """The difference of the payoffs is p (p - 1/2)^3, but for rounding errors: a root at 0, and one of many."""
+    shares = Polynomial([0, 1]) * Polynomial([-0.5, 1]) ** 3
+    bernstein = [sum(shares.coef[i] * comb(k, i) / comb(4, i) for i in range(k + 1)) for k in range(5)]
+    for error in (0, 1e-15, -1e-15):
+        game = game_of(lambda own, others, less=error: (bernstein[others[0]] - less) * (own == 0), 2, 5)
+        found = mixes(game)
+        assert len(np.unique(found.round(3), axis=0)) == len(found)
+        assert all(share == 0 or share > 1e-6 for share in found.ravel())
+
+
+def test_nothing_is_stable_by_fitted_payoffs() -> None:
+    whole = random_game(0, 3, 4)
+    known = {}
+    for counts in compositions(4, 3):
+        if np.count_nonzero(counts) < 3:
+            others = [tuple(np.array(counts) - np.eye(3, dtype=int)[own]) for own in range(3)]
+            rows = {tuple(row): paid for row, paid in zip(whole.others.tolist(), whole.table, strict=True)}
+            known[counts] = [rows[others[own]][own] if counts[own] else np.nan for own in range(3)]
+    game = SymmetricGame.of("ABC", known)
+    assert game.fitted is not None
+    assert game.fitted.sum() == 9
+    for found in game.equilibria:
+        is_pure = max(found.mix.values()) == 1
+        assert found.is_fitted is not is_pure
+        assert is_pure or found.is_stable is None
+    assert all(found.is_stable is not None for found in whole.equilibria)
 
 
 def test_takeovers_by_a_neutral_mutant_and_by_solving_the_moran_chain() -> None:
@@ -232,7 +318,7 @@ def test_where_all_pay_the_same_only_the_pure_ones_are_told() -> None:
         lambda: SymmetricGame.of("AB", {}),
         lambda: SymmetricGame.of("AB", {(1, 1): [0, 0], (2, 1): [0, 0]}),
         lambda: SymmetricGame.of("AB", {(2, 0): [1, np.nan]}),
-        lambda: replicator(random_game(0, 2, 2), np.array([[0.5, 0.6]]), 1.0),
+        lambda: rest_points(random_game(0, 2, 2), starts=0),
         lambda: alpha_rank(random_game(0, 2, 7), population=3),
         lambda: alpha_rank(random_game(0, 2, 7), intensity=float("nan")),
     ],

@@ -20,7 +20,7 @@ import agents
 import training
 from agents.files import parse_json
 from agents.specs import read, read_profile
-from evaluation.messages.word_effects import word_effects
+from evaluation.word_effects import word_effects
 from training import TrainConfig, TrainingError
 from training.board import ppo
 from training.board.identity import identity, of_earlier

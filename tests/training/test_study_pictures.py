@@ -10,7 +10,8 @@ pytest.importorskip("matplotlib")
 from matplotlib.colors import to_hex
 
 from agents.colors import LEARNED, PUBLISHED, REWARDS
-from benchmarks.deterrence import Line, Neighbour, frontier
+from evaluation import Estimate
+from studies.deterrence import Line, Neighbor, frontier
 from studies.learning.curves import NEVER, draw_rewards, draw_robbers, name_of_reward
 from studies.learning.robbers import CURVES
 from studies.learning.words import SETTINGS, draw, row
@@ -65,8 +66,8 @@ def test_words() -> None:
 
 
 def test_deterrents_beside_published_models() -> None:
-    beside = {"hold": Neighbour(4.0, 4.0, 4.0, "ITALY")}
-    figure = frontier([Line("dove", 2, 4.0, (4, 4, 4), (8, 7, 9), 8, "x", (), beside)])
+    four, eight = (Estimate(value, value - 1, value + 1, 20, ()) for value in (4.0, 8.0))
+    figure = frontier([Line("dove", four, four, eight, "x", (), {"hold": Neighbor(four, "ITALY")})])
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
         "our policies", "language models, as published by the paper's authors"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,7 @@ class Progress:
 
     iteration: int
     logged: Mapping[str, float]
-    games: tuple[GameResult, ...]
+    games: tuple[GameResult, ...] = field(repr=False)
 
 
 WarmStart = Callable[[str, str, int, int], None]  # stage, unit, how many are done, of how many

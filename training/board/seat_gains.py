@@ -12,6 +12,7 @@ from scipy.stats import bootstrap
 
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint
+from agents.table_files import Row
 from training.board.config import TrainConfig
 from training.board.ppo import make_config
 from training.board.runner import BatchedEnvRunner, GameResult, Play
@@ -47,6 +48,17 @@ class Gain:
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+    def row(self, profile: str, seed: int) -> Row:
+        """A row of the table "best-response" of docs/results.md."""
+        return {
+            "profile": profile,
+            "coalition": "+".join(self.coalition),
+            "seed": seed,
+            "games": self.games,
+            "gain": self.value,
+            **{name: getattr(self, name) for name in ("low", "high", "points", "profile_points")},
+        }
 
 
 def gains(

@@ -16,6 +16,7 @@ from rich.table import Table
 from agents.command_options import with_options
 from agents.files import reason, shown
 from agents.progress import metered, plain_console
+from agents.table_options import TableOptions
 from agents.tables import print_tables
 from training.board.config import TrainConfig
 from training.board.seats import LEAGUE, LEARNER
@@ -26,6 +27,7 @@ from training.cli.psro import command as psro
 from training.cli.psro import show_population
 from training.cli.words import command as words
 from training.errors import TrainingError
+from training.logs import log_rows
 from training.modal.config import ModalConfig
 from training.population.config import PopulationConfig
 from training.runs import config_of
@@ -107,6 +109,7 @@ def best_response(
     against: Annotated[
         str, typer.Option(metavar="PROFILE", help="The policy or profile in all seats, from which some deviate.")
     ],
+    tables: TableOptions,
     config: TrainConfig = RESPONSE,
     report_games: Annotated[int, typer.Option(min=2, help="Games for each gain in the table.")] = 100,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -115,6 +118,7 @@ def best_response(
 
     The gain over the profile, with its interval, is a lower bound on how exploitable the profile is.
     """
+    tables.check()
     config = replace(config, against=(against,))
     if against == LEAGUE or LEARNER in config.lineup.players:
         raise TrainingError(f"against {against!r:.200}: give a policy that does not learn")
@@ -126,6 +130,7 @@ def best_response(
     ):
         gains = import_module("training.board.seat_gains").gains
         measured = gains(play, path, against, report_games, seed=config.seed, on_progress=meter.advance)
+    tables.write([gain.row(against, config.seed) for gain in measured])
     if as_json:
         print(json.dumps([gain.to_dict() for gain in measured], indent=2))
     else:
@@ -202,8 +207,10 @@ app.command("words")(words)
 
 @app.command("curves")
 @errors_told()
+@with_options
 def curves(
     folders: Annotated[list[Path], typer.Argument(help="Folders of trainings that differ in their seed.")],
+    tables: TableOptions,
     metric: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
@@ -222,7 +229,8 @@ def curves(
     title: Annotated[str, typer.Option(help="Title of the plot.")] = "",
     out: Annotated[Path, typer.Option(help="A .png, .svg or .pdf file.")] = Path("curves.png"),
 ) -> None:
-    """Plot learning curves, with bands over seeds."""
+    """Plot learning curves, with bands over seeds; as a table (--csv, --parquet) everything that was logged."""
+    tables.check()
     module = import_module("training.cli.curves")
     levels = [module.read_level(text) for text in level or []]
     figure = module.draw(folders, metric or module.returns(folders), title, levels)
@@ -230,4 +238,5 @@ def curves(
         figure.savefig(out, dpi=130)
     except (OSError, ValueError) as error:  # ValueError: an unknown file format
         raise TrainingError(f"{shown(out)}: the plot cannot be written: {reason(error)}") from error
+    tables.write(log_rows(folders))
     print(out)

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from agents.colors import LEARNED, LEVEL
-from agents.files import parse_json, read_file, reason, shown
 from training.errors import TrainingError
-from training.files import LOG
+from training.logs import log_lines, number_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,8 +52,8 @@ def read(folder: Path, metric: str) -> np.ndarray:
     Raises:
         TrainingError: no training, or nothing of that name in its log.
     """
-    lines = _lines(folder)
-    values = np.array([_number(line.get(metric)) for line in lines], np.float64)
+    lines = log_lines(folder)
+    values = np.array([number_of(line.get(metric)) for line in lines], np.float64)
     if np.isnan(values).all():
         known = sorted({name for line in lines for name in line} - {"iteration"})
         raise TrainingError(f"{folder}: nothing logged as {metric!r}; there are {', '.join(known)}")
@@ -67,28 +66,8 @@ def returns(folders: Sequence[Path]) -> list[str]:
     Raises:
         TrainingError: no training.
     """
-    logged = set.intersection(*({name for line in _lines(folder) for name in line} for folder in folders))
+    logged = set.intersection(*({name for line in log_lines(folder) for name in line} for folder in folders))
     return ["play/return", *sorted(name for name in logged if re.fullmatch("play/[^/]+/return", name))]
-
-
-def _lines(folder: Path) -> list[dict[str, Any]]:
-    """The log of a training.
-
-    Raises:
-        TrainingError: there is none.
-    """
-    try:
-        return [dict(parse_json(line)) for line in read_file(folder / LOG).decode().splitlines()]
-    except (OSError, ValueError, TypeError) as error:
-        raise TrainingError(f"{shown(folder)}: no log of a training: {reason(error)}") from error
-
-
-def _number(value: object) -> float:
-    """A logged value; nan where it is no number."""
-    try:
-        return float(value) if isinstance(value, int | float) else np.nan
-    except OverflowError:
-        return np.nan
 
 
 def label_of(metric: str) -> str:

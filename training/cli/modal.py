@@ -7,16 +7,13 @@ from dataclasses import replace
 from typing import Annotated, Optional
 
 import typer
-from rich.table import Table
 
 from agents.command_options import with_options
+from agents.table_options import TableOptions
 from agents.tables import print_tables
 from training.cli.console import errors_told, training_shown
 from training.modal.config import ModalConfig
-from training.modal.mixes import name_of, spec_of
-from training.modal.trainer import ModalProgress, ModalResult, train_modal
-
-ROWS = 12  # programs in the table
+from training.modal.trainer import ModalProgress, ModalResult, result_table, train_modal
 
 
 @errors_told()
@@ -29,6 +26,8 @@ def command(
             show_default="the post's four",
         ),
     ] = None,
+    *,
+    tables: TableOptions,
     config: ModalConfig = ModalConfig(),  # noqa: B008 (frozen)
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:  # fmt: skip
@@ -36,11 +35,13 @@ def command(
 
     The result is a mix of programs, as a policy: agents.make("mix:..."). The same command resumes after Ctrl-C.
     """
+    tables.check()
     result = train_shown(replace(config, agents=tuple(agent or config.agents)))
+    tables.write(result.rows())
     if as_json:
         print(json.dumps(result.to_dict(), indent=2))
         return
-    print_tables(result_table(result))
+    print_tables(*result_table(result))
     print(f"policy: {result.spec}")
 
 
@@ -49,21 +50,6 @@ def train_shown(config: ModalConfig) -> ModalResult:
     config.setting()  # an invalid one raises before the folder is made
     with training_shown(config.iterations, _line, config.place) as show:
         return train_modal(config, show.iteration)
-
-
-def result_table(result: ModalResult) -> Table:
-    """The learned mix; in the footer its payoff, and that of the best program of the library."""
-    best, paid = result.best_reply
-    opponent = "itself" if result.against is None else spec_of(result.against)
-    table = Table(title=f"Learned against {opponent}, epsilon {result.config.epsilon}", show_footer=True)
-    table.add_column("program", footer=f"paid {float(result.payoff):.4f}; {best.name} {float(paid):.4f}")
-    for name in ("share", "depth", "size"):
-        table.add_column(name, justify="right")
-    for program, share in result.shares[:ROWS]:
-        table.add_row(name_of(program), f"{float(share):.3f}", str(program.depth), str(program.size))
-    if rest := result.shares[ROWS:]:
-        table.add_row(f"{len(rest)} others", f"{float(sum(share for _, share in rest)):.3f}", "", "")
-    return table
 
 
 def _line(progress: ModalProgress) -> str:

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from agents.command_options import with_options
 from agents.progress import plain_console
+from agents.table_options import TableOptions
 from agents.tables import print_tables
 from training.cli.console import errors_told, training_shown
 from training.population.config import PopulationConfig
@@ -28,6 +29,7 @@ KEPT = "what is finished is kept, the same command resumes it"
 @errors_told(KEPT)
 @with_options
 def command(
+    tables: TableOptions,
     config: PopulationConfig = DEFAULTS,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
@@ -36,15 +38,22 @@ def command(
     The table of payoffs is played anew with each policy, and drawn in FOLDER/payoffs-STEP.png. The same command resumes
     it; with more --steps it extends it.
     """
+    tables.check()
+    steps = train_shown(config)
+    tables.write([step.row(config.seed) for step in steps])
     if as_json:
-        print(json.dumps([asdict(step) for step in train_shown(config)], indent=2))
+        print(json.dumps([asdict(step) for step in steps], indent=2))
     else:
-        show_population(config)
+        show_steps(steps)
 
 
 def show_population(config: PopulationConfig) -> None:
     """Train, and print the steps as a table."""
-    steps = train_shown(config)
+    show_steps(train_shown(config))
+
+
+def show_steps(steps: list[Step]) -> None:
+    """Print the steps as a table."""
     print_tables(step_table(steps))
     plain_console(stderr=True).print(f"the last mix: {steps[-1].text}", soft_wrap=True)
 

@@ -20,15 +20,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich.table import Table
 
 import modal_env
 from agents.modal.players import Share, expected_payoff
+from agents.results import Result, tables_of
+from agents.table_files import Row
 from training.errors import TrainingError
+from training.logs import metric_rows, metrics_of
 from training.modal.config import SELF, ModalConfig, of_earlier
 from training.modal.mixes import PARTS, Judge, commonest, name_of, rounded, softmax, spec_of
 
 if TYPE_CHECKING:
     from torch import nn
+
+
+ROWS = 12  # programs in the table
 
 
 @dataclass(frozen=True)
@@ -40,8 +47,8 @@ class ModalProgress:
     logged: Mapping[str, float]
 
 
-@dataclass(frozen=True)
-class ModalResult:
+@dataclass(frozen=True, repr=False)
+class ModalResult(Result):
     """The result of a training.
 
     Attributes:
@@ -91,6 +98,11 @@ class ModalResult:
         means = np.mean([[one.logged[name] for name in names] for one in self.history[-iterations:]], axis=0)
         return rounded(self.config.setting().agents, means)
 
+    def rows(self) -> list[Row]:
+        """One row per iteration; the table "curves" of docs/results.md."""
+        lines = [{**each.logged, "iteration": each.iteration} for each in self.history]
+        return metric_rows(str(self.config.place), self.config.seed, lines, metrics_of(lines))
+
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types; shares and payoffs as floats."""
         best, paid = self.best_reply
@@ -108,6 +120,22 @@ class ModalResult:
     @property
     def _met(self) -> tuple[Share, ...]:
         return self.shares if self.against is None else self.against
+
+
+@tables_of.register
+def result_table(result: ModalResult) -> list[Table]:
+    """The learned mix; in the footer its payoff, and that of the best program of the library."""
+    best, paid = result.best_reply
+    opponent = "itself" if result.against is None else spec_of(result.against)
+    table = Table(title=f"Learned against {opponent}, epsilon {result.config.epsilon}", show_footer=True)
+    table.add_column("program", footer=f"paid {float(result.payoff):.4f}; {best.name} {float(paid):.4f}")
+    for name in ("share", "depth", "size"):
+        table.add_column(name, justify="right")
+    for program, share in result.shares[:ROWS]:
+        table.add_row(name_of(program), f"{float(share):.3f}", str(program.depth), str(program.size))
+    if rest := result.shares[ROWS:]:
+        table.add_row(f"{len(rest)} others", f"{float(sum(share for _, share in rest)):.3f}", "", "")
+    return [table]
 
 
 def train_modal(

@@ -13,6 +13,7 @@ The folder holds ``config.json``; ``table.json``, what was paid in which seating
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from importlib.util import find_spec
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from agents.files import parse_json, read_file, reason, shown
+from agents.table_files import Row
 from training.board.ppo import Progress, train
 from training.errors import TrainingError
 from training.files import CONFIG, read_config, replaced, unwritable, write_config
@@ -36,7 +38,7 @@ TABLE, STEPS = "table.json", "steps.jsonl"
 BEST, BEGIN = "best", "begin"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Step:
     """Where a population stands after some best responses.
 
@@ -63,6 +65,26 @@ class Step:
     why: str = ""
     seats: dict[str, dict[str, float]] = field(default_factory=dict)
     attack: dict[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        gap = "unknown" if self.gap is None else f"{self.gap:.3f}"
+        return f"<Step {self.step}: {len(self.policies)} policies, payoff {self.payoff:.3f}, exact gap {gap}>"
+
+    def row(self, seed: int) -> Row:
+        """A row of the table "population" of docs/results.md."""
+        attack = self.attack or {}
+        known = {name: getattr(self, name) for name in ("gap", "mean_gap", "welfare")}
+        return {
+            "step": self.step,
+            "seed": seed,
+            "policies": len(self.policies),
+            "mix": self.text,
+            "payoff": self.payoff,
+            "regret": self.regret,
+            **{name: math.nan if value is None else value for name, value in known.items()},
+            "why": self.why,
+            **{f"attack_{name}": attack.get(name, math.nan) for name in ("gain", "low", "high", "games")},
+        }
 
     @property
     def text(self) -> str:

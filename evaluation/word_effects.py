@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich.table import Table
 
+from agents.results import Result, tables_of
 from agents.rl.token_press import Said
+from agents.table_files import Row
 from evaluation.checks import MOST_GAMES, EvaluationError, check_seed, check_whole
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from welfare_env import checks
@@ -34,8 +37,8 @@ STREAM = 6  # of a seed; the others are those of training (`training.board.sampl
 SMALLEST = 10  # games: with fewer, what was said in other games is too little to compare with
 
 
-@dataclass(frozen=True)
-class WordEffects:
+@dataclass(frozen=True, repr=False)
+class WordEffects(Result):
     """What words do in the games of a trained network.
 
     Attributes:
@@ -53,6 +56,22 @@ class WordEffects:
     bits: Estimate
     way: str
 
+    def rows(self) -> list[Row]:
+        """One row per game and what was heard; the table "words" of `evaluation.columns`."""
+        own = self.returns[HEARD[0]].per_game
+        return [
+            {
+                "words": heard,
+                "way": self.way,
+                "game": game,
+                "return": value,
+                "lost": own[game] - value,
+                "bits": self.bits.per_game[game],
+            }
+            for heard, found in self.returns.items()
+            for game, value in enumerate(found.per_game)
+        ]
+
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
         return {
@@ -61,6 +80,21 @@ class WordEffects:
             "bits": self.bits.to_dict(),
             "way": self.way,
         }
+
+
+@tables_of.register
+def effects_table(found: WordEffects) -> list[Table]:
+    """One row per kind of hearing."""
+    table = Table(
+        title=f"What words do ({found.way})",
+        caption=f"means over games [95% interval]; orders tell {found.bits:.2f} bits of the words that were heard",
+        title_justify="left",
+    )
+    for name in ("words of others", "return of a learning seat", "less than as said"):
+        table.add_column(name, justify="left" if name == "words of others" else "right")
+    for heard, value in found.returns.items():
+        table.add_row(heard, f"{value:.2f}", f"{found.lost[heard]:.2f}" if heard in found.lost else "")
+    return [table]
 
 
 def word_effects(

@@ -1,4 +1,6 @@
-"""Rows of a table as files: CSV by the standard library, Parquet by pyarrow (the extra `tables`)."""
+"""Rows of a table as files and frames: CSV by the standard library; Parquet by pyarrow, frames by pandas (the extra
+`tables`).
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,39 @@ import os
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agents.files import irregular, reason, shown
-from evaluation.measures.rows import Row, TableError, missing
+from welfare_env.errors import WelfareEnvError
+from welfare_env.extras import install_extra
 from welfare_env.writing import replaced
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Row = dict[str, str | int | float | bool]
+
+
+class TableError(WelfareEnvError):
+    """A table cannot be made or written; the message says why."""
+
+
+def frame(rows: Sequence[Row]) -> pd.DataFrame:
+    """Rows as a pandas DataFrame.
+
+    Raises:
+        TableError: pandas is not installed.
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise TableError(missing("to_frame()", "pandas")) from error
+    return pd.DataFrame(list(rows))
+
+
+def missing(what: str, package: str) -> str:
+    """An error message that says what to install."""
+    return f"{what} needs {package}: pip install {package}, or {install_extra('tables')}"
 
 
 def check_file(path: Path) -> None:
@@ -51,7 +82,7 @@ def write_csv(rows: Sequence[Row], path: Path) -> None:
 
     def write(part: Path) -> None:
         with part.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
+            writer = csv.DictWriter(file, list(rows[0]) if rows else [])
             writer.writeheader()
             writer.writerows({name: "" if _is_nan(value) else value for name, value in row.items()} for row in rows)
 
@@ -69,7 +100,7 @@ def write_parquet(rows: Sequence[Row], path: Path) -> None:
         from pyarrow import parquet
     except ImportError as error:
         raise TableError(missing("--parquet", "pyarrow")) from error
-    table = pa.table({name: [row[name] for row in rows] for name in rows[0]})
+    table = pa.table({name: [row[name] for row in rows] for name in (rows[0] if rows else ())})
     _replace(path, lambda part: parquet.write_table(table, part))
 
 

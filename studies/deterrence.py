@@ -1,13 +1,14 @@
 """What peace costs that can be defended: welfare, what robbers gain, and what harmless neighbours cost.
 
-    python -m benchmarks.deterrence                  # twenty games of each: CPU-hours
-    python -m benchmarks.deterrence --quick          # two games of each: half an hour
-    python -m benchmarks.deterrence --only marshal --only sheriff:slack=2
+    python -m studies.deterrence                     # the usual red team: CPU-hours
+    python -m studies.deterrence --budget quick      # fewer coalitions: five CPU-minutes a rule
+    python -m studies.deterrence --only marshal --only sheriff:slack=2
 
 For each rule: root Nash welfare in self-play, alone and with players who err in one phase out of twenty (`noisy`); the
-strongest attack of the red team (`evaluation.red_team`), corrected for the choice; and the welfare of the six others
-beside one neighbour who means no harm, in the seat where that is least: hold, random, dove, and a prosocial who errs in
-one phase out of five. Games have ten years and no press. Finished games are kept, and an interrupted study goes on.
+strongest attack of the red team (`evaluation.red_team`); and the welfare of the six others beside one neighbor who
+means no harm, in the seat where that is least: hold, random, dove, and a prosocial who errs in one phase out of five.
+Attacks and seats are chosen in games of their own and reported from twenty others. Games have ten years and no press.
+Finished games are kept, and an interrupted study goes on.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
@@ -29,6 +30,7 @@ from agents.colors import LEARNED, PUBLISHED
 from agents.progress import metered
 from agents.specs import read_profile
 from evaluation.experiments import published
+from evaluation.experiments.attacks import GAMES, count_games
 from evaluation.experiments.red_team import BUDGETS, plan
 from welfare_env import Rules, load_board
 
@@ -51,91 +53,102 @@ SWEEP = (
     "marshal:fight=(posse:force=4,more=1)",
     "marshal:fight=dumbbot",
 )
-NEIGHBOURS = ("hold", "random", "dove", "noisy:of=prosocial,error=0.2")
+NEIGHBORS = ("hold", "random", "dove", "noisy:of=prosocial,error=0.2")
 ERRORS = 0.05
+CHOOSING_SEED = 1  # of the games in which a seat is chosen
 
 
 @dataclass(frozen=True)
-class Neighbour:
-    """What one neighbour costs the six others, in its worst seat.
+class Neighbor:
+    """What one neighbor costs the six others, in its worst seat.
 
     Attributes:
-        welfare: root Nash welfare of the others, mean over games, and its 95% interval.
-        seat: where it is least.
+        welfare: root Nash welfare of the others, mean over games.
+        seat: where it is least, in other games.
     """
 
-    welfare: float
-    low: float
-    high: float
+    welfare: evaluation.Estimate
     seat: str
 
 
 @dataclass(frozen=True)
 class Line:
-    """A rule: welfare alone and with errors, the best attack, and each neighbour."""
+    """A rule: welfare alone and with errors, the best attack, and each neighbor."""
 
     rule: str
-    games: int
-    welfare: float
-    noisy_welfare: tuple[float, float, float]
-    gain: tuple[float, float, float]
-    naive_gain: float
+    welfare: evaluation.Estimate
+    noisy_welfare: evaluation.Estimate
+    gain: evaluation.Estimate
     attack: str
     coalition: tuple[str, ...]
-    neighbours: dict[str, Neighbour]
+    neighbors: dict[str, Neighbor]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types, without the single games."""
+        told: dict[str, Any] = {name: getattr(self, name) for name in ("rule", "attack", "coalition")}
+        told |= {name: _numbers(getattr(self, name)) for name in ("welfare", "noisy_welfare", "gain")}
+        neighbors = {
+            name: {"seat": each.seat, "welfare": _numbers(each.welfare)} for name, each in self.neighbors.items()
+        }
+        return told | {"neighbors": neighbors}
+
+
+def _numbers(estimate: evaluation.Estimate) -> dict[str, Any]:
+    return {name: number for name, number in estimate.to_dict().items() if name != "per_game"}
 
 
 class Study:
     """Plays with one store and one pool of processes."""
 
-    def __init__(self, games: int, budget: str, store: evaluation.GameStore, workers: evaluation.Workers) -> None:
-        self.games, self.budget = games, budget
+    def __init__(self, budget: str, store: evaluation.GameStore, workers: evaluation.Workers) -> None:
+        self.budget = budget
         self.means: dict[str, Any] = {"store": store, "workers": workers, "rules": RULES}
 
     def total(self, rules: Iterable[str]) -> int:
         """How many games there are to play."""
         setting = evaluation.Setting(rules=RULES)
-        attacks = (len(plan(read_profile(rule), rule, setting, self.budget, ())[0]) + 1 for rule in rules)
-        return sum(self.games * (count + 2 + len(NEIGHBOURS) * (len(POWERS) + 1)) for count in attacks)
+        beside = len(NEIGHBORS) * (GAMES * (1 + len(POWERS)) + 2 * GAMES)
+        return sum(2 * GAMES + beside + self._attacks(rule, setting) for rule in rules)
+
+    def _attacks(self, rule: str, setting: evaluation.Setting) -> int:
+        tried, _ = plan(read_profile(rule), rule, setting, self.budget, ())
+        return count_games(len(tried), GAMES, BUDGETS[self.budget].choosing, len({each.group for each in tried}))
 
     def line(self, rule: str, report: Any) -> Line:
         """All of one rule."""
         means = {**self.means, "report": report}
-        alone = evaluation.self_play(rule, self.games, **means).root_nash_welfare
-        noisy = evaluation.self_play(f"noisy:of=({rule}),error={ERRORS}", self.games, **means).root_nash_welfare
-        team = evaluation.red_team(rule, self.budget, games=self.games, **means)
-        return Line(
-            rule,
-            self.games,
-            alone.value,
-            (noisy.value, noisy.low, noisy.high),
-            (team.corrected.value, team.corrected.low, team.corrected.high),
-            team.value.value,
-            team.best.deviator,
-            team.best.coalition,
-            {neighbour: self.neighbour(rule, neighbour, means) for neighbour in NEIGHBOURS},
-        )
+        alone = evaluation.self_play(rule, GAMES, **means).root_nash_welfare
+        noisy = evaluation.self_play(f"noisy:of=({rule}),error={ERRORS}", GAMES, **means).root_nash_welfare
+        team = evaluation.red_team(rule, self.budget, games=GAMES, **means)
+        neighbors = {each: self.neighbor(rule, each, means) for each in NEIGHBORS}
+        return Line(rule, alone, noisy, team.best.gain, team.best.deviator, team.best.coalition, neighbors)
 
-    def neighbour(self, rule: str, neighbour: str, means: dict[str, Any]) -> Neighbour:
-        """The seat in which a neighbour costs the others most."""
-        seats = [(power,) for power in POWERS]
-        played = evaluation.exploitability(rule, self.games, deviator=neighbour, coalitions=seats, **means)
-        beside = [
-            Neighbour(others.value, others.low, others.high, seat) for (seat,), others in played.victims_welfare.items()
-        ]
-        return min(beside, key=lambda each: each.welfare)
+    def neighbor(self, rule: str, neighbor: str, means: dict[str, Any]) -> Neighbor:
+        """The seat in which a neighbor costs the others most, and what it costs in other games."""
+
+        def beside(seed: int, seats: Iterable[str]) -> dict[str, evaluation.Estimate]:
+            return {
+                seat: evaluation.exploitability(
+                    rule, GAMES, deviator=neighbor, coalitions=[seat], seed=seed, **means
+                ).victims_welfare[seat,]
+                for seat in seats
+            }
+
+        tried = beside(CHOOSING_SEED, POWERS)
+        seat = min(tried, key=lambda power: tried[power].value)
+        return Neighbor(beside(0, [seat])[seat], seat)
 
 
 def table(lines: Iterable[Line]) -> Table:
-    """A row a rule."""
-    found = Table(title="Peace that can be defended", caption="welfare: root Nash, points a year; gain: corrected")
-    for name in ("rule", "alone", "with errors", "best attack gains", "by", *NEIGHBOURS):
+    """One row per rule."""
+    found = Table(title="Peace that can be defended", caption="welfare: root Nash, points a year; 20 games")
+    for name in ("rule", "alone", "with errors", "best attack gains", "by", *NEIGHBORS):
         found.add_column(name, overflow="fold")
     for line in lines:
-        beside = [f"{each.welfare:.2f} {each.seat[:3]}" for each in line.neighbours.values()]
-        gain = "{:.2f} [{:.2f}, {:.2f}]".format(*line.gain)
+        beside = [f"{each.welfare.value:.2f} {each.seat[:3]}" for each in line.neighbors.values()]
         by = f"{line.attack} ({', '.join(power[:3] for power in line.coalition)})"
-        found.add_row(line.rule, f"{line.welfare:.3f}", f"{line.noisy_welfare[0]:.2f}", gain, by, *beside)
+        noisy = f"{line.noisy_welfare.value:.2f}"
+        found.add_row(line.rule, f"{line.welfare.value:.3f}", noisy, f"{line.gain:.2f}", by, *beside)
     return found
 
 
@@ -148,7 +161,7 @@ def frontier(lines: Sequence[Line]) -> Figure:
 
     figure = Figure(figsize=(9.6, 4.7), layout="constrained")
     alone, beside = figure.subplots(1, 2, sharey=True)
-    gains = [line.gain[0] for line in lines]
+    gains = [max(0.0, line.gain.value) for line in lines]
     names = [line.rule for line in lines]
     look: dict[str, Any] = {"marker": "o", "color": LEARNED, "label": "our policies"}
     theirs: dict[str, Any] = {
@@ -156,7 +169,7 @@ def frontier(lines: Sequence[Line]) -> Figure:
         "color": PUBLISHED,
         "label": "language models, as published by the paper's authors",
     }
-    _points(alone, gains, [line.welfare for line in lines], names, look)
+    _points(alone, gains, [line.welfare.value for line in lines], names, look)
     models = list(dict.fromkeys(name.partition(",")[0] for name in published.EXPLOITABILITY))
     welfare = [float(np.mean(published.SELF_PLAY[model]["root_nash_welfare"])) for model in models]
     most = [
@@ -164,7 +177,7 @@ def frontier(lines: Sequence[Line]) -> Figure:
         for model in models
     ]
     _points(alone, most, welfare, [model.removesuffix("-0613") for model in models], theirs)
-    _points(beside, gains, [min(n.welfare for n in line.neighbours.values()) for line in lines], names, look)
+    _points(beside, gains, [min(each.welfare.value for each in line.neighbors.values()) for line in lines], names, look)
     alone.set_title("welfare in self-play", fontsize=10)
     beside.set_title("welfare of the six others beside the worst harmless neighbor", fontsize=10)
     alone.set_ylabel("root Nash welfare, points a year")
@@ -190,7 +203,7 @@ def _points(axes: Axes, x: Sequence[float], y: Sequence[float], names: Sequence[
 
 
 def main(
-    quick: Annotated[bool, typer.Option("--quick", help="Two games of each, and few coalitions.")] = False,
+    budget: Annotated[str, typer.Option(metavar="|".join(BUDGETS), help="Of the red teams.")] = "usual",
     only: Annotated[
         Optional[list[str]],  # noqa: UP045 (typer reads it)
         typer.Option(help="A rule; may be given several times.", show_default="all"),
@@ -201,14 +214,13 @@ def main(
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
 ) -> None:
     """Play all, print the table, and write deterrence.json and frontier.png."""
-    budget = "quick" if quick else "full"
     rules = only or SWEEP
     out.mkdir(parents=True, exist_ok=True)
     with evaluation.GameStore(out / "games.sqlite") as store, evaluation.Workers(workers) as pool:
-        study = Study(BUDGETS[budget].games, budget, store, pool)
+        study = Study(budget, store, pool)
         with metered("playing", study.total(rules), "games") as meter:
             lines = [study.line(rule, meter.advance) for rule in rules]
-    (out / "deterrence.json").write_text(json.dumps([asdict(line) for line in lines], indent=1) + "\n")
+    (out / "deterrence.json").write_text(json.dumps([line.to_dict() for line in lines], indent=1) + "\n")
     frontier(lines).savefig(out / "frontier.png", dpi=150)
     Console().print(table(lines))
 

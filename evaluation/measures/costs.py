@@ -1,7 +1,7 @@
-"""The cost of a coalition's gain to the others: welfare inside and outside, inequality, and curves over the years.
+"""What an attack by one power or several costs the others: welfare inside and outside, inequality, curves by year.
 
-The paper leaves open how to distinguish cooperation from collusion (its section 7). Here both are measured on the same
-seeds: self-play of a profile, and games in which a coalition deviates from it.
+Measured on the same seeds: self-play of a profile, and games in which a coalition deviates from it. Whether several
+powers collude is another question: `evaluation.coalitions.surplus`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agents.results import Shown
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
-from evaluation.measures.metrics import GameMeasures, root_nash_bounds
+from evaluation.measures.metrics import GameMeasures
 from welfare_env import Board
 
 BY_YEAR = ("gain_by_year", "members_units_by_year", "others_units_by_year")
@@ -37,8 +38,8 @@ def gini(values: Sequence[float]) -> float:
     return weighted / (count * total)
 
 
-@dataclass(frozen=True)
-class Collusion:
+@dataclass(frozen=True, repr=False)
+class Costs(Shown):
     """Games in which a coalition deviates, compared with the self-play games of the same seeds.
 
     Attributes:
@@ -75,9 +76,9 @@ class Collusion:
 MEASURES = ("inside", "outside", "price", "waste", "gini", "prosocial_share")
 
 
-def collusion(
+def costs(
     board: Board, coalition: Collection[str], baseline: Sequence[GameMeasures], games: Sequence[GameMeasures], seed: int
-) -> Collusion:
+) -> Costs:
     """Measure a coalition's games against those of the profile, game by game with the same seeds.
 
     Args:
@@ -96,16 +97,13 @@ def collusion(
     def total(game: GameMeasures) -> float:
         return math.fsum(game.welfare_per_year.values())
 
-    return Collusion(
+    return Costs(
         inside=over_games([_mean(game, members) for game in games]),
         outside=over_games([_mean(game, others) for game in games]),
         price=over_games([_mean(before, others) - _mean(game, others) for before, game in pairs]),
         waste=over_games([total(before) - total(game) for before, game in pairs]),
         gini=over_games([gini(list(game.welfare_per_year.values())) for game in games], (0, math.inf)),
-        prosocial_share=over_games(
-            [game.root_nash_welfare / level for game in games],
-            (0, root_nash_bounds(len(board.centers), len(board.powers))[1] / level),
-        ),
+        prosocial_share=over_games([game.root_nash_welfare / level for game in games], (0, math.inf)),
         gain_by_year=_by_year([_gains(before, game, members) for before, game in pairs], seed),
         members_units_by_year=_by_year([_units(game, members) for game in games], seed),
         others_units_by_year=_by_year([_units(game, others) for game in games], seed),

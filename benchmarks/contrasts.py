@@ -1,0 +1,86 @@
+"""How often equal policies seem to differ in `evaluation.compare`.
+
+    python -m benchmarks.contrasts            # 2,000 repetitions of each line: a quarter of an hour
+    python -m benchmarks.contrasts --quick
+
+Each repetition draws games of ten equal policies and compares them: nine with the first ("9 differences"), or every two
+("45 differences"). It counts the repetitions in which some interval leaves out the true difference, 0: at most 5% is
+promised. "alone" is the same with the interval that each difference has by itself. Half the variance of "normal" games
+is common to all policies, as it is where games are paired by their seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from agents.progress import metered
+from evaluation.contrasts.paired import differences, is_clear, pairs_of
+from evaluation.measures.intervals import Floats, mean_estimates
+
+POLICIES = 10
+GAMES = (5, 10, 20)
+
+Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]
+DRAWS: dict[str, Draw] = {
+    "normal": lambda rng, shape: rng.normal(size=(shape[0], 1)) + rng.normal(size=shape),
+    "yes or no, 50%": lambda rng, shape: (rng.random(shape) < 0.5).astype(float),
+    "yes or no, 10%": lambda rng, shape: (rng.random(shape) < 0.1).astype(float),
+    "lognormal": lambda rng, shape: np.exp(rng.normal(size=shape)),
+    "root Nash welfare, 13% of games 0": lambda rng, shape: np.where(
+        rng.random(shape) < 0.13, 0.0, rng.normal(4, 0.5, shape)
+    ),
+}
+"""[games, policies] of values, in which all policies are equal."""
+
+
+def seems_different(games: Floats, every: bool, rng: np.random.Generator) -> tuple[bool, bool]:
+    """Whether some of equal policies seem to differ: with simultaneous intervals, and with each interval alone.
+
+    Args:
+        games: [games, policies] values.
+        every: compare every two policies; otherwise all with the first.
+    """
+    pairs = pairs_of(games.shape[1], every)
+    first, second = ({pair: games[:, pair[side]] for pair in pairs} for side in (0, 1))
+    together = differences(first, second, rng).values()
+    alone = mean_estimates({pair: second[pair] - first[pair] for pair in pairs}, rng).values()
+    return any(is_clear(each, len(pairs)) for each in together), any(is_clear(each, 1) for each in alone)
+
+
+def share(draw: Draw, games: int, every: bool, repetitions: int, seed: int = 0) -> tuple[float, float]:
+    """The fractions of repetitions in which some policies seem to differ, together and alone."""
+    rng = np.random.default_rng(seed)
+    found = [seems_different(draw(rng, (games, POLICIES)), every, rng) for _ in range(repetitions)]
+    together, alone = np.mean(found, axis=0).tolist()
+    return together, alone
+
+
+def main(
+    repetitions: Annotated[int, typer.Option(min=1, help="Of each line.")] = 2000,
+    quick: Annotated[bool, typer.Option("--quick", help="400 repetitions.")] = False,
+) -> None:
+    count = 400 if quick else repetitions
+    table = Table(title=f"Repetitions in which some of {POLICIES} equal policies seem to differ", title_justify="left")
+    table.add_column("games")
+    for games in GAMES:
+        table.add_column(f"n={games}", justify="right")
+        table.add_column("alone", justify="right")
+    cases = [(every, name) for every in (False, True) for name in DRAWS]
+    with metered("comparing", len(cases) * len(GAMES), "cells") as meter:
+        for every, name in cases:
+            cells = []
+            for games in GAMES:
+                cells += [f"{100 * each:.1f}%" for each in share(DRAWS[name], games, every, count)]
+                meter.advance(1)
+            table.add_row(f"{name}, {len(pairs_of(POLICIES, every))} differences", *cells)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,86 @@
+"""The command ``compare``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Annotated, Any, Optional
+
+import typer
+
+import evaluation
+from agents.command_options import as_arguments, with_options
+from agents.specs import listed
+from agents.table_options import TableOptions
+from agents.tables import print_tables
+from evaluation.cli.console import errors_told, print_json
+from evaluation.cli.options import GameOptions, Json, RunOptions
+from evaluation.contrasts.comparing import GAMES, check_measures
+from evaluation.contrasts.samples import is_results
+from evaluation.contrasts.tables import contrast_table
+
+
+@dataclass(frozen=True)
+class ComparedGameOptions(GameOptions):
+    """As `GameOptions`, with more games."""
+
+    games: Annotated[int, typer.Option(min=1, help="Games per condition; below five there are no intervals.")] = GAMES
+
+
+@with_options
+def compare(
+    conditions: Annotated[
+        list[str],
+        typer.Argument(
+            help="Two or more policies or profiles; one, with an option that has several values (--years 5,10); or the "
+            "folders of experiments. The first is the baseline.",
+        ),
+    ],
+    play: ComparedGameOptions,
+    run: RunOptions,
+    tables: TableOptions,
+    measure: Annotated[
+        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        typer.Option(
+            metavar="NAME[,NAME...]",
+            help="What to compare, e.g. conflicts,welfare_per_year:FRANCE; welfare_per_year is that of every power.",
+            show_default="root_nash_welfare",
+        ),
+    ] = None,
+    pairs: Annotated[bool, typer.Option("--pairs", help="Compare every two, instead of all with the first.")] = False,
+    variant: Annotated[str, typer.Option(help="welfare or standard.")] = "welfare",
+    as_json: Json = False,
+) -> None:
+    """Differences between policies, rules or experiments, over games with the same seeds, with their intervals."""
+    with errors_told():
+        measures = [name for text in measure or () for name in listed(text)] or None
+        tables.check()
+        if any(map(is_results, conditions)):
+            if wrong := as_arguments(play) + ["--variant"] * (variant != "welfare"):
+                raise evaluation.EvaluationError(f"{wrong[0]}: only for policies; experiments were already played")
+            found = evaluation.compare(*conditions, measure=measures, pairs=pairs)
+        else:
+            settings = play.settings(variant)
+            for setting in settings:
+                check_measures(measures, evaluation.Setting(**setting))
+            found = evaluation.compare(*_played(conditions, settings, play.games, run), measure=measures, pairs=pairs)
+        tables.write(found.rows())
+        if as_json:
+            print_json(found.to_dict())
+        else:
+            print_tables(contrast_table(found))
+
+
+def _played(
+    policies: Sequence[str], settings: Sequence[dict[str, Any]], games: int, run: RunOptions
+) -> list[evaluation.SelfPlayResult]:
+    """Self-play of every policy under all rules."""
+    played = list(product(settings, policies))
+    if len(played) < 2:
+        raise evaluation.EvaluationError(
+            "nothing to compare: give two or more policies, an option with several values (--years 5,10), or the "
+            "folder of an experiment"
+        )
+    with run.playing(policies, games * len(played)) as means:
+        return [evaluation.self_play(policy, games, **setting, **means) for setting, policy in played]

@@ -1,0 +1,1 @@
+"""Coalitions that leave a profile together: whether they collude."""

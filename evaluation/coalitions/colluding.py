@@ -1,0 +1,240 @@
+"""Collusion: coalitions that leave a profile together, compared with each member that leaves it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Unpack
+
+import numpy as np
+
+from agents.specs import PolicyLike, Profile, ProfileLike, profile_as_given, read_profile
+from evaluation.checks import MOST_GAMES, EvaluationError, check_games, check_whole, listed
+from evaluation.coalitions.result import CollusionResult
+from evaluation.coalitions.surplus import Alone, surpluses
+from evaluation.experiments.attacks import CONFIRMED, GAMES, ITSELF, Attacks, Deviation
+from evaluation.experiments.deviators import TEMPLATE, Deviator, Deviators, can_coordinate, read_deviators
+from evaluation.experiments.exploitability import resolve_coalitions
+from evaluation.experiments.exploitability_result import Attack, Games, points
+from evaluation.experiments.notes import portfolio_notes
+from evaluation.experiments.red_team import RAID, pacts, starts
+from evaluation.experiments.self_play import make_all
+from evaluation.measures.choice import FINALISTS, choose, rounds
+from evaluation.measures.gains import Points
+from evaluation.measures.intervals import Coalition, Floats
+from evaluation.play.setting import Options, Setting
+from welfare_env import Board, RulesError
+from welfare_env.checks import shown
+from welfare_env.options import takes_options
+
+SIZES = (2, 3)
+CHOOSING = 3
+"""Default number of games of each coalition in the first round of choosing."""
+
+
+@takes_options(Setting)
+def collusion(
+    policy: ProfileLike,
+    games: int = GAMES,
+    *,
+    sizes: Sequence[int] = SIZES,
+    coalitions: str | Iterable[Sequence[str]] | None = None,
+    attackers: Deviators | None = None,
+    choosing: int = CHOOSING,
+    **options: Unpack[Options],
+) -> CollusionResult:
+    """Find out whether powers gain by leaving a profile together, beyond what each gains alone, and who pays for it.
+
+    Every attacker is tried with every coalition, and with every power alone. The coalition with the largest surplus is
+    chosen on games of its own, by successive halving (`evaluation.measures.choice`), and so is what each power plays
+    best alone. Then self-play, the chosen coalition, its contenders, the best of each size and kind, and their members
+    alone play `games` fresh ones, game i with the same seed in all of these.
+
+    Args:
+        policy: one policy for all seats, or a profile.
+        games: of self-play and of each coalition and member that is measured.
+        sizes: of the coalitions to try: 2, 3 or more, but fewer than all powers.
+        coalitions: in place of sizes: "pairs" (the paper's), "all-pairs", or a list of coalitions.
+        attackers: what members play: a policy or several, as `deviator` of `evaluation.exploitability`. One object
+            plays all members if the policy can do that (`agents.CoalitionPolicy`); otherwise each member plays by
+            itself. By default the paper's exploiter, raids and pacts (`default_attackers`).
+        choosing: games of each coalition for the choice, in its first round.
+        options: the fields of `evaluation.Setting`.
+
+    Raises:
+        UnknownAgentError, ProfileError, UnknownMapError, UnknownPowerError, RulesError: invalid input of this kind.
+        EvaluationError: no such coalitions, single powers among them, or a number out of range.
+    """
+    setting = Setting(**options)
+    if not setting.played.is_welfare:
+        raise RulesError("collusion is measured in welfare points: use variant='welfare'")
+    check_games(games)
+    check_whole("choosing", choosing, 1, MOST_GAMES)
+    profile, name = read_profile(policy), profile_as_given(policy)
+    make_all(profile.policies, setting.shared_models)
+    deviators = read_attackers(attackers, profile, name, setting)
+    make_all((spec for each in deviators for spec in each.policies), setting.shared_models)
+    chosen = check_coalitions(setting.board, sizes, coalitions)
+    setting.games(profile, games)
+    with setting.pooled() as pooled:
+        attacks = CoalitionAttacks(pooled, profile, deviators, chosen)
+        attacks.choose(choosing)
+        attacks.confirm(games, None, games)
+        if setting.report is not None:  # fewer contenders than there might have been
+            setting.report(count_collusion_games(setting.board, deviators, chosen, games, choosing) - attacks.played)
+        result = attacks.collusion(name)
+    notes = portfolio_notes(setting, attackers) if attackers is not None else ()
+    return replace(result, found=replace(result.found, notes=notes + result.found.notes))
+
+
+def read_attackers(attackers: Deviators | None, profile: Profile, name: str, setting: Setting) -> tuple[Deviator, ...]:
+    """The attackers, by default those of `default_attackers`; errors as `read_deviators`."""
+    given = default_attackers(setting.played.years) if attackers is None else attackers
+    return read_deviators(given, profile, name, setting)
+
+
+def default_attackers(years: int) -> list[PolicyLike]:
+    """The paper's exploiter and raids, by which each member attacks by itself, and pacts, by which all act as one.
+
+    Raids and pacts begin early, midway or late.
+
+    Args:
+        years: length of the game.
+    """
+    return [TEMPLATE, *(f"{RAID},years={year}" for year in starts(years)), *pacts(years)]
+
+
+def check_coalitions(
+    board: Board, sizes: Sequence[int], coalitions: str | Iterable[Sequence[str]] | None
+) -> list[Coalition]:
+    """The coalitions to try.
+
+    Raises:
+        EvaluationError, UnknownPowerError: as `collusion`.
+    """
+    powers = board.powers
+    if coalitions is not None:
+        chosen = resolve_coalitions(board, coalitions)
+    else:
+        given = list(dict.fromkeys(listed("sizes", sizes, "(2, 3)")))
+        for size in given:
+            check_whole("sizes", size, 2, len(powers))
+        chosen = [each for size in given if size < len(powers) for each in combinations(powers, size)]
+    wrong = [each for each in chosen if not 2 <= len(each) < len(powers)]
+    if wrong or not chosen:
+        what = "+".join(wrong[0]) if wrong else f"sizes={shown(sizes)}"
+        raise EvaluationError(
+            f"{what}: a coalition that may collude has two or more powers and leaves others; the map {board.name!r} "
+            f"has {len(powers)}: {', '.join(powers)}"
+        )
+    return chosen
+
+
+class CoalitionAttacks(Attacks):
+    """Chooses between coalitions by their surplus over members alone, and plays the chosen ones anew.
+
+    Attributes:
+        best_alone: power -> what it plays best alone, `ITSELF` if no attack of its own pays; after `choose`.
+    """
+
+    def __init__(
+        self, setting: Setting, profile: Profile, deviators: Sequence[Deviator], coalitions: Sequence[Coalition]
+    ) -> None:
+        models = setting.shared_models
+        self._deviators = deviators
+        self._coordinated = tuple(each.name for each in deviators if can_coordinate(each, models))
+        tried = [self._deviation(each, coalition) for each in deviators for coalition in coalitions]
+        super().__init__(setting, profile, tried)
+        self._powers = [power for power in setting.board.powers if any(power in each for each in coalitions)]
+        self._known: dict[tuple[Attack, range], Points] = {}
+        self.best_alone: dict[str, Deviation] = {}
+
+    def choose(self, games: int) -> None:
+        """Choose what each power plays best alone, then the coalitions to confirm; then their members alone are, too.
+
+        Args:
+            games: of every attack in the first round.
+        """
+        for power in self._powers:
+            self.best_alone[power] = self._best_alone(power, games)
+        super().choose(games)
+        alone = [single for each in self.confirmed for single in self._alone(each) if single.coalition]
+        self.confirmed = list({each.attack: each for each in [*self.confirmed, *alone]}.values())
+
+    def collusion(self, name: str) -> CollusionResult:
+        """The result of all games so far.
+
+        Args:
+            name: of the profile.
+        """
+        found = self.result(name)
+        alone: dict[Attack, Games] = {}
+        together: dict[str, dict[Coalition, Games]] = {}
+        for each in self.confirmed:
+            deviator, coalition = each.attack
+            games = found.attacks[deviator][coalition]
+            if len(coalition) > 1:
+                together.setdefault(deviator, {})[coalition] = games
+            else:
+                alone[each.attack] = games
+        witnesses = {attack: game for attack, game in found.witnesses.items() if len(attack[1]) > 1}
+        names = {power: each.attack[0] for power, each in self.best_alone.items()}
+        return CollusionResult(replace(found, attacks=together, witnesses=witnesses), alone, names, self._coordinated)
+
+    def _deviation(self, deviator: Deviator, coalition: Coalition) -> Deviation:
+        is_coordinated = deviator.name in self._coordinated
+        return Deviation(deviator, coalition, is_coordinated, group=(len(coalition), is_coordinated))
+
+    def _alone(self, attack: Deviation) -> list[Deviation]:
+        """Each member alone, with the coalition's policy and with what it plays best alone."""
+        return [
+            single
+            for power in attack.coalition
+            for single in (replace(attack, coalition=(power,)), self.best_alone[power])
+        ]
+
+    def _best_alone(self, power: str, games: int) -> Deviation:
+        """What a power plays best alone: to keep to the profile, or an attack."""
+        singles = [ITSELF, *(self._deviation(each, (power,)) for each in self._deviators)]
+
+        def play(candidates: Sequence[int], numbers: range) -> list[Floats]:
+            played = [singles[candidate] for candidate in candidates]
+            found = self._points(played, numbers)
+            return [np.asarray(found[each.attack][power], dtype=np.float64)[:, None] for each in played]
+
+        return singles[choose(len(singles), play, games).best]
+
+    def _gains(self, candidates: Sequence[int], numbers: range) -> list[Floats]:
+        """For each coalition [games, 2] its surpluses in these games for choosing."""
+        played = [self.tried[candidate] for candidate in candidates]
+        found = self._points([*played, *(single for each in played for single in self._alone(each))], numbers)
+        return [self._surpluses(each, found) for each in played]
+
+    def _surpluses(self, attack: Deviation, found: dict[Attack, Points]) -> Floats:
+        same = {power: found[attack.attack[0], (power,)][power] for power in attack.coalition}
+        best = {power: found[self.best_alone[power].attack][power] for power in attack.coalition}
+        return surpluses(attack.coalition, found[attack.attack], Alone(same, best, {}))
+
+    def _points(self, wanted: Sequence[Deviation], numbers: range) -> dict[Attack, Points]:
+        """Points in these games for choosing; games of an earlier call are not played again."""
+        new = {each.attack: each for each in wanted if (each.attack, numbers) not in self._known}
+        if new:
+            for attack, played in self._choosing(list(new.values()), numbers).items():
+                self._known[attack, numbers] = points(played)
+        return {each.attack: self._known[each.attack, numbers] for each in wanted}
+
+
+def count_collusion_games(
+    board: Board, deviators: Sequence[Deviator], coalitions: Sequence[Coalition], games: int, choosing: int
+) -> int:
+    """How many games `collusion` plays at most."""
+    attacks, powers = len(deviators) * len(coalitions), len(board.powers)
+    singles = len(deviators) * powers  # and self-play below
+    groups = 2 * len({len(each) for each in coalitions})
+    confirmed = attacks if attacks <= CONFIRMED else min(attacks, FINALISTS + groups)
+    members = min(singles, 2 * confirmed * max(map(len, coalitions)))
+    tried = rounds(attacks, choosing) if attacks > 1 else ()
+    chosen = sum((number + singles + 1) * len(numbers) for number, numbers in tried)
+    alone = sum(number * powers * len(numbers) for number, numbers in rounds(1 + len(deviators), choosing))
+    return chosen + alone + (1 + confirmed + members) * games

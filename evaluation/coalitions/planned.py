@@ -1,0 +1,49 @@
+"""Coalitions that plan exactly on small boards, as attackers of `evaluation.collusion` and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from evaluation.exact.certify import certify
+from evaluation.exact.clique_proofs import Line
+
+if TYPE_CHECKING:
+    from welfare_env import View
+
+KEPT = 1000  # plans
+
+
+class PlannedCoalition:
+    """Plays a line of play in which the coalition's members together get the most points that they can get.
+
+    A single power plays its best response. The plan is found when a game begins (`evaluation.exact.certify`, which says
+    what boards and policies it takes); it is not changed during a game, since the others are deterministic.
+
+    Args:
+        map_name, profile, years: the game, and what the others play.
+    """
+
+    reads_observations = False  # see `agents.policy.ScriptedPolicy`
+
+    def __init__(self, map_name: str, profile: str, years: int) -> None:
+        self.map_name, self.profile, self.years = map_name, profile, years
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        """Start a new game as one power; errors as `certify`."""
+        self.reset_coalition((agent,), seed)
+
+    def reset_coalition(self, agents: Sequence[str], seed: int = 0) -> None:
+        """Start a new game as all of `agents`; errors as `certify`."""
+        self._orders = dict(_plan(self.map_name, self.profile, tuple(agents), self.years))
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+        """The plan's orders for the power to which the view belongs."""
+        view: View = info["view"]
+        return view.encode_orders(self._orders[view.phase].get(view.power, ()))
+
+
+@lru_cache(maxsize=KEPT)
+def _plan(map_name: str, profile: str, agents: tuple[str, ...], years: int) -> Line:
+    return certify(map_name, profile, agents, years).line

@@ -1,0 +1,126 @@
+"""The result of `evaluation.collusion`: what coalitions gain by acting together, and a typical game."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from agents.table_files import Row
+from evaluation.coalitions.surplus import Alone, Collusion, collusion
+from evaluation.experiments.exploitability_result import Attack, ExploitabilityResult, Games, Witness, points
+from evaluation.measures.intervals import Coalition
+from evaluation.measures.rows import GamesResult, game_rows, same_columns, year_rows
+
+
+@dataclass(frozen=True, repr=False)
+class CollusionResult(GamesResult):
+    """Coalitions that act together, compared with their members alone; chosen on games of their own.
+
+    Attributes:
+        found: the games of the coalitions that were measured, and their gains over self-play: the one that was chosen,
+            those that did about as well, and the best of each size and kind. In `found.screened` a gain is the mean
+            surplus of a member, the lesser of the two kinds (`Collusion.surplus`, `beyond_best`).
+        alone: (deviator, (power,)) -> games in which this power alone deviates, of the same seeds.
+        best_alone: power -> the deviator with which it gained most alone, in the games for choosing; "" if it gained
+            nothing, so that it does best to keep to the profile.
+        coordinated: deviators of which one object plays all members.
+    """
+
+    found: ExploitabilityResult
+    alone: dict[Attack, Games]
+    best_alone: dict[str, str]
+    coordinated: tuple[str, ...]
+
+    @cached_property
+    def coalitions(self) -> tuple[Collusion, ...]:
+        """What each coalition that was measured gains, and what it costs the others."""
+        return tuple(self._measured(each.deviator, each.coalition) for each in self.found.gains)
+
+    @cached_property
+    def best(self) -> Collusion:
+        """The coalition that was chosen, for its surplus."""
+        return next(each for each in self.coalitions if (each.deviator, each.coalition) == self.found.chosen)
+
+    @property
+    def verdict(self) -> str:
+        """Of the coalition that was chosen; see `evaluation.coalitions.surplus.Collusion.verdict`."""
+        return self.best.verdict
+
+    def by_kind(self) -> dict[tuple[int, bool], Collusion]:
+        """(Size, whether it is coordinated) -> the coalition that did best in the games for choosing."""
+        tried = {(each.deviator, each.coalition): each.gain for each in self.found.screened}
+        best: dict[tuple[int, bool], Collusion] = {}
+        for each in sorted(self.coalitions, key=lambda one: -tried.get((one.deviator, one.coalition), 0.0)):
+            best.setdefault((len(each.coalition), each.coordinated), each)
+        return best
+
+    @property
+    def older_games(self) -> int:
+        """How many games came from the store and were played by an older version of the code."""
+        return self.found.older_games + sum(game.facts.is_older for games in self.alone.values() for game in games)
+
+    @property
+    def witness(self) -> Witness:
+        """A typical game of the chosen coalition: the one in which its least member's gain is nearest to the mean."""
+        return self.found.witness
+
+    def save_witness(self, path: str | os.PathLike[str]) -> None:
+        """Write the witness as a file that `welfare_env.Game.load` reads.
+
+        Raises:
+            RecordError: the file cannot be written.
+        """
+        self.witness.save(path)
+
+    def rows(self, by_year: bool = False) -> list[Row]:
+        """One row per game and power, or per game, power and year: self-play, coalitions, then members alone.
+
+        See `evaluation.columns` for the columns.
+        """
+        of = year_rows if by_year else game_rows
+        rows = self.found.rows(by_year)
+        for (deviator, _), games in self.alone.items():
+            rows += of(games, self.found.profile, deviator, self.found.seed)
+        return rows if by_year else same_columns(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        found = self.found
+        shared = found.to_dict()
+        kept = ("profile", "seed", "games", "notes", "map", "rules", "witness")
+        usage = {name: told for name, told in shared.items() if name.startswith("language_models")}
+        return {name: shared[name] for name in kept} | {
+            "older_games": self.older_games,
+            "verdict": self.verdict,
+            "best": self.best.to_dict(),
+            "coalitions": [each.to_dict() for each in self.coalitions],
+            "best_alone": dict(self.best_alone),
+            "screened": [
+                {
+                    "deviator": each.deviator,
+                    "coalition": list(each.coalition),
+                    "surplus": each.gain,
+                    "games": each.games,
+                }
+                for each in found.screened
+            ],
+            **usage,
+        }
+
+    def _measured(self, deviator: str, coalition: Coalition) -> Collusion:
+        found = self.found
+        together = points(found.attacks[deviator][coalition])
+        same, best = (
+            {power: self._alone(power, name) for power, name in names.items()}
+            for names in (dict.fromkeys(coalition, deviator), {power: self.best_alone[power] for power in coalition})
+        )
+        alone = Alone(same, best, {power: self.best_alone[power] for power in coalition})
+        is_coordinated = deviator in self.coordinated
+        return collusion(coalition, deviator, is_coordinated, points(found.baseline), together, alone, found.seed)
+
+    def _alone(self, power: str, deviator: str) -> list[float]:
+        """[games] points a year of a power that deviates alone; in self-play if it plays no deviator."""
+        games = self.alone[deviator, (power,)] if deviator else self.found.baseline
+        return points(games)[power]

@@ -1,0 +1,1 @@
+"""Paired contrasts: differences between policies, rules and experiments over the same games."""

@@ -1,0 +1,313 @@
+"""Compare policies, conditions or experiments: paired differences over the same games, with intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any, Unpack
+
+from agents.specs import read_profile
+from evaluation.checks import EvaluationError, check_games, listed
+from evaluation.contrasts.paired import Comparison, contrasts, pairs_of
+from evaluation.contrasts.samples import FAMILIES, KEYS, Sample, is_played, of_self_play, of_study, samples_of
+from evaluation.experiments.exploitability_result import ExploitabilityResult
+from evaluation.experiments.self_play import BY_POWER, MEASURES, SelfPlayResult, make_all, self_play
+from evaluation.play.setting import Options, Setting
+from evaluation.play.workers import Workers
+from welfare_env.checks import shown
+from welfare_env.errors import did_you_mean
+from welfare_env.options import takes_options
+
+GAMES = 20
+EXAMPLE = "['root_nash_welfare', 'conflicts']"
+OF_WELFARE = (*MEASURES[:3], "welfare_per_year", "welfare_by_policy", "welfare_by_year")  # nan in standard games
+OF_SCORES = ("best_score", "scores", "scores_by_policy")  # their unit depends on the rules' scoring
+
+
+@takes_options(Setting)
+def compare(
+    *compared: Any,
+    measure: str | Sequence[str] | None = None,
+    pairs: bool = False,
+    games: int | None = None,
+    **options: Unpack[Options],
+) -> Comparison:
+    """How much more of a measure the second has than the first: paired differences over games with the same seeds.
+
+    >>> import evaluation
+    >>> from welfare_env import Rules
+    >>> rules = Rules(years=2, press=None)
+    >>> print(evaluation.compare("hold", "prosocial", games=5, rules=rules, map_name="clique:3"))
+    root_nash_welfare: prosocial - hold = +2.000 [all 5 alike]
+
+    Args:
+        compared: two or more, of which the first is the baseline. Profiles, as for `self_play`, are played. What was
+            played already: results of `self_play`, `exploitability` and `red_team`; conditions of an experiment, its
+            result, its folder or its results.json. Of one experiment, all conditions are compared with its first; of
+            several, those with the same profile, coalitions and swept values.
+        measure: one or several: "root_nash_welfare", "conflicts", "welfare_per_year:FRANCE"; "welfare_per_year" is that
+            of every power. None is the first that all have: root Nash welfare, in the standard variant the best score,
+            or exploitability.
+        pairs: compare every two, instead of all with the first.
+        games: of each profile; 20 by default.
+        options: the fields of `evaluation.Setting`, for profiles. To compare rules, play the results first.
+
+    Raises:
+        EvaluationError: an unknown measure, or one without a value in some game; different seeds or numbers of games;
+            nothing to compare; or files that are not an experiment's results.
+        UnknownAgentError, ProfileError and others: as `self_play`, for profiles.
+    """
+    if not isinstance(pairs, bool):
+        raise EvaluationError(f"pairs={shown(pairs)}: give True or False")
+    given = [name for name, value in ({"games": games} | options).items() if value is not None]
+    played = [is_played(each) for each in compared]
+    if not any(played):
+        check_measures(measure, Setting(**options))
+        groups = [[each] for each in _self_played(compared, GAMES if games is None else games, options)]
+    elif not all(played):
+        policy = compared[played.index(False)]
+        raise EvaluationError(
+            f"{shown(policy)} is not a result: compare results with results, or policies with each other"
+        )
+    elif given:
+        raise EvaluationError(f"{', '.join(given)}: only for policies; these results were already played")
+    else:
+        groups = [samples_of(each) for each in compared]
+    return compare_samples(groups, measure, pairs)
+
+
+def check_measures(measure: str | Sequence[str] | None, setting: Setting) -> None:
+    """Check before the first game of self-play that it will have these measures.
+
+    Raises:
+        EvaluationError: it will not.
+        UnknownPowerError: a power that is not on the map.
+    """
+    for name in _listed(measure):
+        family, _, key = str(name).partition(":")
+        if not isinstance(name, str) or (name not in (*MEASURES, *FAMILIES) and not (family in FAMILIES and key)):
+            raise EvaluationError(_unknown(name, [*MEASURES, *FAMILIES]))
+        if not setting.played.is_welfare and family in OF_WELFARE:
+            raise EvaluationError(f"{name} has no value in standard games, which have no welfare: compare best_score")
+        if family in BY_POWER and key:
+            setting.board.check_power(key)
+
+
+def compare_samples(
+    groups: Sequence[Sequence[Sample]], measure: str | Sequence[str] | None = None, pairs: bool = False
+) -> Comparison:
+    """As `compare`. If several groups have several samples each, those of the same `key` are compared.
+
+    Raises:
+        EvaluationError: as `compare`.
+    """
+    samples = [sample for group in groups for sample in group]
+    if len(samples) < 2:
+        raise EvaluationError("nothing to compare: give two or more policies or results, or an experiment")
+    is_matched = len(groups) > 1 and min(map(len, groups)) > 1
+    numbers = _matched(groups) if is_matched else pairs_of(len(samples), pairs)
+    _check_paired(samples)
+    measures = _measures(measure, samples)
+    labels = _labels(samples)
+    for name in measures:
+        for label, sample in zip(labels, samples, strict=True):
+            _check_value(name, label, sample)
+        _check_scoring(name, samples)
+    values = [
+        (label, {name: sample.find(name) for name in measures}) for label, sample in zip(labels, samples, strict=True)
+    ]
+    notes = dict.fromkeys(note for sample in samples for note in sample.notes)
+    found = contrasts(values, numbers, samples[0].seed)  # type: ignore[arg-type]
+    varied = _varied(samples)
+    shared = {fact: value for fact, value in samples[0].facts.items() if fact not in varied}
+    return Comparison(found, samples[0].seed, samples[0].games, shared, tuple(varied), tuple(notes), samples[0].unit)
+
+
+def compare_sweep(results: Sequence[SelfPlayResult | ExploitabilityResult]) -> Comparison | None:
+    """Contrasts of the conditions of a sweep with the first, in their main measure.
+
+    Returns:
+        None if there is one condition only, or if seeds or numbers of games differ.
+    """
+    return _swept([sample for result in results for sample in samples_of(result)], None)
+
+
+def compare_study(study: Mapping[str, Any], measures: Iterable[str]) -> Comparison | None:
+    """Contrasts of an experiment's conditions with its first, in those measures that have a value in every game.
+
+    Args:
+        study: `ExperimentResult.to_dict()`, or what results.json has.
+
+    Returns:
+        None if there is one condition only or no such measure, or if seeds or numbers of games differ.
+
+    Raises:
+        EvaluationError: a part of the study is missing or invalid.
+    """
+    return _swept(of_study(study), measures)
+
+
+def _swept(samples: Sequence[Sample], measures: Iterable[str] | None) -> Comparison | None:
+    """Contrasts with the first sample, as far as there are any."""
+    wished = _main_measures(samples) if measures is None else measures
+    usable = [measure for measure in wished if all(sample.has(measure) for sample in samples)]
+    is_paired = len({(sample.seed, sample.games) for sample in samples}) == 1
+    return compare_samples([samples], usable) if len(samples) > 1 and usable and is_paired else None
+
+
+def _self_played(profiles: Sequence[Any], games: int, options: Options) -> list[Sample]:
+    """Self-play of each profile, with the same options; errors come before the first game."""
+    setting = Setting(**options)
+    check_games(games)
+    read = [read_profile(each) for each in profiles]
+    for profile in read:
+        setting.games(profile, games)
+    make_all(dict.fromkeys(policy for profile in read for policy in profile.policies), setting.shared_models)
+    own = nullcontext(setting.workers) if isinstance(setting.workers, Workers) else Workers(setting.workers)
+    with own as workers:
+        shared: Options = {**options, "workers": workers}
+        return [of_self_play(self_play(each, games, **shared)) for each in profiles] if len(read) > 1 else []
+
+
+# What fits together
+
+
+def _check_paired(samples: Sequence[Sample]) -> None:
+    """Check that game i has the same seed in all samples.
+
+    Raises:
+        EvaluationError: seeds or numbers of games differ.
+    """
+    first = samples[0]
+    for name in ("seed", "unit", "games"):
+        for other in samples[1:]:
+            here, there = getattr(first, name), getattr(other, name)
+            if here != there:
+                raise EvaluationError(
+                    f"{name} is {here} for {first.name!r:.80} and {there} for {other.name!r:.80}: differences are "
+                    "taken between games with the same seed: play both with the same seed and number of games"
+                )
+
+
+def _matched(groups: Sequence[Sequence[Sample]]) -> list[tuple[int, int]]:
+    """Pairs of samples, by number: each of the first group with its like in every other group.
+
+    Raises:
+        EvaluationError: a group has none.
+    """
+    places = {sample.key: number for number, sample in enumerate(groups[0])}
+    numbers: list[tuple[int, int]] = []
+    start = len(groups[0])
+    for group in groups[1:]:
+        found = [(places[each.key], start + number) for number, each in enumerate(group) if each.key in places]
+        if not found:
+            here, there = (", ".join(sample.key for sample in some) for some in (groups[0], group))
+            raise EvaluationError(
+                f"no condition is in both experiments (the same profile, coalitions and swept values): {here:.200} and "
+                f"{there:.200}"
+            )
+        numbers += found
+        start += len(group)
+    return numbers
+
+
+def _labels(samples: Sequence[Sample]) -> list[str]:
+    """For each sample its name, with the facts in which it differs from others; numbered where nothing differs."""
+    names = [sample.name for sample in samples]
+    told = _varied(samples)
+    if len(set(names)) == len(names):
+        told = [fact for fact in told if fact != "deviators"]  # by default, each profile has its own
+    labels: list[str] = []
+    for sample in samples:
+        label = ", ".join([sample.name, *(f"{fact}={sample.facts.get(fact)}" for fact in told)])
+        count = sum(other == label or other.startswith(f"{label} (") for other in labels)
+        labels.append(f"{label} ({count + 1})" if count else label)
+    return labels
+
+
+def _varied(samples: Sequence[Sample]) -> list[str]:
+    """The facts that are not the same in all samples."""
+    facts = dict.fromkeys(fact for sample in samples for fact in sample.facts)
+    return [fact for fact in facts if len({repr(sample.facts.get(fact)) for sample in samples}) > 1]
+
+
+def _measures(wished: str | Sequence[str] | None, samples: Sequence[Sample]) -> list[str]:
+    """The measures that are meant.
+
+    Raises:
+        EvaluationError: an unknown measure, or none that all samples have.
+    """
+    if wished is None:
+        if not (usual := _main_measures(samples)):
+            raise EvaluationError("these results have no measure in common that has a value in every game")
+        return usual
+    return list(dict.fromkeys(each for name in _listed(wished) for each in _expanded(name, samples)))
+
+
+def _main_measures(samples: Sequence[Sample]) -> list[str]:
+    """The first measure that has a value in every game; [] if there is none."""
+    return [name for name in samples[0].singles if all(sample.has(name) for sample in samples)][:1]
+
+
+def _listed(measure: str | Sequence[str] | None) -> list[Any]:
+    if measure is None or isinstance(measure, str):
+        return [] if measure is None else [measure]
+    if not (names := listed("measure", measure, EXAMPLE)):
+        raise EvaluationError(f"measure=[]: give one or more, such as {EXAMPLE}")
+    return names
+
+
+def _expanded(measure: Any, samples: Sequence[Sample]) -> list[str]:
+    """A measure, or those of every power, policy or year, if it is a family's name.
+
+    Raises:
+        EvaluationError: a sample has no such measure.
+    """
+    if isinstance(measure, str):
+        if keys := [f"{measure}:{key}" for key in samples[0].family(measure)]:
+            return [key for key in keys if all(sample.find(key) for sample in samples)]
+        if all(sample.find(measure) for sample in samples):
+            return [measure]
+    known = [name for name in samples[0].singles if all(name in sample.singles for sample in samples)]
+    families = [name for name in FAMILIES if all(name in sample.families for sample in samples)]
+    keyed = [f"{name}:{key}" for name in families for key in samples[0].family(name)]
+    raise EvaluationError(_unknown(measure, [*known, *families], keyed))
+
+
+def _unknown(measure: object, known: Sequence[str], keyed: Sequence[str] = ()) -> str:
+    """The error of an unknown measure; `keyed` are names with a power, policy or year."""
+    told = [f"{name}:{KEYS[name]}" if name in KEYS else name for name in known]
+    return f"measure={shown(measure)}{did_you_mean(measure, [*known, *keyed])}: choose from {', '.join(told)}"
+
+
+def _check_value(measure: str, label: str, sample: Sample) -> None:
+    """Check that a measure is a mean over all games.
+
+    Raises:
+        EvaluationError: it is not.
+    """
+    found = sample.find(measure)
+    if found is None or not sample.has(measure):
+        count = 0 if found is None else sample.values_of(found)
+        is_standard = sample.facts.get("variant") == "standard"
+        hint = "; a standard game has no welfare: compare best_score or scores" * is_standard
+        raise EvaluationError(
+            f"{measure} has {count} values in the {sample.games} {sample.unit} of {label:.200}: differences are taken "
+            f"where both have one{hint}"
+        )
+    if not math.isclose(math.fsum(found.per_game) / found.n, found.value, rel_tol=1e-6, abs_tol=1e-9):
+        raise EvaluationError(
+            f"{measure} of {label:.200} is not a mean over games, so that it cannot be compared by game"
+        )
+
+
+def _check_scoring(measure: str, samples: Sequence[Sample]) -> None:
+    """Check that scores have the same unit.
+
+    Raises:
+        EvaluationError: they do not.
+    """
+    scorings = dict.fromkeys(str(sample.facts.get("scoring")) for sample in samples)
+    if measure.partition(":")[0] in OF_SCORES and len(scorings) > 1:
+        raise EvaluationError(f"{measure}: scoring is {' and '.join(scorings)}: such scores have different units")

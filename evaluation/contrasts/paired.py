@@ -1,0 +1,192 @@
+"""Paired contrasts: how much more of a measure one condition has than another, over the same games.
+
+Game i has the same seed in both, so the difference is taken game by game, and what both games share cancels. Whole
+games are the unit.
+
+The intervals of several differences hold simultaneously: with 95%, none of them misses. Each is the interval of a mean
+(`evaluation.measures.intervals`) at Bonferroni's level, 0.05 divided by their number (Dunn, "Multiple comparisons among
+means", Journal of the American Statistical Association 56, 1961), which assumes nothing about how they depend on each
+other. `python -m benchmarks.contrasts` measures how often equal policies seem to differ.
+
+Games that all have the same difference have no interval. Of two equal conditions each difference is as likely as its
+negative, so n games of the same difference, not 0, have a chance of 2 / 2**n at most (the sign test).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from agents.results import Result
+from agents.table_files import Row
+from evaluation.measures.intervals import CONFIDENCE, Estimate, Seed, mean_estimates
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The difference of two conditions in one measure: second - first.
+
+    Attributes:
+        measure: its name, as in `result.to_dict()`; "welfare_per_year:FRANCE" for one power.
+        first, second: the conditions.
+        first_value, second_value: the measure in each, with its own interval.
+        difference: mean over games of second - first; the intervals of all contrasts of a `Comparison` hold
+            simultaneously. `per_game` has the difference in each game.
+        is_clear: whether 0 is outside the interval; if all games have the same difference, by the sign test.
+    """
+
+    measure: str
+    first: str
+    second: str
+    first_value: Estimate
+    second_value: Estimate
+    difference: Estimate
+    is_clear: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        named = {"measure": self.measure, "first": self.first, "second": self.second}
+        estimates = {name: getattr(self, name).to_dict() for name in ("first_value", "second_value", "difference")}
+        return named | estimates | {"is_clear": self.is_clear}
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
+    """Paired contrasts over the same games.
+
+    Attributes:
+        contrasts: one per measure and pair of conditions; their intervals hold simultaneously.
+        seed: of the evaluation. games: per condition.
+        shared: what was played alike in all conditions: fields of `welfare_env.Rules`, and "map".
+        varied: the names of what was not.
+        notes: caveats of the games.
+        unit: "games"; or "training seeds", of which `games` is then the number.
+    """
+
+    contrasts: tuple[Contrast, ...]
+    seed: int
+    games: int
+    shared: Mapping[str, Any]
+    varied: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    unit: str = "games"
+
+    @property
+    def baseline(self) -> str:
+        """The condition from which all differences are taken; "" if there are several."""
+        first = {each.first for each in self.contrasts}
+        return first.pop() if len(first) == 1 else ""
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures that are compared."""
+        return tuple(dict.fromkeys(each.measure for each in self.contrasts))
+
+    def rows(self) -> list[Row]:
+        """One row per contrast; its interval holds simultaneously with the others (columns: `evaluation.columns`)."""
+        return [
+            {
+                "measure": each.measure,
+                "first": each.first,
+                "second": each.second,
+                "first_value": each.first_value.value,
+                "second_value": each.second_value.value,
+                "difference": each.difference.value,
+                "low": each.difference.low,
+                "high": each.difference.high,
+                "is_clear": each.is_clear,
+                "games": self.games,
+                "evaluation_seed": self.seed,
+                "comparisons": len(self.contrasts),
+            }
+            for each in self.contrasts
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return {
+            "seed": self.seed,
+            "games": self.games,
+            "unit": self.unit,
+            "shared": dict(self.shared),
+            "varied": list(self.varied),
+            "notes": list(self.notes),
+            "confidence": CONFIDENCE,
+            "contrasts": [each.to_dict() for each in self.contrasts],
+        }
+
+
+def differences(first: Mapping[Key, ArrayLike], second: Mapping[Key, ArrayLike], rng: Seed) -> dict[Key, Estimate]:
+    """The mean of second - first for each key, with intervals that hold simultaneously.
+
+    Args:
+        first, second: key -> [games] one finite value per game, with the same keys and numbers of games.
+        rng: a Generator, or a seed.
+
+    Raises:
+        SampleError: as `mean_estimate`.
+    """
+    per_game = {key: _subtracted(second[key], first[key]) for key in first}
+    return mean_estimates(per_game, rng, confidence=1 - (1 - CONFIDENCE) / max(len(per_game), 1))
+
+
+def is_clear(difference: Estimate, comparisons: int) -> bool:
+    """Whether a difference, one of several, is surely not 0.
+
+    Args:
+        difference: with an interval that holds simultaneously with those of the others.
+        comparisons: their number.
+    """
+    if difference.is_alike:
+        return difference.value != 0 and comparisons * 2 ** (1 - difference.n) <= 1 - CONFIDENCE
+    return difference.low > 0 or difference.high < 0  # nan is neither
+
+
+def pairs_of(count: int, every: bool) -> list[tuple[int, int]]:
+    """Which conditions are compared, by number: all with the first, or every two."""
+    return [(first, second) for first in range(count if every else 1) for second in range(first + 1, count)]
+
+
+def contrasts(
+    conditions: Sequence[tuple[str, Mapping[str, Estimate]]], pairs: Sequence[tuple[int, int]], seed: int
+) -> tuple[Contrast, ...]:
+    """The contrasts of conditions in all of their measures; one family of intervals.
+
+    Args:
+        conditions: label and measure -> estimate; all with the same measures and numbers of games.
+        pairs: numbers of the conditions first and second, of each contrast.
+        seed: for the intervals.
+
+    Raises:
+        SampleError: as `mean_estimate`.
+    """
+    keys = [(measure, *pair) for measure in conditions[0][1] for pair in pairs] if conditions else []
+    found = differences(
+        {key: conditions[key[1]][1][key[0]].per_game for key in keys},
+        {key: conditions[key[2]][1][key[0]].per_game for key in keys},
+        seed,
+    )
+    return tuple(
+        Contrast(
+            measure,
+            conditions[first][0],
+            conditions[second][0],
+            conditions[first][1][measure],
+            conditions[second][1][measure],
+            found[measure, first, second],
+            is_clear(found[measure, first, second], len(keys)),
+        )
+        for measure, first, second in keys
+    )
+
+
+def _subtracted(second: ArrayLike, first: ArrayLike) -> NDArray[np.float64]:
+    """second - first; 0 where they differ in the last bits only."""
+    is_same = np.isclose(second, first, rtol=1e-12, atol=0)
+    return np.where(is_same, 0.0, np.subtract(second, first, dtype=np.float64))

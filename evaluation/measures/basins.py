@@ -1,0 +1,298 @@
+"""Rest points of the replicator dynamics of symmetric games, and the share of random starts that leads to each.
+
+Starts are uniform over all mixes (Dirichlet with all parameters 1). A share grows by (its strategy's payoff - the mean
+payoff) a unit of time (Taylor and Jonker, "Evolutionarily stable strategies and game dynamics", 1978). All starts are
+integrated together in the logarithms of the shares (`modal_env.dynamics.integration`).
+
+Rest points need not be points: where strategies tie, all mixes of them are at rest. Ends between which all mixes are at
+rest are one rest point, with the strategies whose shares vary in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.measures.intervals import FEWEST_GAMES, Estimate
+from evaluation.measures.ratings import tail_of
+from evaluation.measures.symmetric_game import Bools, Floats, GameTableError, SymmetricGame
+from modal_env.dynamics.basins import wilson
+from modal_env.dynamics.integration import EVALUATIONS, next_step, stepped
+from modal_env.dynamics.populations import shares_of
+from welfare_env import checks
+
+STARTS = 500
+MOST_STARTS = 10**6
+STEPS = 500
+"""After which a start counts as still moving."""
+ERROR = 1e-5
+"""Of the logarithms of shares in one step."""
+RESTING, INVADING = 1e-6, 1e-4
+"""At rest, shares change by less than the first in a unit of time, and no strategy gains more than the second."""
+PRESENT = 0.005
+"""Strategies with smaller shares do not count as part of a rest point."""
+NEAR = 0.02
+"""Ends are the same if so little of the population plays differently (half the sum of the differences of shares)."""
+WORK, LEAST_STARTS, LEAST_RESAMPLES = 3e8, 20, 50
+"""Over resampled games, as many starts and games as this many chances of compositions allow, but so many at least."""
+OVERHEAD = 50  # of a step, in chances
+CHUNK = 2_000_000  # chances in memory at a time
+
+
+@dataclass(frozen=True)
+class RestPoint:
+    """A rest point of the replicator dynamics, or a set of them between which the dynamics do not move.
+
+    Attributes:
+        mix: strategy -> its share; the mean over the starts that lead there.
+        basin: fraction of the starts that lead there, with its interval over starts and, if the payoffs are means over
+            samples, over these.
+        is_settled: whether the shares have stopped moving; if not, the dynamics cycle or are slow, and `mix` is the
+            mean of the last states.
+        varying: the strategies whose shares depend on the start; none if the rest point is isolated.
+        shares: strategy that is present -> its share, with its interval over samples; empty if `varying` is not, or
+            the shares have not stopped moving.
+    """
+
+    mix: dict[str, float]
+    basin: Estimate
+    is_settled: bool
+    varying: tuple[str, ...] = ()
+    shares: dict[str, Estimate] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return {
+            "mix": self.mix,
+            "basin": self.basin.to_dict(),
+            "is_settled": self.is_settled,
+            "varying": list(self.varying),
+            "shares": {name: share.to_dict() for name, share in self.shares.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Where the dynamics lead.
+
+    Attributes:
+        shares: [starts, strategies]
+        is_settled: [starts] whether they are at rest.
+        work: chances of compositions that were computed.
+    """
+
+    shares: Floats
+    is_settled: Bools
+    work: int
+
+
+def rest_points(
+    game: SymmetricGame,
+    rng: np.random.Generator | int = 0,
+    *,
+    starts: int = STARTS,
+    resampled: Floats | None = None,
+    samples: int = 1,
+) -> tuple[RestPoint, ...]:
+    """Rest points that random starts lead to, largest basin first.
+
+    Args:
+        rng: draws the starts.
+        starts: how many.
+        resampled: [resamples, compositions, strategies] tables of the game from resampled samples, for the intervals;
+            None if the payoffs are exact.
+        samples: number of samples. Intervals need five.
+
+    Raises:
+        GameTableError: a number of starts out of range.
+    """
+    checks.whole("starts", starts, 1, MOST_STARTS, GameTableError)
+    rng = np.random.default_rng(rng)
+    begun = rng.dirichlet(np.ones(len(game.names)), size=starts)
+    ends = ends_of(game, game.table[None], begun)
+    groups = _groups(game, ends)
+    kinds = [_Kind.of(ends, group) for group in groups]
+    counts = [len(group) for group in groups]
+    if resampled is None:
+        bounds = np.array([wilson(count, starts) for count in counts])
+        shares = [np.empty((0, len(game.names)))] * len(groups)
+    else:
+        bounds, shares = _of_samples(game, begun, kinds, resampled, ends.work, rng, tail_of(samples))
+    if resampled is not None and samples < FEWEST_GAMES:
+        bounds, shares = np.full((len(groups), 2), np.nan), [each[:0] for each in shares]
+    basins = [
+        Estimate(at / starts, *_around(at / starts, bound), samples, ())
+        for at, bound in zip(counts, bounds, strict=True)
+    ]
+    points = [kind.point(game.names, basin, each) for kind, basin, each in zip(kinds, basins, shares, strict=True)]
+    return tuple(sorted(points, key=lambda point: -point.basin.value))
+
+
+def ends_of(game: SymmetricGame, tables: Floats, starts: Floats, steps: int = STEPS) -> Ends:
+    """Where the dynamics lead from each start in each table.
+
+    Args:
+        game: its compositions; its own table is not used.
+        tables: [tables, compositions, strategies] payoffs.
+        starts: [starts, strategies] positive shares.
+        steps: after which to stop.
+
+    Returns:
+        Of tables times starts, table by table.
+    """
+    spread = np.ptp(tables, axis=(1, 2), keepdims=True)
+    tables = tables / np.where(spread > 0, spread, 1.0)
+    a_chunk = max(1, CHUNK // (len(starts) * len(game.others)))
+    parts = [
+        _integrated(game, tables[first : first + a_chunk], starts, steps) for first in range(0, len(tables), a_chunk)
+    ]
+    return Ends(
+        np.concatenate([part.shares for part in parts]),
+        np.concatenate([part.is_settled for part in parts]),
+        sum(part.work for part in parts),
+    )
+
+
+def _integrated(game: SymmetricGame, tables: Floats, starts: Floats, steps: int) -> Ends:
+    """As `ends_of`, of tables with a spread of 1."""
+    others, log_ways = game.others.astype(np.float64), np.log(game.ways)[:, None]
+    logs = np.tile(np.log(starts).T, len(tables))
+    table_of = np.repeat(np.arange(len(tables)), len(starts))
+    ends, is_settled = np.empty(logs.shape), np.zeros(logs.shape[1], dtype=np.bool_)
+    going = np.arange(logs.shape[1])
+    step, work = np.full(len(going), 0.1), 0
+
+    def slopes_of(logs: Floats) -> Floats:
+        chances = np.exp(others @ np.log(np.maximum(shares_of(logs), 1e-300)) + log_ways)
+        first = np.searchsorted(table_of[going], np.arange(len(tables) + 1))
+        paid = np.empty(logs.shape)
+        for table, (begin, end) in enumerate(pairwise(first)):
+            paid[:, begin:end] = tables[table].T @ chances[:, begin:end]
+        return paid - paid[0]
+
+    slopes = slopes_of(logs)
+    for _ in range(steps + 1):
+        shares = shares_of(logs)
+        is_settled[going] = rests = _rests(shares, slopes)
+        ends[:, going] = shares
+        going, step, logs, slopes = going[~rests], step[~rests], logs[:, ~rests], slopes[:, ~rests]
+        if not len(going):
+            break
+        tried, tried_slopes, error = stepped(slopes_of, logs, slopes, step)
+        work += EVALUATIONS * len(going) * (len(others) + OVERHEAD)
+        good = error <= ERROR
+        logs, slopes = np.where(good, tried, logs), np.where(good, tried_slopes, slopes)
+        step = next_step(step, error, ERROR)
+    return Ends(ends.T.copy(), is_settled, work)
+
+
+def _rests(shares: Floats, slopes: Floats) -> Bools:
+    """[starts] whether [strategies, starts] shares are at rest, given their logarithms' slopes, up to a constant."""
+    gains = slopes - (shares * slopes).sum(axis=0)
+    return np.asarray((np.abs(shares * gains).max(axis=0) <= RESTING) & (gains.max(axis=0) <= INVADING))
+
+
+def _groups(game: SymmetricGame, ends: Ends) -> list[NDArray[np.int64]]:
+    """The starts that lead to each rest point; all those that still move are one group, the last."""
+    groups = []
+    left = np.flatnonzero(ends.is_settled)
+    for face in game.neutral_faces:
+        outside = [strategy for strategy, name in enumerate(game.names) if name not in face]
+        is_there = (ends.shares[left][:, outside] < PRESENT).all(axis=1)
+        groups.append(left[is_there])
+        left = left[~is_there]
+    while len(left):
+        one, all_left = ends.shares[left[0]], ends.shares[left]
+        is_same = np.abs(all_left - one).sum(axis=1) / 2 < NEAR
+        is_between = np.all([_is_rest(game, part * one + (1 - part) * all_left) for part in (0.25, 0.5, 0.75)], axis=0)
+        groups.append(left[is_same | is_between])
+        left = left[~(is_same | is_between)]
+    return [group for group in (*groups, np.flatnonzero(~ends.is_settled)) if len(group)]
+
+
+def _is_rest(game: SymmetricGame, mixes: Floats) -> Bools:
+    """[mixes] whether the dynamics rest there, a little more generously than at the ends between which they are."""
+    speeds = np.abs(mixes * game.gains(mixes)).max(axis=1)
+    return np.asarray(speeds <= 100 * RESTING * game.scale)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What ends of a group have in common: which strategies are present, and which shares vary."""
+
+    mean: Floats
+    present: Bools
+    varying: Bools
+    is_settled: bool
+
+    @classmethod
+    def of(cls, ends: Ends, group: NDArray[np.int64]) -> _Kind:
+        shares, is_settled = ends.shares[group], bool(ends.is_settled[group].all())
+        varying = np.logical_and(np.ptp(shares, axis=0) > 2 * NEAR, is_settled)
+        return cls(shares.mean(axis=0), np.asarray((shares >= PRESENT).any(axis=0)), np.asarray(varying), is_settled)
+
+    def distances(self, ends: Ends) -> Floats:
+        """[ends] to each end; infinite to those of another kind: those where other strategies are present."""
+        present = ends.shares >= PRESENT
+        if self.varying.any():
+            is_alike = ~(present & ~self.present).any(axis=1)
+        elif self.is_settled:
+            is_alike = (present == self.present).all(axis=1) & ends.is_settled
+        else:
+            is_alike = ~ends.is_settled
+        return np.where(is_alike, np.abs(ends.shares - self.mean).sum(axis=1), np.inf)
+
+    def point(self, names: Sequence[str], basin: Estimate, resampled: Floats) -> RestPoint:
+        """The rest point, given [resamples, strategies] its mean shares in resampled games."""
+        shares = {}
+        if self.is_settled and not self.varying.any():
+            tail = tail_of(basin.n)
+            for at in np.flatnonzero(self.present).tolist():
+                bounds = np.quantile(resampled[:, at], [tail, 1 - tail]) if len(resampled) else (np.nan, np.nan)
+                value = float(self.mean[at])
+                shares[names[at]] = Estimate(value, *_around(value, bounds), basin.n, ())
+        varying = tuple(names[at] for at in np.flatnonzero(self.varying).tolist())
+        return RestPoint(dict(zip(names, self.mean.tolist(), strict=True)), basin, self.is_settled, varying, shares)
+
+
+def _around(value: float, bounds: Sequence[float] | Floats) -> tuple[float, float]:
+    """The bounds, widened to include the value."""
+    low, high = map(float, bounds)
+    return min(low, value), max(high, value)
+
+
+def _of_samples(
+    game: SymmetricGame,
+    begun: Floats,
+    kinds: Sequence[_Kind],
+    resampled: Floats,
+    work: int,
+    rng: np.random.Generator,
+    tail: float,
+) -> tuple[Floats, list[Floats]]:
+    """[rest points, 2] intervals of basins over resampled games and starts, and the shares in each resampled game.
+
+    The same starts are followed in every resampled game, and its share of starts is drawn from the Jeffreys posterior
+    of their count: so the quantiles over resampled games hold both sources of chance, once each.
+    """
+    allowed = int(WORK * len(begun) / max(1, work))  # starts, in all games together
+    resampled = resampled[: max(LEAST_RESAMPLES, allowed // LEAST_STARTS)]
+    starts = min(len(begun), max(LEAST_STARTS, allowed // len(resampled)))
+    ends = ends_of(game, resampled, begun[:starts])
+    distances = np.array([kind.distances(ends) for kind in kinds])
+    nearest = np.where(np.isfinite(distances.min(axis=0)), distances.argmin(axis=0), -1).reshape(-1, starts)
+    shares = ends.shares.reshape(len(resampled), starts, -1)
+    bounds, of_kinds = [], []
+    for number in range(len(kinds)):
+        is_there = nearest == number
+        counts = is_there.sum(axis=1)
+        drawn = rng.beta(counts + 0.5, starts - counts + 0.5)
+        bounds.append(np.quantile(drawn, [tail, 1 - tail]))
+        found = counts > 0
+        of_kinds.append((shares * is_there[:, :, None]).sum(axis=1)[found] / counts[found, None])
+    return np.array(bounds), of_kinds

@@ -1,0 +1,208 @@
+"""Symmetric games whose payoffs are means over samples, and what follows from them, with intervals over the samples.
+
+What is computed from the mean payoffs (equilibria, basins, alpha-rank) is computed again in games whose samples are
+drawn with replacement (`RESAMPLES`): the interval holds what varies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evaluation.measures.alpha_rank import alpha_rank
+from evaluation.measures.basins import RestPoint, rest_points
+from evaluation.measures.intervals import FEWEST_GAMES, Estimate, mean_estimates
+from evaluation.measures.ratings import tail_of
+from evaluation.measures.symmetric_game import (
+    TOLERANCE,
+    Counts,
+    Equilibrium,
+    Floats,
+    GameTableError,
+    SymmetricGame,
+)
+
+RESAMPLES = 200
+
+
+@dataclass(frozen=True)
+class SampledEquilibrium(Equilibrium):
+    """An equilibrium of the mean payoffs.
+
+    Attributes:
+        held: fraction of the resampled games that have an equilibrium of the same strategies nearby.
+        shares: strategy in the mix -> its share, with its interval over the resampled games in which these strategies
+            have a mix of equal payoffs.
+        gain_estimates: strategy -> gain of a single player who deviates to it, with its interval over samples.
+    """
+
+    held: float
+    shares: dict[str, Estimate]
+    gain_estimates: dict[str, Estimate]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        estimates = {"gains": self.gain_estimates, "shares": self.shares}
+        plain = {name: {key: each.to_dict() for key, each in of.items()} for name, of in estimates.items()}
+        return super().to_dict() | plain | {"held": None if np.isnan(self.held) else self.held}
+
+
+@dataclass(frozen=True, eq=False)
+class SampledGame:
+    """A symmetric game in samples.
+
+    Attributes:
+        game: of the mean payoffs.
+        tables: [samples, compositions, strategies] the payoffs in each sample.
+        seed: of the intervals and of the starts of the dynamics.
+    """
+
+    game: SymmetricGame
+    tables: Floats
+    seed: int
+
+    @classmethod
+    def of(cls, names: Sequence[str], samples: Sequence[Mapping[Counts, Sequence[float]]], seed: int) -> SampledGame:
+        """From the payoffs of each sample, as for `SymmetricGame.of`, with the same payoffs known in each.
+
+        Raises:
+            GameTableError: as there, or no samples.
+        """
+        if not samples:
+            raise GameTableError("a sampled game needs one sample or more")
+        games = [SymmetricGame.of(names, sample) for sample in samples]
+        tables = np.array([game.table for game in games])
+        first = games[0]
+        return cls(SymmetricGame(first.names, first.players, tables.mean(axis=0), first.fitted), tables, seed)
+
+    @property
+    def samples(self) -> int:
+        """Their number."""
+        return len(self.tables)
+
+    @cached_property
+    def resampled(self) -> Floats:
+        """[RESAMPLES, compositions, strategies] mean payoffs of samples drawn with replacement.
+
+        Strategies that tie in every mix of them (`neutral_faces`) tie by the rules of the game, also where one sample
+        favors the seats of one: they get their mean.
+        """
+        rng = np.random.default_rng([self.seed, 1])
+        drawn = rng.multinomial(self.samples, np.full(self.samples, 1 / self.samples), size=RESAMPLES)
+        tables = np.tensordot(drawn / self.samples, self.tables, axes=1)
+        for face in self.game.neutral_faces:
+            strategies = np.array([self.game.names.index(name) for name in face])
+            rows = self.game.rows_of(strategies)[:, None]
+            tables[:, rows, strategies] = tables[:, rows, strategies].mean(axis=2, keepdims=True)
+        return tables
+
+    @cached_property
+    def _resampled_games(self) -> list[SymmetricGame]:
+        game = self.game
+        return [SymmetricGame(game.names, game.players, table, game.fitted) for table in self.resampled]
+
+    @cached_property
+    def equilibria(self) -> tuple[SampledEquilibrium, ...]:
+        """Those of the mean payoffs, followed into the resampled games."""
+        return tuple(self._followed(equilibrium) for equilibrium in self.game.equilibria)
+
+    @cached_property
+    def rest_points(self) -> tuple[RestPoint, ...]:
+        """Rest points of the replicator dynamics, from random starts."""
+        return rest_points(
+            self.game, np.random.default_rng([self.seed, 2]), resampled=self.resampled, samples=self.samples
+        )
+
+    @cached_property
+    def alpha_rank(self) -> dict[str, Estimate]:
+        """Strategy -> its share in the stationary distribution of alpha-rank."""
+        point = alpha_rank(self.game)
+        resampled = [alpha_rank(game) for game in self._resampled_games] if self._has_intervals else []
+        return {name: self._estimate(point[name], [ranks[name] for ranks in resampled]) for name in self.game.names}
+
+    @cached_property
+    def invasion(self) -> dict[tuple[str, str], Estimate]:
+        """(resident, mutant) -> what a single mutant among residents gets more than a resident among its like.
+
+        With its interval over samples. Pairs whose payoffs were fitted are left out.
+        """
+        names, pure = self.game.names, np.eye(len(self.game.names))
+        gains = np.array([self._gains(table, pure) for table in self.tables])
+        columns = {}
+        for at, resident in enumerate(names):
+            row = self.game.others[:, at] == self.game.players - 1
+            fitted = np.zeros(len(names)) if self.game.fitted is None else self.game.fitted[row][0]
+            for of, mutant in enumerate(names):
+                if of != at and not fitted[of]:
+                    columns[resident, mutant] = gains[:, at, of]
+        return mean_estimates(columns, self.seed)
+
+    @cached_property
+    def noisy_ties(self) -> tuple[tuple[str, ...], ...]:
+        """The largest sets of strategies, none of `neutral_faces`, whose payoffs the samples do not tell apart.
+
+        In every mix of them: the interval of the difference of every two payoffs, each 95% by itself, holds 0.
+        """
+        found = self.game.faces_where(self._is_noise) if self._has_intervals else ()
+        return tuple(face for face in found if not any(set(face) <= set(exact) for exact in self.game.neutral_faces))
+
+    def _is_noise(self, strategies: list[int]) -> bool:
+        parts = [
+            SymmetricGame(self.game.names, self.game.players, table, self.game.fitted).restricted(strategies)
+            for table in self.tables
+        ]
+        table = np.array([part.table for part in parts])
+        fitted = parts[0].fitted
+        differences = {}
+        for one in range(len(strategies)):
+            for other in range(one):
+                for row in range(table.shape[1]):
+                    if fitted is None or not (fitted[row, one] or fitted[row, other]):
+                        differences[one, other, row] = table[:, row, one] - table[:, row, other]
+        least = TOLERANCE * self.game.scale
+        return all(
+            abs(each.value) <= least if each.is_alike else each.low <= 0 <= each.high
+            for each in mean_estimates(differences, self.seed).values()
+        )
+
+    def _gains(self, table: Floats, mix: Floats) -> Floats:
+        return SymmetricGame(self.game.names, self.game.players, table).gains(mix)
+
+    @property
+    def _has_intervals(self) -> bool:
+        return self.samples >= FEWEST_GAMES
+
+    def _estimate(self, value: float, resampled: Sequence[float]) -> Estimate:
+        """A value with its interval over resampled games."""
+        if not len(resampled) or not self._has_intervals:
+            return Estimate(value, np.nan, np.nan, self.samples, ())
+        tail = tail_of(self.samples)
+        low, high = np.quantile(resampled, [tail, 1 - tail]).tolist()
+        return Estimate(value, min(low, value), max(high, value), self.samples, ())
+
+    def _followed(self, equilibrium: Equilibrium) -> SampledEquilibrium:
+        """An equilibrium with what the resampled games say of it."""
+        mix = np.array(list(equilibrium.mix.values()))
+        games = self._resampled_games if self._has_intervals else []
+        near = [(game, found) for game in games if (found := game.near(mix)) is not None]
+        # Ties with outsiders are by the rules, too; drawn samples only hide that.
+        rivals = np.array(list(equilibrium.gains.values())) < -TOLERANCE * self.game.scale
+        held = [bool((game.gains(found)[rivals] <= TOLERANCE * game.scale).all()) for game, found in near]
+        by_sample = np.array([self._gains(table, mix) for table in self.tables])
+        return SampledEquilibrium(
+            equilibrium.mix,
+            equilibrium.payoff,
+            equilibrium.gains,
+            equilibrium.is_stable,
+            sum(held) / len(games) if games else np.nan,
+            {
+                name: self._estimate(share, [found[at] for _, found in near])
+                for at, (name, share) in enumerate(equilibrium.mix.items())
+                if share
+            },
+            mean_estimates(dict(zip(self.game.names, by_sample.T, strict=True)), self.seed),
+        )

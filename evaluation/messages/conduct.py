@@ -1,0 +1,89 @@
+"""What each power did in a game: orders, messages, promises, centers that changed hands, and what its model cost."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evaluation.messages.promises import promises
+from welfare_env import load_board
+from welfare_env.errors import MapFormatError, UnknownMapError
+
+
+@dataclass(frozen=True)
+class Conduct:
+    """What one power did in one game.
+
+    Attributes:
+        centers_taken: supply centers that it took from another power. centers_lost: that another power took from it.
+        orders: submitted, illegal ones included.
+        illegal_orders: of these, not legal, or unusable in a language model's reply; they were not carried out.
+        messages: sent.
+        promises: found in its messages (`evaluation.messages.promises`). The sum of `kept_promises` and
+            `broken_promises` may be less: some cannot be judged. All three are nan if the game's map is not known here.
+        tokens: input and output tokens of its language model; 0 for other players.
+        dollars: their list price; nan if a price is unknown.
+    """
+
+    centers_taken: int
+    centers_lost: int
+    orders: int
+    illegal_orders: int
+    messages: int
+    promises: float
+    kept_promises: float
+    broken_promises: float
+    tokens: int
+    dollars: float
+
+
+def conduct(record: Mapping[str, Any], taken: Iterable[tuple[str, str]]) -> dict[str, Conduct]:
+    """Power -> its conduct.
+
+    Args:
+        record: the game.
+        taken: for each supply center that was taken, who took it, and from whom.
+    """
+    phases, facts = record["phases"][:-1], record["welfare_env"]
+    powers = list(record["phases"][-1]["state"]["units"])
+    thefts = list(taken)
+    sent = Counter(message["sender"] for phase in phases for message in phase["messages"])
+    judged = _judged(record, sum(sent.values()))
+    found = {}
+    for power in powers:
+        void = sum(len(phase["void"].get(power, ())) for phase in phases)
+        void += facts.get("replies", {}).get(power, {}).get("refused_orders", 0)
+        models = facts.get("language_models", {}).get(power, ())
+        found[power] = Conduct(
+            sum(thief == power for thief, _ in thefts),
+            sum(victim == power for _, victim in thefts),
+            void + sum(len(phase["orders"].get(power, ())) for phase in phases),
+            void,
+            sent[power],
+            *_counts(judged, power),
+            sum(model["input_tokens"] + model["output_tokens"] for model in models),
+            float(sum(math.nan if model["dollars"] is None else model["dollars"] for model in models)),
+        )
+    return found
+
+
+def _judged(record: Mapping[str, Any], messages: int) -> Counter[tuple[str, bool | None]] | None:
+    """(Sender, whether kept) -> number of promises; None if the map is not known here."""
+    if not messages:
+        return Counter()
+    try:
+        board = load_board(record["map"])
+    except (UnknownMapError, MapFormatError):
+        return None
+    return Counter((promise.sender, promise.is_kept) for promise in promises(record, board))
+
+
+def _counts(judged: Counter[tuple[str, bool | None]] | None, power: str) -> tuple[float, float, float]:
+    """Promises of a power: all, kept, broken."""
+    if judged is None:
+        return math.nan, math.nan, math.nan
+    kept, broken = judged[power, True], judged[power, False]
+    return float(kept + broken + judged[power, None]), float(kept), float(broken)

@@ -1,0 +1,379 @@
+"""Comparisons of policies, results and experiments: what is paired, what is refused, and what the command prints."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import evaluation
+from evaluation import EvaluationError, GameSpec, SelfPlayResult
+from evaluation.cli.commands import app
+from evaluation.contrasts.comparing import compare_study, compare_sweep
+from evaluation.contrasts.tables import contrast_cells, study_cells
+from evaluation.experiments.files import read_experiment
+from welfare_env import Rules, UnknownAgentError, WelfareEnvError
+from welfare_env.errors import UnknownPowerError
+
+RULES = Rules(years=2, press=None)
+SMALL: dict[str, Any] = {"rules": RULES, "map_name": "clique:3"}
+STANDARD: dict[str, Any] = {"rules": Rules(variant="standard", years=1, press=None), "map_name": "clique:3"}
+FILE = """
+title = "Rounds"
+profiles = ["dove", "random"]
+games = 5
+[rules]
+years = 1
+[sweep]
+map_name = ["clique:3"]
+message_rounds = [{rounds}]
+[[figures]]
+kind = "points"
+y = ["root_nash_welfare", "conflicts"]
+"""
+
+
+def played(policy: Any, games: int = 6, seed: int = 0, **options: Any) -> SelfPlayResult:
+    return evaluation.self_play(policy, games, seed=seed, **(SMALL | options))
+
+
+@pytest.fixture(scope="module")
+def results() -> list[SelfPlayResult]:
+    return [played(policy) for policy in ("hold", "prosocial", "random")]
+
+
+@pytest.fixture(scope="module")
+def studies(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Folders of two experiments: two profiles with 0 and 1 message rounds, and with 1 and 2."""
+    folders = []
+    for rounds in ("0, 1", "2, 1"):
+        folders.append(tmp_path_factory.mktemp("experiment"))
+        told = evaluation.experiment(read_experiment(FILE.format(rounds=rounds))).to_dict()
+        (folders[-1] / "results.json").write_text(json.dumps(told))
+    return folders
+
+
+# What is compared
+
+
+def test_the_difference_is_second_minus_first(results: list[SelfPlayResult]) -> None:
+    found = evaluation.compare(*results)
+    assert [(each.first, each.second) for each in found.contrasts] == [("hold", "prosocial"), ("hold", "random")]
+    for each, result in zip(found.contrasts, results[1:], strict=True):
+        assert each.second_value == result.root_nash_welfare
+        assert each.difference.value == pytest.approx(result.root_nash_welfare.value)  # that of hold is 0
+        assert each.difference.per_game == result.root_nash_welfare.per_game
+    assert (found.seed, found.games, found.baseline, found.measures) == (0, 6, "hold", ("root_nash_welfare",))
+    assert found.shared["years"] == 2
+
+
+def test_the_order_turns_the_sign(results: list[SelfPlayResult]) -> None:
+    (there,), (back,) = (evaluation.compare(*pair).contrasts for pair in (results[1:], results[:0:-1]))
+    expected = [-back.difference.value, -back.difference.high, -back.difference.low]
+    assert [there.difference.value, there.difference.low, there.difference.high] == pytest.approx(expected)
+    assert there.is_clear == back.is_clear
+
+
+def test_policies_are_played_with_the_same_seeds(results: list[SelfPlayResult]) -> None:
+    named = evaluation.compare("hold", "prosocial", "random", games=6, **SMALL)
+    assert str(named.to_dict()) == str(evaluation.compare(*results).to_dict())
+
+
+def test_a_policy_does_not_differ_from_itself() -> None:
+    found = evaluation.compare("random", "random", games=5, measure=["root_nash_welfare", "scores"], **SMALL)
+    assert [each.second for each in found.contrasts] == ["random (2)"] * 4
+    assert {value for each in found.contrasts for value in each.difference.per_game} == {0}
+    assert not any(each.is_clear for each in found.contrasts)
+
+
+def test_seeds_make_differences_of_real_policies_less_noisy() -> None:
+    options: dict[str, Any] = {"rules": RULES, "map_name": "clique:4"}
+    first, second = (played(f"3*random + 1*{policy}", 20, **options) for policy in ("prosocial", "dove"))
+    paired = np.array(evaluation.compare(first, second).contrasts[0].difference.per_game)
+    apart = np.subtract.outer(second.root_nash_welfare.per_game, first.root_nash_welfare.per_game)
+    assert paired.mean() == pytest.approx(apart.mean())
+    assert paired.var() < apart.var() / 4
+
+
+def test_rules_are_compared_by_results() -> None:
+    found = evaluation.compare(played("dove"), played("dove", rules=Rules(years=3, press=None)))
+    (contrast,) = found.contrasts
+    assert (contrast.first, contrast.second) == ("dove, years=2", "dove, years=3")
+    assert found.varied == ("years",)
+    assert "years" not in found.shared
+
+
+def test_pairs(results: list[SelfPlayResult]) -> None:
+    found = evaluation.compare(*results, pairs=True)
+    assert [(each.first, each.second) for each in found.contrasts] == [
+        ("hold", "prosocial"),
+        ("hold", "random"),
+        ("prosocial", "random"),
+    ]
+    assert found.baseline == ""
+
+
+def test_gains_of_attacks_may_be_negative() -> None:
+    attacked = [
+        evaluation.exploitability(policy, 5, coalitions=["PLAYERA"], **SMALL) for policy in ("dove", "prosocial")
+    ]
+    (contrast,) = evaluation.compare(*attacked).contrasts
+    gains = [np.array(result.value.per_game) for result in attacked]
+    assert contrast.measure == "exploitability"
+    assert contrast.difference.value == pytest.approx((gains[1] - gains[0]).mean())
+    assert (contrast.first_value.value, contrast.second_value.value) == pytest.approx([gain.mean() for gain in gains])
+    (price,) = evaluation.compare(*attacked, measure="price").contrasts
+    assert price.second_value.per_game == attacked[1].costs.price.per_game
+
+
+def test_the_same_profile_with_other_deviators() -> None:
+    deviators = ("hold", "dumbbot")
+    attacked = [
+        evaluation.exploitability("dove", 5, deviator=each, coalitions=["PLAYERA"], **SMALL) for each in deviators
+    ]
+    (contrast,) = evaluation.compare(*attacked).contrasts
+    assert (contrast.first, contrast.second) == ("dove, deviators=['hold']", "dove, deviators=['dumbbot']")
+
+
+# Measures
+
+
+def test_a_measure_of_every_power_and_policy(results: list[SelfPlayResult]) -> None:
+    powers = evaluation.compare(*results[:2], measure="welfare_per_year")
+    assert powers.measures == tuple(f"welfare_per_year:PLAYER{letter}" for letter in "ABC")
+    assert {each.difference.value for each in powers.contrasts} == {2}
+    first, second = played("2*random + 1*hold"), played("2*random + 1*prosocial")
+    (mine,) = evaluation.compare(first, second, measure=["welfare_by_policy:random"]).contrasts
+    assert mine.second_value == second.welfare_by_policy["random"]
+    (year,) = evaluation.compare(first, second, measure="units_by_year:1901").contrasts
+    assert year.first_value == first.units_by_year[1901]
+    both = evaluation.compare(first, second, measure=["conflicts", "welfare_by_policy", "conflicts"])
+    assert both.measures == ("conflicts", "welfare_by_policy:random")  # those that both have, once each
+
+
+def test_standard_games_have_scores() -> None:
+    first, second = played("hold", **STANDARD), played("random", **STANDARD)
+    assert evaluation.compare(first, second).measures == ("best_score",)
+    with pytest.raises(EvaluationError, match="standard game has no welfare: compare best_score"):
+        evaluation.compare(first, second, measure="root_nash_welfare")
+    other = played(
+        "random", **STANDARD | {"rules": Rules(variant="standard", years=1, press=None, scoring="draw-size")}
+    )
+    with pytest.raises(EvaluationError, match="sum-of-squares and draw-size"):
+        evaluation.compare(first, other)
+    assert evaluation.compare(first, other, measure="conflicts").varied == ("scoring",)
+
+
+@pytest.mark.parametrize(
+    ("measure", "fault"),
+    [
+        ("conflict", "did you mean 'conflicts'"),
+        ("welfare_per_year:FRANCE", "PLAYERA, PLAYERB, PLAYERC"),
+        ("welfare_per_yaer:PLAYERA", "did you mean 'welfare_per_year'"),
+        (["conflicts", 5], "measure=5: choose from root_nash_welfare"),
+        ([], "give one or more"),
+        (5, "give a list"),
+        ({"conflicts": 1}, "give a list"),
+        ("", "measure='': choose from"),
+        (":", "choose from"),
+        ("welfare_per_year:", "choose from"),
+    ],
+)
+def test_unknown_measures_are_refused_before_the_first_game(measure: Any, fault: str, played: list[GameSpec]) -> None:
+    with pytest.raises((EvaluationError, UnknownPowerError), match=fault):
+        evaluation.compare("hold", "random", measure=measure, **SMALL)
+    with pytest.raises(EvaluationError, match="standard games"):
+        evaluation.compare("hold", "random", measure="welfare_per_year:PLAYERA", **STANDARD)
+    assert played == []
+
+
+def test_unknown_keys_of_results(results: list[SelfPlayResult]) -> None:
+    with pytest.raises(EvaluationError, match="or 'welfare_per_year:PLAYERA'"):
+        evaluation.compare(*results, measure="welfare_per_year:PLAYER")
+    with pytest.raises(EvaluationError, match=r"choose from root_nash_welfare.*units_by_year:YEAR"):
+        evaluation.compare(*results, measure="units_by_year:1999")
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("compared", "options", "fault"),
+    [
+        ((), {}, "nothing to compare"),
+        (("hold",), {}, "nothing to compare"),
+        ((0,), {}, "nothing to compare"),
+        ((0, "hold"), {}, "'hold' is not a result"),
+        ((0, 1), {"games": 5}, "games: only for policies"),
+        ((0, 1), {"rules": RULES, "games": None}, "rules: only for policies"),
+        ((0, 1), {"pairs": 1}, "pairs=1: give True or False"),
+        (("hold", "random"), {"games": 0}, "games=0"),
+    ],
+)
+def test_faults(compared: Any, options: Any, fault: str, results: list[SelfPlayResult]) -> None:
+    given = [results[each] if isinstance(each, int) else each for each in compared]
+    with pytest.raises(EvaluationError, match=fault):
+        evaluation.compare(*given, **options)
+
+
+def test_other_seeds_and_numbers_are_not_paired(results: list[SelfPlayResult]) -> None:
+    with pytest.raises(EvaluationError, match=r"seed is 0 for 'hold' and 1 for 'dove'.*same seed"):
+        evaluation.compare(results[0], played("dove", seed=1))
+    with pytest.raises(EvaluationError, match="games is 6 for 'hold' and 5 for 'dove'"):
+        evaluation.compare(results[0], played("dove", 5))
+    assert compare_sweep([results[0], played("dove", 5)]) is None
+    assert compare_sweep(results[:1]) is None
+
+
+def test_errors_come_before_the_first_game(played: list[GameSpec]) -> None:
+    with pytest.raises(UnknownAgentError, match="did you mean 'prosocial'"):
+        evaluation.compare("hold", "prosocail", **SMALL)
+    with pytest.raises(UnknownAgentError):
+        evaluation.compare("hold", 5, **SMALL)
+    with pytest.raises(TypeError, match="did you mean 'map_name'"):
+        evaluation.compare("hold", "random", mapname="clique:3")
+    assert played == []
+
+
+# Experiments
+
+
+def test_the_conditions_of_an_experiment(studies: list[Path]) -> None:
+    result = evaluation.experiment(read_experiment(FILE.format(rounds="0, 1")))
+    found = evaluation.compare(studies[0])
+    assert [each.second for each in found.contrasts] == [
+        "random, message_rounds=0",
+        "dove, message_rounds=1",
+        "random, message_rounds=1",
+    ]
+    assert (
+        str(evaluation.compare(result).rows()) == str(found.rows()) == str(evaluation.compare(str(studies[0])).rows())
+    )
+    (contrast,) = evaluation.compare(*result.conditions[:2]).contrasts
+    assert contrast.difference.per_game == found.contrasts[0].difference.per_game
+    powers = evaluation.compare(studies[0] / "results.json", measure="welfare_per_year:PLAYERB").contrasts
+    assert powers[0].difference.value == pytest.approx(powers[0].second_value.value - powers[0].first_value.value)
+
+
+def test_experiments_are_matched_by_condition(studies: list[Path]) -> None:
+    found = evaluation.compare(*studies, measure="conflicts")
+    assert [(each.first.split(", from")[0], each.second.split(", from")[0]) for each in found.contrasts] == [
+        ("dove, message_rounds=1", "dove, message_rounds=1"),
+        ("random, message_rounds=1", "random, message_rounds=1"),
+    ]
+    assert {each.difference.value for each in found.contrasts} == {0}
+
+
+def test_experiments_without_a_condition_in_common(studies: list[Path], tmp_path: Path) -> None:
+    text = (studies[0] / "results.json").read_text().replace('"dove"', '"hold"').replace('"random"', '"grim"')
+    (tmp_path / "results.json").write_text(text)
+    with pytest.raises(EvaluationError, match="no condition is in both"):
+        evaluation.compare(studies[0], tmp_path)
+
+
+def test_the_table_of_a_report(studies: list[Path]) -> None:
+    study = json.loads((studies[0] / "results.json").read_text())
+    head, rows, caption = study_cells(study) or ([], [], "")
+    assert head == ["measure", "condition", "value", "difference from dove, message_rounds=0"]
+    assert [row[0] for row in rows] == [
+        "root Nash welfare, WP a year",
+        *[""] * 3,
+        "conflicts per movement phase",
+        *[""] * 3,
+    ]
+    assert "games: 5 per condition" in caption
+    assert compare_study(study | {"conditions": study["conditions"][:1]}, ["conflicts"]) is None
+    assert compare_study(study, ["kept_promises"]) is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "5", '{"conditions": [5]}', '{"conditions": 5}', "\x00"])
+def test_files_that_are_no_results(text: str, tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_text(text)
+    with pytest.raises(EvaluationError, match="not an experiment's results"):
+        evaluation.compare(tmp_path)
+
+
+def test_damaged_results(studies: list[Path], tmp_path: Path) -> None:
+    study = json.loads((studies[0] / "results.json").read_text())
+    for place, value in [("measures", 5), ("swept", None), ("measures", {"m": {"value": "x"}})]:
+        first = study["conditions"][0] | {place: value}
+        (tmp_path / "results.json").write_text(json.dumps(study | {"conditions": [first, *study["conditions"][1:]]}))
+        with pytest.raises(WelfareEnvError):
+            evaluation.compare(tmp_path, measure="root_nash_welfare")
+
+
+# The command
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str, code: int = 0) -> Any:
+        done = CliRunner().invoke(app, [*map(str, arguments)], env={"COLUMNS": "150"})
+        assert done.exit_code == code, done.output
+        return done
+
+    return run
+
+
+OPTIONS = ("--workers", "1", "--games", "5", "--years", "1", "--map", "clique:3", "--message-rounds", "0")
+
+
+def test_the_command(call: Callable[..., Any], tmp_path: Path) -> None:
+    arguments = ("compare", "hold", "prosocial", "random", *OPTIONS, "--measure", "conflicts,welfare_per_year:PLAYERA")
+    shown = call(*arguments, "--csv", "rows.csv").stdout
+    assert "difference from hold" in shown
+    assert "PLAYERA: WP a year" in shown
+    rows = list(csv.DictReader((tmp_path / "rows.csv").open()))
+    assert [(row["measure"], row["second"]) for row in rows] == [
+        ("conflicts", "prosocial"),
+        ("conflicts", "random"),
+        ("welfare_per_year:PLAYERA", "prosocial"),
+        ("welfare_per_year:PLAYERA", "random"),
+    ]
+    told = json.loads(call(*arguments, "--json").stdout)
+    assert [each["difference"]["value"] for each in told["contrasts"]] == [float(row["difference"]) for row in rows]
+
+
+def test_options_of_several_values_compare_one_policy(call: Callable[..., Any]) -> None:
+    told = json.loads(call("compare", "dove", *OPTIONS, "--years", "1,2", "--json").stdout)
+    assert [(each["first"], each["second"]) for each in told["contrasts"]] == [("dove, years=1", "dove, years=2")]
+    assert "second - first" in call("compare", "hold", "dove", "prosocial", "--pairs", *OPTIONS).stdout
+
+
+def test_the_command_compares_experiments(call: Callable[..., Any], studies: list[Path]) -> None:
+    assert "message_rounds=1" in call("compare", str(studies[0])).stdout
+    assert "--years: only for policies" in call("compare", str(studies[0]), "--years", "3", code=2).stderr
+    assert "not an experiment's results" in call("compare", "runs/nothing", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (("dove",), "nothing to compare"),
+        (("dove", "hold", "--measure", "conflict"), "did you mean 'conflicts'"),
+        (("dove", "hold", "--variant", "standard", "--measure", "root_nash_welfare"), "compare best_score"),
+    ],
+)
+def test_faults_of_the_command(arguments: tuple[str, ...], fault: str, call: Callable[..., Any], played: Any) -> None:
+    assert fault in call("compare", *arguments, *OPTIONS, code=2).stderr
+    assert played == []
+
+
+def test_self_play_of_several_shows_the_differences(call: Callable[..., Any]) -> None:
+    assert "Differences from the first" in call("self-play", "hold", "prosocial", *OPTIONS).stdout
+    assert "Differences" not in call("self-play", "hold", *OPTIONS).stdout
+    swept = call("self-play", "dove", *OPTIONS, "--years", "1,2", "--variant", "welfare,standard").stdout
+    assert swept.count("Differences from the first") == 2
+
+
+def test_the_mark(results: list[SelfPlayResult]) -> None:
+    _, rows = contrast_cells(evaluation.compare(*results[:2]))
+    assert [row[0] for row in rows] == ["hold", "prosocial"]
+    assert rows[1][-1].startswith("+2.000")
+    assert [row[-1].endswith(" *") for row in rows] == [False, True]

@@ -1,0 +1,243 @@
+"""All results: short when printed, escaped in notebooks, with the columns that the page describes."""
+
+import csv
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import agents
+import evaluation
+import modal_env
+from agents.results import LONGEST, Result, Shown
+from agents.table_files import write_csv
+from evaluation.cli.app import command
+from evaluation.cli.commands import app
+from evaluation.exact import best_response, certify, exploitability
+from evaluation.experiments.files import Experiment
+from evaluation.messages.analysis import analyse_messages
+from evaluation.report.message_tables import talks
+from evaluation.word_effects import HEARD, WordEffects
+from welfare_env import Rules
+from welfare_env.game.record import save_record
+
+RULES = Rules(years=2, message_rounds=1)
+TOY: dict[str, Any] = {"rules": RULES, "map_name": "clique:3"}
+KINDS = {"text": str, "int": int, "float": int | float, "bool": bool, "any": str | int | float}
+OF_EXPERIMENTS = ("experiment", "condition", "coalitions", "swept_NAME")
+
+
+class Hostile(agents.HoldPolicy):
+    """A policy whose name is markup."""
+
+
+Hostile.__qualname__ = "<script>alert('[bold]&')</script>"
+
+
+def of_words() -> WordEffects:
+    found = {heard: evaluation.Estimate(1.0, math.nan, math.nan, 12, (1.0,) * 12) for heard in HEARD}
+    return WordEffects(found, {heard: found[heard] for heard in HEARD[1:]}, found[HEARD[0]], "drawn")
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, tuple[str, Shown]]:
+    """Name -> table and result."""
+    own = evaluation.self_play("dove", 2, **TOY)
+    attacked = evaluation.exploitability("dove", 2, deviator=["dumbbot", "hold"], coalitions="all-singles", **TOY)
+    crossed = evaluation.cross_play(["dove", "hold"], games=3, background=["random"], **TOY)
+    chosen = Experiment(
+        "e",
+        "An experiment",
+        ("dove", "hold"),
+        measure="both",
+        games=1,
+        sweep={"map_name": ("clique:3",), "years": (1, 2)},
+    )
+    swept = evaluation.experiment(chosen)
+    colluding = evaluation.collusion("dove", 2, attackers=["pact:years=1", "dumbbot"], choosing=1, **TOY)
+    program = evaluation.exploitability("program:FairBot", 2, environment=modal_env.make())
+    colluding = evaluation.collusion("dove", games=1, choosing=1, map_name="clique:3", rules=Rules(years=1, press=None))
+    (talk,) = talks([("a", own.records[0]), ("b", own.records[1])])
+    return {
+        "self-play": ("games", own),
+        "mixed": ("games", evaluation.self_play("2*dove + 1*hold", 1, **TOY)),
+        "hostile": ("games", evaluation.self_play(Hostile, 1, **TOY)),
+        "exploitability": ("games", attacked),
+        "red team": (
+            "games",
+            evaluation.red_team("dove", "quick", games=1, map_name="clique:3", rules=Rules(years=1, press=None)),
+        ),
+        "cross-play": ("games", crossed),
+        "experiment": ("games", swept),
+        "condition": ("games", swept.conditions[0]),
+        "both": ("games", swept.conditions[0].result),
+        "programs": ("programs", program),
+        "best response": ("exact", best_response("clique:3", "prosocial", "PLAYERA", years=2)),
+        "certified": ("exact", certify("clique:3", "prosocial", ["PLAYERA", "PLAYERB"], years=2)),
+        "exact": ("exact", exploitability("clique:3", "prosocial", years=2)),
+        "messages": ("messages", analyse_messages(own.records[0])),
+        "talk": ("messages", talk),
+        "words": ("words", of_words()),
+        "comparison": ("differences", evaluation.compare("dove", "hold", games=2, **TOY)),
+        "mix": ("", crossed.mixes[1, 2]),
+        "scenario": ("", crossed.scenarios[0]),
+        "game": ("", own.measures[0]),
+        "collusion": ("games", colluding),
+        "coalition": ("", colluding.best),
+        "costs": ("", attacked.costs),
+    }
+
+
+def test_all_kinds_are_here(results: dict[str, tuple[str, Shown]]) -> None:
+    def kinds(kind: type) -> Iterator[type]:
+        for each in kind.__subclasses__():
+            yield each
+            yield from kinds(each)
+
+    known = {type(result) for _, result in results.values()}
+    ours = {kind for kind in kinds(Shown) if kind.__module__.startswith("evaluation.")}
+    bases = {kind for kind in ours if kind.__name__ in ("GamesResult", "ExactResult")}
+    assert ours - bases == known
+
+
+def test_printed_results_are_short(results: dict[str, tuple[str, Shown]]) -> None:
+    for name, (_, result) in results.items():
+        text = str(result)
+        assert 50 < len(text) <= LONGEST, name
+        assert max(map(len, text.splitlines())) <= 100, name
+        assert not any(dumped in text for dumped in ("Rules(", "Estimate(", "{")), name
+        assert len(repr(result)) <= LONGEST, name
+        assert len(repr([result])) <= LONGEST + 2, name
+        is_table = isinstance(result, Result) and name != "condition"
+        assert (repr(result) == text) is is_table, name
+        assert is_table or "\n" not in repr(result), name
+
+
+def test_notebooks_show_escaped_tables(results: dict[str, tuple[str, Shown]]) -> None:
+    for name, (_, result) in results.items():
+        page = result._repr_html_()
+        assert "<table" in page, name
+        assert "<script" not in page, name
+    assert "&lt;script&gt;alert(&#x27;[bold]&amp;&#x27;)&lt;/script&gt;" in results["hostile"][1]._repr_html_()
+    assert "<script>alert('[bold]&')</script>" in str(results["hostile"][1])
+
+
+def matches(column: str, name: str) -> bool:
+    """Whether a described column stands for this one: welfare_YEAR for welfare_1901."""
+    stem = column.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    varies = name.removeprefix(stem)
+    return column == name or (stem != column and varies != name and (column[-4:] != "YEAR" or varies.isdecimal()))
+
+
+def test_rows_have_the_columns_of_the_page(results: dict[str, tuple[str, Shown]]) -> None:
+    for name, (table, result) in results.items():
+        if not table:
+            continue
+        described = evaluation.columns(table)
+        if name != "experiment":
+            described = tuple(column for column in described if column.name not in OF_EXPERIMENTS)
+        rows = result.rows()
+        assert len({tuple(row) for row in rows}) == 1, name
+        found = [next(c for c in described if matches(c.name, each)) for each in rows[0]]
+        assert set(described) == set(found), name
+        for row in rows:
+            for column, value in zip(found, row.values(), strict=True):
+                assert is_kind(value, column.dtype), (name, column, value)
+
+
+def is_kind(value: object, dtype: str) -> bool:
+    if isinstance(value, bool):
+        return dtype == "bool"
+    return isinstance(value, KINDS[dtype]) or (dtype == "int" and isinstance(value, float) and math.isnan(value))
+
+
+def test_rows_by_year_have_the_columns_of_the_page(results: dict[str, tuple[str, Shown]]) -> None:
+    names = [column.name for column in evaluation.columns("years") if column.name not in OF_EXPERIMENTS]
+    for name, (table, result) in results.items():
+        if table == "games" and name != "experiment":
+            assert {tuple(row) for row in result.rows(by_year=True)} == {tuple(names)}, name
+    swept = results["experiment"][1].rows(by_year=True)
+    assert {tuple(row) for row in swept} == {(*OF_EXPERIMENTS[:3], "swept_map_name", "swept_years", *names)}
+
+
+def test_frames_and_files_hold_the_rows(results: dict[str, tuple[str, Shown]], tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    for name, (table, result) in results.items():
+        if not table:
+            continue
+        rows, frame = result.rows(), result.to_frame()
+        assert list(frame.columns) == list(rows[0]), name
+        assert len(frame) == len(rows)
+        for column in evaluation.columns(table):
+            if column.name in frame and column.dtype in ("float", "int", "bool"):
+                assert frame[column.name].dtype.kind in {"float": "fi", "int": "if", "bool": "b"}[column.dtype], column
+        write_csv(rows, tmp_path / "rows.csv")
+        with (tmp_path / "rows.csv").open(newline="", encoding="utf-8") as file:
+            assert [list(map(as_field, row.values())) for row in rows] == list(csv.reader(file))[1:], name
+
+
+def as_field(value: object) -> str:
+    return "" if isinstance(value, float) and math.isnan(value) else str(value)
+
+
+def test_long_names_and_many_rows_are_cut() -> None:
+    policy = "exploiter:nice=(" * 12 + "dove" + "),attack=dumbbot" * 12
+    swept = Experiment(
+        "e", "t" * 3000, ("hold",), games=1, sweep={"map_name": ("clique:3",), "years": (1,), "x": tuple(range(50))}
+    )
+    found = evaluation.experiment(swept, workers=1)
+    assert len(found.conditions) == 50
+    for result in (evaluation.self_play(policy, 1, **TOY), found):
+        assert len(str(result)) <= LONGEST
+        assert "┘" in str(result)  # to its end
+        assert len(result._repr_html_()) < 40_000
+    assert "more rows" in str(found)
+
+
+def test_other_objects_print_short(tmp_path: Path) -> None:
+    estimate = evaluation.Estimate(1.0, 0.5, 1.5, 1000, (1.0,) * 1000)
+    assert repr(estimate) == "Estimate(value=1.0, low=0.5, high=1.5, n=1000)"
+    assert repr(evaluation.Workers(2)) == "<Workers: 2>"
+    assert repr(evaluation.GameStore(tmp_path / "games.sqlite")) == f"<GameStore {tmp_path / 'games.sqlite'}>"
+
+
+@pytest.mark.parametrize("group", ["", "train"])
+def test_every_command_with_a_result_writes_tables(group: str) -> None:
+    commands = command().commands[group].loaded.commands if group else command().commands
+    with_tables = {name for name, each in commands.items() if {"csv", "parquet"} <= {one.name for one in each.params}}
+    measuring = {
+        "self-play",
+        "exploitability",
+        "cross-play",
+        "red-team",
+        "experiment",
+        "exact",
+        "theorems",
+        "messages",
+        "compare",
+    }
+    wanted = {"best-response", "curves", "modal", "psro", "words"} if group else {*measuring, "demo"}
+    assert with_tables >= wanted
+    with_json = {name for name, each in commands.items() if "as_json" in {one.name for one in each.params}}
+    assert with_json - with_tables == (set() if group else {"games"})
+
+
+def test_messages_and_theorems_write_tables(results: dict[str, tuple[str, Shown]], tmp_path: Path) -> None:
+    game = tmp_path / "game.json"
+    save_record(results["self-play"][1].records[0], game)
+    for arguments, table in (
+        (["messages", str(game)], "messages"),
+        (["theorems", "--board", "clique:3", "--years", "1", "--cells", str(tmp_path / "cells.jsonl")], "theorems"),
+    ):
+        file = tmp_path / f"{table}.csv"
+        done = CliRunner().invoke(app, [*arguments, "--csv", str(file)])
+        assert done.exit_code == 0, done.output
+        with file.open(newline="", encoding="utf-8") as lines:
+            heads, *rows = csv.reader(lines)
+        described = evaluation.columns(table)
+        found = [next(column for column in described if matches(column.name, head)) for head in heads]
+        assert set(found) == set(described)
+        assert rows

@@ -1,0 +1,57 @@
+"""Results of modal combat as rows and frames, with the columns that docs/results.md describes."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import evaluation
+import modal_env
+from modal_env.frames import Tabular
+
+GAME = modal_env.Game(modal_env.POST, "1/10")
+RESULTS: dict[str, Tabular] = {
+    "tournament": modal_env.tournament(["FairBot", "RandomBot", "DefectBot"]),
+    "payoffs": GAME,
+    "shares": modal_env.replicator(GAME, [0.25] * 4, 10),
+    "growth": modal_env.growth(GAME, [1] * 4, 50),
+    "basins": modal_env.basins(GAME, 20),
+}
+
+
+@pytest.mark.parametrize("table", RESULTS)
+def test_rows_have_the_columns_of_the_page(table: str) -> None:
+    described = evaluation.columns(table)
+    rows = RESULTS[table].rows()
+    assert {tuple(row) for row in rows} == {tuple(column.name for column in described)}
+    kinds = {"text": str, "int": int, "float": float}
+    for row in rows:
+        assert [type(row[column.name]) for column in described] == [kinds[column.dtype] for column in described]
+
+
+def test_rows_say_what_the_results_say() -> None:
+    paid = {(row["agent"], row["opponent"]): row["paid"] for row in GAME.rows()}
+    names = GAME.names
+    assert all(paid[a, b] == float(GAME.utilities[i][j]) for i, a in enumerate(names) for j, b in enumerate(names))
+    chances = [row["cooperates"] for row in RESULTS["tournament"].rows()]
+    assert chances == RESULTS["tournament"].cooperates.astype(float).ravel().tolist()
+    shares = [row["share"] for row in RESULTS["shares"].rows()]
+    assert np.allclose(shares, RESULTS["shares"].shares.ravel())
+    last = RESULTS["growth"].rows()[-len(names) :]
+    assert tuple(row["count"] for row in last) == RESULTS["growth"].counts
+    assert sum(row["starts"] for row in RESULTS["basins"].rows()) == 20
+
+
+def test_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pandas")
+    assert len(GAME.to_frame()) == 16
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(modal_env.ModalError, match=r"to_frame\(\) needs pandas"):
+        GAME.to_frame()
+
+
+def test_notebooks_show_growth_and_ranges() -> None:
+    assert "<table" in RESULTS["growth"]._repr_html_()
+    page = modal_env.ranges(modal_env.POST)._repr_html_()
+    assert "<table" in page
+    assert page.count("<tr>") == 1 + len(modal_env.ranges(modal_env.POST).families)

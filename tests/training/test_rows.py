@@ -1,0 +1,86 @@
+"""Results of trainings as rows, with the columns that docs/results.md describes."""
+
+import csv
+import json
+import math
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import evaluation
+import training
+from agents.results import LONGEST
+from training.board.seat_gains import Gain
+from training.cli.commands import app
+from training.errors import TrainingError
+from training.modal.config import ModalConfig
+from training.modal.trainer import train_modal
+from training.population.psro import Step
+
+
+def names(table: str) -> list[str]:
+    return [column.name for column in evaluation.columns(table)]
+
+
+def logged(folder: Path, seed: int, lines: list[dict[str, object]]) -> Path:
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"kind": "board", "seed": seed}))
+    (folder / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
+
+
+def test_logs_have_a_row_per_iteration(tmp_path: Path) -> None:
+    first = logged(tmp_path / "a", 3, [{"iteration": 1, "play/return": 2.5}, {"iteration": 2, "play/return": 3}])
+    other = logged(tmp_path / "b", 4, [{"iteration": 1, "play/return": 1.0, "learn/kl": 0.5, "what": "text"}])
+    rows = training.log_rows([first, other])
+    assert [list(row) for row in rows] == [[*names("curves")[:-1], "play/return", "learn/kl"]] * 3
+    assert [(row["folder"], row["seed"], row["iteration"], row["play/return"]) for row in rows] == [
+        (str(first), 3, 1, 2.5),
+        (str(first), 3, 2, 3.0),
+        (str(other), 4, 1, 1.0),
+    ]
+    assert math.isnan(rows[0]["learn/kl"])
+    assert rows[2]["learn/kl"] == 0.5
+    with pytest.raises(TrainingError, match="no log of a training"):
+        training.log_rows([tmp_path])
+
+
+def test_curves_as_a_table(tmp_path: Path) -> None:
+    folder = logged(tmp_path / "a", 3, [{"iteration": number, "play/return": number / 2} for number in (1, 2)])
+    arguments = ["curves", str(folder), "--out", str(tmp_path / "c.png"), "--csv", str(tmp_path / "c.csv")]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    with (tmp_path / "c.csv").open(newline="") as file:
+        assert [row["play/return"] for row in csv.DictReader(file)] == ["0.5", "1.0"]
+    refused = CliRunner().invoke(app, [*arguments[:-1], str(tmp_path)])
+    assert refused.exit_code == 2
+    assert "folder" in refused.stderr
+
+
+def test_gains_and_steps_have_the_columns_of_the_page() -> None:
+    gain = Gain(("FRANCE", "ITALY"), 1.0, 0.5, 1.5, 4.0, 3.0, 100)
+    row = gain.row("dove", 7)
+    assert list(row) == names("best-response")
+    assert (row["coalition"], row["seed"], row["gain"]) == ("FRANCE+ITALY", 7, 1.0)
+    known = Step(0, ("dove",), {"dove": 1.0}, 2.0, 0.0, 0.1, 0.05, 2.0)
+    attack = {"gain": 1.0, "low": 0.5, "high": 1.5, "games": 20, "deviator": "random"}
+    other = Step(1, ("dove", "hold"), {"dove": 0.5, "hold": 0.5}, 2.0, 0.0, why="too large", attack=attack)
+    for step in (known, other):
+        assert list(step.row(7)) == names("population")
+        assert "\n" not in repr(step)
+    assert (other.row(7)["attack_gain"], other.row(7)["attack_games"]) == (1.0, 20)
+    assert math.isnan(known.row(7)["attack_gain"])
+    assert math.isnan(other.row(7)["gap"])
+
+
+def test_a_training_of_modal_combat_is_a_result(tmp_path: Path) -> None:
+    result = train_modal(ModalConfig(folder=tmp_path / "m", iterations=2, seed=5))
+    rows = result.rows()
+    assert list(rows[0])[:3] == names("curves")[:3]
+    assert [(row["seed"], row["iteration"]) for row in rows] == [(5, 1), (5, 2)]
+    assert [row["play/payoff"] for row in rows] == [row["play/payoff"] for row in training.log_rows([tmp_path / "m"])]
+    assert repr(result) == str(result)
+    assert len(str(result)) <= LONGEST
+    assert "Learned against" in str(result)
+    assert "<table" in result._repr_html_()
