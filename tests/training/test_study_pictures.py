@@ -10,10 +10,11 @@ pytest.importorskip("matplotlib")
 from matplotlib.colors import to_hex
 
 from agents.colors import LEARNED, PUBLISHED, REWARDS
-from benchmarks.learning import name_of_reward, reward_curves, robber_curves
-from benchmarks.words import SETTINGS, draw
 from evaluation import Estimate
 from studies.deterrence import Line, Neighbor, frontier
+from studies.learning.curves import NEVER, draw_rewards, draw_robbers, name_of_reward
+from studies.learning.robbers import CURVES
+from studies.learning.words import SETTINGS, draw, row
 
 
 @pytest.fixture
@@ -31,8 +32,8 @@ def trainings(tmp_path: Path) -> dict[str, list[Path]]:
 
 
 def test_a_reward_has_one_color_in_both_pictures(trainings: dict[str, list[Path]]) -> None:
-    rewards = reward_curves(trainings, is_toy=True)
-    robbers = robber_curves({(reward, "no robber"): folders for reward, folders in reversed(trainings.items())})
+    rewards = draw_rewards(trainings, is_toy=True)
+    robbers = draw_robbers({(reward, NEVER): folders for reward, folders in reversed(trainings.items())}, CURVES)
     for figure in (rewards, robbers):
         panel = figure.axes[0]
         colors = {line.get_label().split(" (")[0].split(";")[0]: line.get_color() for line in panel.get_lines()}
@@ -51,12 +52,17 @@ def test_words() -> None:
         "removed": {"value": 1.1},
         "no words": {"value": 1},
     }
-    figure = draw([(SETTINGS[0], seed, {"drawn": {"returns": returns, "lost": lost}}) for seed in (0, 1)])
+    drawn = {"returns": returns, "lost": lost, "bits": {"value": 0.2}}
+    ways = {way: {"returns": returns} for way in ("greedy orders", "greedy")}
+    figure = draw([(SETTINGS[0], seed, {"drawn": drawn}) for seed in (0, 1)])
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["seed 0", "seed 1"]
     assert all(panel.get_ylim()[0] == 0 for panel in figure.axes if panel.axison)
     assert figure.axes[0].get_title() == "pass, one year\nother seats: strangers\nreward: mean of all points"
     bars = figure.axes[0].containers[2].lines[2][0].get_segments()[0]
     assert bars[:, 1] == pytest.approx([1.0, 1.15])
+    lost["removed"] |= {"low": None, "high": None}  # all games alike
+    assert row(SETTINGS[0], 0, {"drawn": drawn, **ways})[4:6] == ["0.10 [0.05, 0.20]", "0.10 [all alike]"]
+    draw([(SETTINGS[0], 0, {"drawn": drawn})])
 
 
 def test_deterrents_beside_published_models() -> None:

@@ -1,16 +1,14 @@
-"""Does a word ever change an outcome? The study of docs/learning.md: `python -m benchmarks.words runs/words`.
+"""Does a word ever change an outcome? Players that speak, and in the same settings players that cannot.
 
-Trains players that speak in some settings, and in the same settings players that cannot, three seeds each; then plays
-their games with the words of others as they are said, shuffled and removed (`evaluation.word_effects`). What
-is finished is not done again. One process, about half an hour of CPU time.
+Their games are played with the words of others as they are said, shuffled and removed
+(`evaluation.word_effects`).
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,8 @@ from agents.colors import LEARNED, LEVEL
 from agents.rl import checkpoint
 from evaluation.measures.intervals import mean_estimate
 from evaluation.word_effects import HEARD, STREAM, WAYS, word_effects
-from training.files import saved_iterations
+from studies.learning.tables import markdown
+from studies.learning.trainings import Options, cost, measured, trained
 from welfare_env.engine import PHASE, SPRING_MOVES, YEAR, layout_of
 
 mpl.use("Agg")
@@ -39,6 +38,7 @@ COLUMNS = (
     "greedy orders", "greedy",
 )  # fmt: skip
 GAMES = 400  # in each measurement
+TRAININGS = 3  # seeds
 TRAINING: dict[str, Any] = {
     "games": 64, "epochs": 4, "minibatch": 256, "lr": 0.005, "held_out_every": 0,
 }  # fmt: skip
@@ -84,19 +84,10 @@ SETTINGS = (
 )
 
 
-def measured(config: training.TrainConfig) -> dict[str, Any]:
+def effects(config: training.TrainConfig) -> dict[str, Any]:
     """The effects of words in the games of a training, which is finished first if it is not."""
-    if (saved_iterations(config.place) or 0) < config.iterations:
-        training.train(config)
-    kept = config.place / f"effects-{GAMES}.json"
-    found = dict(json.loads(kept.read_text())) if kept.exists() else {}
-    for way in WAYS:
-        if way not in found:
-            found[way] = played(config, way)
-            draft = kept.with_suffix(".draft")
-            draft.write_text(json.dumps(found))
-            draft.replace(kept)
-    return found
+    folder = trained(config)
+    return {way: measured(folder, f"words {way}, {GAMES} games", partial(played, config, way)) for way in WAYS}
 
 
 def played(config: training.TrainConfig, way: str) -> dict[str, Any]:
@@ -114,11 +105,11 @@ def played(config: training.TrainConfig, way: str) -> dict[str, Any]:
     return {"returns": {"no words": mean_estimate(means, 0).to_dict()}}
 
 
-def study(folder: Path, seeds: int) -> Iterator[tuple[Setting, int, dict[str, Any]]]:
+def study(folder: Path) -> Iterator[tuple[Setting, int, dict[str, Any]]]:
     """Everything measured: a setting, a seed, and every way to play with and without words."""
-    for seed in range(seeds):
+    for seed in range(TRAININGS):
         for setting in SETTINGS:
-            found = [measured(setting.config(folder, press, seed)) for press in setting.press]
+            found = [effects(setting.config(folder, press, seed)) for press in setting.press]
             for way, plain in found[-1].items():
                 found[0][way]["returns"] = plain["returns"] | found[0][way]["returns"]
             yield setting, seed, found[0]
@@ -148,14 +139,19 @@ def going(config: training.TrainConfig) -> str:
     return f"{config.place.name}: probability to go in Spring after hearing: " + ", ".join(cells)
 
 
-def row(setting: Setting, seed: int, found: dict[str, Any]) -> str:
+def row(setting: Setting, seed: int, found: dict[str, Any]) -> list[str]:
     """A line of the table."""
     drawn = found["drawn"]
     plain = drawn["returns"].get("no words")
-    lost = [f"{_told(at['value'])} [{_told(at['low'])}, {_told(at['high'])}]" for at in drawn["lost"].values()]
+    lost = [_difference(each) for each in drawn["lost"].values()]
     others = [f"{found[way]['returns'][HEARD[0]]['value']:.2f}" for way in WAYS[:0:-1]]
     values = [f"{plain['value']:.2f}" if plain else "", f"{drawn['returns'][HEARD[0]]['value']:.2f}"]
-    return "| " + " | ".join([setting.name, str(seed), *values, *lost, f"{drawn['bits']['value']:.2f}", *others]) + " |"
+    return [setting.name, str(seed), *values, *lost, f"{drawn['bits']['value']:.2f}", *others]
+
+
+def _difference(lost: dict[str, Any]) -> str:
+    interval = "[all alike]" if lost["low"] is None else f"[{_told(lost['low'])}, {_told(lost['high'])}]"
+    return f"{_told(lost['value'])} {interval}"
 
 
 def _told(number: float) -> str:
@@ -194,7 +190,7 @@ def _panel(panel: Axes, setting: Setting, found: list[tuple[int, dict[str, Any]]
             if heard not in drawn["returns"]:
                 continue
             value, lost = drawn["returns"][heard]["value"], drawn["lost"].get(heard)
-            bars = [[lost["high"] - said + value], [said - lost["low"] - value]] if lost else None
+            bars = [[lost["high"] - said + value], [said - lost["low"] - value]] if _has_interval(lost) else None
             look: dict[str, Any] = {"marker": SEEDS[seed % len(SEEDS)], "markersize": 4}
             panel.errorbar(at + 0.2 * (seed - 1), value, bars, color=LEARNED if at else LEVEL, **look)
     panel.set_xlim(-0.5, len(HEARINGS) - 0.5)
@@ -206,25 +202,24 @@ def _panel(panel: Axes, setting: Setting, found: list[tuple[int, dict[str, Any]]
     panel.grid(axis="y", alpha=0.25)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--picture", type=Path)
-    given = parser.parse_args()
-    rows = []
-    for setting, seed, found in study(given.folder, given.seeds):
-        rows.append((setting, seed, found))
-        print(f"{setting.name}, seed {seed}", flush=True)
-    rows.sort(key=lambda one: SETTINGS.index(one[0]))
-    print("\n| " + " | ".join(COLUMNS) + " |\n|---|" + "--:|" * (len(COLUMNS) - 1))
-    print("\n".join(row(*one) for one in rows))
-    print("")
-    for seed in range(given.seeds):
-        print(going(SETTINGS[0].config(given.folder, "tokens", seed)))
-    if given.picture is not None:
-        draw(rows).savefig(given.picture, dpi=130)
+def _has_interval(lost: dict[str, Any] | None) -> bool:
+    return lost is not None and lost["low"] is not None
 
 
-if __name__ == "__main__":
-    main()
+def words(given: Options) -> None:
+    """Train, measure, print and draw."""
+    configs = [
+        setting.config(given.out, press, seed)
+        for seed in range(TRAININGS)
+        for setting in SETTINGS
+        for press in setting.press
+    ]
+    if not given.train and not all((config.place / "checkpoint").exists() for config in configs):
+        print("(not all is trained)")
+        return
+    rows = sorted(study(given.out), key=lambda one: SETTINGS.index(one[0]))
+    print(markdown(COLUMNS, [row(*one) for one in rows]) + "\n")
+    for seed in range(TRAININGS):
+        print(going(SETTINGS[0].config(given.out, "tokens", seed)))
+    draw(rows).savefig(given.pictures / "learning-words.png", dpi=130)
+    print("\n" + cost([config.place for config in configs]))

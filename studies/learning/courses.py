@@ -1,0 +1,71 @@
+"""Whether learning curves are flat at their end. The unit is the training: one value per seed.
+
+A curve is flat if its last 50 iterations and the 50 before them differ by less than 0.05 points a year: with five seeds
+or more the 95% interval of the mean change over seeds must be within that, with fewer the change of every seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.measures.intervals import Estimate, mean_estimate
+
+Floats = NDArray[np.float64]
+
+WINDOW = 50  # iterations
+TOLERANCE = 0.05  # points a year
+SMOOTHED = 5  # iterations
+LAST = 10  # iterations that the end of a curve is the mean of
+
+
+def over_seeds(values: Sequence[float]) -> Estimate:
+    """A mean over trainings with its interval; fewer than five have a range."""
+    return mean_estimate(values, 0)
+
+
+def change(curves: Floats) -> Estimate:
+    """How much the last iterations are above those before them, curve by curve: [seeds, iterations]."""
+    window = min(WINDOW, curves.shape[1] // 2)
+    last, before = curves[:, -window:], curves[:, -2 * window : -window]
+    return over_seeds(last.mean(axis=1) - before.mean(axis=1))
+
+
+def ends(found: Estimate) -> tuple[float, float]:
+    """Between which values a mean over seeds is: its interval, else the range of the seeds."""
+    return (found.low, found.high) if found.has_interval else (min(found.per_game), max(found.per_game))
+
+
+def is_flat(found: Estimate) -> bool:
+    """Whether a change is small enough."""
+    return max(map(abs, ends(found))) < TOLERANCE
+
+
+def course(curves: Floats) -> str:
+    """The end of curves in words: "flat", "still falling (-0.17 over the last 50)", or that seeds differ."""
+    found, window = change(curves), min(WINDOW, curves.shape[1] // 2)
+    if is_flat(found):
+        return "flat"
+    low, high = ends(found)
+    if low < 0 < high:
+        return f"not settled ({low:+.2f} to {high:+.2f} over the last {window})"
+    return f"still {'falling' if found.value < 0 else 'rising'} ({found.value:+.2f} over the last {window})"
+
+
+def peaks(curves: Floats) -> tuple[Floats, int]:
+    """What each curve has at the iteration where the mean of the others is highest; and where the mean of all is.
+
+    The highest point of a curve of its own would be lucky as well as high.
+    """
+    smooth = np.array([smoothed(curve) for curve in curves])
+    if len(smooth) == 1:
+        return smooth.max(axis=1), int(smooth.argmax()) + 1
+    others = (smooth.sum(axis=0) - smooth) / (len(smooth) - 1)
+    return smooth[np.arange(len(smooth)), others.argmax(axis=1)], int(smooth.mean(axis=0).argmax()) + 1
+
+
+def smoothed(values: Floats) -> Floats:
+    """Means of up to four iterations before and with each."""
+    return np.array([values[max(0, at - SMOOTHED + 1) : at + 1].mean() for at in range(len(values))])

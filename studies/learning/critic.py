@@ -1,0 +1,24 @@
+"""How much of the variance of returns the value head explains."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from studies.learning.rewards import on_clique, on_standard
+from studies.learning.tables import markdown
+from studies.learning.trainings import Group, Options
+from training.cli.curves import read
+
+LAST = 20  # iterations
+
+
+def critic(given: Options) -> None:
+    """One row per reward, for trainings of the sections above: these train nothing of their own."""
+    rows = [
+        [reward, _shares(on_clique(reward), given), _shares(on_standard(reward), given)] for reward in ("social", "own")
+    ]
+    print(markdown(("reward", "clique:4", "standard map"), rows))
+
+
+def _shares(group: Group, given: Options) -> str:
+    return ", ".join(f"{np.nanmean(read(folder, 'learn/explained')[-LAST:]):.2f}" for folder in group.folders(given))

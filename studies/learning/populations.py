@@ -1,0 +1,105 @@
+"""Populations in which each policy is a best response to a mix of those before it; the paper's profiles."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import training
+from agents.progress import metered
+from evaluation.checks import EvaluationError
+from evaluation.exact import exploitability
+from studies.learning.tables import markdown
+from studies.learning.trainings import Options, cost, measured
+from training.population.psro import name_of
+
+SETTINGS: dict[str, Any] = {"years": 5, "iterations": 80, "games": 48, "epochs": 3}
+PUNISHER = "punisher:t=4,remembers=yes"
+BOARDS = ("clique:4", "shared-clique:3")
+SEEDS = 3
+
+
+def from_nothing(out: Path) -> training.PopulationConfig:
+    """It begins with hold and prosocial."""
+    return training.PopulationConfig(
+        map_name="clique:4", begin="hold+prosocial", steps=4, most_positions=5_000, folder=out / "psro", **SETTINGS
+    )
+
+
+def with_punisher(out: Path, board: str, seed: int) -> training.PopulationConfig:
+    """It begins with the paper's strategy, too."""
+    folder, begin = out / f"psro-{board.replace(':', '-')}-{seed}", f"hold+prosocial+({PUNISHER})"
+    return training.PopulationConfig(
+        map_name=board, begin=begin, steps=3, most_positions=20_000, seed=seed, folder=folder, **SETTINGS
+    )
+
+
+def populations(given: Options) -> None:
+    """Train and print; the picture is that of the last step of the first population."""
+    first = from_nothing(given.out)
+    if found := steps(first, given):
+        rows = [[str(step["step"]), _mix(step["mix"]), *gains(step)] for step in found]
+        print(markdown(("responses", "mix", "gap", "mean gap", "welfare", "the portfolio gains"), rows) + "\n")
+        shutil.copy(first.place / f"payoffs-{found[-1]['step']}.png", given.pictures / "learning-payoffs.png")
+    configs = [with_punisher(given.out, board, seed) for board in BOARDS for seed in range(SEEDS)]
+    rows = [
+        [config.map_name, str(config.seed), str(step["step"]), _mix(step["mix"]), *gains(step)]
+        for config in configs
+        for step in steps(config, given)
+    ]
+    if rows:
+        print(
+            markdown(("board", "seed", "responses", "mix", "gap", "mean gap", "welfare", "the portfolio gains"), rows)
+        )
+    print("\n" + cost([config.place for config in (first, *configs)]))
+
+
+def steps(config: training.PopulationConfig, given: Options) -> list[dict[str, Any]]:
+    """The steps of a population, which is trained first; none if it is not and shall not be."""
+    folder = config.place
+    if not given.train and not (folder / f"payoffs-{config.steps}.png").exists():
+        return []
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def train() -> list[dict[str, Any]]:
+        with metered(f"training {folder.name}", config.steps * config.iterations, "iterations") as meter:
+            return [asdict(step) for step in training.train(config, lambda progress: meter.advance(1))]
+
+    return list(measured(folder, f"population of {config.steps} steps", train))
+
+
+def gains(step: Mapping[str, Any]) -> list[str]:
+    """The exact values of a mix; or what the portfolio's best deviator gains, chosen on other games."""
+    cells = ["-" if step[name] is None else f"{step[name]:.3f}" for name in ("gap", "mean_gap", "welfare")]
+    attack = step["attack"]
+    if attack is None:
+        return [*cells, ""]
+    return [*cells, f"{attack['gain']:.2f} [{attack['low']:.2f}, {attack['high']:.2f}] by {attack['deviator']}"]
+
+
+def _mix(mix: Mapping[str, float]) -> str:
+    return ", ".join(f"{name_of(policy)} {share:.2f}" for policy, share in mix.items())
+
+
+def profiles(given: Options) -> None:
+    """What the best of all deviators gains from the paper's profiles."""
+    rows = []
+    for policy in ("prosocial", *(f"punisher:t={t}" for t in range(1, 6))):
+        guesses = _exact(policy)
+        knows = _exact(f"{policy},remembers=yes") if policy != "prosocial" else guesses
+        rows.append([policy, *knows, guesses[1]])
+    print(markdown(("everybody plays", "welfare", "gap, if they remember who deviated", "gap, if they guess it"), rows))
+
+
+def _exact(policy: str) -> tuple[str, str]:
+    """Welfare and gap of a profile; "-" where the search is refused."""
+    try:
+        found = exploitability("clique:4", policy, 5)
+    except EvaluationError as error:
+        print(f"{policy}: {error}", file=sys.stderr)
+        return "-", "-"
+    return f"{found.welfare:.1f}", f"{found.gap:.1f}"
