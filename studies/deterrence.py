@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import numpy as np
 import typer
-from rich.console import Console
 from rich.table import Table
 
 import evaluation
 from agents.colors import LEARNED, PUBLISHED
 from agents.progress import metered
 from agents.specs import read_profile
+from agents.tables import print_tables
 from evaluation.experiments import published
 from evaluation.experiments.attacks import GAMES, count_games
 from evaluation.experiments.red_team import BUDGETS, plan
@@ -222,7 +222,7 @@ def main(
             lines = [study.line(rule, meter.advance) for rule in rules]
     (out / "deterrence.json").write_text(json.dumps([line.to_dict() for line in lines], indent=1) + "\n")
     frontier(lines).savefig(out / "frontier.png", dpi=150)
-    Console().print(table(lines))
+    print_tables(table(lines))
 
 
 if __name__ == "__main__":

@@ -23,12 +23,12 @@ from typing import Annotated, Any, Optional
 
 import numpy as np
 import typer
-from rich.console import Console
 from rich.table import Table
 from scipy.stats import binomtest
 
 import evaluation
 from agents.progress import metered
+from agents.tables import print_tables
 from welfare_env import Rules
 
 RULES = Rules(years=3, press=None)
@@ -178,8 +178,7 @@ def main(
             lines.append(line(policy, budget, seed, {"store": store, "workers": pool}))
             meter.advance(1)
     (out / "fresh_seeds.json").write_text(json.dumps([asdict(each) for each in lines], indent=1) + "\n")
-    for table in tables(lines):
-        Console().print(table)
+    print_tables(*tables(lines))
 
 
 if __name__ == "__main__":
