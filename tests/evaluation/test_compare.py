@@ -14,8 +14,10 @@ import evaluation
 from evaluation import EvaluationError, GameSpec, SelfPlayResult
 from evaluation.cli.commands import app
 from evaluation.contrasts.comparing import compare_study, compare_sweep
-from evaluation.contrasts.tables import contrast_cells, study_cells
+from evaluation.contrasts.paired import Comparison, contrasts, pairs_of
+from evaluation.contrasts.tables import caption, contrast_cells, study_cells
 from evaluation.experiments.files import read_experiment
+from evaluation.measures.intervals import mean_estimate
 from welfare_env import Rules, UnknownAgentError, WelfareEnvError
 from welfare_env.errors import UnknownPowerError
 
@@ -377,3 +379,13 @@ def test_the_mark(results: list[SelfPlayResult]) -> None:
     assert [row[0] for row in rows] == ["hold", "prosocial"]
     assert rows[1][-1].startswith("+2.000")
     assert [row[-1].endswith(" *") for row in rows] == [False, True]
+
+
+@pytest.mark.parametrize(("count", "fewest"), [(1, 6), (2, 7), (4, 8)])
+def test_the_caption_says_how_many_equal_differences_get_the_mark(count: int, fewest: int) -> None:
+    told = f"all of at least {fewest} games have the same difference"
+    for games in (fewest - 1, fewest):
+        samples = [(str(each), {"m": mean_estimate([2.0 * (each > 0)] * games, 0)}) for each in range(count + 1)]
+        found = Comparison(contrasts(samples, pairs_of(count + 1, False), 0), 0, games, {})
+        assert told in caption(found)
+        assert {row[-1].endswith(" *") for row in contrast_cells(found)[1][1:]} == {games == fewest}
