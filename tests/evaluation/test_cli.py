@@ -146,7 +146,10 @@ def cells(estimate: dict[str, Any], digits: int) -> str:
     return f"{estimate['value']:.{digits}f} ({min(games):.{digits}f} to {max(games):.{digits}f}, n={len(games)})"
 
 
-def test_self_play_prints_the_same_numbers_as_table_and_as_json(cli: Callable[..., Outcome]) -> None:
+def test_self_play_prints_the_same_numbers_as_table_and_as_json(
+    cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")  # all columns in one table
     command = ("self-play", "random", "dove", "--games", "3", "--years", "2", "--message-rounds", "0")
     table, plain = cli(*command, "--workers", "1"), cli(*command, "--workers", "1", "--json")
     assert (table.code, plain.code) == (0, 0)
