@@ -91,7 +91,7 @@ class Estimate:
         if self.is_alike and not (self.has_interval and self.low < self.high):
             return f"[all {self.n} alike]"
         if self.has_interval:
-            return f"[{self.low:z{spec}}, {self.high:z{spec}}]"
+            return f"[{self.low:{spec}}, {self.high:{spec}}]"
         if self.n < 2 or not self.per_game or math.isnan(self.value):
             return ""
         least, most = min(self.per_game), max(self.per_game)

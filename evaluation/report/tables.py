@@ -29,8 +29,8 @@ def cell(estimate: Estimate, digits: int = 2) -> str:
     """An estimate and its interval, or what its games show: ``4.84 [4.80, 4.89]``, ``4.84 (4.60 to 5.10, n=3)``."""
     if math.isnan(estimate.value):
         return "-"
-    number = f".{digits}f"
-    return f"{estimate.value:z{number}} {estimate.around(number, mark='')}".strip()
+    number = f"z.{digits}f"  # never -0.00
+    return f"{estimate.value:{number}} {estimate.around(number, mark='')}".strip()
 
 
 def self_play_table(results: Sequence[SelfPlayResult]) -> Table:
