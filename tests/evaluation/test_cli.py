@@ -380,6 +380,7 @@ def test_help_explains_every_option(cli: Callable[..., Outcome], command: str) -
         }
     elif command not in ("games", "messages"):
         expected |= {"--seed", "--workers"}
+    expected |= {"--csv", "--parquet"} if command in ("demo", "messages") else set()
     expected |= {"--save", "--last", "--private"} if command == "games" else set()
     expected |= {"--last", "--limit"} if command == "messages" else set()
     if command in ("self-play", "exploitability"):
