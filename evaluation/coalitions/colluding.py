@@ -135,8 +135,8 @@ class CoalitionAttacks(Attacks):
     """Chooses between coalitions by their surplus over members alone, and plays the chosen ones anew.
 
     Attributes:
-        best_alone: power -> what it seems to play best alone, `ITSELF` if no attack of its own pays. Found on few games,
-            so only for the choice of a coalition.
+        best_alone: power -> what it seems to play best alone, `ITSELF` if no attack of its own pays. Found on few
+            games, so only for the choice of a coalition.
     """
 
     def __init__(
