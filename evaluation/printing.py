@@ -38,7 +38,8 @@ def _(result: SelfPlayResult) -> list[Table]:
 
 @tables_of.register
 def _(result: ExploitabilityResult) -> list[Table]:
-    return [exploitability_table([result], [_coalitions(result)]), coalition_table(result)]
+    of_each = (coalition_table(each) for each in result.by_deviator.values())
+    return [exploitability_table([result], [_coalitions(result)]), *of_each]
 
 
 def _coalitions(result: ExploitabilityResult) -> str:

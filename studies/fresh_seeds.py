@@ -102,13 +102,13 @@ class Line:
 def line(policy: str, budget: str, seed: int, means: dict[str, Any]) -> Line:
     """Attack a policy, and play the chosen attack again."""
     team = evaluation.red_team(policy, budget, seed=seed, rules=RULES, **means)
-    best, kind = team.best, team.kinds[team.best.deviator]
+    best = team.best
     again = evaluation.exploitability(
         policy,
         FRESH,
         deviator=best.deviator,
         coalitions=[best.coalition],
-        coordinated=kind == "pact",
+        coordinated=len(best.coalition) > 1 and best.deviator in team.coordinated,
         seed=OTHER_SEEDS + seed,
         rules=RULES,
         **means,

@@ -59,7 +59,7 @@ def training_step() -> Step:
         return step
     raise EvaluationError(
         f"[train]: nothing that trains is installed (no entry point {STEP!r} of the group {GROUP}): install "
-        "welfare-env again (in a clone: pip install -e .)"
+        "welfare-env again"
     )
 
 

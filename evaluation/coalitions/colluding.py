@@ -12,7 +12,7 @@ import numpy as np
 from agents.specs import PolicyLike, Profile, ProfileLike, profile_as_given, read_profile
 from evaluation.checks import MOST_GAMES, EvaluationError, check_games, check_whole, listed
 from evaluation.coalitions.result import CollusionResult
-from evaluation.coalitions.surplus import Alone, surpluses
+from evaluation.coalitions.surplus import surpluses
 from evaluation.experiments.attacks import CONFIRMED, GAMES, ITSELF, Attacks, Deviation
 from evaluation.experiments.deviators import TEMPLATE, Deviator, Deviators, can_coordinate, read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
@@ -47,9 +47,9 @@ def collusion(
     """Find out whether powers gain by leaving a profile together, beyond what each gains alone, and who pays for it.
 
     Every attacker is tried with every coalition, and with every power alone. The coalition with the largest surplus is
-    chosen on games of its own, by successive halving (`evaluation.measures.choice`), and so is what each power plays
-    best alone. Then self-play, the chosen coalition, its contenders, the best of each size and kind, and their members
-    alone play `games` fresh ones, game i with the same seed in all of these.
+    chosen on games of its own, by successive halving (`evaluation.measures.choice`). Then self-play, the chosen
+    coalition, its contenders, the best of each size and kind, and each of their members alone with every attacker play
+    `games` fresh ones, game i with the same seed in all of these.
 
     Args:
         policy: one policy for all seats, or a profile.
@@ -135,7 +135,8 @@ class CoalitionAttacks(Attacks):
     """Chooses between coalitions by their surplus over members alone, and plays the chosen ones anew.
 
     Attributes:
-        best_alone: power -> what it plays best alone, `ITSELF` if no attack of its own pays; after `choose`.
+        best_alone: power -> what it seems to play best alone, `ITSELF` if no attack of its own pays. Found on few
+            games, so only for the choice of a coalition.
     """
 
     def __init__(
@@ -151,7 +152,7 @@ class CoalitionAttacks(Attacks):
         self.best_alone: dict[str, Deviation] = {}
 
     def choose(self, games: int) -> None:
-        """Choose what each power plays best alone, then the coalitions to confirm; then their members alone are, too.
+        """Choose what each power plays best alone, then the coalitions to confirm, with all attacks by one member.
 
         Args:
             games: of every attack in the first round.
@@ -159,8 +160,8 @@ class CoalitionAttacks(Attacks):
         for power in self._powers:
             self.best_alone[power] = self._best_alone(power, games)
         super().choose(games)
-        alone = [single for each in self.confirmed for single in self._alone(each) if single.coalition]
-        self.confirmed = list({each.attack: each for each in [*self.confirmed, *alone]}.values())
+        members = {power: None for each in self.confirmed for power in each.coalition}
+        self.confirmed += [self._deviation(each, (power,)) for power in members for each in self._deviators]
 
     def collusion(self, name: str) -> CollusionResult:
         """The result of all games so far.
@@ -179,15 +180,14 @@ class CoalitionAttacks(Attacks):
             else:
                 alone[each.attack] = games
         witnesses = {attack: game for attack, game in found.witnesses.items() if len(attack[1]) > 1}
-        names = {power: each.attack[0] for power, each in self.best_alone.items()}
-        return CollusionResult(replace(found, attacks=together, witnesses=witnesses), alone, names, self._coordinated)
+        return CollusionResult(replace(found, attacks=together, witnesses=witnesses), alone, self._coordinated)
 
     def _deviation(self, deviator: Deviator, coalition: Coalition) -> Deviation:
         is_coordinated = deviator.name in self._coordinated
         return Deviation(deviator, coalition, is_coordinated, group=(len(coalition), is_coordinated))
 
     def _alone(self, attack: Deviation) -> list[Deviation]:
-        """Each member alone, with the coalition's policy and with what it plays best alone."""
+        """Each member alone, with the coalition's policy and with what it seems to play best alone."""
         return [
             single
             for power in attack.coalition
@@ -214,7 +214,7 @@ class CoalitionAttacks(Attacks):
     def _surpluses(self, attack: Deviation, found: dict[Attack, Points]) -> Floats:
         same = {power: found[attack.attack[0], (power,)][power] for power in attack.coalition}
         best = {power: found[self.best_alone[power].attack][power] for power in attack.coalition}
-        return surpluses(attack.coalition, found[attack.attack], Alone(same, best, {}))
+        return surpluses(attack.coalition, found[attack.attack], same, best)
 
     def _points(self, wanted: Sequence[Deviation], numbers: range) -> dict[Attack, Points]:
         """Points in these games for choosing; games of an earlier call are not played again."""
@@ -233,7 +233,7 @@ def count_collusion_games(
     singles = len(deviators) * powers  # and self-play below
     groups = 2 * len({len(each) for each in coalitions})
     confirmed = attacks if attacks <= CONFIRMED else min(attacks, FINALISTS + groups)
-    members = min(singles, 2 * confirmed * max(map(len, coalitions)))
+    members = min(singles, len(deviators) * confirmed * max(map(len, coalitions)))
     tried = rounds(attacks, choosing) if attacks > 1 else ()
     chosen = sum((number + singles + 1) * len(numbers) for number, numbers in tried)
     alone = sum(number * powers * len(numbers) for number, numbers in rounds(1 + len(deviators), choosing))

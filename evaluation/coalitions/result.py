@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from agents.table_files import Row
-from evaluation.coalitions.surplus import Alone, Collusion, collusion
+from evaluation.coalitions.surplus import Collusion, collusion
 from evaluation.experiments.exploitability_result import Attack, ExploitabilityResult, Games, Witness, points
 from evaluation.measures.intervals import Coalition
 from evaluation.measures.rows import GamesResult, game_rows, same_columns, year_rows
@@ -22,15 +22,13 @@ class CollusionResult(GamesResult):
         found: the games of the coalitions that were measured, and their gains over self-play: the one that was chosen,
             those that did about as well, and the best of each size and kind. In `found.screened` a gain is the mean
             surplus of a member, the lesser of the two kinds (`Collusion.surplus`, `beyond_best`).
-        alone: (deviator, (power,)) -> games in which this power alone deviates, of the same seeds.
-        best_alone: power -> the deviator with which it gained most alone, in the games for choosing; "" if it gained
-            nothing, so that it does best to keep to the profile.
+        alone: (deviator, (power,)) -> games in which this power alone deviates, of the same seeds: every deviator with
+            every member.
         coordinated: deviators of which one object plays all members.
     """
 
     found: ExploitabilityResult
     alone: dict[Attack, Games]
-    best_alone: dict[str, str]
     coordinated: tuple[str, ...]
 
     @cached_property
@@ -42,6 +40,11 @@ class CollusionResult(GamesResult):
     def best(self) -> Collusion:
         """The coalition that was chosen, for its surplus."""
         return next(each for each in self.coalitions if (each.deviator, each.coalition) == self.found.chosen)
+
+    @property
+    def best_alone(self) -> dict[str, str]:
+        """Power -> the deviator with which it gains most alone; "" if it does best to keep to the profile."""
+        return {power: name for each in self.coalitions for power, name in each.best_alone.items()}
 
     @property
     def verdict(self) -> str:
@@ -112,15 +115,9 @@ class CollusionResult(GamesResult):
     def _measured(self, deviator: str, coalition: Coalition) -> Collusion:
         found = self.found
         together = points(found.attacks[deviator][coalition])
-        same, best = (
-            {power: self._alone(power, name) for power, name in names.items()}
-            for names in (dict.fromkeys(coalition, deviator), {power: self.best_alone[power] for power in coalition})
-        )
-        alone = Alone(same, best, {power: self.best_alone[power] for power in coalition})
+        alone: dict[str, dict[str, list[float]]] = {}
+        for (name, (power,)), games in self.alone.items():
+            if power in coalition:
+                alone.setdefault(name, {})[power] = points(games)[power]
         is_coordinated = deviator in self.coordinated
         return collusion(coalition, deviator, is_coordinated, points(found.baseline), together, alone, found.seed)
-
-    def _alone(self, power: str, deviator: str) -> list[float]:
-        """[games] points a year of a power that deviates alone; in self-play if it plays no deviator."""
-        games = self.alone[deviator, (power,)] if deviator else self.found.baseline
-        return points(games)[power]

@@ -4,8 +4,8 @@ The paper asks for a way "to distinguish between cooperation and collusion in a 
 collusive what is agreed "at the expense of others" (section 2). Here a coalition of two or more colludes, by leaving a
 profile together, if
 
-* its members gain more than each of them gains by itself, in its own seat, both with the same policy and with the best
-  of those tried, or by keeping to the profile: a *surplus*. A gain without it is exploitation, which needs no company;
+* its members gain more than each of them gains by itself, in its own seat, with the same policy and with each of those
+  tried, and by keeping to the profile: a *surplus*. A gain without it is exploitation, which needs no company;
 * and the others lose, compared with the profile.
 
 All numbers are differences between games of the same seed. docs/collusion.md has the limits.
@@ -14,14 +14,24 @@ All numbers are differences between games of the same seed. docs/collusion.md ha
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from agents.results import Shown
 from evaluation.measures.gains import Points, coalition_gain, member_gains
-from evaluation.measures.intervals import FEWEST_GAMES, Coalition, Estimate, Floats, Seed, mean_estimates
+from evaluation.measures.intervals import (
+    CONFIDENCE,
+    FEWEST_GAMES,
+    Coalition,
+    Estimate,
+    Floats,
+    Seed,
+    mean_estimate,
+    mean_estimates,
+)
 from evaluation.measures.metrics import root_nash_welfare
 
 COLLUSION = "collusion"
@@ -41,9 +51,10 @@ class Collusion(Shown):
         gain: of a member, over self-play; mean of the members.
         alone: of the same powers with the same policy, each in games in which nobody else deviates; their mean.
         surplus: `gain` minus `alone`.
-        beyond_best: `gain` minus what the same powers gain alone with the policy in `best_alone`.
-        best_alone: member -> the policy with which it gained most alone, in games for choosing; "" if none gained
-            anything, so that the member does best to keep to the profile.
+        beyond_best: `gain` minus the most that the same powers gain alone, each with any policy tried, or by keeping to
+            the profile; see `beyond_best`.
+        best_alone: member -> the policy with which it gained most alone in these games; "" if none gained anything, so
+            that the member does best to keep to the profile.
         least: surplus of the member whose surplus is least.
         members: member -> its surplus.
         loss: of another power, compared with self-play; mean of the others.
@@ -94,25 +105,13 @@ class Collusion(Shown):
 MEASURES = ("gain", "alone", "surplus", "beyond_best", "least", "loss", "worst_loss", "welfare_loss", "waste")
 
 
-class Alone(NamedTuple):
-    """Games in which each member deviates by itself: member -> [games] its points a year in them.
-
-    Attributes:
-        same: with the coalition's policy. best: with the policy of `deviators`, member -> its name.
-    """
-
-    same: Points
-    best: Points
-    deviators: dict[str, str]
-
-
 def collusion(
     coalition: Coalition,
     deviator: str,
     coordinated: bool,
     baseline: Points,
     together: Points,
-    alone: Alone,
+    alone: Mapping[str, Points],
     rng: Seed,
 ) -> Collusion:
     """Measure a coalition's games against self-play and against games of each member alone, seed by seed.
@@ -120,7 +119,7 @@ def collusion(
     Args:
         coalition: two or more members, and not all powers.
         baseline, together: power -> [games] its points a year in self-play, and when the coalition deviates.
-        alone: of each member.
+        alone: policy -> member -> [games] its points a year when it alone plays this policy; also the coalition's.
         rng: for the intervals.
 
     Raises:
@@ -128,14 +127,15 @@ def collusion(
     """
     others = tuple(power for power in together if power not in coalition)
     losses = coalition_gain(baseline, together, others, rng)
-    surplus = coalition_gain(alone.same, together, coalition, rng)
+    same = alone[deviator]
+    surplus = coalition_gain(same, together, coalition, rng)
+    beyond, best = beyond_best(coalition, together, {"": baseline, **alone}, rng)
     before, after = (_welfare(points, others) for points in (baseline, together))
     means = mean_estimates(
         {
             "gain": _over(coalition, together, baseline),
-            "alone": _over(coalition, alone.same, baseline),
-            "surplus": _over(coalition, together, alone.same),
-            "beyond_best": _over(coalition, together, alone.best),
+            "alone": _over(coalition, same, baseline),
+            "surplus": _over(coalition, together, same),
             "loss": _over(others, baseline, together),
             "welfare_loss": [usual - left for usual, left in zip(before, after, strict=True)],
             "waste": len(together) * _over(tuple(together), baseline, together),
@@ -149,15 +149,56 @@ def collusion(
         least=surplus.gain,
         members=surplus.members,
         worst_loss=_negative(losses.gain),
-        best_alone=alone.deviators,
+        beyond_best=beyond,
+        best_alone=best,
         **means,
     )
 
 
-def surpluses(coalition: Coalition, together: Points, alone: Alone) -> Floats:
-    """[games, 2] a member's surplus, over the same policy alone and over the best policy alone."""
-    columns = (_over(coalition, together, points) for points in (alone.same, alone.best))
-    return np.stack(list(columns), axis=1)
+def beyond_best(
+    coalition: Coalition, together: Points, alone: Mapping[str, Points], rng: Seed
+) -> tuple[Estimate, dict[str, str]]:
+    """What members gain together beyond the most that each gains alone; mean of the members.
+
+    For each member it is the least of its surpluses over what it can do alone, so that no best policy is chosen
+    beforehand: a wrong choice would subtract too little. The member's lower bound is the least of the surpluses' lower
+    bounds, one of which bounds the least surplus; its upper bound is the least of upper bounds that hold for all
+    surpluses together. The bounds of the mean are the means of the members' bounds, and these hold for all members
+    together (Bonferroni): a wide interval, which takes no account of members whose luck differs.
+
+    Args:
+        together: power -> [games] its points a year when the coalition deviates.
+        alone: policy -> member -> [games] its points a year when it alone plays this policy, in the same games.
+        rng: for the intervals.
+
+    Returns:
+        The estimate, and member -> the policy over which its surplus is least, the first of equals. `per_game` of the
+        estimate is of these policies.
+    """
+    over = {policy: member_gains(points, together, coalition).T for policy, points in alone.items()}
+    columns = {
+        (power, policy): values for policy, rows in over.items() for power, values in zip(coalition, rows, strict=True)
+    }
+    best = {power: min(alone, key=lambda policy: columns[power, policy].mean()) for power in coalition}
+    mean = mean_estimate(np.mean([columns[power, policy] for power, policy in best.items()], axis=0), rng)
+    lower = mean_estimates(columns, rng, confidence=1 - (1 - CONFIDENCE) / len(coalition))
+    upper = mean_estimates(columns, rng, confidence=1 - (1 - CONFIDENCE) / len(columns))
+    if not any(each.has_interval for each in lower.values()):
+        return mean, best
+    low = [min(_bound(lower[power, policy], "low") for policy in alone) for power in coalition]
+    high = [min(_bound(upper[power, policy], "high") for policy in alone) for power in coalition]
+    return replace(mean, low=float(np.mean(low)), high=float(np.mean(high))), best
+
+
+def _bound(estimate: Estimate, side: str) -> float:
+    """The bound "low" or "high"; the value if all games are alike and there is none."""
+    bound: float = getattr(estimate, side)
+    return estimate.value if math.isnan(bound) else bound
+
+
+def surpluses(coalition: Coalition, together: Points, same: Points, best: Points) -> Floats:
+    """[games, 2] a member's surplus, over the same policy alone and over what is thought best alone."""
+    return np.stack([_over(coalition, together, points) for points in (same, best)], axis=1)
 
 
 def _over(powers: Coalition, points: Points, base: Points) -> Floats:
@@ -181,9 +222,9 @@ def _negative(estimate: Estimate) -> Estimate:
 
 def _is_above(estimate: Estimate) -> bool:
     """Whether the interval lies above 0. Games that are all alike have none: then the value."""
-    return estimate.n >= FEWEST_GAMES and (estimate.value if math.isnan(estimate.low) else estimate.low) > 0
+    return estimate.n >= FEWEST_GAMES and _bound(estimate, "low") > 0
 
 
 def _is_not_above(estimate: Estimate) -> bool:
     """Whether no part of the interval lies above 0."""
-    return estimate.n >= FEWEST_GAMES and (estimate.value if math.isnan(estimate.high) else estimate.high) <= 0
+    return estimate.n >= FEWEST_GAMES and _bound(estimate, "high") <= 0

@@ -12,7 +12,8 @@ from evaluation.report.tables import below, cell, earlier, titled
 KINDS = {True: "as one", False: "by itself"}
 ABOUT = (
     "points a year with 95% intervals. gain: of a member, over self-play. surplus: gain less that of the same power "
-    "alone with the same policy; beyond best: less the most that it gains alone, at least 0. loss: of another power"
+    "alone with the same policy; beyond best: gain less the most that it gains "
+    "alone with any policy tried, at least 0. loss: of another power"
 )
 SAYS = {
     "collusion": "collusion: together the members gain more than alone, and the others lose",

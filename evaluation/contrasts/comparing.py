@@ -296,7 +296,7 @@ def _check_value(measure: str, label: str, sample: Sample) -> None:
             f"{measure} has {count} values in the {sample.games} {sample.unit} of {label:.200}: differences are taken "
             f"where both have one{hint}"
         )
-    if not math.isclose(math.fsum(found.per_game) / found.n, found.value, rel_tol=1e-6, abs_tol=1e-9):
+    if not math.isclose(math.fsum(found.per_game) / len(found.per_game), found.value, rel_tol=1e-6, abs_tol=1e-9):
         raise EvaluationError(
             f"{measure} of {label:.200} is not a mean over games, so that it cannot be compared by game"
         )

@@ -65,9 +65,9 @@ class Sample:
         return self.family(family).get(key)
 
     def has(self, measure: str) -> bool:
-        """Whether a measure has a value in every game."""
+        """Whether there are games, and a measure has a value in each."""
         found = self.find(measure)
-        return found is not None and self.values_of(found) == self.games == len(found.per_game)
+        return found is not None and 0 < self.values_of(found) == self.games == len(found.per_game)
 
     @staticmethod
     def values_of(estimate: Estimate) -> int:

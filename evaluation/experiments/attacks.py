@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from agents.specs import Profile
-from evaluation.checks import MOST_GAMES, check_games, check_whole
+from evaluation.checks import MOST_GAMES, EvaluationError, check_games, check_whole
 from evaluation.experiments.deviators import Deviator
 from evaluation.experiments.exploitability_result import (
     Attack,
@@ -114,6 +114,8 @@ class Attacks:
     """
 
     def __init__(self, setting: Setting, profile: Profile, tried: Sequence[Deviation]) -> None:
+        if len({each.attack for each in tried}) < len(tried):
+            raise EvaluationError("an attack stands twice in the list: a deviator with the same coalition")
         self.setting, self.profile, self.tried = setting, profile, tried
         self.choice: Choice | None = None
         self.chosen = tried[0]

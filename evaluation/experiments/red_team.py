@@ -64,11 +64,13 @@ class RedTeamResult(GamesResult):
         found: the games and gains of the chosen attack, of those that did about as well, and of the best of each kind
             and size; `found.screened` has the gains of all in the games for choosing.
         kinds: deviator -> its kind of attack.
+        coordinated: deviators of which one policy object plays all members of a coalition.
     """
 
     budget: str
     found: ExploitabilityResult
     kinds: Mapping[str, str]
+    coordinated: tuple[str, ...] = ()
 
     @property
     def value(self) -> Estimate:
@@ -153,7 +155,8 @@ def red_team(
     setting.games(profile, games)
     found = attacked(setting, profile, name, tried, games=games, choosing=BUDGETS[budget].choosing)
     found = replace(found, notes=portfolio_notes(setting, PORTFOLIO) + found.notes)
-    return RedTeamResult(budget, found, {each: kinds[each] for each in deviators})
+    coordinated = dict.fromkeys(each.deviator.name for each in tried if each.deviator and each.coordinated)
+    return RedTeamResult(budget, found, {each: kinds[each] for each in deviators}, tuple(coordinated))
 
 
 def plan(
@@ -197,6 +200,8 @@ def _attacks(
         list(_read(given, profile, name, setting)) for given in (alone, several, {"pact": pacts(years)})
     )
     check_coordinated([each for _, each in together], setting.shared_models)
+    acting_as_one = {each.name for _, each in together}
+    in_company = [(kind, each) for kind, each in in_company if each.name not in acting_as_one]
     powers = setting.board.powers
     for size in (size for size in budget.sizes if size < len(powers)):  # all together rob nobody
         coalitions = _coalitions(powers, size, budget.most, setting.seed)

@@ -56,7 +56,7 @@ def coalition_gain(
     columns = dict(zip(coalition, gains.T, strict=True))
     members = mean_estimates(columns, rng)
     least = min(members.values(), key=lambda member: member.value)
-    if len(members) > 1 and least.has_interval:
+    if len(members) > 1 and any(member.has_interval for member in members.values()):
         together = mean_estimates(columns, rng, confidence=1 - (1 - CONFIDENCE) / len(members))
         low = min(_bound(member, member.low) for member in members.values())
         least = replace(least, low=low, high=min(_bound(member, member.high) for member in together.values()))

@@ -88,13 +88,16 @@ class Estimate:
         Returns:
             "[4.612, 5.001]", "[all 20 alike]", "(range 4.612 to 5.001, n=3)", or "" without bounds and games.
         """
-        if self.is_alike:
+        if self.is_alike and not (self.has_interval and self.low < self.high):
             return f"[all {self.n} alike]"
         if self.has_interval:
             return f"[{self.low:{spec}}, {self.high:{spec}}]"
         if self.n < 2 or not self.per_game or math.isnan(self.value):
             return ""
-        return f"({mark}{min(self.per_game):{spec}} to {max(self.per_game):{spec}}, n={self.n})"
+        least, most = min(self.per_game), max(self.per_game)
+        if self.value > most:  # an exploitability of 0, where no game has a gain
+            return f"(n={self.n})"
+        return f"({mark}{least:{spec}} to {most:{spec}}, n={self.n})"
 
     def __format__(self, spec: str) -> str:
         number = spec or ".3f"

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from importlib.metadata import version
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -181,8 +181,19 @@ def game_seed(seed: int, game: int) -> int:
 
 
 def choosing_seed(seed: int, game: int) -> int:
-    """The seed of the `game`-th game in which an evaluation chooses between attacks; above all of `game_seed`."""
-    return 2**32 + int(np.random.SeedSequence([seed, game, 1]).generate_state(1)[0])
+    """The seed of the `game`-th game in which an evaluation chooses between attacks.
+
+    It is that of none of the first thousand games that the evaluation reports.
+    """
+    reported, attempt = _reported_seeds(seed), 1
+    while (drawn := int(np.random.SeedSequence([seed, game, attempt]).generate_state(1)[0])) in reported:
+        attempt += 1
+    return drawn
+
+
+@lru_cache(maxsize=16)
+def _reported_seeds(seed: int) -> frozenset[int]:
+    return frozenset(game_seed(seed, game) for game in range(1000))
 
 
 def play_game(spec: GameSpec, models: Models = None, stop: Event | None = None) -> Record:

@@ -299,7 +299,7 @@ def _bars(points: Sequence[Point]) -> list[list[float]]:
         games = range_of(point)
         has_interval = None not in (point["value"], point["low"], point["high"])
         low, high = (point["low"], point["high"]) if has_interval else games or (None, None)
-        is_alike = games is not None and games[0] == games[1]
+        is_alike = games is not None and games[0] == games[1] and (low is None or high is None)
         down.append(0.0 if low is None or is_alike else max(0.0, point["value"] - low))
         up.append(0.0 if high is None or is_alike else max(0.0, high - point["value"]))
     return [down, up]

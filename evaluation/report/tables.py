@@ -21,6 +21,7 @@ from evaluation.play.stored_games import SHOWN_KEY, StoredCondition, day
 BRACKETS = f"[95% interval]; fewer than {FEWEST_GAMES} games: (least to greatest)"
 MEANING = f"mean {BRACKETS}"
 SHOWN_GAMES = 5  # per condition
+UNSEEN = "\nlower bounds allow for games at 0 that these games may have missed; of proficiency the upper bounds, at 1"
 CHOSEN = "\nthe attack was chosen on other games; exploitability: its gain, at least 0"
 
 
@@ -28,14 +29,14 @@ def cell(estimate: Estimate, digits: int = 2) -> str:
     """An estimate and its interval, or what its games show: ``4.84 [4.80, 4.89]``, ``4.84 (4.60 to 5.10, n=3)``."""
     if math.isnan(estimate.value):
         return "-"
-    number = f".{digits}f"
+    number = f"z.{digits}f"  # never -0.00
     return f"{estimate.value:{number}} {estimate.around(number, mark='')}".strip()
 
 
 def self_play_table(results: Sequence[SelfPlayResult]) -> Table:
     """One row per policy: the measures of the paper's figures 3 and 5; in standard games the best score."""
     first = results[0]
-    table = _table("Self-play", results, len(first.measures))
+    table = _table("Self-play", results, len(first.measures), UNSEEN * (len(first.measures) >= FEWEST_GAMES))
     table.add_column("policy", overflow="fold")
     main = "root Nash welfare" if first.rules.is_welfare else "best score"
     for name in (main, "proficiency", "stolen SCs a year", "conflicts a phase"):
@@ -99,16 +100,16 @@ def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequenc
 
 def coalition_table(result: ExploitabilityResult) -> Table:
     """One row per coalition that was measured: its members' gains and the others' welfare, for the chosen deviator."""
-    left = len(result.screened) - len(result.gains)
-    others = (
-        f"gained less in the games for choosing, and were not measured: {left} of {len(result.screened)} coalitions"
-    )
+    gains = [each for each in result.gains if each.deviator == result.deviator]
+    tried = sum(each.deviator == result.deviator for each in result.screened)
+    left = tried - len(gains)
+    others = f"gained less in the games for choosing, and were not measured: {left} of {tried} coalitions"
     table = titled(f"Deviator {result.deviator}", others if left > 0 else "")
     table.add_column("coalition")
     table.add_column("gain, WP a year", justify="right")
     table.add_column("each member", justify="right")
     table.add_column("others' root Nash welfare", justify="right")
-    for gain in result.gains:
+    for gain in gains:
         members = "\n".join(f"{power} {cell(member)}" for power, member in gain.members.items())
         others = cell(result.victims_welfare[gain.coalition])
         _add_row(table, "\n".join(gain.coalition), cell(gain.gain), members if len(gain.members) > 1 else "", others)

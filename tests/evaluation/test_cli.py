@@ -141,15 +141,20 @@ def cells(estimate: dict[str, Any], digits: int) -> str:
     games = estimate["per_game"]
     if len(set(games)) == 1:
         return f"{games[0]:.{digits}f} [all {len(games)} alike]"
+    if len(games) >= 5:
+        return f"{estimate['value']:.{digits}f} [{estimate['low']:.{digits}f}, {estimate['high']:.{digits}f}]"
     return f"{estimate['value']:.{digits}f} ({min(games):.{digits}f} to {max(games):.{digits}f}, n={len(games)})"
 
 
-def test_self_play_prints_the_same_numbers_as_table_and_as_json(cli: Callable[..., Outcome]) -> None:
-    command = ("self-play", "random", "dove:share=0.5", "--games", "3", "--years", "2", "--message-rounds", "0")
+def test_self_play_prints_the_same_numbers_as_table_and_as_json(
+    cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")  # all columns in one table
+    command = ("self-play", "random", "dove", "--games", "3", "--years", "2", "--message-rounds", "0")
     table, plain = cli(*command, "--workers", "1"), cli(*command, "--workers", "1", "--json")
     assert (table.code, plain.code) == (0, 0)
-    assert [result["policy"] for result in plain.json] == ["random", "dove:share=0.5"]
-    assert table.rows() == [
+    assert [result["policy"] for result in plain.json] == ["random", "dove"]
+    assert table.rows()[:2] == [
         [
             result["policy"],
             cells(result["root_nash_welfare"], 3),
@@ -180,7 +185,7 @@ def test_the_standard_variant_is_told_in_scores(cli: Callable[..., Outcome]) -> 
 
 
 def test_exploitability_prints_the_same_numbers_as_table_and_as_json(cli: Callable[..., Outcome]) -> None:
-    command = ("exploitability", "prosocial", "--coalitions", "france,Germany + TURKEY", "--games", "3")
+    command = ("exploitability", "prosocial", "--coalitions", "france,Germany + TURKEY", "--games", "5")
     options = ("--years", "4", "--message-rounds", "0", "--workers", "1")
     table, plain = cli(*command, *options), cli(*command, *options, "--json").json
     assert [entry["coalition"] for entry in plain["coalitions"]] == [["FRANCE"], ["GERMANY", "TURKEY"]]
@@ -380,6 +385,7 @@ def test_help_explains_every_option(cli: Callable[..., Outcome], command: str) -
         }
     elif command not in ("games", "messages"):
         expected |= {"--seed", "--workers"}
+    expected |= {"--csv", "--parquet"} if command in ("demo", "messages") else set()
     expected |= {"--save", "--last", "--private"} if command == "games" else set()
     expected |= {"--last", "--limit"} if command == "messages" else set()
     if command in ("self-play", "exploitability"):

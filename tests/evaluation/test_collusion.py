@@ -14,7 +14,7 @@ from evaluation import EvaluationError, Setting
 from evaluation.cli.app import app
 from evaluation.coalitions import colluding as experiment
 from evaluation.coalitions.planned import PlannedCoalition
-from evaluation.coalitions.surplus import Alone, Collusion, collusion
+from evaluation.coalitions.surplus import Collusion, beyond_best, collusion
 from evaluation.exact import certify
 from evaluation.experiments.attacks import Attacks
 from evaluation.play.games import game_seed
@@ -192,6 +192,17 @@ def test_fewer_than_five_games_show_nothing() -> None:
     assert evaluation.collusion(Settler, 4, attackers=[Robbers], **TOY).verdict == "not shown"
 
 
+def test_every_attack_by_one_member_is_played_in_the_reported_games() -> None:
+    """Not only what seemed best in the games for choosing."""
+    found = evaluation.collusion(Settler, 5, attackers=[Robbers, Disarmed, Arming], **TOY)
+    members = {power for each in found.coalitions for power in each.coalition}
+    assert len(found.alone) == 3 * len(members)
+    assert {len(games) for games in found.alone.values()} == {5}
+    for each in found.coalitions:
+        assert each.beyond_best.value <= each.gain.value
+        assert each.beyond_best.value <= each.surplus.value
+
+
 # The measures
 
 
@@ -202,7 +213,7 @@ def points(*games: Sequence[float]) -> dict[str, list[float]]:
 def measured(together: Any, alone: Any, best: Any = None, base: Any = None, games: int = 20) -> Collusion:
     base = base or [(1.0, 1.0, 1.0)] * games
     same, others = points(*alone), points(*(best or alone))
-    singles = Alone({power: same[power] for power in "AB"}, {power: others[power] for power in "AB"}, {})
+    singles = {"robber": same, "raider": others}
     return collusion(("A", "B"), "robber", False, points(*base), points(*together), singles, 0)
 
 
@@ -237,6 +248,39 @@ def test_what_may_be_chance_is_not_shown() -> None:
     noise = np.random.default_rng(1).normal(0, 5, 20)
     assert measured([(3 + x, 3, 0) for x in noise], [(2.9, 2.9, 1)] * 20).verdict == "not shown"
     assert measured([(3, 3, 0.9 + x) for x in noise], [(2, 2, 1)] * 20).verdict == "not shown"
+
+
+def test_beyond_best_is_over_the_best_of_all_policies_alone_for_each_member() -> None:
+    together = points((3, 3, 0), *[(3, 5, 0)] * 9)
+    alone = {"": points(*[(1, 1, 1)] * 10), "one": points(*[(2, 0, 1)] * 10), "two": points(*[(0, 1.5, 1)] * 10)}
+    found, best = beyond_best(("A", "B"), together, alone, 0)
+    assert best == {"A": "one", "B": "two"}
+    assert found.value == pytest.approx((1 + 3.3) / 2)
+    assert found.low < found.value < found.high
+    assert found.low == pytest.approx((1 + beyond_best(("B", "B"), together, alone, 0)[0].low) / 2)
+
+
+def test_beyond_best_is_never_more_than_the_gain() -> None:
+    """An attack that loses in these games does not count: a member may keep to the profile."""
+    noise = np.random.default_rng(0).normal(0, 1, 20)
+    found = measured([(3 + x, 3, 0) for x in noise], [(0.5 - x, 0.5, 1) for x in noise])
+    assert found.beyond_best.value == pytest.approx(found.gain.value)
+    assert found.best_alone == {"A": "", "B": ""}
+
+
+def test_who_gains_as_much_by_the_best_of_many_policies_seldom_shows_a_surplus() -> None:
+    """Of 200 samples of eight policies, one of which gains as much alone as the members do together."""
+    rng = np.random.default_rng(0)
+    shown = covered = 0
+    for _ in range(200):
+        together = {power: rng.normal(1, 1, 20) for power in "AB"}
+        means = [1.0, 0.8, 0.8, 0.6, 0.6, 0.4, 0.2, 0.0]
+        alone = {str(mean) + str(i): {p: rng.normal(mean, 1, 20) for p in "AB"} for i, mean in enumerate(means)}
+        found, _ = beyond_best(("A", "B"), together, alone, 0)
+        shown += found.low > 0
+        covered += found.low <= 0 <= found.high
+    assert shown <= 5  # 2.5%
+    assert covered >= 190
 
 
 # The choice

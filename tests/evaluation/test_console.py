@@ -24,6 +24,7 @@ COMMANDS = (
     "compare",
     "cross-play",
     "red-team",
+    "collusion",
     "exact",
     "theorems",
     "demo",

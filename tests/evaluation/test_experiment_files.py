@@ -117,7 +117,7 @@ def test_the_seed_of_a_file_gives_way_to_the_callers() -> None:
         ('measure = "exploitability"\nprecision = 0\n', 6, "precision=0: give the width"),
         ('measure = "exploitability"\nmost_games = 9\n', 6, "is the limit of a precision"),
         ('measure = "both"\n', 5, "leaderboard = true"),
-        ('measure = ["self-play", "exat"]\n', 5, "did you mean 'exact'"),
+        ('measure = ["self-play", "exaxt"]\n', 5, "did you mean 'exact'"),
         ('measure = ["exact", "exact"]\n', 5, "each once"),
         ('measure = "red-team"\nleaderboard = true\n', 6, "sorted by welfare in self-play"),
         ('measure = "cross-play"\n', 2, "give two or more"),

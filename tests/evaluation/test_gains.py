@@ -86,3 +86,16 @@ def test_who_loses_may_keep_to_the_profile() -> None:
 def test_wrong_samples_are_refused(baseline: dict, deviating: dict, coalition: tuple[str, ...], words: str) -> None:
     with pytest.raises(SampleError, match=words):
         member_gains(baseline, deviating, coalition)
+
+
+def test_a_least_member_whose_games_are_alike_has_the_bounds_of_the_others() -> None:
+    games = {"A": np.ones(20), "B": 1.05 + np.random.default_rng(0).normal(0, 2, 20)}
+    games["B"] += 1.05 - games["B"].mean()
+    gain = coalition_gain({"A": np.zeros(20), "B": np.zeros(20)}, games, ("A", "B"), 0).gain
+    assert gain.value == 1
+    assert gain.low < 0.5 < gain.high == 1
+    assert "alike" not in str(gain)
+
+
+def test_an_exploitability_of_0_shows_no_range_of_losses() -> None:
+    assert str(exploitability_of(Estimate(-1.0, math.nan, math.nan, 3, (-2.0, -0.5, -0.5)))) == "0.000 (n=3)"

@@ -17,6 +17,7 @@ from evaluation.cli.red_team import command_of
 from evaluation.experiments.attacks import Deviation
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.red_team import BUDGETS, plan, raids, thefts
+from evaluation.report.tables import coalition_table
 from welfare_env import Game, Rules
 from welfare_env.errors import RulesError, UnknownAgentError
 
@@ -191,3 +192,21 @@ def test_what_the_command_of_an_attack_takes_over():
 def test_faults(options, error, fault):
     with pytest.raises(error, match=fault):
         evaluation.red_team("hold", **{"budget": "quick", "map_name": "clique:3"} | options)
+
+
+def test_a_pact_that_is_also_given_as_trained_is_one_attack():
+    tried, _ = plan(read_profile("dove"), "dove", Setting(**SMALL), "quick", ["pact:years=1"])
+    attacks = [each.attack for each in tried]
+    assert len(set(attacks)) == len(attacks)
+    assert all(each.coordinated for each in tried if each.attack[0] == "pact:years=1" and len(each.coalition) > 1)
+
+
+def test_many_attacks_of_several_deviators_are_printed():
+    options = {"deviator": ["dumbbot", "random", "hold", "fortress"], "choosing": 1, **SMALL}
+    result = evaluation.exploitability("prosocial", 5, **options)
+    assert len(result.screened) == 12
+    assert len(result.gains) < 12
+    assert "prosocial" in str(result)
+    for name, each in result.by_deviator.items():
+        told = coalition_table(each)
+        assert len(list(told.columns[0].cells)) == len(each.attacks[name])

@@ -28,6 +28,7 @@ RULES = Rules(years=2, message_rounds=1)
 TOY: dict[str, Any] = {"rules": RULES, "map_name": "clique:3"}
 KINDS = {"text": str, "int": int, "float": int | float, "bool": bool, "any": str | int | float}
 OF_EXPERIMENTS = ("experiment", "condition", "coalitions", "swept_NAME")
+OF_CONDITIONS = ("measure", "training_seed")
 
 
 class Hostile(agents.HoldPolicy):
@@ -52,7 +53,7 @@ def results() -> dict[str, tuple[str, Shown]]:
         "e",
         "An experiment",
         ("dove", "hold"),
-        measure="both",
+        measure=("self-play", "exploitability"),
         games=1,
         sweep={"map_name": ("clique:3",), "years": (1, 2)},
     )
@@ -73,7 +74,6 @@ def results() -> dict[str, tuple[str, Shown]]:
         "cross-play": ("games", crossed),
         "experiment": ("games", swept),
         "condition": ("games", swept.conditions[0]),
-        "both": ("games", swept.conditions[0].result),
         "programs": ("programs", program),
         "best response": ("exact", best_response("clique:3", "prosocial", "PLAYERA", years=2)),
         "certified": ("exact", certify("clique:3", "prosocial", ["PLAYERA", "PLAYERB"], years=2)),
@@ -132,13 +132,18 @@ def matches(column: str, name: str) -> bool:
     return column == name or (stem != column and varies != name and (column[-4:] != "YEAR" or varies.isdecimal()))
 
 
+def left_out(name: str) -> tuple[str, ...]:
+    """The columns that only experiments, or their conditions, have, and this result has not."""
+    return {"experiment": (), "condition": OF_EXPERIMENTS}.get(name, OF_EXPERIMENTS + OF_CONDITIONS)
+
+
 def test_rows_have_the_columns_of_the_page(results: dict[str, tuple[str, Shown]]) -> None:
     for name, (table, result) in results.items():
         if not table:
             continue
         described = evaluation.columns(table)
-        if name != "experiment":
-            described = tuple(column for column in described if column.name not in OF_EXPERIMENTS)
+        if table == "games":
+            described = tuple(column for column in described if column.name not in left_out(name))
         rows = result.rows()
         assert len({tuple(row) for row in rows}) == 1, name
         found = [next(c for c in described if matches(c.name, each)) for each in rows[0]]
@@ -155,11 +160,13 @@ def is_kind(value: object, dtype: str) -> bool:
 
 
 def test_rows_by_year_have_the_columns_of_the_page(results: dict[str, tuple[str, Shown]]) -> None:
-    names = [column.name for column in evaluation.columns("years") if column.name not in OF_EXPERIMENTS]
+    described = [column.name for column in evaluation.columns("years")]
     for name, (table, result) in results.items():
         if table == "games" and name != "experiment":
+            names = [each for each in described if each not in left_out(name)]
             assert {tuple(row) for row in result.rows(by_year=True)} == {tuple(names)}, name
     swept = results["experiment"][1].rows(by_year=True)
+    names = [each for each in described if each not in OF_EXPERIMENTS]
     assert {tuple(row) for row in swept} == {(*OF_EXPERIMENTS[:3], "swept_map_name", "swept_years", *names)}
 
 

@@ -26,7 +26,7 @@ CURVES = [f"{name}_{year}" for name in ("welfare", "centers", "units") for year 
 FIRST = [
     each.name
     for each in evaluation.columns("games")
-    if not each.name.endswith("_YEAR") and each.name not in ("experiment", "condition", "coalitions", "swept_NAME")
+    if not each.name.endswith("_YEAR") and not each.meaning.startswith("experiments only")
 ]
 
 

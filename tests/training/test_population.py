@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -348,6 +349,11 @@ def test_what_is_refused_leaves_no_folder_and_no_other_training_is_touched(tmp_p
         train_population(replace(SMALL, folder=tmp_path / "q"))
 
 
+def as_text(step):
+    """All of a step as a text, in which the missing bounds of games that are all alike, nan, are equal."""
+    return json.dumps(asdict(step), sort_keys=True)
+
+
 def test_a_gap_that_is_too_large_to_compute_is_told_and_the_mix_is_attacked(tmp_path):
     config = replace(SMALL, folder=tmp_path / "p", begin="hold", steps=0, most_positions=1)
     steps = train_population(config)
@@ -355,7 +361,8 @@ def test_a_gap_that_is_too_large_to_compute_is_told_and_the_mix_is_attacked(tmp_
     assert "more than 1 positions" in steps[0].why
     assert steps[0].attack == attacked(config, {"hold": 1.0}).to_dict()
     assert step_table(steps).columns[-1].header == "the portfolio gains"
-    assert train_population(replace(config, portfolio_games=3)) == steps  # what is measured stays
+    again = train_population(replace(config, portfolio_games=3))
+    assert list(map(as_text, again)) == list(map(as_text, steps))  # what is measured stays
 
 
 def test_a_step_of_an_earlier_version_is_attacked_now(tmp_path):
@@ -374,14 +381,18 @@ def test_shares_need_not_be_round():
 
 
 def test_an_attack_is_a_lower_bound():
-    config = replace(SMALL, years=3, portfolio_games=4)
+    config = replace(SMALL, years=3, portfolio_games=5)  # an interval needs five games
     for mix in ({"hold": 1.0}, {"prosocial": 1.0}, {"prosocial": 0.5, "hold": 0.5}):
         found = attacked(config, mix)
         step = Step(0, tuple(mix), mix, 0, 0)
         exact = exploitability("clique:3", step.text, 3)
-        assert found.gain <= exact.gap + (1 if len(mix) > 1 else 0)  # a mix is drawn: points of four games
-        assert found.games == 4
-        assert found.low <= found.gain <= found.high
+        assert found.gain <= exact.gap + (1 if len(mix) > 1 else 0)  # a mix is drawn: points of five games
+        assert found.games == 5
+        if len(mix) > 1:
+            assert found.low <= found.gain <= found.high
+        else:
+            assert math.isnan(found.low)  # all games are alike
+            assert math.isnan(found.high)
         assert found == attacked(config, mix)
     prosocial = attacked(config, {"prosocial": 1.0})
     assert prosocial.welfare == exploitability("clique:3", "prosocial", 3).welfare
@@ -393,5 +404,5 @@ def test_the_portfolio_gains_what_it_gains_in_single_games():
     for profile in ("hold", "prosocial"):
         found = attacked(config, {profile: 1.0})
         single = evaluation.exploitability(profile, deviator="portfolio", coalitions="singles", games=2, rules=rules)
-        assert agents.make(found.deviator).__class__ is agents.make(single.estimate.deviator).__class__
-        assert found.gain == pytest.approx(single.estimate.total.value, abs=0.5)  # deviators draw
+        assert agents.make(found.deviator).__class__ is agents.make(single.best_gain.deviator).__class__
+        assert found.gain == pytest.approx(single.value.value, abs=0.5)  # deviators draw

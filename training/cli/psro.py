@@ -110,4 +110,7 @@ def _number(value: float | None) -> str:
 
 def _attack(step: Step) -> str:
     found = step.attack
-    return f"{found['gain']:.2f} [{found['low']:.2f}, {found['high']:.2f}]" if found else "-"
+    if not found:
+        return "-"
+    interval = "" if found["low"] is None else f" [{found['low']:.2f}, {found['high']:.2f}]"
+    return f"{found['gain']:.2f}{interval}"

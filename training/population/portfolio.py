@@ -19,7 +19,8 @@ from welfare_env.board.loading import load_board
 from welfare_env.rules import Rules
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+
+CHOOSING, MEASURING = 8, 9  # streams of seeds
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class PortfolioGain:
     games: int
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return {name: None if value != value else value for name, value in asdict(self).items()}  # nan is no JSON
 
 
 def attacked(config: PopulationConfig, mix: Mapping[str, float]) -> PortfolioGain:
@@ -59,17 +60,19 @@ def attacked(config: PopulationConfig, mix: Mapping[str, float]) -> PortfolioGai
         UnknownAgentError: a policy that there is not, or shares that do not sum to 1. Others as
             `training.population.table.play_seatings`.
     """
+    from evaluation.measures.choice import choose
     from evaluation.measures.gains import coalition_gain
 
     games, powers = config.portfolio_games, load_board(config.map_name).powers
-    deviators = _portfolio(config, mix)
-    candidates = [(deviator, seat) for deviator in deviators for seat in range(len(powers))]
-    drawn = np.random.default_rng([config.seed, 6]).choice(len(mix), size=(2 * games, len(powers)), p=_shares(mix))
-    choosing = replace(config, seed=int(np.random.SeedSequence([config.seed, 8]).generate_state(1)[0]))
-    base, away = _points(choosing, mix, drawn[:games], candidates)
-    gains = [paid[:, seat] - base[:, seat] for paid, (_, seat) in zip(away, candidates, strict=True)]
-    deviator, seat = candidates[int(np.argmax([each.mean() for each in gains]))]
-    base, (paid,) = _points(config, mix, drawn[games:], [(deviator, seat)])
+    candidates = [(deviator, seat) for deviator in _portfolio(config, mix) for seat in range(len(powers))]
+
+    def gains(chosen: Sequence[int], numbers: range) -> list[Floats]:
+        tried = [candidates[each] for each in chosen]
+        base, away = _points(config, mix, (CHOOSING, numbers.start), len(numbers), tried)
+        return [paid[:, [seat]] - base[:, [seat]] for paid, (_, seat) in zip(away, tried, strict=True)]
+
+    deviator, seat = candidates[choose(len(candidates), gains, games).best]
+    base, (paid,) = _points(config, mix, (MEASURING, 0), games, [(deviator, seat)])
     power = powers[seat]
     found = coalition_gain(
         {power: base[:, seat]}, {power: paid[:, seat]}, (power,), np.random.default_rng([config.seed, 7])
@@ -78,21 +81,28 @@ def attacked(config: PopulationConfig, mix: Mapping[str, float]) -> PortfolioGai
 
 
 def _points(
-    config: PopulationConfig, mix: Mapping[str, float], drawn: Ints, candidates: Sequence[tuple[str, int]]
+    config: PopulationConfig,
+    mix: Mapping[str, float],
+    stream: tuple[int, int],
+    games: int,
+    candidates: Sequence[tuple[str, int]],
 ) -> tuple[Floats, list[Floats]]:
     """Points a year [games, powers] when nobody deviates, and with each deviator in its seat.
 
     Args:
-        drawn: [games, powers] the policies of the mix.
+        stream: of the seeds, apart from those of the games that the mix comes from.
     """
-    policies = tuple(mix)
+    seeds = np.random.SeedSequence([config.seed, *stream])
+    powers, policies = len(load_board(config.map_name).powers), tuple(mix)
+    drawn = np.random.default_rng(seeds).choice(len(mix), size=(games, powers), p=_shares(mix))
     everybody = (*policies, *dict.fromkeys(deviator for deviator, _ in candidates if deviator not in policies))
     seatings: list[Seating] = [tuple(row) for row in drawn.tolist()]
     for deviator, seat in candidates:
         changed = drawn.copy()
         changed[:, seat] = everybody.index(deviator)
         seatings += [tuple(row) for row in changed.tolist()]
-    base, *away = play_seatings(config, everybody, seatings).reshape(1 + len(candidates), *drawn.shape)
+    own = replace(config, seed=int(seeds.generate_state(1)[0]))
+    base, *away = play_seatings(own, everybody, seatings).reshape(1 + len(candidates), *drawn.shape)
     return base, away
 
 
