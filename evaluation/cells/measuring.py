@@ -17,6 +17,7 @@ from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.red_team import red_team
 from evaluation.experiments.self_play import SelfPlayResult, self_play
 from evaluation.measures import costs
+from evaluation.measures.gains import exploitability_of
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import usage_of
 from evaluation.messages.analysis import analyse_messages, kept_promises
@@ -24,6 +25,8 @@ from evaluation.play.games import Record
 from evaluation.play.setting import Setting
 
 Result = SelfPlayResult | ExploitabilityResult | CrossPlayResult | KeptResult
+GAINS = ("exploitability", "red_team")
+"""Measures whose values are at least 0, though the gains of the attack, in `per_game`, may be negative."""
 OF_GAMES = ("root_nash_welfare", "root_nash_welfare_smoothed", "nash_welfare", "proficiency", "stolen_centers")
 
 
@@ -132,9 +135,17 @@ def _typical(result: SelfPlayResult) -> Record:
     return result.records[min(range(len(values)), key=lambda place: abs(values[place] - mean))]
 
 
-def over_seeds(estimates: Sequence[Estimate], seed: int) -> Estimate:
-    """The mean over training seeds, whose interval is over these seeds and not over games; of one cell its own."""
-    return estimates[0] if len(estimates) == 1 else _mean([each.value for each in estimates], seed)
+def over_seeds(estimates: Sequence[Estimate], seed: int, is_gain: bool = False) -> Estimate:
+    """The mean over training seeds, whose interval is over these seeds and not over games; of one cell its own.
+
+    Args:
+        is_gain: of gains, which each estimate shows as at least 0: the mean is over the gains, and then at least 0.
+    """
+    if len(estimates) == 1:
+        return estimates[0]
+    if is_gain:
+        return exploitability_of(_mean([math.fsum(each.per_game) / each.n for each in estimates], seed))
+    return _mean([each.value for each in estimates], seed)
 
 
 def _mean(values: Iterable[float], seed: int) -> Estimate:
