@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from agents.files import parse_json, read_file, reason
-from evaluation.checks import EvaluationError
 from evaluation.cells.measuring import GAINS
+from evaluation.checks import EvaluationError
 from evaluation.experiments.experiment import ConditionResult, ExperimentResult
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult

@@ -122,8 +122,8 @@ def caption(comparison: Comparison) -> str:
     both = f"; the {count} intervals of differences hold simultaneously" if count > 1 else ""
     return (
         f"{comparison.unit}: {comparison.games} per condition, paired by their seeds. Mean [95% interval]{both}; "
-        f"{CLEAR.strip()} 0 is outside the interval, or all of at least {fewest_alike(count)} {comparison.unit} have the same "
-        "difference, not 0"
+        f"{CLEAR.strip()} 0 is outside the interval, or all of at least {fewest_alike(count)} {comparison.unit} have "
+        "the same difference, not 0"
     )
 
 

@@ -425,7 +425,7 @@ def test_the_mark(results: list[SelfPlayResult]) -> None:
 
 @pytest.mark.parametrize(("count", "fewest"), [(1, 6), (2, 7), (4, 8)])
 def test_the_caption_says_how_many_equal_differences_get_the_mark(count: int, fewest: int) -> None:
-    told = f"all of at least {fewest} games have the same difference"
+    told = f"all of at least {fewest} games have the same difference, not 0"
     for games in (fewest - 1, fewest):
         samples = [(str(each), {"m": mean_estimate([2.0 * (each > 0)] * games, 0)}) for each in range(count + 1)]
         found = Comparison(contrasts(samples, pairs_of(count + 1, False), 0), 0, games, {})
