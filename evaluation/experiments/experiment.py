@@ -333,9 +333,5 @@ def _count(chosen: Experiment, condition: Condition, measure: str) -> int:
     return count_attacked(attacks, most, chosen.games_for_choosing, len(found))
 
 
-def _or_nan(seed: int | None) -> float:
-    return math.nan if seed is None else seed
-
-
 def _as_json(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
