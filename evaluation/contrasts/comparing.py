@@ -107,10 +107,11 @@ def compare_samples(
         raise EvaluationError("nothing to compare: give two or more policies or results, or an experiment")
     is_matched = len(groups) > 1 and min(map(len, groups)) > 1
     numbers = _matched(groups) if is_matched else pairs_of(len(samples), pairs)
-    _check_paired(samples)
+    _check_seeds(samples)
     measures = _measures(measure, samples)
     labels = _labels(samples)
     for name in measures:
+        _check_paired(name, samples)
         for label, sample in zip(labels, samples, strict=True):
             _check_value(name, label, sample)
         _check_scoring(name, samples)
@@ -118,10 +119,11 @@ def compare_samples(
         (label, {name: sample.find(name) for name in measures}) for label, sample in zip(labels, samples, strict=True)
     ]
     notes = dict.fromkeys(note for sample in samples for note in sample.notes)
-    found = contrasts(values, numbers, samples[0].seed)  # type: ignore[arg-type]
+    units = {name: samples[0].unit(name)[0] for name in measures}
+    found = contrasts(values, numbers, samples[0].seed, units)  # type: ignore[arg-type]
     varied = _varied(samples)
     shared = {fact: value for fact, value in samples[0].facts.items() if fact not in varied}
-    return Comparison(found, samples[0].seed, samples[0].games, shared, tuple(varied), tuple(notes), samples[0].unit)
+    return Comparison(found, samples[0].seed, samples[0].games, shared, tuple(varied), tuple(notes))
 
 
 def compare_sweep(results: Sequence[SelfPlayResult | ExploitabilityResult]) -> Comparison | None:
@@ -152,7 +154,8 @@ def _swept(samples: Sequence[Sample], measures: Iterable[str] | None) -> Compari
     """Contrasts with the first sample, as far as there are any."""
     wished = _main_measures(samples) if measures is None else measures
     usable = [measure for measure in wished if all(sample.has(measure) for sample in samples)]
-    is_paired = len({(sample.seed, sample.games) for sample in samples}) == 1
+    usable = [measure for measure in usable if len({sample.unit(measure) for sample in samples}) == 1]
+    is_paired = len({sample.seed for sample in samples}) == 1
     return compare_samples([samples], usable) if len(samples) > 1 and usable and is_paired else None
 
 
@@ -173,21 +176,37 @@ def _self_played(profiles: Sequence[Any], games: int, options: Options) -> list[
 # What fits together
 
 
-def _check_paired(samples: Sequence[Sample]) -> None:
-    """Check that game i has the same seed in all samples.
+def _check_seeds(samples: Sequence[Sample]) -> None:
+    """Check that the evaluations have the same seed.
 
     Raises:
-        EvaluationError: seeds or numbers of games differ.
+        EvaluationError: they have not.
     """
-    first = samples[0]
-    for name in ("seed", "unit", "games"):
-        for other in samples[1:]:
-            here, there = getattr(first, name), getattr(other, name)
-            if here != there:
-                raise EvaluationError(
-                    f"{name} is {here} for {first.name!r:.80} and {there} for {other.name!r:.80}: differences are "
-                    "taken between games with the same seed: play both with the same seed and number of games"
-                )
+    for other in samples[1:]:
+        if other.seed != samples[0].seed:
+            raise _unpaired("seed", samples[0], samples[0].seed, other, other.seed)
+
+
+def _check_paired(measure: str, samples: Sequence[Sample]) -> None:
+    """Check that a measure is over the same games, or over as many training seeds, in all samples.
+
+    Raises:
+        EvaluationError: it is not.
+    """
+    (unit, count), first = samples[0].unit(measure), samples[0]
+    for other in samples[1:]:
+        other_unit, other_count = other.unit(measure)
+        if other_unit != unit:
+            raise _unpaired(f"the unit of {measure}", first, unit, other, other_unit)
+        if other_count != count:
+            raise _unpaired(unit, first, count, other, other_count)
+
+
+def _unpaired(what: str, first: Sample, here: object, other: Sample, there: object) -> EvaluationError:
+    return EvaluationError(
+        f"{what} is {here} for {first.name!r:.80} and {there} for {other.name!r:.80}: differences are "
+        "taken between games with the same seed: play both with the same seed and number of games"
+    )
 
 
 def _matched(groups: Sequence[Sequence[Sample]]) -> list[tuple[int, int]]:
@@ -290,10 +309,11 @@ def _check_value(measure: str, label: str, sample: Sample) -> None:
     found = sample.find(measure)
     if found is None or not sample.has(measure):
         count = 0 if found is None else sample.values_of(found)
+        unit, number = sample.unit(measure)
         is_standard = sample.facts.get("variant") == "standard"
         hint = "; a standard game has no welfare: compare best_score or scores" * is_standard
         raise EvaluationError(
-            f"{measure} has {count} values in the {sample.games} {sample.unit} of {label:.200}: differences are taken "
+            f"{measure} has {count} values in the {number} {unit} of {label:.200}: differences are taken "
             f"where both have one{hint}"
         )
     if not math.isclose(math.fsum(found.per_game) / len(found.per_game), found.value, rel_tol=1e-6, abs_tol=1e-9):

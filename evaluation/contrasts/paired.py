@@ -40,6 +40,7 @@ class Contrast:
         difference: mean over games of second - first; the intervals of all contrasts of a `Comparison` hold
             simultaneously. `per_game` has the difference in each game.
         is_clear: whether 0 is outside the interval; if all games have the same difference, by the sign test.
+        unit: what the means are over: "games", or "training seeds", each with one value.
     """
 
     measure: str
@@ -49,12 +50,13 @@ class Contrast:
     second_value: Estimate
     difference: Estimate
     is_clear: bool
+    unit: str = "games"
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
         named = {"measure": self.measure, "first": self.first, "second": self.second}
         estimates = {name: getattr(self, name).to_dict() for name in ("first_value", "second_value", "difference")}
-        return named | estimates | {"is_clear": self.is_clear}
+        return named | estimates | {"is_clear": self.is_clear, "unit": self.unit}
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,7 +69,6 @@ class Comparison(Result):
         shared: what was played alike in all conditions: fields of `welfare_env.Rules`, and "map".
         varied: the names of what was not.
         notes: caveats of the games.
-        unit: "games"; or "training seeds", of which `games` is then the number.
     """
 
     contrasts: tuple[Contrast, ...]
@@ -76,7 +77,6 @@ class Comparison(Result):
     shared: Mapping[str, Any]
     varied: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    unit: str = "games"
 
     @property
     def baseline(self) -> str:
@@ -102,7 +102,7 @@ class Comparison(Result):
                 "low": each.difference.low,
                 "high": each.difference.high,
                 "is_clear": each.is_clear,
-                "games": self.games,
+                "games": each.difference.n,
                 "evaluation_seed": self.seed,
                 "comparisons": len(self.contrasts),
             }
@@ -114,7 +114,6 @@ class Comparison(Result):
         return {
             "seed": self.seed,
             "games": self.games,
-            "unit": self.unit,
             "shared": dict(self.shared),
             "varied": list(self.varied),
             "notes": list(self.notes),
@@ -160,7 +159,10 @@ def pairs_of(count: int, every: bool) -> list[tuple[int, int]]:
 
 
 def contrasts(
-    conditions: Sequence[tuple[str, Mapping[str, Estimate]]], pairs: Sequence[tuple[int, int]], seed: int
+    conditions: Sequence[tuple[str, Mapping[str, Estimate]]],
+    pairs: Sequence[tuple[int, int]],
+    seed: int,
+    units: Mapping[str, str] | None = None,
 ) -> tuple[Contrast, ...]:
     """The contrasts of conditions in all of their measures; one family of intervals.
 
@@ -168,6 +170,7 @@ def contrasts(
         conditions: label and measure -> estimate; all with the same measures and numbers of games.
         pairs: numbers of the conditions first and second, of each contrast.
         seed: for the intervals.
+        units: measure -> what it is a mean over, where it is not games.
 
     Raises:
         SampleError: as `mean_estimate`.
@@ -187,6 +190,7 @@ def contrasts(
             conditions[second][1][measure],
             found[measure, first, second],
             is_clear(found[measure, first, second], len(keys)),
+            (units or {}).get(measure, "games"),
         )
         for measure, first, second in keys
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,8 @@ class Sample:
         name: the profile.
         place: what the experiment sets for this condition beside the profile: coalitions and swept values.
         facts: what was played, with `place`; facts that differ are written beside the name.
-        seed: of the evaluation. games: their number; where trained policies play, the number of training seeds.
-        unit: "games", or "training seeds": each has one value.
+        seed: of the evaluation. games: their number.
+        training_seeds: measure -> how many training seeds it is a mean over; the others are means over games.
         singles, families: names of measures, and of measures that have a value for each power, policy or year.
         get: name -> the estimate of a single, or the estimates of a family by power, policy or year.
         notes: caveats.
@@ -51,7 +52,7 @@ class Sample:
     families: tuple[str, ...]
     get: Callable[[str], Any]
     notes: tuple[str, ...] = ()
-    unit: str = "games"
+    training_seeds: Mapping[str, int] = field(default_factory=dict)
 
     def family(self, name: str) -> dict[str, Estimate]:
         """Power, policy or year -> estimate; {} if there is no such family."""
@@ -64,10 +65,15 @@ class Sample:
         family, _, key = measure.partition(":")
         return self.family(family).get(key)
 
+    def unit(self, measure: str) -> tuple[str, int]:
+        """What a measure is a mean over, "games" or "training seeds", and how many."""
+        seeds = self.training_seeds.get(measure.partition(":")[0])
+        return ("training seeds", seeds) if seeds else ("games", self.games)
+
     def has(self, measure: str) -> bool:
-        """Whether there are games, and a measure has a value in each."""
+        """Whether there are games, or training seeds, and a measure has a value in each."""
         found = self.find(measure)
-        return found is not None and 0 < self.values_of(found) == self.games == len(found.per_game)
+        return found is not None and 0 < self.values_of(found) == self.unit(measure)[1] == len(found.per_game)
 
     @staticmethod
     def values_of(estimate: Estimate) -> int:
@@ -154,19 +160,29 @@ def _of_condition(condition: Mapping[str, Any], study: Mapping[str, Any], source
     common = {**first, **study}
     seed = int(common["seed"])
     measures = {name: _estimate(each, seed if name in GAINS else None) for name, each in condition["measures"].items()}
-    families, seeds = _families(results), condition.get("training_seeds")
+    families = _families(results)
     return Sample(
         name=str(condition["profile"]),
         place=place,
         facts=facts | ({"from": source} if source else {}),
         seed=seed,
-        games=len(seeds) if seeds else int(common["games"]),
+        games=int(common["games"]),
         singles=tuple(measures),
         families=tuple(families),
         get={**families, **measures}.__getitem__,
         notes=tuple(dict.fromkeys(str(note) for result in results for note in result.get("notes", ()))),
-        unit="training seeds" if seeds else "games",
+        training_seeds=_training_seeds(condition.get("cells", ()), tuple(families)),
     )
+
+
+def _training_seeds(cells: Sequence[Mapping[str, Any]], families: Iterable[str]) -> dict[str, int]:
+    """Measure -> its training seeds, if there are several; the families are those of self-play."""
+    counts = Counter(str(cell["measure"]) for cell in cells)
+    several = [cell for cell in cells if counts[cell["measure"]] > 1]
+    names = {str(cell["measure"]): [*cell["measures"]] for cell in several}
+    if "self-play" in names:
+        names["self-play"] += families
+    return {name: counts[measure] for measure, listed in names.items() for name in listed}
 
 
 def _families(results: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Estimate]]:

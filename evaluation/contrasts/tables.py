@@ -115,15 +115,18 @@ def _played(comparison: Comparison) -> str:
 
 def caption(comparison: Comparison) -> str:
     """What the numbers of the table are."""
-    if comparison.games < FEWEST_GAMES:
-        few = f"fewer than {FEWEST_GAMES} have no interval"
-        return f"{comparison.unit}: {comparison.games} per condition, paired by their seeds; {few}"
+    numbers = dict.fromkeys((each.unit, each.difference.n) for each in comparison.contrasts)
+    played = ", ".join(f"{unit}: {number} per condition" for unit, number in numbers) + ", paired by their seeds"
+    few = f"; fewer than {FEWEST_GAMES} have no interval"
+    if all(number < FEWEST_GAMES for _, number in numbers):
+        return played + few
+    played += few * any(number < FEWEST_GAMES for _, number in numbers)
     count = len(comparison.contrasts)
     both = f"; the {count} intervals of differences hold simultaneously" if count > 1 else ""
+    units = " or ".join(dict.fromkeys(unit for unit, _ in numbers))
     return (
-        f"{comparison.unit}: {comparison.games} per condition, paired by their seeds. Mean [95% interval]{both}; "
-        f"{CLEAR.strip()} 0 is outside the interval, or all of at least {fewest_alike(count)} {comparison.unit} have "
-        "the same difference, not 0"
+        f"{played}. Mean [95% interval]{both}; {CLEAR.strip()} 0 is outside the interval, or all of at least "
+        f"{fewest_alike(count)} {units} have the same difference, not 0"
     )
 
 

@@ -183,6 +183,22 @@ def test_gains_are_averaged_over_seeds_before_negative_ones_are_shown_as_0() -> 
     assert comparison.contrasts[0].difference.value == pytest.approx(1)
 
 
+def test_measures_over_games_and_over_training_seeds() -> None:
+    both = [condition("dove", [1.0, 2, 3], mean_estimate([0.0] * 20, 0))]
+    both += [condition("grim", [2.0, 3, 4], mean_estimate([1.0, 2.0] * 10, 0))]
+    welfare = compare_study(study_of(*both), ["root_nash_welfare"])
+    assert welfare is not None
+    assert caption(welfare).startswith("games: 20 per condition, paired by their seeds. Mean [95% interval]")
+    found = compare_study(study_of(*both), ["root_nash_welfare", "exploitability"])
+    assert found is not None
+    assert [(each.unit, each.difference.n) for each in found.contrasts] == [("games", 20), ("training seeds", 3)]
+    assert [row["games"] for row in found.rows()] == [20, 3]
+    assert "games: 20 per condition, training seeds: 3 per condition, paired by their seeds; fewer" in caption(found)
+    other = study_of(both[0], condition("grim", [1.0, 2.0], mean_estimate([1.0] * 20, 0)))
+    assert compare_study(other, ["exploitability"]) is None
+    assert compare_study(other, ["root_nash_welfare"]) is not None
+
+
 # Measures
 
 
