@@ -124,7 +124,7 @@ second_value | float | | in the second
 difference | float | | mean over games of second - first
 low | float | | lower end of its interval; all intervals of a comparison hold simultaneously; nan if there is none
 high | float | | upper end
-is_clear | bool | | whether 0 is outside the interval, or all games have the same difference
+is_clear | bool | | whether 0 is outside the interval; if all games have the same difference, by the sign test
 games | int | games | games per condition
 evaluation_seed | int | | the seed given to the evaluation
 comparisons | int | | number of differences

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from agents.specs import Spec
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.lm_usage import without_transcripts
-from evaluation.play.games import Record
+from evaluation.play.answer_sources import answered_by
+from evaluation.play.games import Record, code_of
+from evaluation.play.setting import Setting
+from evaluation.play.sources import SOURCES, own_code
 from evaluation.play.store import GameStore
 
 ROOMS = ("cells", "exact", "experiments", "measures")  # of evaluation: the code that such results depend on
@@ -57,9 +61,31 @@ def kept(store: GameStore | None, specification: Mapping[str, Any], measure: Cal
     return KeptResult(read, found["told"], found["witness"])
 
 
+def code_behind(policies: Iterable[Spec], setting: Setting) -> dict[str, Any]:
+    """What policies depend on: their specs, their code, their checkpoints and their models.
+
+    Raises:
+        ConfigError, CacheError: as `GameSpec.to_dict`.
+    """
+    listed = sorted(policies, key=lambda policy: policy.text)
+    code, own = code_of(listed)
+    own_models = {} if setting.shared_models is None else setting.shared_models.own
+    models = sorted({model for policy in listed for model in policy.models})
+    asked = [answered_by(*model, own=own_models.get(model[0])) for model in models]
+    return {"policies": [each.text for each in listed], "code": code, "own_code": own, "language_models": asked}
+
+
+@cache
+def code_of_imports(room: str) -> str:
+    """SHA-256 of the code of agents and rules that a room of evaluation imports."""
+    _, ours = own_code(list((Path(__file__).parents[1] / room).rglob("*.py")))
+    # What reads specs imports every policy; those that play are in the game's specification.
+    return SOURCES.digest(name for name in ours if name != "agents" and not name.startswith("agents.specs."))
+
+
 @cache
 def _code() -> str:
-    """SHA-256 of the code of evaluation that such results depend on; that of games is in their specifications."""
+    """SHA-256 of the code of evaluation that such results depend on; that of policies is in their specifications."""
     folder = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for path in sorted(path for room in ROOMS for path in (folder / room).rglob("*.py")):

@@ -9,14 +9,15 @@ from typing import Any
 
 from agents.specs import read_profile
 from evaluation.cells.exact_gains import exact_gain
-from evaluation.cells.kept import KeptResult, kept
+from evaluation.cells.kept import KeptResult, code_behind, code_of_imports, kept
 from evaluation.cells.plan import BY_YEAR, WITH_COALITIONS, Condition, Experiment
 from evaluation.experiments.cross_play import CrossPlayResult, cross_play
 from evaluation.experiments.exploitability import exploitability, resolve_coalitions
 from evaluation.experiments.exploitability_result import ExploitabilityResult
-from evaluation.experiments.red_team import red_team
+from evaluation.experiments.red_team import plan, red_team
 from evaluation.experiments.self_play import SelfPlayResult, self_play
 from evaluation.measures import costs
+from evaluation.measures.gains import exploitability_of
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import usage_of
 from evaluation.messages.analysis import analyse_messages, kept_promises
@@ -24,6 +25,8 @@ from evaluation.play.games import Record
 from evaluation.play.setting import Setting
 
 Result = SelfPlayResult | ExploitabilityResult | CrossPlayResult | KeptResult
+GAINS = ("exploitability", "red_team")
+"""Measures whose values are at least 0, though the gains of the attack, in `per_game`, may be negative."""
 OF_GAMES = ("root_nash_welfare", "root_nash_welfare_smoothed", "nash_welfare", "proficiency", "stolen_centers")
 
 
@@ -132,9 +135,17 @@ def _typical(result: SelfPlayResult) -> Record:
     return result.records[min(range(len(values)), key=lambda place: abs(values[place] - mean))]
 
 
-def over_seeds(estimates: Sequence[Estimate], seed: int) -> Estimate:
-    """The mean over training seeds, whose interval is over these seeds and not over games; of one cell its own."""
-    return estimates[0] if len(estimates) == 1 else _mean([each.value for each in estimates], seed)
+def over_seeds(estimates: Sequence[Estimate], seed: int, is_gain: bool = False) -> Estimate:
+    """The mean over training seeds, whose interval is over these seeds and not over games; of one cell its own.
+
+    Args:
+        is_gain: of gains, which each estimate shows as at least 0: the mean is over the gains, and then at least 0.
+    """
+    if len(estimates) == 1:
+        return estimates[0]
+    if is_gain:
+        return exploitability_of(_mean([math.fsum(each.per_game) / each.n for each in estimates], seed))
+    return _mean([each.value for each in estimates], seed)
 
 
 def _mean(values: Iterable[float], seed: int) -> Estimate:
@@ -166,15 +177,17 @@ def _exploitability(chosen: Experiment, condition: Condition, seed: int | None, 
 
 def _red_team(chosen: Experiment, condition: Condition, seed: int | None, common: dict[str, Any]) -> Result:
     played = chosen.text_with(condition.played, seed)
-    setting = Setting(**common)
-    first = setting.games(read_profile(played), 1)[0].to_dict(setting.shared_models)
+    setting, profile = Setting(**common), read_profile(played)
+    first = setting.games(profile, 1)[0].to_dict(setting.shared_models)
+    tried = plan(profile, played, setting, chosen.budget, ())[0]
+    attackers = code_behind({policy for each in tried if each.deviator for policy in each.deviator.policies}, setting)
     options = {"games": chosen.games, "budget": chosen.budget, "seats": condition.seats, "seed": chosen.seed}
 
     def measure() -> KeptResult:
         result = red_team(played, chosen.budget, games=chosen.games, **common)
         return KeptResult({"red_team": result.value}, result.to_dict(), result.witness.told_record)
 
-    return kept(setting.store, {"measure": "red-team", "game": first, **options}, measure)
+    return kept(setting.store, {"measure": "red-team", "game": first, "attackers": attackers, **options}, measure)
 
 
 def _cross_play(chosen: Experiment, condition: Condition, seed: int | None, common: dict[str, Any]) -> Result:
@@ -195,8 +208,8 @@ def _exact(chosen: Experiment, condition: Condition, seed: int | None, common: d
         value = Estimate(best.gain_per_year, best.gain_per_year, best.gain_per_year, 1, (best.gain_per_year,))
         return KeptResult({"exact_gain": value}, told | {"coalitions": [asdict(each) for each in gains]})
 
-    specification = {"measure": "exact", "game": first, "coalitions": [list(each) for each in coalitions]}
-    return kept(setting.store, specification, measure)
+    told = {"measure": "exact", "game": first, "coalitions": [list(each) for each in coalitions]}
+    return kept(setting.store, told | {"imported": code_of_imports("exact")}, measure)
 
 
 STEPS: dict[str, Callable[[Experiment, Condition, int | None, dict[str, Any]], Result]] = {

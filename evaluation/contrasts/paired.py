@@ -14,6 +14,7 @@ negative, so n games of the same difference, not 0, have a chance of 2 / 2**n at
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -144,8 +145,13 @@ def is_clear(difference: Estimate, comparisons: int) -> bool:
         comparisons: their number.
     """
     if difference.is_alike:
-        return difference.value != 0 and comparisons * 2 ** (1 - difference.n) <= 1 - CONFIDENCE
+        return difference.value != 0 and difference.n >= fewest_alike(comparisons)
     return difference.low > 0 or difference.high < 0  # nan is neither
+
+
+def fewest_alike(comparisons: int) -> int:
+    """How many games of the same difference, not 0, are enough for `is_clear`."""
+    return 1 + math.ceil(math.log2(comparisons / (1 - CONFIDENCE)))
 
 
 def pairs_of(count: int, every: bool) -> list[tuple[int, int]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.files import parse_json, read_file, reason
+from evaluation.cells.measuring import GAINS
 from evaluation.checks import EvaluationError
 from evaluation.experiments.experiment import ConditionResult, ExperimentResult
 from evaluation.experiments.exploitability_result import ExploitabilityResult
@@ -24,7 +25,6 @@ from welfare_env import Rules
 RESULTS = "results.json"
 KEYS = dict.fromkeys(BY_POWER, "POWER") | dict.fromkeys(BY_POLICY, "POLICY") | dict.fromkeys(BY_YEAR, "YEAR")
 FAMILIES = tuple(KEYS)  # measures of each: "welfare_per_year:FRANCE"
-GAINS = ("exploitability", "red_team")  # at least 0 in results; differences are of the gains, which may be negative
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from agents.results import tables_of
 from evaluation.contrasts.comparing import compare_study, compare_sweep
-from evaluation.contrasts.paired import Comparison, Contrast
+from evaluation.contrasts.paired import Comparison, Contrast, fewest_alike
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.self_play import SelfPlayResult
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate
@@ -122,7 +122,8 @@ def caption(comparison: Comparison) -> str:
     both = f"; the {count} intervals of differences hold simultaneously" if count > 1 else ""
     return (
         f"{comparison.unit}: {comparison.games} per condition, paired by their seeds. Mean [95% interval]{both}; "
-        f"{CLEAR.strip()} 0 is outside the interval, or all games have the same difference"
+        f"{CLEAR.strip()} 0 is outside the interval, or all of at least {fewest_alike(count)} {comparison.unit} have "
+        "the same difference, not 0"
     )
 
 

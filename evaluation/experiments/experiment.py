@@ -16,7 +16,7 @@ from agents.results import Shown
 from agents.specs import Spec, read, read_profile
 from agents.table_files import Row
 from evaluation.cells.kept import KeptResult
-from evaluation.cells.measuring import Cell, Measuring, over_seeds
+from evaluation.cells.measuring import GAINS, Cell, Measuring, over_seeds
 from evaluation.cells.plan import BY_YEAR, Condition, Experiment
 from evaluation.cells.trainings import Progress, names_in, train_all
 from evaluation.checks import EvaluationError, check_games, check_seed, listed
@@ -75,7 +75,7 @@ class ConditionResult(GamesResult):
     def measures(self) -> dict[str, Estimate]:
         """Measure -> its estimate; with training seeds their mean, with an interval over these seeds."""
         return {
-            name: over_seeds([cell.estimates[name] for cell in cells], self.seed)
+            name: over_seeds([cell.estimates[name] for cell in cells], self.seed, name in GAINS)
             for cells in self.by_measure.values()
             for name in cells[0].estimates
         }
@@ -331,10 +331,6 @@ def _count(chosen: Experiment, condition: Condition, measure: str) -> int:
     attacks = len(found) * len(resolve_coalitions(setting.board, condition.coalitions))
     most = chosen.games if chosen.precision is None else chosen.most_games
     return count_attacked(attacks, most, chosen.games_for_choosing, len(found))
-
-
-def _or_nan(seed: int | None) -> float:
-    return math.nan if seed is None else seed
 
 
 def _as_json(value: Any) -> Any:

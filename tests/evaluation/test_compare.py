@@ -12,10 +12,14 @@ from typer.testing import CliRunner
 
 import evaluation
 from evaluation import EvaluationError, GameSpec, SelfPlayResult
+from evaluation.cells.measuring import over_seeds
 from evaluation.cli.commands import app
 from evaluation.contrasts.comparing import compare_study, compare_sweep
-from evaluation.contrasts.tables import contrast_cells, study_cells
+from evaluation.contrasts.paired import Comparison, contrasts, pairs_of
+from evaluation.contrasts.tables import caption, contrast_cells, study_cells
 from evaluation.experiments.files import read_experiment
+from evaluation.measures.gains import exploitability_of
+from evaluation.measures.intervals import Estimate, mean_estimate
 from welfare_env import Rules, UnknownAgentError, WelfareEnvError
 from welfare_env.errors import UnknownPowerError
 
@@ -137,6 +141,46 @@ def test_the_same_profile_with_other_deviators() -> None:
     ]
     (contrast,) = evaluation.compare(*attacked).contrasts
     assert (contrast.first, contrast.second) == ("dove, deviators=['hold']", "dove, deviators=['dumbbot']")
+
+
+# Training seeds
+
+
+def of_seeds(gains: list[float]) -> Estimate:
+    """The exploitability over training seeds, one per gain."""
+    return over_seeds([exploitability_of(mean_estimate([gain - 1, gain + 1], 0)) for gain in gains], 0, True)
+
+
+def condition(profile: str, gains: list[float], welfare: Estimate) -> dict[str, Any]:
+    """A condition as results.json has it: self-play without, exploitability with trained policies."""
+    told = {"root_nash_welfare": welfare.to_dict()}
+    attacked = {"exploitability": of_seeds(gains).to_dict()}
+    cells = [{"measure": "self-play", "training_seed": None, "measures": told, "result": {}}]
+    cells += [
+        {"measure": "exploitability", "training_seed": seed, "measures": attacked, "result": {}}
+        for seed in range(len(gains))
+    ]
+    seeds = list(range(len(gains)))
+    return {"profile": profile, "swept": {}, "training_seeds": seeds, "measures": told | attacked, "cells": cells}
+
+
+def study_of(*conditions: dict[str, Any]) -> dict[str, Any]:
+    return {"seed": 0, "games": 20, "rules": {}, "figures": [], "conditions": list(conditions)}
+
+
+def test_gains_are_averaged_over_seeds_before_negative_ones_are_shown_as_0() -> None:
+    gains = [-0.4, 0.3, -0.3, 0.2, 0.1]
+    found = of_seeds(gains)
+    assert found.value == 0
+    assert found.per_game == pytest.approx(gains)
+    assert of_seeds([0.4, 0.1]).value == pytest.approx(0.25)
+    assert of_seeds([-0.4]).n == 2  # one seed has the interval over its games
+    welfare = mean_estimate([1.0, 2.0] * 10, 0)
+    study = study_of(condition("dove", gains, welfare), condition("grim", [gain + 1 for gain in gains], welfare))
+    comparison = compare_study(study, ["exploitability"])
+    assert comparison is not None
+    assert comparison.contrasts[0].first_value.value == pytest.approx(-0.02)
+    assert comparison.contrasts[0].difference.value == pytest.approx(1)
 
 
 # Measures
@@ -377,3 +421,13 @@ def test_the_mark(results: list[SelfPlayResult]) -> None:
     assert [row[0] for row in rows] == ["hold", "prosocial"]
     assert rows[1][-1].startswith("+2.000")
     assert [row[-1].endswith(" *") for row in rows] == [False, True]
+
+
+@pytest.mark.parametrize(("count", "fewest"), [(1, 6), (2, 7), (4, 8)])
+def test_the_caption_says_how_many_equal_differences_get_the_mark(count: int, fewest: int) -> None:
+    told = f"all of at least {fewest} games have the same difference, not 0"
+    for games in (fewest - 1, fewest):
+        samples = [(str(each), {"m": mean_estimate([2.0 * (each > 0)] * games, 0)}) for each in range(count + 1)]
+        found = Comparison(contrasts(samples, pairs_of(count + 1, False), 0), 0, games, {})
+        assert told in caption(found)
+        assert {row[-1].endswith(" *") for row in contrast_cells(found)[1][1:]} == {games == fewest}

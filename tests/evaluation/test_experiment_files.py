@@ -3,6 +3,7 @@
 import json
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,12 @@ from typing import Any
 import pytest
 
 import evaluation
+from agents.specs import read
 from evaluation import EvaluationError, ExperimentError, GameStore
-from evaluation.cells import measuring, trainings
+from evaluation.cells import kept, measuring, trainings
 from evaluation.cells.templates import filled_template
 from evaluation.experiments.files import read_experiment
-from evaluation.play import games
+from evaluation.play import games, sources
 from evaluation.report.folder import write_results
 from evaluation.report.page import report_page
 from evaluation.report.rules_text import games_told, options_told, rules_told
@@ -219,6 +221,48 @@ def test_a_kept_result_is_of_one_seed_and_one_budget(store_path: Path) -> None:
     with GameStore(store_path) as store:
         first, second = (evaluation.experiment(read_experiment(text), seed=seed, store=store) for seed in (0, 1))
     assert [each.conditions[0].cells[0].result.to_dict()["seed"] for each in (first, second)] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("measure", "edited", "again"),
+    [
+        ("red-team", "agents.scripted.pact", 1),
+        ("exact", "agents.cliques.symmetry", 1),
+        ("exact", "agents.scripted.noisy", 0),
+    ],
+)
+def test_a_kept_result_is_of_one_version_of_the_code(
+    measure: str, edited: str, again: int, store_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budget = 'budget = "quick"\n' * (measure == "red-team") + 'coalitions = ["all-singles"]\n' * (measure == "exact")
+    chosen = read_experiment(
+        BASE.format(profile="hold", games=1)
+        + f'measure = "{measure}"\n{budget}{QUICK}'.replace("years = 2", "years = 1")
+    )
+    made: list[Any] = []
+    put = GameStore.put_result
+    monkeypatch.setattr(GameStore, "put_result", lambda self, *given: (made.append(given), put(self, *given)))
+    with GameStore(store_path) as store:
+        evaluation.experiment(chosen, store=store)
+        files = sources.SOURCES._files
+        source, is_package = files[edited]
+        monkeypatch.setitem(files, edited, (source + b"\nEDITED = True\n", is_package))
+        for kept_before in ("_digests", "_reached"):
+            monkeypatch.setattr(sources.SOURCES, kept_before, {})
+        kept.code_of_imports.cache_clear()
+        evaluation.experiment(chosen, store=store)
+    kept.code_of_imports.cache_clear()
+    assert len(made) == 1 + again
+
+
+def test_the_checkpoints_and_models_of_attackers_are_in_the_key(tmp_path: Path) -> None:
+    module = tmp_path / "attacker.py"
+    module.write_text("X = 1")
+    policies = [read("lm:scripted/stub"), replace(read("hold"), sources=(lambda: [module],))]
+    first = kept.code_behind(policies, evaluation.Setting())
+    assert first["language_models"] == [{"model": "scripted/stub"}]
+    module.write_text("X = 2")
+    assert kept.code_behind(policies, evaluation.Setting())["own_code"] != first["own_code"]
 
 
 def test_a_damaged_result_is_measured_again(store_path: Path) -> None:
