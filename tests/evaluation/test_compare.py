@@ -155,7 +155,7 @@ def condition(profile: str, gains: list[float], welfare: Estimate) -> dict[str, 
     """A condition as results.json has it: self-play without, exploitability with trained policies."""
     told = {"root_nash_welfare": welfare.to_dict()}
     attacked = {"exploitability": of_seeds(gains).to_dict()}
-    cells = [{"measure": "self-play", "training_seed": None, "measures": told, "result": {}}]
+    cells: list[dict[str, Any]] = [{"measure": "self-play", "training_seed": None, "measures": told, "result": {}}]
     cells += [
         {"measure": "exploitability", "training_seed": seed, "measures": attacked, "result": {}}
         for seed in range(len(gains))
