@@ -393,7 +393,9 @@ def test_faults_of_trainings(step: FakeStep, old: str, new: str, words: str) -> 
 
 def test_without_a_step_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trainings, "entry_points", lambda **given: [])
-    with pytest.raises(ExperimentError, match=r"line 10: \[train\]: nothing that trains is installed.*install welfare-env again"):
+    with pytest.raises(
+        ExperimentError, match=r"line 10: \[train\]: nothing that trains is installed.*install welfare-env again"
+    ):
         read_experiment(TRAINED)
 
 
