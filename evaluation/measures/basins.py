@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.measures.intervals import FEWEST_GAMES, Estimate
-from evaluation.measures.ratings import tail_of
+from evaluation.measures.intervals import FEWEST_GAMES, Estimate, resampled_bounds
 from evaluation.measures.symmetric_game import Bools, Floats, GameTableError, SymmetricGame
 from modal_env.dynamics.basins import wilson
 from modal_env.dynamics.integration import EVALUATIONS, next_step, stepped
@@ -122,7 +121,7 @@ def rest_points(
         bounds = np.array([wilson(count, starts) for count in counts])
         shares = [np.empty((0, len(game.names)))] * len(groups)
     else:
-        bounds, shares = _of_samples(game, begun, kinds, resampled, ends.work, rng, tail_of(samples))
+        bounds, shares = _of_samples(game, begun, kinds, resampled, ends.work, rng, samples)
     if resampled is not None and samples < FEWEST_GAMES:
         bounds, shares = np.full((len(groups), 2), np.nan), [each[:0] for each in shares]
     basins = [
@@ -251,9 +250,8 @@ class _Kind:
         """The rest point, given [resamples, strategies] its mean shares in resampled games."""
         shares = {}
         if self.is_settled and not self.varying.any():
-            tail = tail_of(basin.n)
             for at in np.flatnonzero(self.present).tolist():
-                bounds = np.quantile(resampled[:, at], [tail, 1 - tail]) if len(resampled) else (np.nan, np.nan)
+                bounds = resampled_bounds(resampled[:, at], basin.n) if len(resampled) else (np.nan, np.nan)
                 value = float(self.mean[at])
                 shares[names[at]] = Estimate(value, *_around(value, bounds), basin.n, ())
         varying = tuple(names[at] for at in np.flatnonzero(self.varying).tolist())
@@ -273,7 +271,7 @@ def _of_samples(
     resampled: Floats,
     work: int,
     rng: np.random.Generator,
-    tail: float,
+    samples: int,
 ) -> tuple[Floats, list[Floats]]:
     """[rest points, 2] intervals of basins over resampled games and starts, and the shares in each resampled game.
 
@@ -292,7 +290,7 @@ def _of_samples(
         is_there = nearest == number
         counts = is_there.sum(axis=1)
         drawn = rng.beta(counts + 0.5, starts - counts + 0.5)
-        bounds.append(np.quantile(drawn, [tail, 1 - tail]))
+        bounds.append(resampled_bounds(drawn, samples))
         found = counts > 0
         of_kinds.append((shares * is_there[:, :, None]).sum(axis=1)[found] / counts[found, None])
     return np.array(bounds), of_kinds

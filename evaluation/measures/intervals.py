@@ -188,6 +188,23 @@ def share_estimate(parts: ArrayLike, wholes: ArrayLike, rng: Seed, *, confidence
     return _with_bounds(part.sum(axis=1) / whole.sum(axis=1), low, high, part / whole)[0]
 
 
+def resampled_bounds(resampled: ArrayLike, samples: int) -> Floats:
+    """[2, ...] lower and upper bounds from values in resampled games, [resamples, ...].
+
+    Expanded percentiles, as wide as Student's interval of normally distributed means (Hesterberg, "What teachers should
+    know about the bootstrap", The American Statistician 2015).
+
+    Args:
+        samples: how many games, or groups of games, were resampled.
+    """
+    from scipy.special import ndtr, stdtrit  # lazily: not needed for --help
+
+    samples = max(2, samples)
+    student = stdtrit(samples - 1, (1 + CONFIDENCE) / 2)
+    tail = float(ndtr(-np.sqrt(samples / (samples - 1)) * student))
+    return np.asarray(np.quantile(np.asarray(resampled, np.float64), [tail, 1 - tail], axis=0))
+
+
 def resampled_means(sample: Floats, rng: Seed) -> Floats:
     """Means over games drawn with replacement.
 

@@ -6,24 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from evaluation.measures.intervals import CONFIDENCE, FEWEST_GAMES, Estimate, Floats, Seed, resampled_means
+from evaluation.measures.intervals import FEWEST_GAMES, Estimate, Floats, Seed, resampled_bounds, resampled_means
 
 ROUNDS = 1000
 RESAMPLES = 1000
 ELO = 400 / np.log(10)
-
-
-def tail_of(games: int) -> float:
-    """The part of resampled values below the lower bound, and above the upper one.
-
-    Expanded percentiles, as wide as Student's interval of normally distributed means (Hesterberg, "What teachers should
-    know about the bootstrap", The American Statistician 2015).
-    """
-    from scipy.special import ndtr, stdtrit  # lazily: not needed for --help
-
-    games = max(2, games)
-    student = stdtrit(games - 1, (1 + CONFIDENCE) / 2)
-    return float(ndtr(-np.sqrt(games / (games - 1)) * student))
 
 
 def won(points: Mapping[str, float], seats: Mapping[str, str], names: Sequence[str]) -> Floats:
@@ -55,8 +42,7 @@ def ratings(wins: Floats, names: Sequence[str], rng: Seed) -> dict[str, Estimate
     drawn = 0.5 * (1 - np.eye(number))
     resampled = resampled_means(wins.reshape(games, -1), rng)[:RESAMPLES].reshape(-1, number, number)
     point = _fitted(wins.sum(axis=0)[None] + drawn)[0]
-    tail = tail_of(games)
-    bounds = np.quantile(_fitted(games * resampled + drawn), [tail, 1 - tail], axis=0)
+    bounds = resampled_bounds(_fitted(games * resampled + drawn), games)
     low, high = bounds if games >= FEWEST_GAMES else np.full_like(bounds, np.nan)
     bounded = zip(names, point.tolist(), low.tolist(), high.tolist(), strict=True)
     return {name: Estimate(value, below, above, games, ()) for name, value, below, above in bounded}

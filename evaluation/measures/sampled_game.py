@@ -15,8 +15,7 @@ import numpy as np
 
 from evaluation.measures.alpha_rank import alpha_rank
 from evaluation.measures.basins import RestPoint, rest_points
-from evaluation.measures.intervals import FEWEST_GAMES, Estimate, mean_estimates
-from evaluation.measures.ratings import tail_of
+from evaluation.measures.intervals import FEWEST_GAMES, Estimate, mean_estimates, resampled_bounds
 from evaluation.measures.symmetric_game import (
     TOLERANCE,
     Counts,
@@ -180,8 +179,7 @@ class SampledGame:
         """A value with its interval over resampled games."""
         if not len(resampled) or not self._has_intervals:
             return Estimate(value, np.nan, np.nan, self.samples, ())
-        tail = tail_of(self.samples)
-        low, high = np.quantile(resampled, [tail, 1 - tail]).tolist()
+        low, high = resampled_bounds(resampled, self.samples).tolist()
         return Estimate(value, min(low, value), max(high, value), self.samples, ())
 
     def _followed(self, equilibrium: Equilibrium) -> SampledEquilibrium:
