@@ -16,7 +16,7 @@ from evaluation.coalitions.surplus import surpluses
 from evaluation.experiments.attacks import CONFIRMED, GAMES, ITSELF, Attacks, Deviation
 from evaluation.experiments.deviators import TEMPLATE, Deviator, Deviators, can_coordinate, read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
-from evaluation.experiments.exploitability_result import Attack, Games, points
+from evaluation.experiments.exploitability_result import Attack, Games
 from evaluation.experiments.notes import portfolio_notes
 from evaluation.experiments.red_team import RAID, pacts, starts
 from evaluation.experiments.self_play import make_all
@@ -220,8 +220,8 @@ class CoalitionAttacks(Attacks):
         """Points in these games for choosing; games of an earlier call are not played again."""
         new = {each.attack: each for each in wanted if (each.attack, numbers) not in self._known}
         if new:
-            for attack, played in self._choosing(list(new.values()), numbers).items():
-                self._known[attack, numbers] = points(played)
+            found = self._choosing(list(new.values()), numbers)
+            self._known |= {(attack, numbers): paid for attack, paid in found.items()}
         return {each.attack: self._known[each.attack, numbers] for each in wanted}
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from evaluation.experiments.exploitability_result import (
     Games,
     Screened,
     Witness,
+    by_power,
     points,
 )
 from evaluation.experiments.notes import IllegalOrders
@@ -27,9 +29,11 @@ from evaluation.measures.choice import FINALISTS, Choice, choose, rounds
 from evaluation.measures.gains import CoalitionGain, coalition_gain, member_gains
 from evaluation.measures.intervals import CONFIDENCE, Coalition, Floats, mean_estimates
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts
-from evaluation.measures.metrics import GameMeasures, measure
+from evaluation.measures.metrics import GameMeasures, measure, welfare_per_year
 from evaluation.play.games import GameSpec, Record
 from evaluation.play.setting import BATCH, Setting
+
+Read = TypeVar("Read")
 
 PROFILE = "profile"
 """Name of the part that keeps to the profile, in the usage of language models by part."""
@@ -189,7 +193,7 @@ class Attacks:
         deviations = [ITSELF, *self.confirmed]
         for batch in _batches(numbers, len(deviations)):
             games = [self.setting.game(self.profile, number) for number in batch]
-            for attack, measured in self._play(deviations, games, keeps_records=True).items():
+            for attack, measured in self._play(deviations, games, self._measured, keeps_records=True).items():
                 self._measures.setdefault(attack, []).extend(measured)
             for each in deviations:
                 self._specs.setdefault(each.attack, []).extend(map(each.of, games))
@@ -198,34 +202,40 @@ class Attacks:
         """For each attack [games, members] the gains in these games for choosing."""
         deviations = [ITSELF, *(self.tried[candidate] for candidate in candidates)]
         found = self._choosing(deviations, numbers)
-        base = points(found[ITSELF.attack])
-        return [member_gains(base, points(found[each.attack]), each.coalition) for each in deviations[1:]]
+        base = found[ITSELF.attack]
+        return [member_gains(base, found[each.attack], each.coalition) for each in deviations[1:]]
 
-    def _choosing(self, deviations: Sequence[Deviation], numbers: range) -> dict[Attack, list[GameMeasures]]:
-        """The measures of these games for choosing under every deviation."""
-        found: dict[Attack, list[GameMeasures]] = {each.attack: [] for each in deviations}
+    def _choosing(self, deviations: Sequence[Deviation], numbers: range) -> dict[Attack, dict[str, list[float]]]:
+        """Points a year of every power in these games for choosing, under every deviation; nothing else is measured."""
+        found: dict[Attack, list[dict[str, float]]] = {each.attack: [] for each in deviations}
         for batch in _batches(numbers, len(deviations)):
             games = [self.setting.choosing_game(self.profile, number) for number in batch]
-            for attack, measured in self._play(deviations, games, keeps_records=False).items():
-                found[attack] += measured
-        return found
+            for attack, paid in self._play(deviations, games, _points, keeps_records=False).items():
+                found[attack] += paid
+        return {attack: by_power(paid) for attack, paid in found.items()}
+
+    def _measured(self, record: Record, deviation: Deviation) -> GameMeasures:
+        return measure(record, deviation.coalition, published=self.setting.published)
 
     def _play(
-        self, deviations: Sequence[Deviation], games: Sequence[GameSpec], keeps_records: bool
-    ) -> dict[Attack, list[GameMeasures]]:
-        """The measures of these self-play games under every deviation."""
+        self,
+        deviations: Sequence[Deviation],
+        games: Sequence[GameSpec],
+        read: Callable[[Record, Deviation], Read],
+        keeps_records: bool,
+    ) -> dict[Attack, list[Read]]:
+        """What is read from the records of these self-play games under every deviation."""
         played_in: dict[GameSpec, list[Deviation]] = {}
         for each in deviations:
             for game in games:
                 played_in.setdefault(each.of(game), []).append(each)
-        found: dict[tuple[Attack, GameSpec], GameMeasures] = {}
+        found: dict[tuple[Attack, GameSpec], Read] = {}
         wanted = [each.of(game) for each in deviations for game in games]
         self.played += len(wanted)
         with closing(self.setting.play_each(wanted)) as played:
             for spec, record in played:
                 for each in played_in[spec]:
-                    measured = measure(record, each.coalition, published=self.setting.published)
-                    found[each.attack, spec] = measured
+                    found[each.attack, spec] = read(record, each)
                 self._games[spec] = PlayedGame(spec, record, played_in[spec][0].parts(spec), keeps_records)
         return {each.attack: [found[each.attack, each.of(game)] for game in games] for each in deviations}
 
@@ -318,6 +328,10 @@ def count_games(attacks: int, games: int, choosing: int, groups: int = 1) -> int
     tried = sum((1 + number) * len(numbers) for number, numbers in rounds(attacks, choosing))
     confirmed = attacks if attacks <= CONFIRMED else min(attacks, FINALISTS + groups - 1)
     return tried + (1 + confirmed) * games
+
+
+def _points(record: Record, deviation: Deviation) -> dict[str, float]:
+    return welfare_per_year(record)
 
 
 def _batches(numbers: range, deviations: int) -> Iterator[range]:

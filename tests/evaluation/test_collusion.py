@@ -303,9 +303,9 @@ def played_seeds(monkeypatch: pytest.MonkeyPatch) -> tuple[set[int], set[int]]:
     seeds: tuple[set[int], set[int]] = (set(), set())
     play = Attacks._play
 
-    def noted(self: Attacks, deviations: Any, games: Any, keeps_records: bool) -> Any:
+    def noted(self: Attacks, deviations: Any, games: Any, read: Any, keeps_records: bool) -> Any:
         seeds[keeps_records].update(game.seed for game in games)
-        return play(self, deviations, games, keeps_records)
+        return play(self, deviations, games, read, keeps_records)
 
     monkeypatch.setattr(Attacks, "_play", noted)
     return seeds
