@@ -14,7 +14,6 @@ import welfare_env
 from agents.command_options import with_options
 from agents.progress import metered
 from agents.specs import ProfileLike, read_profile, usages
-from agents.table_files import check_file
 from agents.table_options import TableOptions
 from agents.tables import print_tables
 from evaluation.cli import experiments, store_commands
@@ -34,9 +33,9 @@ from evaluation.cli.options import (
     Seed,
     Store,
     Witness,
-    check_single,
-    only,
+    check_files,
     read_coalitions,
+    written,
 )
 from evaluation.cli.red_team import collusion, red_team
 from evaluation.cli.replays import replay
@@ -169,10 +168,7 @@ def exploitability(
         settings = play.settings()
         board = load_board(play.map_name)
         chosen = read_coalitions(coalitions, board.powers)
-        tables.check()
-        if witness is not None:
-            check_single(settings, "--witness is a game")
-            check_file(witness)
+        check_files(settings, tables, witness)
         profile = read_profile(policy)
         tried = [
             read_deviators(deviator or None, profile, policy, evaluation.Setting(**setting)) for setting in settings
@@ -196,16 +192,12 @@ def exploitability(
                 )
                 for setting in settings
             ]
-        tables.write(same_columns(row for each in results for row in each.rows()))
-        result = results[0]
-        if witness is not None:
-            result.save_witness(witness)
-        if as_json:
-            print_json(only(each.to_dict() for each in results))
+        if written(results, tables, as_json, witness):
             return
         if len(results) > 1:
             print_tables(exploitability_sweep(results), *sweep_tables(results))
             return
+        result = results[0]
         print_tables(exploitability_table([result], [coalitions]), *map(coalition_table, result.by_deviator.values()))
         if result.usage is not None:
             print_tables(usage_table(_parts(result)))

@@ -13,12 +13,11 @@ from agents.command_options import with_options
 from agents.table_files import check_file, write_page
 from agents.table_options import TableOptions
 from agents.tables import print_tables, print_text
-from evaluation.cli.console import errors_told, print_json
-from evaluation.cli.options import GameOptions, Json, RunOptions, check_single, command_line, only
+from evaluation.cli.console import errors_told
+from evaluation.cli.options import GameOptions, Json, RunOptions, check_single, command_line, written
 from evaluation.contrasts.sweep_tables import cross_play_sweep
 from evaluation.experiments.cross_play import MOST_TYPES, planned_mixes
 from evaluation.measures.lm_usage import usage_table
-from evaluation.measures.rows import same_columns
 from evaluation.report.cross_play_page import cross_play_page, summary
 from evaluation.report.cross_play_tables import cross_play_tables, mix_table
 from welfare_env import load_board
@@ -92,12 +91,10 @@ def cross_play(
                 )
                 for setting in settings
             ]
-        tables.write(same_columns(row for each in results for row in each.rows()))
         result = results[0]
         if html is not None:
             write_page(cross_play_page(result, command_line("cross-play")), html)
-        if as_json:
-            print_json(only(each.to_dict() for each in results))
+        if written(results, tables, as_json):
             return
         if len(results) > 1:
             print_tables(cross_play_sweep(results), *(mix_table(each) for each in results if with_mixes))

@@ -17,8 +17,12 @@ import typer
 import evaluation
 from agents.progress import metered
 from agents.specs import ProfileLike, read_profile
+from agents.table_files import check_file
+from agents.table_options import TableOptions
+from evaluation.cli.console import print_json
 from evaluation.experiments.attacks import GAMES
 from evaluation.measures.lm_usage import spent
+from evaluation.measures.rows import same_columns
 from evaluation.play.store import DEFAULT_PATH, GameStore
 from modal_env.interruptions import patient
 from welfare_env import Rules
@@ -89,6 +93,36 @@ def only(values: Iterable[T]) -> T | list[T]:
     """The value of a single condition; of several a list."""
     listed = list(values)
     return listed[0] if len(listed) == 1 else listed
+
+
+def check_files(settings: Sequence[Mapping[str, Any]], tables: TableOptions, witness: Path | None) -> None:
+    """Check before the first game that the tables and the witness can be written.
+
+    Raises:
+        EvaluationError: a witness of several conditions.
+        TableError: a file cannot be written.
+    """
+    tables.check()
+    if witness is not None:
+        check_single(settings, "--witness is a game")
+        check_file(witness)
+
+
+def written(results: Sequence[Any], tables: TableOptions, as_json: bool, witness: Path | None = None) -> bool:
+    """Write the tables and the witness, and print JSON if it was asked for.
+
+    Args:
+        results: one per condition, with `rows` and `to_dict`, and with `save_witness` where there is a witness.
+
+    Returns:
+        Whether that is all there is to print.
+    """
+    tables.write(same_columns(row for each in results for row in each.rows()))
+    if witness is not None:
+        results[0].save_witness(witness)
+    if as_json:
+        print_json(only(each.to_dict() for each in results))
+    return as_json
 
 
 def read_coalitions(text: str, powers: Sequence[str]) -> str | list[list[str]]:

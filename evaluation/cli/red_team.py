@@ -10,20 +10,19 @@ import typer
 import evaluation
 from agents.command_options import as_arguments, with_options
 from agents.specs import ProfileLike, profile_as_given, read_profile
-from agents.table_files import check_file
 from agents.table_options import TableOptions
 from agents.tables import print_line, print_tables
-from evaluation.cli.console import errors_told, print_json
+from evaluation.cli.console import errors_told
 from evaluation.cli.options import (
     AttackGameOptions,
     Json,
     RunOptions,
     WholeNumbers,
     Witness,
-    check_single,
-    only,
+    check_files,
     read_coalitions,
     read_numbers,
+    written,
 )
 from evaluation.coalitions.colluding import CHOOSING, SIZES, check_coalitions, count_collusion_games, read_attackers
 from evaluation.coalitions.tables import collusion_table, surplus_table
@@ -31,7 +30,6 @@ from evaluation.contrasts.sweep_tables import collusion_sweep, red_team_sweep
 from evaluation.experiments.attacks import Deviation, count_games
 from evaluation.experiments.red_team import BUDGETS, plan
 from evaluation.measures.lm_usage import usage_table
-from evaluation.measures.rows import same_columns
 from evaluation.report.tables import red_team_table
 from welfare_env import load_board
 
@@ -63,10 +61,7 @@ def red_team(
     """Try many attacks on a policy, by single powers, coalitions and pacts, and report the strongest."""
     with errors_told():
         settings, profile = play.settings(), read_profile(policy)
-        tables.check()
-        if witness is not None:
-            check_single(settings, "--witness is a game")
-            check_file(witness)
+        check_files(settings, tables, witness)
         plans = [
             plan(profile, profile_as_given(policy), evaluation.Setting(**setting), budget, trained or ())[0]
             for setting in settings
@@ -82,16 +77,12 @@ def red_team(
                 evaluation.red_team(policy, budget, games=play.games, trained=trained or (), **setting, **means)
                 for setting in settings
             ]
-        tables.write(same_columns(row for each in results for row in each.rows()))
-        result, tried = results[0], plans[0]
-        if witness is not None:
-            result.save_witness(witness)
-        if as_json:
-            print_json(only(each.to_dict() for each in results))
+        if written(results, tables, as_json, witness):
             return
         if len(results) > 1:
             print_tables(red_team_sweep(results))
             return
+        result, tried = results[0], plans[0]
         print_tables(red_team_table(result))
         best = next(each for each in tried if each.attack == (result.best.deviator, result.best.coalition))
         print("the best attack again:")
@@ -146,10 +137,7 @@ def collusion(
         board = load_board(play.map_name)
         given = None if coalitions is None else read_coalitions(coalitions, board.powers)
         chosen = check_coalitions(board, sizes, given)
-        tables.check()
-        if witness is not None:
-            check_single(settings, "--witness is a game")
-            check_file(witness)
+        check_files(settings, tables, witness)
         tried = [
             read_attackers(attacker or None, profile, policy, evaluation.Setting(**setting)) for setting in settings
         ]
@@ -169,16 +157,12 @@ def collusion(
                 )
                 for setting in settings
             ]
-        tables.write(same_columns(row for each in results for row in each.rows()))
-        result = results[0]
-        if witness is not None:
-            result.save_witness(witness)
-        if as_json:
-            print_json(only(each.to_dict() for each in results))
+        if written(results, tables, as_json, witness):
             return
         if len(results) > 1:
             print_tables(collusion_sweep(results))
             return
+        result = results[0]
         print_tables(collusion_table(result), surplus_table(result.best))
         if result.found.usage is not None:
             print_tables(usage_table([("collusion", result.found.usage)]))
