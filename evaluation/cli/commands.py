@@ -42,7 +42,7 @@ from evaluation.cli.replays import replay
 from evaluation.cli.theorems import theorems
 from evaluation.cli.transcripts import transcript
 from evaluation.contrasts.sweep_tables import exploitability_sweep, self_play_sweep
-from evaluation.contrasts.tables import sweep_tables
+from evaluation.contrasts.tables import difference_tables
 from evaluation.experiments.attacks import CHOOSING, count_games
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
@@ -119,7 +119,7 @@ def self_play(
             print_tables(self_play_table(results), *(policy_table(result) for result in results if result.is_mixed))
             if len(results) == 1 or not results[0].rules.is_welfare:
                 print_tables(*(power_table(result, len(results) == 1) for result in results))
-        print_tables(*sweep_tables(results))
+        print_tables(*difference_tables(results))
         if used := [row for result in results for row in _models(result)]:
             print_tables(usage_table(used))
 
@@ -195,7 +195,7 @@ def exploitability(
         if written(results, tables, as_json, witness):
             return
         if len(results) > 1:
-            print_tables(exploitability_sweep(results), *sweep_tables(results))
+            print_tables(exploitability_sweep(results), *difference_tables(results))
             return
         result = results[0]
         print_tables(exploitability_table([result], [coalitions]), *map(coalition_table, result.by_deviator.values()))

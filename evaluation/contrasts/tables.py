@@ -88,7 +88,7 @@ def _cell(estimate: Estimate) -> str:
     return cell(estimate, 3 if abs(estimate.value) < 100 else 1)
 
 
-def sweep_tables(results: Sequence[SelfPlayResult] | Sequence[ExploitabilityResult]) -> Iterator[Table]:
+def difference_tables(results: Sequence[SelfPlayResult] | Sequence[ExploitabilityResult]) -> Iterator[Table]:
     """The differences of the conditions of a sweep from the first, in their main measure, if there are several.
 
     Welfare and standard games have different measures, so each kind has a table of its own.
