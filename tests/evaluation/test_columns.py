@@ -8,11 +8,11 @@ import agents
 import evaluation
 from agents.table_files import TableError
 from benchmarks.columns import PAGE, written
-from evaluation.experiments.files import Experiment
+from evaluation.experiment_files.loading import Experiment
 from evaluation.measures.metrics import measure
 from evaluation.measures.rows import game_rows
 from evaluation.messages.analysis import analyse_messages
-from evaluation.table_columns import TABLES
+from evaluation.tables.columns import TABLES
 from welfare_env import Rules, View
 
 RULES = Rules(years=2, message_rounds=1)

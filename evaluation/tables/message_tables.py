@@ -17,7 +17,7 @@ from evaluation.measures.intervals import Estimate, mean_estimate, share_estimat
 from evaluation.messages.analysis import MessageAnalysis, analyse_messages, kept_promises
 from evaluation.messages.promises import KINDS, Kind
 from evaluation.play.stored_games import played, seats
-from evaluation.report.tables import BRACKETS, MEANING, cell, titled
+from evaluation.tables.game_tables import BRACKETS, MEANING, cell, titled
 from welfare_env.errors import MapFormatError, RecordError, UnknownMapError
 from welfare_env.game.press import GLOBAL
 

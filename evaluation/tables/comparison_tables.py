@@ -15,8 +15,8 @@ from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.self_play import SelfPlayResult
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate
 from evaluation.report.figures import NAMES
-from evaluation.report.rules_text import rules_text
-from evaluation.report.tables import below, cell, titled
+from evaluation.tables.game_tables import below, cell, titled
+from evaluation.tables.rules_text import rules_text
 
 OF_EACH = {
     "best_score": "best score",
