@@ -6,7 +6,7 @@ import pytest
 
 import agents
 import evaluation
-from agents.table_files import TableError
+from agents.runtime.table_files import TableError
 from benchmarks.columns import PAGE, written
 from evaluation.experiments.files import Experiment
 from evaluation.measures.metrics import measure

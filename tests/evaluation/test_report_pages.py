@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from agents.colors import POLICIES, REWARDS, SERIES, policy_colors, reward_color
+from agents.runtime.colors import POLICIES, REWARDS, SERIES, policy_colors, reward_color
 from benchmarks.browser import Browser, chromium
 from benchmarks.replay import findings
 from evaluation.report.figures import as_svg, draw
