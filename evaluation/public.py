@@ -1,6 +1,6 @@
 """The public names of `evaluation`."""
 
-from agents.table_files import TableError
+from agents.runtime.table_files import TableError
 from evaluation.checks import EvaluationError
 from evaluation.coalitions.colluding import collusion
 from evaluation.coalitions.result import CollusionResult
@@ -23,7 +23,7 @@ from evaluation.play.setting import Setting
 from evaluation.play.store import GameStore, StoreError
 from evaluation.play.workers import WorkerError, Workers
 from evaluation.tables import comparison_tables as _tables  # noqa: F401 (registers how comparisons are printed)
-from evaluation.tables import printing as _printing  # noqa: F401 (registers how results are printed)
+from evaluation.tables import printing as _printing  # noqa: F401 (registers how results are printed)  # noqa: F401 (registers how results are printed)
 from evaluation.tables.columns import Column, columns
 
 __all__ = [

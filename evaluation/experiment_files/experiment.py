@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import welfare_env
-from agents.results import Shown
+from agents.runtime.results import Shown
+from agents.runtime.table_files import Row
 from agents.specs import Spec, read, read_profile
-from agents.table_files import Row
 from evaluation.checks import EvaluationError, check_games, check_seed, listed
 from evaluation.experiment_files.loading import ExperimentError, load_experiment
 from evaluation.experiment_files.measuring import GAINS, Cell, Measuring, over_seeds

@@ -34,7 +34,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from agents.files import read_file, reason
+from agents.runtime.files import read_file, reason
 from evaluation.checks import EvaluationError
 from evaluation.experiment_files.parser import Reader
 from evaluation.experiment_files.plan import Experiment
