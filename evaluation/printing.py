@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from agents.results import tables_of
+from agents.runtime.results import tables_of
 from evaluation.coalitions.result import CollusionResult
 from evaluation.coalitions.surplus import Collusion
 from evaluation.coalitions.tables import collusion_table, surplus_table

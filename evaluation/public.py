@@ -1,6 +1,6 @@
 """The public names of `evaluation`."""
 
-from agents.table_files import TableError
+from agents.runtime.table_files import TableError
 from evaluation import printing as _printing  # noqa: F401 (registers how results are printed)
 from evaluation.checks import EvaluationError
 from evaluation.coalitions.colluding import collusion

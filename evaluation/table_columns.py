@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from agents.table_files import TableError
+from agents.runtime.table_files import TableError
 from welfare_env.checks import shown
 from welfare_env.errors import did_you_mean
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from agents.runtime.table_files import Row
 from agents.specs import read_profile
-from agents.table_files import Row
 from evaluation.measures.intervals import Coalition
 
 

@@ -11,11 +11,11 @@ import typer
 
 import evaluation
 import welfare_env
-from agents.command_options import with_options
-from agents.progress import metered
+from agents.runtime.command_options import with_options
+from agents.runtime.progress import metered
+from agents.runtime.table_options import TableOptions
+from agents.runtime.tables import print_tables
 from agents.specs import ProfileLike, read_profile, usages
-from agents.table_options import TableOptions
-from agents.tables import print_tables
 from evaluation.cli import experiments, store_commands
 from evaluation.cli.compare import compare
 from evaluation.cli.console import RESTARTS, errors_told, print_json

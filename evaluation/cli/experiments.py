@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 import evaluation
-from agents.command_options import with_options
-from agents.progress import metered, plain_console
+from agents.runtime.command_options import with_options
+from agents.runtime.progress import metered, plain_console
+from agents.runtime.table_options import TableOptions
+from agents.runtime.tables import print_tables
 from agents.specs import listed
-from agents.table_options import TableOptions
-from agents.tables import print_tables
 from evaluation.cells.plan import Experiment
 from evaluation.cli.console import RESTARTS, errors_told, print_json
 from evaluation.cli.options import Json, RunOptions, command_line

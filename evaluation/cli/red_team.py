@@ -8,10 +8,10 @@ from typing import Annotated, Optional
 import typer
 
 import evaluation
-from agents.command_options import as_arguments, with_options
+from agents.runtime.command_options import as_arguments, with_options
+from agents.runtime.table_options import TableOptions
+from agents.runtime.tables import print_line, print_tables
 from agents.specs import ProfileLike, profile_as_given, read_profile
-from agents.table_options import TableOptions
-from agents.tables import print_line, print_tables
 from evaluation.cli.console import errors_told
 from evaluation.cli.options import (
     AttackGameOptions,

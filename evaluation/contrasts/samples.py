@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agents.files import parse_json, read_file, reason
+from agents.runtime.files import parse_json, read_file, reason
 from evaluation.cells.measuring import GAINS
 from evaluation.checks import EvaluationError
 from evaluation.experiments.experiment import ConditionResult, ExperimentResult

@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from agents.results import tables_of
+from agents.runtime.results import tables_of
 from evaluation.contrasts.comparing import compare_study, compare_sweep
 from evaluation.contrasts.paired import Comparison, Contrast, fewest_alike
 from evaluation.experiments.exploitability_result import ExploitabilityResult

@@ -10,9 +10,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from agents.results import Shown
+from agents.runtime.results import Shown
+from agents.runtime.table_files import Row
 from agents.specs import PolicyLike, Spec, as_given, read
-from agents.table_files import Row
 from evaluation.checks import EvaluationError, check_whole
 from evaluation.experiments.mixes import MOST_POLICIES, all_mixes, check_balanced, drawn_mixes, mixed_games
 from evaluation.experiments.notes import IllegalOrders

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import welfare_env
-from agents.results import Shown
+from agents.runtime.results import Shown
+from agents.runtime.table_files import Row
 from agents.specs import Spec, read, read_profile
-from agents.table_files import Row
 from evaluation.cells.kept import KeptResult
 from evaluation.cells.measuring import GAINS, Cell, Measuring, over_seeds
 from evaluation.cells.plan import BY_YEAR, Condition, Experiment

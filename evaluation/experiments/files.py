@@ -34,7 +34,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from agents.files import read_file, reason
+from agents.runtime.files import read_file, reason
 from evaluation.cells.plan import Experiment
 from evaluation.cells.reading import Reader
 from evaluation.checks import EvaluationError

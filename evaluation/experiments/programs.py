@@ -13,9 +13,9 @@ from pettingzoo import AECEnv
 import agents
 import modal_env
 from agents.modal.players import expected_payoff
-from agents.results import Result
+from agents.runtime.results import Result
+from agents.runtime.table_files import Row
 from agents.specs import PolicyLike, Spec, as_given, read
-from agents.table_files import Row
 from evaluation.checks import EvaluationError, check_games, check_seed
 from evaluation.measures.choice import choose
 from evaluation.measures.coalitions import all_coalitions, choose_coalitions

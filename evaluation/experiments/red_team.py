@@ -10,9 +10,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from agents.runtime.table_files import Row
 from agents.scripted.deterrents.ownership import fair_shares
 from agents.specs import PolicyLike, Profile, ProfileLike, Spec, profile_as_given, read_profile
-from agents.table_files import Row
 from evaluation.checks import EvaluationError, listed
 from evaluation.experiments.attacks import GAMES, Deviation, attacked
 from evaluation.experiments.deviators import PORTFOLIO, Deviator, check_coordinated, read_deviators

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
+from agents.runtime.table_files import Row
 from agents.specs import ProfileLike, Spec, profile_as_given, read_profile
-from agents.table_files import Row
 from evaluation.experiments.notes import IllegalOrders, seat_notes
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.lm_usage import LMUsage, usage_by_part, usage_by_seat, usage_of

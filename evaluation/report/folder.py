@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from agents.files import parse_json, read_file, reason, shown
+from agents.runtime.files import parse_json, read_file, reason, shown
 from evaluation.cells.measuring import Cell
 from evaluation.cells.plan import Experiment
 from evaluation.checks import EvaluationError

@@ -11,8 +11,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from agents.results import Result, tables_of
-from agents.table_files import Row
+from agents.runtime.results import Result, tables_of
+from agents.runtime.table_files import Row
 from evaluation.measures.intervals import Estimate, mean_estimate, share_estimate
 from evaluation.messages.analysis import MessageAnalysis, analyse_messages, kept_promises
 from evaluation.messages.promises import KINDS, Kind

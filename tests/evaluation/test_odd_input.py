@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evaluation
-from agents.table_files import frame, write_csv
+from agents.runtime.table_files import frame, write_csv
 from evaluation.exact import Certificate, certify
 from evaluation.exact.certificates import CertificateError
 from evaluation.experiments.files import ExperimentError, read_experiment, shipped_experiments

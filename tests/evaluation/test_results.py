@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 import agents
 import evaluation
 import modal_env
-from agents.results import LONGEST, Result, Shown
-from agents.table_files import write_csv
+from agents.runtime.results import LONGEST, Result, Shown
+from agents.runtime.table_files import write_csv
 from evaluation.cli.app import command
 from evaluation.cli.commands import app
 from evaluation.exact import best_response, certify, exploitability

@@ -13,9 +13,9 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 from shapely.ops import nearest_points
 
-from benchmarks.atlas.coverage import Faces
-from benchmarks.atlas.partition import polygons
-from benchmarks.atlas.projection import HEIGHT, WIDTH, spot
+from tools.atlas.coverage import Faces
+from tools.atlas.partition import polygons
+from tools.atlas.projection import HEIGHT, WIDTH, spot
 from welfare_env.render.boxes import ASCENT, DESCENT, Box, text_width, unit_box
 from welfare_env.render.places import DISLODGED, UNIT, Point
 

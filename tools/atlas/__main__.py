@@ -1,4 +1,4 @@
-"""Draw the standard board anew: `python -m benchmarks.atlas`. The same version of shapely gives the same bytes."""
+"""Draw the standard board anew: `python -m tools.atlas`. The same version of shapely gives the same bytes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks.atlas.anchors import coast_places, place_all, sites_of
-from benchmarks.atlas.borders import report
-from benchmarks.atlas.coverage import exact_faces, merged, smoothed, without_strays
-from benchmarks.atlas.output import as_json, drawing_data
-from benchmarks.atlas.partition import partition
-from benchmarks.atlas.sources import country_rings, fetched_topology, read_sources
+from tools.atlas.anchors import coast_places, place_all, sites_of
+from tools.atlas.borders import report
+from tools.atlas.coverage import exact_faces, merged, smoothed, without_strays
+from tools.atlas.output import as_json, drawing_data
+from tools.atlas.partition import partition
+from tools.atlas.sources import country_rings, fetched_topology, read_sources
 from welfare_env.board.loading import load_board
 
 ATLAS = Path(__file__).resolve().parents[2] / "welfare_env" / "render" / "atlas" / "standard.json"
@@ -30,7 +30,7 @@ def drawn(topology: Path | None) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.atlas", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.atlas", description=__doc__)
     parser.add_argument("--countries", type=Path, help="countries-50m.json of world-atlas 2.0.2, if you have it")
     parser.add_argument("--out", type=Path, default=ATLAS)
     options = parser.parse_args()

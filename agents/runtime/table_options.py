@@ -9,8 +9,8 @@ from typing import Annotated, Optional
 
 import typer
 
-from agents.files import shown
-from agents.table_files import Row, TableError, check_file, check_parquet, write_csv, write_parquet
+from agents.runtime.files import shown
+from agents.runtime.table_files import Row, TableError, check_file, check_parquet, write_csv, write_parquet
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The tables of columns in docs/results.md, from `evaluation.columns`.
 
-``python -m benchmarks.columns`` writes them anew; tests/evaluation/test_columns.py compares the page with the code.
+``python -m tools.columns`` writes them anew; tests/evaluation/test_columns.py compares the page with the code.
 """
 
 from __future__ import annotations

@@ -13,17 +13,17 @@ from shapely.geometry import LineString
 from shapely.geometry.base import BaseGeometry
 from shapely.ops import linemerge
 
-from benchmarks.atlas.coverage import Faces, is_land
-from benchmarks.atlas.partition import OPEN_WATER, STRAIT, outlines, polygons
-from benchmarks.atlas.projection import HEIGHT, WIDTH
-from benchmarks.atlas.sources import IMPASSABLE
+from tools.atlas.coverage import Faces, is_land
+from tools.atlas.partition import OPEN_WATER, STRAIT, outlines, polygons
+from tools.atlas.projection import HEIGHT, WIDTH
+from tools.atlas.sources import IMPASSABLE
 
 Spot = tuple[float, float]
 SHORE_DETAIL = 2.5  # how far a shore may leave the coast
 ABOUT = {
     "title": "The standard board of Diplomacy",
     "licence": "CC0-1.0",
-    "source": "Natural Earth 4.1 (public domain), by way of world-atlas 2.0.2; made by python -m benchmarks.atlas",
+    "source": "Natural Earth 4.1 (public domain), by way of world-atlas 2.0.2; made by python -m tools.atlas",
 }
 
 

@@ -23,8 +23,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from agents.command_options import in_options
-from agents.files import reason, shown
+from agents.runtime.command_options import in_options
+from agents.runtime.files import reason, shown
 from modal_env.errors import ModalError
 from modal_env.interruptions import CODE, ended_soon
 from modal_env.progress import EVERY, lines_every

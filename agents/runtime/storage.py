@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.files import irregular, reason, shown
+from agents.runtime.files import irregular, reason, shown
 from welfare_env.errors import WelfareEnvError
 
 _SMALLEST = 512  # bytes of the smallest SQLite database that is not empty

@@ -12,9 +12,9 @@ from shapely.geometry import LineString, MultiLineString, Polygon
 from shapely.geometry.base import BaseGeometry
 from shapely.ops import linemerge, polygonize
 
-from benchmarks.atlas.partition import LAKE, OPEN_WATER, SMALLEST_ISLAND, STRAIT, Piece, outlines, polygons
-from benchmarks.atlas.projection import FRAME
-from benchmarks.atlas.sources import IMPASSABLE
+from tools.atlas.partition import LAKE, OPEN_WATER, SMALLEST_ISLAND, STRAIT, Piece, outlines, polygons
+from tools.atlas.projection import FRAME
+from tools.atlas.sources import IMPASSABLE
 
 GRID = 0.02  # to which points are snapped
 SLIVER = 2.0  # an area this small goes to any neighbour

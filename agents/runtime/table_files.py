@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agents.files import irregular, reason, shown
+from agents.runtime.files import irregular, reason, shown
 from welfare_env.errors import WelfareEnvError
 from welfare_env.extras import install_extra
 from welfare_env.writing import replaced

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agents.table_files import Row, frame
-from agents.tables import fit
+from agents.runtime.table_files import Row, frame
+from agents.runtime.tables import fit
 from modal_env.pictures.style import notebook
 from modal_env.pictures.tables import rows as html_table
 

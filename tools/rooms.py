@@ -1,6 +1,6 @@
 """Who imports whom, read from the source: between files, and between rooms (the folders of the five packages).
 
-``python -m benchmarks.rooms`` prints the table of rooms and writes the diagrams of ARCHITECTURE.md anew;
+``python -m tools.rooms`` prints the table of rooms and writes the diagrams of ARCHITECTURE.md anew;
 tests/test_architecture.py compares the page with the code, and finds import circles with `circles`.
 """
 

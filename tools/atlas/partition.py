@@ -12,8 +12,8 @@ from shapely import STRtree
 from shapely.geometry import LineString, MultiPoint, Polygon, box
 from shapely.geometry.base import BaseGeometry
 
-from benchmarks.atlas.projection import FRAME, HEIGHT, WIDTH, project, projected, spot
-from benchmarks.atlas.sources import IMPASSABLE, Ring, Sources
+from tools.atlas.projection import FRAME, HEIGHT, WIDTH, project, projected, spot
+from tools.atlas.sources import IMPASSABLE, Ring, Sources
 
 OPEN_WATER, LAKE = "~", "?"  # labels of water that is nobody's; lakes are absorbed by the land around them
 STRAIT = "~"  # after a province's name: water that belongs to it
