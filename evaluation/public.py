@@ -17,9 +17,9 @@ from evaluation.experiments.self_play import SelfPlayResult, self_play
 from evaluation.measures.coalitions import COALITIONS
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures, measure
+from evaluation.play.game_settings import GameSettings as Setting
 from evaluation.play.games import GameSpec, aplay_game, play_all, play_game
 from evaluation.play.ray_workers import RayWorkers
-from evaluation.play.setting import Setting
 from evaluation.play.store import GameStore, StoreError
 from evaluation.play.workers import WorkerError, Workers
 from evaluation.tables import comparison_tables as _tables  # noqa: F401 (registers how comparisons are printed)

@@ -29,7 +29,7 @@ from evaluation.experiments.red_team import BUDGETS, plan
 from evaluation.experiments.self_play import make_all
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.rows import GamesResult, same_columns
-from evaluation.play.setting import Setting
+from evaluation.play.game_settings import GameSettings
 from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
 from welfare_env.checks import shown
@@ -188,7 +188,7 @@ class ExperimentResult(GamesResult):
             told.update(id(cell.result) for cell in each.cells)
 
 
-@takes_options(Setting, refused=FIXED)
+@takes_options(GameSettings, refused=FIXED)
 def experiment(
     source: str | Path | Experiment,
     *,
@@ -219,7 +219,7 @@ def experiment(
     if fixed := sorted(options.keys() & set(FIXED)):
         raise EvaluationError(f"{', '.join(fixed)}: the experiment's file sets them; change them there")
     chosen = _chosen(source, profiles, games, seed)
-    setting = Setting(**options)
+    setting = GameSettings(**options)
     _check_all(chosen, setting)
     chosen = trained(chosen, folder, on_training)
     _check_all(chosen, setting)
@@ -287,10 +287,10 @@ def _seeds(chosen: Experiment, text: str) -> tuple[int | None, ...]:
     return chosen.train_seeds if chosen.trained else ()
 
 
-def _check_all(chosen: Experiment, setting: Setting) -> None:
+def _check_all(chosen: Experiment, setting: GameSettings) -> None:
     """Make every policy and seat every profile of all conditions, so that errors come before the first game."""
     for each in chosen.conditions:
-        own = Setting(seed=chosen.seed, rules=each.rules, map_name=each.map_name, seats=each.seats)
+        own = GameSettings(seed=chosen.seed, rules=each.rules, map_name=each.map_name, seats=each.seats)
         for seed in _seeds(chosen, each.played):
             own.games(read_profile(chosen.text_with(each.played, seed)), 1)
         if each.coalitions:
@@ -316,7 +316,7 @@ def _count(chosen: Experiment, condition: Condition, measure: str) -> int:
         return 0
     if measure == "self-play":
         return chosen.games
-    setting = Setting(map_name=condition.map_name, rules=condition.rules)
+    setting = GameSettings(map_name=condition.map_name, rules=condition.rules)
     if measure == "cross-play":
         beside = len(chosen.conditions_beside(condition))
         return chosen.games * len(all_mixes(beside, len(setting.board.powers), 4)) // beside

@@ -21,8 +21,8 @@ from evaluation.measures.gains import exploitability_of
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import usage_of
 from evaluation.messages.analysis import analyse_messages, kept_promises
+from evaluation.play.game_settings import GameSettings
 from evaluation.play.games import Record
-from evaluation.play.setting import Setting
 
 Result = SelfPlayResult | ExploitabilityResult | CrossPlayResult | KeptResult
 GAINS = ("exploitability", "red_team")
@@ -177,7 +177,7 @@ def _exploitability(chosen: Experiment, condition: Condition, seed: int | None, 
 
 def _red_team(chosen: Experiment, condition: Condition, seed: int | None, common: dict[str, Any]) -> Result:
     played = chosen.text_with(condition.played, seed)
-    setting, profile = Setting(**common), read_profile(played)
+    setting, profile = GameSettings(**common), read_profile(played)
     first = setting.games(profile, 1)[0].to_dict(setting.shared_models)
     tried = plan(profile, played, setting, chosen.budget, ())[0]
     attackers = code_behind({policy for each in tried if each.deviator for policy in each.deviator.policies}, setting)
@@ -197,7 +197,7 @@ def _cross_play(chosen: Experiment, condition: Condition, seed: int | None, comm
 
 def _exact(chosen: Experiment, condition: Condition, seed: int | None, common: dict[str, Any]) -> Result:
     played = chosen.text_with(condition.played, seed)
-    setting = Setting(**common)
+    setting = GameSettings(**common)
     first = setting.games(read_profile(played), 1)[0].to_dict()
     coalitions = resolve_coalitions(setting.board, condition.coalitions)
 

@@ -29,7 +29,7 @@ from evaluation.experiments.published import TABLES
 from evaluation.experiments.red_team import BUDGETS
 from evaluation.experiments.stopping import first_games
 from evaluation.measures.coalitions import COALITIONS
-from evaluation.play.setting import Setting
+from evaluation.play.game_settings import GameSettings
 from welfare_env import Rules, WelfareEnvError, load_board
 from welfare_env.checks import shown
 from welfare_env.errors import did_you_mean
@@ -420,7 +420,7 @@ class Reader(Keys):
         if len(experiment.profiles) < 2 or any(map(is_profile, experiment.profiles)):
             self.fault("cross-play mixes profiles of one policy each: give two or more", "profiles")
         for each in {(condition.map_name, condition.seats): condition for condition in conditions}.values():
-            setting = Setting(map_name=each.map_name, seats=each.seats)
+            setting = GameSettings(map_name=each.map_name, seats=each.seats)
             self.tried(lambda setting=setting: check_balanced(setting, experiment.games), "games")  # type: ignore[misc]
 
 

@@ -14,8 +14,8 @@ from agents.specs import Spec
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.lm_usage import without_transcripts
 from evaluation.play.answer_sources import answered_by
+from evaluation.play.game_settings import GameSettings
 from evaluation.play.games import Record, code_of
-from evaluation.play.setting import Setting
 from evaluation.play.sources import SOURCES, own_code
 from evaluation.play.store import GameStore
 
@@ -61,7 +61,7 @@ def kept(store: GameStore | None, specification: Mapping[str, Any], measure: Cal
     return KeptResult(read, found["told"], found["witness"])
 
 
-def code_behind(policies: Iterable[Spec], setting: Setting) -> dict[str, Any]:
+def code_behind(policies: Iterable[Spec], setting: GameSettings) -> dict[str, Any]:
     """What policies depend on: their specs, their code, their checkpoints and their models.
 
     Raises:

@@ -1,7 +1,7 @@
 """How well a trained attacker does in standard Diplomacy: one seat, six opponents, every seat in turn.
 
-    python -m benchmarks.attacker attacker --against random --against dumbbot --games 100
-    python -m benchmarks.attacker attacker --against random --against dumbbot --games 100 --draw
+    python -m studies.attacker attacker --against random --against dumbbot --games 100
+    python -m studies.attacker attacker --against random --against dumbbot --games 100 --draw
 
 The checkpoint plays as ``rl:PATH`` does; with --greedy and --draw as ``rl:PATH,greedy=yes`` and ``rl:PATH,greedy=no``.
 Prints centres and score (sum of squares; an even share is 1/7) after ten years, seat by seat and over all, with 95%

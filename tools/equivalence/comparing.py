@@ -1,4 +1,4 @@
-"""The fast engine against the reference, side by side, after every phase: `python -m benchmarks.equivalence`.
+"""The fast engine against the reference, side by side, after every phase: `python -m tools.equivalence`.
 
 Compared are units with their sequence, dislodged units with their retreats, owners, welfare points, influence, winner,
 the legal orders with their slots and powers, and what became of every order. A mismatch is printed as a position that
@@ -22,10 +22,10 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.cases import varied
-from benchmarks.convoys import disrupted
-from benchmarks.lively import Chooser, Orders, crowded, dumbbot, lively, uniform
-from benchmarks.situations import situations
+from tools.equivalence.cases import varied
+from tools.equivalence.convoys import disrupted
+from tools.equivalence.lively import Chooser, Orders, crowded, dumbbot, lively, uniform
+from tools.equivalence.situations import situations
 from welfare_env import Board, Rules, load_board
 from welfare_env.board.orders import BUILD, CONVOY, DISBAND, GIVE, HOLD, MOVE, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, RESULTS, Engine, Legal, State
@@ -370,7 +370,3 @@ def situation_table(whole: Tally) -> Table:
         if name not in (*COLUMNS, "milliseconds"):
             table.add_row(name, f"{count:,}")
     return table
-
-
-if __name__ == "__main__":
-    typer.run(main)

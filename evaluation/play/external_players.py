@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
 
 
-def hosted(spec: GameSpec, make: Callable[[str, Spec], Policy]) -> GameSpec:
+def with_external_players(spec: GameSpec, make: Callable[[str, Spec], Policy]) -> GameSpec:
     """The same game, in which `make` makes the policy of each power from the power's name and the policy's spec."""
 
     def made(power: str, policy: Spec) -> Spec:

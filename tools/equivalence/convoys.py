@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.cases import mostly
-from benchmarks.lively import Chooser
-from benchmarks.situations import routes_of
+from tools.equivalence.cases import mostly
+from tools.equivalence.lively import Chooser
+from tools.equivalence.situations import routes_of
 from welfare_env import Board
 from welfare_env.engine import Engine, State
 from welfare_env.game.placement import position_state

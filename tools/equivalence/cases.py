@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.lively import Chooser, Orders, by_power, lively, slots_of
+from tools.equivalence.lively import Chooser, Orders, by_power, lively, slots_of
 from welfare_env import Board
 from welfare_env.engine import MOVEMENT, Engine, Legal, State
 from welfare_env.game.placement import position_state

@@ -1,6 +1,6 @@
 """What each addition to the prompt costs in tokens.
 
-    python -m benchmarks.prompt_additions
+    python -m studies.prompt_additions
 
 A game of seven stub players (`lm:scripted/raider`, who keep their units), three message rounds a phase. At every
 question the prompt is built once more with each addition, at the same position. A token is taken as four characters;

@@ -18,8 +18,8 @@ from evaluation.checks import (
     check_rules,
     check_seed,
 )
+from evaluation.play.execution import Models, check_means, check_workers, shared
 from evaluation.play.games import GameSpec, Record, Report, choosing_seed, game_seed, play_all, play_each
-from evaluation.play.means import Models, check_means, check_workers, shared
 from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
 from welfare_env import Board, Rules
@@ -79,7 +79,7 @@ class Options(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Setting:
+class GameSettings:
     """The options of an evaluation: rules, map, seats and seed; workers, store and language models.
 
     Attributes:
@@ -203,7 +203,7 @@ class Setting:
         return play_each(games, **self._means)
 
     @contextmanager
-    def pooled(self) -> Iterator[Setting]:
+    def pooled(self) -> Iterator[GameSettings]:
         """The same options with one pool of processes for several calls of `play` and `play_each`."""
         if isinstance(self.workers, Workers):
             yield self

@@ -1,8 +1,8 @@
 """Our random and prosocial players beside the authors' runs of theirs: welfare, conflicts, stolen centers, proficiency.
 
-    python -m benchmarks.published                  # 1,000 games of random under each of three rules: four minutes
-    python -m benchmarks.published --games 100
-    python -m benchmarks.published --store FILE     # keeps the games, some 100 MB; the same command goes on
+    python -m studies.published                  # 1,000 games of random under each of three rules: four minutes
+    python -m studies.published --games 100
+    python -m studies.published --store FILE     # keeps the games, some 100 MB; the same command goes on
 
 Ten years, no press. Prints the table of docs/differences.md: means with Student's 95% intervals over games.
 """

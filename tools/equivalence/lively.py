@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from agents.scripted.dumbbot import DumbBotPolicy
-from benchmarks.situations import routes_of
+from tools.equivalence.situations import routes_of
 from welfare_env import Board
 from welfare_env.board.orders import BUILD, CONVOY, DISBAND, GIVE, HOLD, MOVE, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, Engine, Legal, State
