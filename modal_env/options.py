@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from modal_env.logic.parser import nearest
+from modal_env.checks import nearest
 
 _Given = ParamSpec("_Given")
 _Made = TypeVar("_Made")
@@ -33,6 +33,6 @@ def takes_arguments_of(
 
         returns = inspect.signature(function).return_annotation
         vars(checked)["__signature__"] = signature.replace(return_annotation=returns)
-        return checked  # type: ignore[return-value]
+        return checked
 
     return decorate
