@@ -95,6 +95,11 @@ def test_no_circle_of_files() -> None:
     assert circles(file_graph()) == []
 
 
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_no_circle_of_rooms(package: str) -> None:
+    assert circles(room_graph(package)) == []
+
+
 @pytest.mark.parametrize("statement", ["from {} import x", "import {}", "def f():\n    from {} import x"])
 def test_a_circle_would_be_seen(tmp_path: Path, statement: str) -> None:
     (tmp_path / "agents").mkdir()
