@@ -20,7 +20,7 @@ from evaluation.exact import best_response, certify, exploitability
 from evaluation.experiments.files import Experiment
 from evaluation.messages.analysis import analyse_messages
 from evaluation.report.message_tables import talks
-from evaluation.word_effects import HEARD, WordEffects
+from training.word_effects import HEARD, WordEffects
 from welfare_env import Rules
 from welfare_env.game.record import save_record
 
