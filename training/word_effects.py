@@ -16,12 +16,12 @@ import numpy as np
 import torch
 from rich.table import Table
 
-from agents.results import Result, tables_of
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint
 from agents.rl.inputs import Inputs
 from agents.rl.token_press import Said
-from agents.table_files import Row
+from agents.runtime.results import Result, tables_of
+from agents.runtime.table_files import Row
 from evaluation.checks import MOST_GAMES, EvaluationError, check_seed, check_whole
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from training.board.config import TrainConfig

@@ -17,8 +17,8 @@ import numpy as np
 import torch
 
 import training
-from agents.colors import LEARNED, LEVEL
 from agents.rl import checkpoint
+from agents.runtime.colors import LEARNED, LEVEL
 from evaluation.measures.intervals import mean_estimate
 from studies.learning.tables import markdown
 from studies.learning.trainings import Options, cost, measured, trained

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import agents
 import training
-from agents.files import parse_json
+from agents.runtime.files import parse_json
 from agents.specs import read, read_profile
 from training import TrainConfig, TrainingError
 from training.board import ppo
