@@ -118,7 +118,9 @@ def test_search_puts_the_best_first():
     assert shown[0][4:] == ["1", "0", "DefectBot, ⊥"]
 
 
-def test_search_without_opponents_answers_the_post():
+def test_search_without_opponents_answers_the_post(small_findings, monkeypatch):
+    searched = {1: small_findings[0]}
+    monkeypatch.setattr("modal_env.search.findings.findings", lambda literals, report: searched[literals])
     shown = run("search", "--literals", "1")
     assert shown.startswith("Three questions of Garrabrant's post, about agents without `me`")
     answers, details = shown.split("\n\n", 1)
