@@ -19,7 +19,7 @@ from evaluation.checks import EvaluationError, check_games, check_seed, listed
 from evaluation.experiment_files.loading import ExperimentError, load_experiment
 from evaluation.experiment_files.measuring import GAINS, Cell, Measuring, over_seeds
 from evaluation.experiment_files.plan import BY_YEAR, Condition, Experiment
-from evaluation.experiment_files.result_cache import KeptResult
+from evaluation.experiment_files.result_cache import CachedResult
 from evaluation.experiment_files.trainings import Progress, names_in, train_all
 from evaluation.experiments.attacks import count_games as count_attacked
 from evaluation.experiments.deviators import PORTFOLIO, filled, read_deviators
@@ -67,7 +67,7 @@ class ConditionResult(GamesResult):
                 **row,
             }
             for cell in self.cells
-            if not isinstance(cell.result, KeptResult)
+            if not isinstance(cell.result, CachedResult)
             for row in cell.result.rows(by_year)
         ]
 

@@ -19,7 +19,7 @@ from evaluation.experiment_files.templates import filled_template
 from evaluation.play import games, sources
 from evaluation.report.page import report_page
 from evaluation.report.report_folder import write_results
-from evaluation.tables.rules_text import games_told, options_told, rules_told
+from evaluation.tables.rules_text import games_sentence, option_sentences, rules_sentence
 from welfare_env import Rules
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -368,7 +368,7 @@ def test_training_seeds_are_the_unit(step: FakeStep, tmp_path: Path) -> None:
         "2 training seeds (0, 1); their values are means over these seeds, with intervals or ranges over seeds" in page
     )
     assert "By training seed" in page
-    assert "iterations = 1" in " ".join(options_told(study))
+    assert "iterations = 1" in " ".join(option_sentences(study))
 
 
 @pytest.mark.parametrize(
@@ -413,9 +413,9 @@ def test_the_setting_in_words() -> None:
     text = BASE.format(profile="dove", games=3) + f"{ATTACK}published = true\ncoordinated = true\nchoosing = 1\n"
     text = text.replace("games = 3", 'games = 3\ndeviators = ["pact"]') + '[rules]\nyears = 1\npress = "none"\n'
     study = evaluation.experiment(read_experiment(text)).to_dict()
-    assert "points after retreats too, as in the published runs" in rules_told(study)
-    assert games_told(study) == "3 games per condition, seed 0."
-    told = " ".join(options_told(study))
+    assert "points after retreats too, as in the published runs" in rules_sentence(study)
+    assert games_sentence(study) == "3 games per condition, seed 0."
+    told = " ".join(option_sentences(study))
     assert "as by the program behind the paper's figures" in told
     assert "Deviators: pact; one policy plays all members of a coalition." in told
     assert "on games of their own, 1 each at first" in told
