@@ -188,9 +188,8 @@ def _red_team(chosen: Experiment, condition: Condition, seed: int | None, common
         result = red_team(played, chosen.budget, games=chosen.games, **common)
         return CachedResult({"red_team": result.value}, result.to_dict(), result.witness.told_record)
 
-    return cached_result(
-        setting.store, {"measure": "red-team", "game": first, "attackers": attackers, **options}, measure
-    )
+    key = {"measure": "red-team", "game": first, "attackers": attackers, **options}
+    return cached_result(setting.store, key, measure)
 
 
 def _cross_play(chosen: Experiment, condition: Condition, seed: int | None, common: dict[str, Any]) -> Result:
