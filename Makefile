@@ -39,7 +39,7 @@ test-checked: $(INSTALLED)  ## the engine with bounds checks, without compiling,
 	$(BIN)/python -m pytest -m slow tests/engine/test_checked.py
 
 equivalence: $(INSTALLED)  ## the compiled engine against the diplomacy package after every phase of many games (long)
-	$(BIN)/python -m benchmarks.equivalence --workers 2
+	$(BIN)/python -m tools.equivalence --workers 2
 
 speed: $(INSTALLED)  ## phases a second of everything, and of the diplomacy package
 	$(BIN)/python -m benchmarks.speed

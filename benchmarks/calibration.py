@@ -28,7 +28,7 @@ from rich.table import Table
 from scipy.special import ndtr, stdtrit
 
 import evaluation
-from agents.progress import metered
+from agents.runtime.progress import metered
 from evaluation.experiments.stopping import FIRST_LOOK, further_games
 from evaluation.measures import mean_bounds
 from evaluation.measures.choice import choose, rounds

@@ -19,7 +19,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from agents.progress import metered
+from agents.runtime.progress import metered
 from evaluation.contrasts.paired import differences, is_clear, pairs_of
 from evaluation.measures.intervals import Floats, mean_estimates
 

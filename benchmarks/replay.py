@@ -13,7 +13,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from benchmarks.browser import Browser
+from tools.browser import Browser
 
 # Width, height, scale, mobile.
 LOOKS = {"desktop": (1280, 800, 1, False), "small": (800, 600, 1, False), "phone": (390, 844, 2, True)}

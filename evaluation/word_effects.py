@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.table import Table
 
-from agents.results import Result, tables_of
 from agents.rl.token_press import Said
-from agents.table_files import Row
+from agents.runtime.results import Result, tables_of
+from agents.runtime.table_files import Row
 from evaluation.checks import MOST_GAMES, EvaluationError, check_seed, check_whole
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from welfare_env import checks

@@ -25,10 +25,10 @@ import typer
 from rich.table import Table
 
 import evaluation
-from agents.colors import LEARNED, PUBLISHED
-from agents.progress import metered
+from agents.runtime.colors import LEARNED, PUBLISHED
+from agents.runtime.progress import metered
+from agents.runtime.tables import print_tables
 from agents.specs import read_profile
-from agents.tables import print_tables
 from evaluation.experiments import published
 from evaluation.experiments.attacks import GAMES, count_games
 from evaluation.experiments.red_team import BUDGETS, plan

@@ -27,8 +27,8 @@ from rich.table import Table
 from scipy.stats import binomtest
 
 import evaluation
-from agents.progress import metered
-from agents.tables import print_tables
+from agents.runtime.progress import metered
+from agents.runtime.tables import print_tables
 from welfare_env import Rules
 
 RULES = Rules(years=3, press=None)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from benchmarks.rooms import PAGE, circles, file_graph, folder_sizes, imported, modules, room_graph, written
+from tools.rooms import PAGE, circles, file_graph, folder_sizes, imported, modules, room_graph, written
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -130,7 +130,7 @@ def test_rooms_and_files_are_small() -> None:
 
 def test_the_page_on_architecture_shows_the_imports_of_today() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert page == written(page), "write it anew: python -m benchmarks.rooms"
+    assert page == written(page), "write it anew: python -m tools.rooms"
 
 
 def test_the_page_on_architecture_names_every_room() -> None:

@@ -10,13 +10,13 @@ shapely = pytest.importorskip("shapely")
 
 from shapely.geometry import Point, Polygon, box  # noqa: E402 - skipped without shapely
 
-from benchmarks.atlas.anchors import Site, place_all  # noqa: E402
-from benchmarks.atlas.borders import Outlines, gaps, rings  # noqa: E402
-from benchmarks.atlas.coverage import exact_faces, merged, smoothed, without_strays  # noqa: E402
-from benchmarks.atlas.output import area_path, as_json, border_lines  # noqa: E402
-from benchmarks.atlas.partition import Piece, partition  # noqa: E402
-from benchmarks.atlas.projection import FRAME, HEIGHT, WIDTH, project, spot  # noqa: E402
-from benchmarks.atlas.sources import Sources, country_rings, fetched_topology, read_sources  # noqa: E402
+from tools.atlas.anchors import Site, place_all  # noqa: E402
+from tools.atlas.borders import Outlines, gaps, rings  # noqa: E402
+from tools.atlas.coverage import exact_faces, merged, smoothed, without_strays  # noqa: E402
+from tools.atlas.output import area_path, as_json, border_lines  # noqa: E402
+from tools.atlas.partition import Piece, partition  # noqa: E402
+from tools.atlas.projection import FRAME, HEIGHT, WIDTH, project, spot  # noqa: E402
+from tools.atlas.sources import Sources, country_rings, fetched_topology, read_sources  # noqa: E402
 from welfare_env import load_board  # noqa: E402
 from welfare_env.render.boxes import unit_box  # noqa: E402
 

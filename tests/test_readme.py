@@ -36,7 +36,7 @@ def test_links_of_the_pages_lead_somewhere():
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md")]
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md", "tools/README.md")]
 PAGES += sorted((ROOT / "docs").rglob("*.md"))
 PACKAGES = ("welfare_env", "modal_env", "agents", "evaluation", "training")
 
@@ -79,7 +79,9 @@ def resolves(dotted):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_names_on_the_pages_exist(page):
     files = {
-        path.name for folder in (*PACKAGES, "benchmarks", "examples", "tests") for path in (ROOT / folder).rglob("*.py")
+        path.name
+        for folder in (*PACKAGES, "benchmarks", "tools", "examples", "tests")
+        for path in (ROOT / folder).rglob("*.py")
     }
     for name in names_in(page):
         if re.fullmatch(r"[\w./]+\.py", name):

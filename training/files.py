@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from agents.files import parse_json, read_file, reason, shown
+from agents.runtime.files import parse_json, read_file, reason, shown
 from training.errors import TrainingError
 from welfare_env import writing
 

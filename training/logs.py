@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agents.files import parse_json, read_file, reason, shown
-from agents.table_files import Row
+from agents.runtime.files import parse_json, read_file, reason, shown
+from agents.runtime.table_files import Row
 from training.errors import TrainingError
 from training.files import CONFIG, LOG, read_config
 

@@ -20,8 +20,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from agents.files import irregular, parse_json, read_file, reason, shown
 from agents.rl.checkpoint import git_revision
+from agents.runtime.files import irregular, parse_json, read_file, reason, shown
 from training.errors import TrainingError
 from training.files import LOG, STATE, replaced, unwritable
 

@@ -23,11 +23,11 @@ import torch
 from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
-from agents.files import no_folder, parse_json, read_file, reason, shown
 from agents.rl import ABOUT, WEIGHTS, folder_of, trained_names
 from agents.rl.earlier_network import EarlierNetwork
 from agents.rl.network import BoardNetwork, Size
 from agents.rl.token_press import word_rounds
+from agents.runtime.files import no_folder, parse_json, read_file, reason, shown
 from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board
 from welfare_env.errors import WelfareEnvError, did_you_mean

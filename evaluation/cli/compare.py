@@ -10,15 +10,15 @@ from typing import Annotated, Any, Optional
 import typer
 
 import evaluation
-from agents.command_options import as_arguments, with_options
+from agents.runtime.command_options import as_arguments, with_options
+from agents.runtime.table_options import TableOptions
+from agents.runtime.tables import print_tables
 from agents.specs import listed
-from agents.table_options import TableOptions
-from agents.tables import print_tables
 from evaluation.cli.console import errors_told, print_json
 from evaluation.cli.options import GameOptions, Json, RunOptions
 from evaluation.contrasts.comparing import GAMES, check_measures
 from evaluation.contrasts.samples import is_results
-from evaluation.contrasts.tables import contrast_table
+from evaluation.tables.comparison_tables import contrast_table
 
 
 @dataclass(frozen=True)

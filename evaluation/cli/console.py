@@ -9,9 +9,9 @@ from typing import Any
 
 import typer
 
-from agents import progress
 from agents.lm.errors import AccessError, BudgetError
-from agents.progress import print_error
+from agents.runtime import progress
+from agents.runtime.progress import print_error
 
 KEPT = "Finished games and all replies are kept"
 RESTARTS = "the same command starts again"  # for commands that play no games
@@ -19,7 +19,7 @@ RESTARTS = "the same command starts again"  # for commands that play no games
 
 @contextmanager
 def errors_told(kept: str = f"{KEPT.lower()}; run the same command to resume") -> Iterator[None]:
-    """As `agents.progress.errors_told`; if a budget is used up or a model cannot be called, say how to resume."""
+    """As `agents.runtime.progress.errors_told`; also says how to resume, of used-up budgets and failing models."""
     with progress.errors_told(kept):
         try:
             yield

@@ -9,17 +9,17 @@ from typing import Annotated, Optional
 import typer
 
 import evaluation
-from agents.command_options import with_options
-from agents.table_files import check_file, write_page
-from agents.table_options import TableOptions
-from agents.tables import print_tables, print_text
+from agents.runtime.command_options import with_options
+from agents.runtime.table_files import check_file, write_page
+from agents.runtime.table_options import TableOptions
+from agents.runtime.tables import print_tables, print_text
 from evaluation.cli.console import errors_told
 from evaluation.cli.options import GameOptions, Json, RunOptions, check_single, command_line, written
-from evaluation.contrasts.sweep_tables import cross_play_sweep
 from evaluation.experiments.cross_play import MOST_TYPES, planned_mixes
 from evaluation.measures.lm_usage import usage_table
 from evaluation.report.cross_play_page import cross_play_page, summary
-from evaluation.report.cross_play_tables import cross_play_tables, mix_table
+from evaluation.tables.cross_play_tables import cross_play_tables, mix_table
+from evaluation.tables.sweep_tables import cross_play_sweep
 from welfare_env import load_board
 
 

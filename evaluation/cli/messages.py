@@ -9,16 +9,16 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from agents.command_options import with_options
-from agents.progress import Meter, metered
-from agents.table_options import TableOptions
-from agents.tables import print_tables
+from agents.runtime.command_options import with_options
+from agents.runtime.progress import Meter, metered
+from agents.runtime.table_options import TableOptions
+from agents.runtime.tables import print_tables
 from evaluation.checks import EvaluationError
 from evaluation.cli.console import RESTARTS, errors_told, print_json
 from evaluation.cli.options import Json, Kept
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import conditions, latest, open_store, saved_games
-from evaluation.report.message_tables import Talk, talk_tables, talks
+from evaluation.tables.message_tables import Talk, talk_tables, talks
 
 SHOWN_CONDITIONS = 20
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional, TypeVar
 import typer
 
 import evaluation
-from agents.progress import metered
+from agents.runtime.progress import metered
+from agents.runtime.table_files import check_file
+from agents.runtime.table_options import TableOptions
 from agents.specs import ProfileLike, read_profile
-from agents.table_files import check_file
-from agents.table_options import TableOptions
 from evaluation.cli.console import print_json
 from evaluation.experiments.attacks import GAMES
 from evaluation.measures.lm_usage import spent

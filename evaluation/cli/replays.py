@@ -8,7 +8,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from agents.progress import metered
+from agents.runtime.progress import metered
 from evaluation.cli.console import RESTARTS, errors_told
 from evaluation.cli.options import Kept
 from evaluation.play.store import DEFAULT_PATH

@@ -9,7 +9,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from agents.files import shown
+from agents.runtime.files import shown
 from evaluation.cli.console import errors_told, print_json
 from evaluation.cli.options import Json, Kept, Store
 from evaluation.play.store import DEFAULT_PATH, Copied, DamagedStoreError, GameStore

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 from rich.table import Table
 
-from agents.command_options import with_options
-from agents.files import no_folder, shown
-from agents.table_options import TableOptions
-from agents.tables import print_tables, print_text
+from agents.runtime.command_options import with_options
+from agents.runtime.files import no_folder, shown
+from agents.runtime.table_options import TableOptions
+from agents.runtime.tables import print_tables, print_text
 from evaluation.checks import EvaluationError
 from evaluation.cli.console import errors_told, print_json
 from evaluation.cli.options import Json

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from agents.files import reason, shown
+from agents.runtime.files import reason, shown
 from evaluation.checks import EvaluationError
 from evaluation.cli.console import RESTARTS, errors_told
 from evaluation.cli.options import Kept

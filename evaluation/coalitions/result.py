@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from agents.table_files import Row
+from agents.runtime.table_files import Row
 from evaluation.coalitions.surplus import Collusion, collusion
 from evaluation.experiments.exploitability_result import Attack, ExploitabilityResult, Games, Witness, points
 from evaluation.measures.intervals import Coalition

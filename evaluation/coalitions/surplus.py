@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.results import Shown
+from agents.runtime.results import Shown
 from evaluation.measures.gains import Points, coalition_gain, member_gains
 from evaluation.measures.intervals import (
     CONFIDENCE,

@@ -22,8 +22,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from agents.results import Result
-from agents.table_files import Row
+from agents.runtime.results import Result
+from agents.runtime.table_files import Row
 from evaluation.measures.intervals import CONFIDENCE, Estimate, Seed, mean_estimates
 
 Key = TypeVar("Key", bound=Hashable)

@@ -24,10 +24,10 @@ from rich.text import Text
 import welfare_env
 from agents import Policy, PunisherPolicy, RandomPolicy
 from agents.cliques.shape import clique_of
-from agents.results import Result, tables_of
+from agents.runtime.results import Result, tables_of
+from agents.runtime.table_files import Row
 from agents.scripted.punisher import excluded
 from agents.specs import Spec, read, read_profile
-from agents.table_files import Row
 from evaluation.checks import EvaluationError, board_of, check_whole
 from evaluation.exact.planner import Given, Planner
 from welfare_env import Board, Rules, View

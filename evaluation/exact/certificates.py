@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.files import parse_json, read_file, reason
+from agents.runtime.files import parse_json, read_file, reason
 from evaluation.checks import EvaluationError
 from welfare_env.checks import shown
 from welfare_env.engine import Frozen

@@ -19,8 +19,8 @@ import numpy as np
 import agents
 from agents import PunisherPolicy, RandomPolicy
 from agents.cliques.shape import clique_of
+from agents.runtime.table_files import Row
 from agents.scripted.punisher import excluded
-from agents.table_files import Row
 from evaluation.checks import EvaluationError, board_of, check_whole, listed
 from evaluation.exact.best_responses import (
     PROBES,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import cos, pi, sin
 
 from agents.cliques.shape import NOBODY, Clique, clique_of
-from agents.colors import GRAY, SERIES
+from agents.runtime.colors import GRAY, SERIES
 from evaluation.checks import board_of
 from evaluation.exact.clique_proofs import Line
 from evaluation.exact.theorems import states

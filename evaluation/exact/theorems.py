@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.files import reason
-from agents.table_files import Row
+from agents.runtime.files import reason
+from agents.runtime.table_files import Row
 from evaluation.checks import EvaluationError, board_of
 from evaluation.exact.certify import punishers_search
 from evaluation.exact.checking import Checker

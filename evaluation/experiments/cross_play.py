@@ -10,9 +10,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from agents.results import Shown
+from agents.runtime.results import Shown
+from agents.runtime.table_files import Row
 from agents.specs import PolicyLike, Spec, as_given, read
-from agents.table_files import Row
 from evaluation.checks import EvaluationError, check_whole
 from evaluation.experiments.mixes import MOST_POLICIES, all_mixes, check_balanced, drawn_mixes, mixed_games
 from evaluation.experiments.notes import IllegalOrders
@@ -25,8 +25,8 @@ from evaluation.measures.ratings import ratings, won
 from evaluation.measures.rows import GamesResult, game_rows, same_columns, year_rows
 from evaluation.measures.sampled_game import SampledEquilibrium, SampledGame
 from evaluation.measures.symmetric_game import Counts, SymmetricGame
+from evaluation.play.game_settings import GameSettings, Options
 from evaluation.play.games import GameSpec, Record
-from evaluation.play.setting import Options, Setting
 from welfare_env import Rules
 from welfare_env.checks import shown
 from welfare_env.options import takes_options
@@ -292,7 +292,7 @@ def _as_json(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
     return {policy: estimate.to_dict() for policy, estimate in estimates.items()}
 
 
-@takes_options(Setting)
+@takes_options(GameSettings)
 def cross_play(
     policies: Sequence[PolicyLike],
     games: int | None = None,
@@ -322,7 +322,7 @@ def cross_play(
             or a number of games that does not balance the seats.
         LMError: a budget is used up, a model cannot be called, or a prompt does not fit the game.
     """
-    setting = Setting(**options)
+    setting = GameSettings(**options)
     seats = len(setting.board.powers)
     games = seats if games is None else games
     check_balanced(setting, games)
@@ -397,7 +397,7 @@ def _focal(focal_seats: Sequence[int], seats: int) -> list[int]:
 
 
 def _played(
-    setting: Setting, mixes: Sequence[Sequence[tuple[int, Spec]]], games: int, names: Mapping[Spec, str]
+    setting: GameSettings, mixes: Sequence[Sequence[tuple[int, Spec]]], games: int, names: Mapping[Spec, str]
 ) -> tuple[list[MixedGames], dict[GameSpec, Record]]:
     """The games of each mix, and the records of all different games."""
     records = setting.play(game for mix in mixes for game in mixed_games(setting, mix, games))
@@ -411,7 +411,7 @@ def _played(
 
 
 def _measured(
-    setting: Setting,
+    setting: GameSettings,
     counts: dict[str, int],
     specs: Sequence[GameSpec],
     records: Sequence[Record],

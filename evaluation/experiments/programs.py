@@ -13,16 +13,16 @@ from pettingzoo import AECEnv
 import agents
 import modal_env
 from agents.modal.players import expected_payoff
-from agents.results import Result
+from agents.runtime.results import Result
+from agents.runtime.table_files import Row
 from agents.specs import PolicyLike, Spec, as_given, read
-from agents.table_files import Row
 from evaluation.checks import EvaluationError, check_games, check_seed
 from evaluation.measures.choice import choose
 from evaluation.measures.coalitions import all_coalitions, choose_coalitions
 from evaluation.measures.gains import CoalitionGain, coalition_gain, exploitability_of, member_gains
 from evaluation.measures.intervals import Coalition, Estimate, Floats
+from evaluation.play.execution import check_means
 from evaluation.play.games import Report, choosing_seed, game_seed
-from evaluation.play.means import check_means
 from welfare_env.checks import shown
 
 Shares = tuple[tuple[modal_env.Agent, Fraction], ...]

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.results import Shown
+from agents.runtime.results import Shown
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.metrics import GameMeasures
 from welfare_env import Board

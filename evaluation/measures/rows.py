@@ -1,6 +1,6 @@
 """Games as rows of a table: one per game and power, or one per game, power and year.
 
-`evaluation.table_columns` has their columns with types, units and meanings. Measures of a whole game are the same in
+`evaluation.tables.columns` has their columns with types, units and meanings. Measures of a whole game are the same in
 all its rows.
 """
 
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from agents.results import Result
-from agents.table_files import Row, frame
+from agents.runtime.results import Result
+from agents.runtime.table_files import Row, frame
 from evaluation.measures.metrics import GameFacts, GameMeasures, YearlyCurves
 from welfare_env.rules import Rules
 

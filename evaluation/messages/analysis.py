@@ -12,8 +12,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from agents.results import Result, tables_of
-from agents.table_files import Row
+from agents.runtime.results import Result, tables_of
+from agents.runtime.table_files import Row
 from evaluation.checks import board_of
 from evaluation.measures.intervals import Estimate, Seed, share_estimate
 from evaluation.messages.promises import KINDS, Kind, Promise, promises

@@ -9,8 +9,8 @@ import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agents.files import irregular, reason, shown
 from agents.lm.errors import CacheError
+from agents.runtime.files import irregular, reason, shown
 
 if TYPE_CHECKING:
     from agents.lm.models.protocol import Model

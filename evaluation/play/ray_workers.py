@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
-from agents.ray_cluster import connect, first_line
+from agents.runtime.ray_cluster import connect, first_line
 from evaluation.play.workers import AHEAD, Result, Task, WorkerError, Workers
 
 LOCAL = "local"

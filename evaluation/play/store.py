@@ -21,8 +21,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from agents.files import parse_json, reason, shown
-from agents.storage import UNREADABLE, Layout
+from agents.runtime.files import parse_json, reason, shown
+from agents.runtime.storage import UNREADABLE, Layout
 from evaluation.checks import listed
 from evaluation.play.salvage import MAGIC, DamagedFile
 from welfare_env import checks

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import agents
-from agents.files import irregular, reason, shown
+from agents.runtime.files import irregular, reason, shown
 from evaluation.checks import EvaluationError
 from evaluation.measures.lm_usage import without_transcripts
 from evaluation.play.games import VERSIONS, code_of, game_seed

@@ -1,7 +1,7 @@
 """Figures of an experiment, drawn from the plain values of `ExperimentResult.to_dict()`.
 
-A profile has one color in all figures of an experiment (`agents.colors`). Markers and dashes show what else differs
-between conditions. The authors' published runs are hollow marks in gray, one a run.
+A profile has one color in all figures of an experiment (`agents.runtime.colors`). Markers and dashes show what else
+differs between conditions. The authors' published runs are hollow marks in gray, one a run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from io import BytesIO
 from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Any
 
-from agents.colors import BLACK, PUBLISHED, SERIES, policy_colors
+from agents.runtime.colors import BLACK, PUBLISHED, SERIES, policy_colors
 from evaluation.checks import EvaluationError
 from evaluation.experiments.published import TABLES
 from welfare_env.extras import install_extra

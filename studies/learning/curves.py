@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
-from agents.colors import LEVEL, reward_color
+from agents.runtime.colors import LEVEL, reward_color
 from studies.learning.courses import smoothed
 from studies.learning.trainings import POINTS, points
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import training
-from agents.progress import metered
+from agents.runtime.progress import metered
 from evaluation.checks import EvaluationError
 from evaluation.exact import exploitability
 from studies.learning.tables import markdown

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import training
-from agents.progress import metered
+from agents.runtime.progress import metered
 from studies.learning.courses import Floats, change, is_flat
 from training.cli.curves import read
 from training.files import saved_iterations

@@ -17,8 +17,8 @@ import numpy as np
 import torch
 
 import training
-from agents.colors import LEARNED, LEVEL
 from agents.rl import checkpoint
+from agents.runtime.colors import LEARNED, LEVEL
 from evaluation.measures.intervals import mean_estimate
 from evaluation.word_effects import HEARD, STREAM, WAYS, word_effects
 from studies.learning.tables import markdown

@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from agents.command_options import in_options
+from agents.runtime.command_options import in_options
 
 TOLD = {
     "an option": ("give press='none' or games=3", "give --press none or --games 3"),

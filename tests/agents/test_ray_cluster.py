@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from agents.ray_cluster import connect
+from agents.runtime.ray_cluster import connect
 
 ray = pytest.importorskip("ray")
 from ray._private.authentication import authentication_token_setup as setup  # noqa: E402

@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agents.tables import fit, print_tables
+from agents.runtime.tables import fit, print_tables
 
 SPEC = "exploiter:nice=prosocial,attack=(posse:force=2,more=0),units=never,last_years=0,years=1,centers=4"
 OTHER = "exploiter:nice=dove,attack=dumbbot"

@@ -6,13 +6,13 @@ import pytest
 
 import agents
 import evaluation
-from agents.table_files import TableError
-from benchmarks.columns import PAGE, written
-from evaluation.experiments.files import Experiment
+from agents.runtime.table_files import TableError
+from evaluation.experiment_files.loading import Experiment
 from evaluation.measures.metrics import measure
 from evaluation.measures.rows import game_rows
 from evaluation.messages.analysis import analyse_messages
-from evaluation.table_columns import TABLES
+from evaluation.tables.columns import TABLES
+from tools.columns import PAGE, written
 from welfare_env import Rules, View
 
 RULES = Rules(years=2, message_rounds=1)
@@ -20,7 +20,7 @@ RULES = Rules(years=2, message_rounds=1)
 
 def test_the_page_has_the_columns_of_today() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert page == written(page), "write it anew: python -m benchmarks.columns"
+    assert page == written(page), "write it anew: python -m tools.columns"
     assert [table for table in TABLES if f"<!-- columns:{table} -->" not in page] == []
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import welfare_env
-from agents import progress
+from agents.runtime import progress
 from evaluation.cli.app import command
 from modal_env.cli.commands import app as modal_app
 from training.cli.commands import app as train_app

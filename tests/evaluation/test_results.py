@@ -12,14 +12,14 @@ from typer.testing import CliRunner
 import agents
 import evaluation
 import modal_env
-from agents.results import LONGEST, Result, Shown
-from agents.table_files import write_csv
+from agents.runtime.results import LONGEST, Result, Shown
+from agents.runtime.table_files import write_csv
 from evaluation.cli.app import command
 from evaluation.cli.commands import app
 from evaluation.exact import best_response, certify, exploitability
-from evaluation.experiments.files import Experiment
+from evaluation.experiment_files.loading import Experiment
 from evaluation.messages.analysis import analyse_messages
-from evaluation.report.message_tables import talks
+from evaluation.tables.message_tables import talks
 from evaluation.word_effects import HEARD, WordEffects
 from welfare_env import Rules
 from welfare_env.game.record import save_record

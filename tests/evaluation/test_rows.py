@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import agents
 import evaluation
-from agents.table_files import TableError, check_file, check_parquet, write_csv, write_parquet
-from agents.table_options import TableOptions
+from agents.runtime.table_files import TableError, check_file, check_parquet, write_csv, write_parquet
+from agents.runtime.table_options import TableOptions
 from evaluation import GameStore
 from evaluation.cli.commands import app
 from evaluation.measures.metrics import measure

@@ -274,7 +274,7 @@ def read_only(monkeypatch: pytest.MonkeyPatch) -> None:
         error.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
         raise error
 
-    monkeypatch.setattr("agents.storage.sqlite3.connect", refused)
+    monkeypatch.setattr("agents.runtime.storage.sqlite3.connect", refused)
 
 
 def test_a_read_only_store_can_be_read(theirs: Path, read_only: None) -> None:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import modal_env
-from benchmarks.browser import Browser, chromium
 from modal_env.cli.commands import app
 from modal_env.cli.page import MOST_MATCHES, MOST_SOLVED, library_page
 from modal_env.dynamics.replicator import Trajectory
@@ -21,6 +20,7 @@ from modal_env.logic.notation import parse
 from modal_env.pictures.curves import bands, largest, simplex
 from modal_env.pictures.style import COLOURS, name_of, notebook, page
 from modal_env.pictures.tables import MOST_AGENTS, match, matrix, number, rows
+from tools.browser import Browser, chromium
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = (

@@ -16,8 +16,8 @@ from safetensors.numpy import load_file
 from typer.testing import CliRunner
 
 import training
-from agents.files import parse_json
 from agents.rl.checkpoint import CheckpointError
+from agents.runtime.files import parse_json
 from training import TrainConfig
 from training.board.ppo import _set_schedules, _spaces, make_config, play_of, train
 from training.board.sampling import HeldOut

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import agents
 import training
-from agents.files import parse_json
+from agents.runtime.files import parse_json
 from agents.specs import read, read_profile
 from evaluation.word_effects import word_effects
 from training import TrainConfig, TrainingError

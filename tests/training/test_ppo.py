@@ -23,7 +23,7 @@ from safetensors.numpy import load_file
 from typer.testing import CliRunner
 
 import agents
-from agents import progress
+from agents.runtime import progress
 from evaluation.exact.best_responses import best_response
 from training.board import seat_gains
 from training.board.config import TrainConfig, read_years

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import evaluation
 import training
-from agents.results import LONGEST
+from agents.runtime.results import LONGEST
 from training.board.seat_gains import Gain
 from training.cli.commands import app
 from training.errors import TrainingError

@@ -9,7 +9,7 @@ pytest.importorskip("matplotlib")
 
 from matplotlib.colors import to_hex
 
-from agents.colors import LEARNED, PUBLISHED, REWARDS
+from agents.runtime.colors import LEARNED, PUBLISHED, REWARDS
 from evaluation import Estimate
 from studies.deterrence import Line, Neighbor, frontier
 from studies.learning.curves import NEVER, draw_rewards, draw_robbers, name_of_reward

@@ -7,7 +7,7 @@ from importlib import resources
 
 import pytest
 
-from benchmarks.atlas.borders import KINDS, Outlines, board_facts, drawn_facts, gaps
+from tools.atlas.borders import KINDS, Outlines, board_facts, drawn_facts, gaps
 from welfare_env import load_board
 from welfare_env.render.boxes import ASCENT, DESCENT, label_box, unit_box
 from welfare_env.render.drawing import drawing_of

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import welfare_env
-from benchmarks.browser import Browser, BrowserError, chromium
 from benchmarks.replay import findings
+from tools.browser import Browser, BrowserError, chromium
 from welfare_env import Game, Rules
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
 

@@ -12,7 +12,7 @@ from ray.rllib.core import COMPONENT_RL_MODULE
 from ray.rllib.core.learner import Learner
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
-from agents.ray_cluster import connect
+from agents.runtime.ray_cluster import connect
 from training.board.runner import BatchedEnvRunner, GameResult, Play
 from training.board.seats import LEAGUE, Lineup
 from training.board.tape import POSITION

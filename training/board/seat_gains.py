@@ -12,7 +12,7 @@ from scipy.stats import bootstrap
 
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint
-from agents.table_files import Row
+from agents.runtime.table_files import Row
 from training.board.config import TrainConfig
 from training.board.ppo import make_config
 from training.board.runner import BatchedEnvRunner, GameResult, Play

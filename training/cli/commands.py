@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 from rich.table import Table
 
-from agents.command_options import with_options
-from agents.files import reason, shown
-from agents.progress import metered, plain_console
-from agents.table_options import TableOptions
-from agents.tables import print_tables
+from agents.runtime.command_options import with_options
+from agents.runtime.files import reason, shown
+from agents.runtime.progress import metered, plain_console
+from agents.runtime.table_options import TableOptions
+from agents.runtime.tables import print_tables
 from training.board.config import TrainConfig
 from training.board.seats import LEAGUE, LEARNER
 from training.cli.console import errors_told, training_shown

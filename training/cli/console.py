@@ -12,8 +12,8 @@ from typing import Any
 
 import typer
 
-from agents.progress import Meter, metered, print_error
-from agents.progress import errors_told as own_errors_told
+from agents.runtime.progress import Meter, metered, print_error
+from agents.runtime.progress import errors_told as own_errors_told
 from modal_env.interruptions import patient
 from training.files import saved_iterations
 from welfare_env.extras import install_extra
@@ -101,7 +101,7 @@ def _kept(folder: Path) -> str:
 
 @contextmanager
 def errors_told(kept: str = "the same command starts again") -> Iterator[None]:
-    """As `agents.progress.errors_told`; also says which extra is missing."""
+    """As `agents.runtime.progress.errors_told`; also says which extra is missing."""
     with own_errors_told(kept):
         try:
             yield

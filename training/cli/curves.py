@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agents.colors import LEARNED, LEVEL
+from agents.runtime.colors import LEARNED, LEVEL
 from training.errors import TrainingError
 from training.logs import log_lines, number_of
 

@@ -8,9 +8,9 @@ from typing import Annotated, Optional
 
 import typer
 
-from agents.command_options import with_options
-from agents.table_options import TableOptions
-from agents.tables import print_tables
+from agents.runtime.command_options import with_options
+from agents.runtime.table_options import TableOptions
+from agents.runtime.tables import print_tables
 from training.cli.console import errors_told, training_shown
 from training.modal.config import ModalConfig
 from training.modal.trainer import ModalProgress, ModalResult, result_table, train_modal

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from agents.command_options import with_options
-from agents.progress import plain_console
-from agents.table_options import TableOptions
-from agents.tables import print_tables
+from agents.runtime.command_options import with_options
+from agents.runtime.progress import plain_console
+from agents.runtime.table_options import TableOptions
+from agents.runtime.tables import print_tables
 from training.cli.console import errors_told, training_shown
 from training.population.config import PopulationConfig
 

@@ -8,10 +8,10 @@ from typing import Annotated, Optional
 
 import typer
 
-from agents.command_options import with_options
-from agents.results import tables_of
-from agents.table_options import TableOptions
-from agents.tables import print_tables
+from agents.runtime.command_options import with_options
+from agents.runtime.results import tables_of
+from agents.runtime.table_options import TableOptions
+from agents.runtime.tables import print_tables
 from training.cli.console import errors_told
 
 

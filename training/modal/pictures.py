@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import track
 
 import modal_env
-from agents.colors import LEVEL
+from agents.runtime.colors import LEVEL
 from modal_env.pictures.style import COLOURS
 from training.modal import ACTIONS, ModalConfig, ModalResult, train_modal
 from training.modal.mixes import name_of

@@ -24,8 +24,8 @@ from rich.table import Table
 
 import modal_env
 from agents.modal.players import Share, expected_payoff
-from agents.results import Result, tables_of
-from agents.table_files import Row
+from agents.runtime.results import Result, tables_of
+from agents.runtime.table_files import Row
 from training.errors import TrainingError
 from training.logs import metric_rows, metrics_of
 from training.modal.config import SELF, ModalConfig, of_earlier

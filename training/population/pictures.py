@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from agents.colors import LEARNED
+from agents.runtime.colors import LEARNED
 
 MOST_NUMBERS = 12  # policies with numbers in their cells
 

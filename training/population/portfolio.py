@@ -114,9 +114,9 @@ def _shares(mix: Mapping[str, float]) -> np.ndarray:
 def _portfolio(config: PopulationConfig, mix: Mapping[str, float]) -> tuple[str, ...]:
     """The deviators that come with the package, for games of the config."""
     from evaluation.experiments.deviators import PORTFOLIO, read_deviators
-    from evaluation.play.setting import Setting
+    from evaluation.play.game_settings import GameSettings
 
     text = as_policy(mix)
-    setting = Setting(rules=Rules(press=None, years=config.years), map_name=config.map_name)
+    setting = GameSettings(rules=Rules(press=None, years=config.years), map_name=config.map_name)
     found = read_deviators(PORTFOLIO, read_profile(text), text, setting)
     return tuple(dict.fromkeys(policy.text for deviator in found for policy in deviator.policies))

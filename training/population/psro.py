@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.files import parse_json, read_file, reason, shown
-from agents.table_files import Row
+from agents.runtime.files import parse_json, read_file, reason, shown
+from agents.runtime.table_files import Row
 from training.board.ppo import Progress, train
 from training.errors import TrainingError
 from training.files import CONFIG, read_config, replaced, unwritable, write_config

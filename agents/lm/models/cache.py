@@ -21,11 +21,11 @@ from pathlib import Path
 from threading import Lock, RLock
 from typing import Any, TypeVar, get_args
 
-from agents.files import parse_json
 from agents.lm.errors import FAULT_KINDS, PASSING_KINDS, AccessError, CacheError, LMError, ModelError, StoppedError
 from agents.lm.models.event_loop import LOOP
 from agents.lm.models.protocol import Finish, Model, Reply, Request, Usage
-from agents.storage import Layout
+from agents.runtime.files import parse_json
+from agents.runtime.storage import Layout
 
 _T = TypeVar("_T")
 

@@ -1,0 +1,1 @@
+"""What commands and results rest on: options, progress, files, databases, tables, colors, and Ray."""

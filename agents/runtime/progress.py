@@ -1,0 +1,123 @@
+"""What commands show on stderr, so that stdout can be piped: how far long work is, and errors in one line.
+
+Work has a bar on a terminal, and elsewhere a line every ten seconds. The library itself stays silent, but for
+`welfare_env.compiling`: only commands use this.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from agents.runtime.command_options import in_options
+from agents.runtime.files import reason, shown
+from modal_env.errors import ModalError
+from modal_env.interruptions import CODE, ended_soon
+from modal_env.progress import EVERY, lines_every
+from welfare_env.errors import WelfareEnvError
+
+MEMORY = 600.0  # seconds whose pace is taken for that of the rest
+
+
+def plain_console(stderr: bool = False, width: int | None = None) -> Console:
+    """A console that shows text as it is: by default rich interprets brackets as markup, and :names: as emoji."""
+    return Console(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
+
+
+def print_error(error: object) -> None:
+    """An error in one line on stderr."""
+    plain_console(stderr=True).print(f"error: {error}", style="red", soft_wrap=True)
+
+
+@contextmanager
+def errors_told(kept: str) -> Iterator[None]:
+    """Our own errors as one line, and an interruption as what to do next.
+
+    Args:
+        kept: what an interruption leaves, and what the same command does then.
+    """
+    line = f"interrupted: {kept}"
+    try:
+        with ended_soon(line):
+            yield
+    except (ModalError, WelfareEnvError) as error:
+        print_error(in_options(str(error)))
+        raise typer.Exit(2) from error
+    except BrokenPipeError:  # the reader has seen enough; typer ends quietly
+        raise
+    except OSError as error:  # a full disk, a read-only folder, a folder in place of a file
+        print_error(f"{shown(str(error.filename))}: {reason(error)}" if error.filename else error)
+        raise typer.Exit(2) from error
+    except KeyboardInterrupt as interruption:
+        print(line, file=sys.stderr)
+        raise typer.Exit(CODE) from interruption
+
+
+class Meter:
+    """The progress of some work, which may have several stages in sequence; see `metered`."""
+
+    def __init__(self, is_watched: bool) -> None:
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+        unit = TextColumn("{task.fields[unit]}", markup=False)
+        times = (TimeElapsedColumn(), TimeRemainingColumn())
+        console = plain_console(stderr=True)
+        self.bar = Progress(
+            *columns, unit, *times, console=console, disable=not is_watched, speed_estimate_period=MEMORY
+        )
+        self._task: TaskID | None = None
+
+    def stage(self, what: str, total: int, unit: str) -> None:
+        """Begins another stage, which replaces the one before."""
+        if self._task is not None:
+            self.bar.remove_task(self._task)
+        self._task = self.bar.add_task(what, total=total, unit=unit)
+
+    def advance(self, count: int) -> None:
+        """Adds to the number done."""
+        if self._task is not None:
+            self.bar.advance(self._task, count)
+
+    def reach(self, done: int, what: str | None = None, total: int | None = None) -> None:
+        """Sets the number done, and the total if it was not known before."""
+        if self._task is not None:
+            self.bar.update(self._task, completed=done, description=what, total=total)
+
+    def line(self) -> str:
+        """The progress in words: "playing: 12 of 60 games, 0:35 so far, about 2:20 left"."""
+        return "".join(map(_line, self.bar.tasks))
+
+
+def _line(task: Task) -> str:
+    left = task.time_remaining
+    rest = "" if left is None or task.finished else f", about {_clock(left)} left"
+    done = f"{int(task.completed)} of {int(task.total or 0)} {task.fields['unit']}"
+    return f"{task.description}: {done}, {_clock(task.elapsed or 0)} so far{rest}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+@contextmanager
+def metered(what: str, total: int, unit: str) -> Iterator[Meter]:
+    """Shows how far some work is, as long as the block lasts."""
+    meter = Meter(sys.stderr.isatty())
+    meter.stage(what, total, unit)
+    with lines_every(EVERY, meter.line) if meter.bar.disable else nullcontext(), meter.bar:
+        yield meter

@@ -1,0 +1,122 @@
+"""Results: as rows and frames, and printed as short tables, in notebooks too.
+
+`print(result)` and a result at the prompt show the tables of `tables_of`, cut to a screenful; `rows`, `to_frame` and
+`to_dict` have everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from agents.runtime.table_files import Row, frame
+from agents.runtime.tables import fit
+from modal_env.pictures.style import notebook
+from modal_env.pictures.tables import rows as html_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LONGEST = 2000  # characters of a printed result
+WIDTH = 100
+LONGEST_CELL, LONGEST_NOTE = 60, 300
+ROWS_IN_NOTEBOOKS = 30  # of each table
+
+
+@singledispatch
+def tables_of(result: object) -> Sequence[Table]:
+    """The tables that show a result; each kind of result registers its own."""
+    return [Table(title=type(result).__name__)]
+
+
+class Shown:
+    """Printed, and shown in notebooks, as short tables; within lists and others in a line."""
+
+    def __str__(self) -> str:
+        return as_text(tables_of(self))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {_cut(str(tables_of(self)[0].title or ''), LONGEST_NOTE)}>"
+
+    def _repr_html_(self) -> str:
+        return as_html(tables_of(self))
+
+
+class Result(Shown):
+    """A result with rows; also at the prompt a table."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def rows(self) -> list[Row]:
+        """As a table: `evaluation.columns` describes its columns."""
+        raise NotImplementedError
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rows as a pandas DataFrame.
+
+        Raises:
+            TableError: pandas is not installed.
+        """
+        return frame(self.rows())
+
+
+def as_text(tables: Sequence[Table]) -> str:
+    """Tables as text of at most `LONGEST` characters: long ones without their later rows, long cells cut."""
+    text = ""
+    for most in (10, 5, 3, 2, 1):
+        text = "\n".join(_as_text(_shortened(table, most, LONGEST_CELL * most // 5)) for table in tables)
+        if len(text) <= LONGEST:
+            break
+    return _cut(text, LONGEST)
+
+
+def as_html(tables: Sequence[Table]) -> str:
+    """Tables as HTML for notebooks; what they hold is text, never markup."""
+    return notebook(*(_as_html(_shortened(table, ROWS_IN_NOTEBOOKS, 4 * LONGEST_CELL)) for table in tables))
+
+
+def _as_text(table: Table) -> str:
+    parts, marks = fit(table, WIDTH)
+    console = Console(file=StringIO(), width=WIDTH, no_color=True)
+    for text in (table.title, *parts, table.caption, *(f"{mark} {piece}" for piece, mark in marks.items())):
+        if text:
+            console.print(Text(str(text)) if isinstance(text, str) else text, overflow="fold")
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _as_html(table: Table) -> str:
+    heads = [">" * (column.justify == "right") + str(column.header) for column in table.columns]
+    cells = list(zip(*(map(str, column.cells) for column in table.columns), strict=True))
+    cells += [tuple(str(column.footer) for column in table.columns)] if table.show_footer else []
+    return html_table(str(table.title or ""), heads, cells, str(table.caption or ""))
+
+
+def _shortened(table: Table, most: int, longest: int) -> Table:
+    """A table with its first rows only, and with its long texts cut."""
+    left = table.row_count - most
+    notes = [_cut(line, LONGEST_NOTE) for line in str(table.caption or "").splitlines()]
+    kept = [note for place, note in enumerate(notes) if sum(map(len, notes[: place + 1])) <= LONGEST_NOTE]
+    notes = kept + ["..."] * (len(kept) < len(notes)) + [f"... and {left} more rows"] * (left > 0)
+    caption = "\n".join(notes)
+    short = Table(title=Text(_cut(str(table.title or ""), LONGEST_NOTE), "table.title"), caption=Text(caption))
+    short.show_footer = table.show_footer
+    for column in table.columns:
+        head, foot = (Text(_cut(str(text), longest)) for text in (column.header, column.footer))
+        short.add_column(head, foot, justify=column.justify, overflow=column.overflow)
+    columns = [list(column.cells) for column in table.columns]
+    for place, row in enumerate(table.rows[:most]):
+        cells = (Text(_cut(str(column[place]), longest)) for column in columns)
+        short.add_row(*cells, end_section=row.end_section)
+    return short
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."

@@ -1,0 +1,51 @@
+"""The options --csv and --parquet, for commands with a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from agents.runtime.files import shown
+from agents.runtime.table_files import Row, TableError, check_file, check_parquet, write_csv, write_parquet
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Files for a result as a table; docs/results.md describes the columns."""
+
+    csv: Annotated[
+        Optional[Path],  # noqa: UP045 (typer reads it)
+        typer.Option(help="Write a CSV table to this file (columns: docs/results.md).", show_default="none"),
+    ] = None
+    parquet: Annotated[
+        Optional[Path],  # noqa: UP045 (typer reads it)
+        typer.Option(help="The same as a Parquet file (needs the extra tables).", show_default="none"),
+    ] = None
+
+    def check(self) -> None:
+        """Check before any work that the files can be written.
+
+        Raises:
+            TableError: they cannot, both are the same file, or a package is missing.
+        """
+        if self.csv is not None and self.csv == self.parquet:
+            raise TableError(f"{shown(self.csv)}: give --csv and --parquet different files")
+        if self.csv is not None:
+            check_file(self.csv)
+        if self.parquet is not None:
+            check_parquet(self.parquet)
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Write the tables that were asked for.
+
+        Raises:
+            TableError: a file cannot be written.
+        """
+        if self.csv is not None:
+            write_csv(rows, self.csv)
+        if self.parquet is not None:
+            write_parquet(rows, self.parquet)
