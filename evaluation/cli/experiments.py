@@ -21,7 +21,7 @@ from evaluation.cli.options import Json, RunOptions, command_line
 from evaluation.experiment_files.experiment import count_games, policies_of, trained
 from evaluation.experiment_files.loading import load_experiment, shipped_experiments
 from evaluation.experiment_files.plan import Experiment
-from evaluation.report.figures import NAMES, full_label
+from evaluation.report.figures import full_label
 from evaluation.report.page import known_measures, value_cell
 from evaluation.report.report_folder import (
     REPLAYS_WRITTEN,
@@ -32,6 +32,7 @@ from evaluation.report.report_folder import (
     write_results,
 )
 from evaluation.tables.game_tables import MEANING, titled
+from evaluation.tables.measure_names import NAMES
 from evaluation.tables.rules_text import games_told
 
 SHOWN = 3  # measures in the terminal

@@ -20,7 +20,8 @@ from evaluation.measures import costs
 from evaluation.measures.gains import exploitability_of
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import usage_of
-from evaluation.messages.analysis import analyse_messages, kept_promises
+from evaluation.measures.promise_keeping import kept_promises
+from evaluation.messages.analysis import analyse_messages
 from evaluation.play.game_settings import GameSettings
 from evaluation.play.games import Record
 
