@@ -1,8 +1,8 @@
 """Language models as players: clients, prompts, and the parsing of replies.
 
 `agents.lm.player` is the policy, `player_settings` how it plays, `from_options` makes it from the options of a spec,
-`agents.asking` drives its turns, and `ledger` counts its calls; `own_models` takes in models of yours; `program_writer` and
-`program_prompts` are the same for `modal_env`. Subpackages:
+`agents.asking` drives its turns, and `ledger` counts its calls; `own_models` takes in models of yours; `program_writer`
+and `program_prompts` are the same for `modal_env`. Subpackages:
 
     models/   the models: providers' SDKs, made-up models, cached replies; retries, limits, prices, budgets
     prompts/  the prompts
