@@ -8,7 +8,7 @@ BIN := .venv/bin
 DEMO := .venv/.demo
 INSTALLED := .venv/.installed
 
-.PHONY: help demo test test-long test-checked coverage equivalence speed lint format clean
+.PHONY: help demo compile test test-all equivalence speed lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,23 +29,21 @@ $(INSTALLED): $(DEMO)
 demo: $(DEMO)  ## play a small demonstration and show its results
 	@$(BIN)/python -m evaluation demo
 
-test: lint  ## lint, then every test but the slow ones (ten minutes, the first time more)
+# Kernels are compiled here once, or each worker of the tests would do it.
+compile: $(INSTALLED)
+	@$(BIN)/welfare-env warm-up
+
+test: lint compile  ## lint, then the quick tests: 4 minutes on two cores, 7 the first time
 	$(BIN)/python -m pytest -n 2
 
-test-long: $(INSTALLED)  ## only the slow tests
-	$(BIN)/python -m pytest -n 2 -m slow
-
-test-checked: $(INSTALLED)  ## the engine with bounds checks, without compiling, and two million phases for leaks
-	$(BIN)/python -m pytest -m slow tests/engine/test_checked.py
+test-all: compile  ## every test, those marked slow too, and which lines of the library they reach: half an hour
+	$(BIN)/python -m pytest -n 2 -m "not tools" --cov --cov-report=term:skip-covered --cov-fail-under=90
 
 equivalence: $(INSTALLED)  ## the compiled engine against the diplomacy package after every phase of many games (long)
 	$(BIN)/python -m tools.equivalence --workers 2
 
 speed: $(INSTALLED)  ## phases a second of everything, and of the diplomacy package
 	$(BIN)/python -m benchmarks.speed
-
-coverage: $(INSTALLED)  ## every test but the slow ones, and which lines of the library they reach
-	$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered --cov-fail-under=90
 
 lint: $(INSTALLED)  ## ruff's checks and format, codespell, mypy
 	$(BIN)/ruff check .

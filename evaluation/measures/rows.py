@@ -1,6 +1,6 @@
 """Games as rows of a table: one per game and power, or one per game, power and year.
 
-`evaluation.table_columns` has their columns with types, units and meanings. Measures of a whole game are the same in
+`evaluation.tables.columns` has their columns with types, units and meanings. Measures of a whole game are the same in
 all its rows.
 """
 

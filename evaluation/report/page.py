@@ -12,11 +12,12 @@ from html import escape
 from typing import Any
 
 import welfare_env
-from evaluation.contrasts.tables import study_cells
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate
-from evaluation.report.figures import MADE_UP, NAMES, as_svg, figures_of, full_label, panel_grid, swept_words
-from evaluation.report.rules_text import games_told, options_told, rules_told
-from evaluation.report.tables import BRACKETS
+from evaluation.report.figures import MADE_UP, as_svg, figures_of, full_label, panel_grid, swept_words
+from evaluation.tables.comparison_tables import study_cells
+from evaluation.tables.game_tables import BRACKETS
+from evaluation.tables.measure_names import NAMES
+from evaluation.tables.rules_text import games_told, options_told, rules_told
 
 STYLE = """
 :root { color-scheme: light dark; --page: #fff; --ink: #1a1a1a; --faint: #595959; --line: #8886; --soft: #8882; }

@@ -13,13 +13,13 @@ import pytest
 import evaluation
 from agents.specs import read
 from evaluation import EvaluationError, ExperimentError, GameStore
-from evaluation.cells import kept, measuring, trainings
-from evaluation.cells.templates import filled_template
-from evaluation.experiments.files import read_experiment
+from evaluation.experiment_files import measuring, result_cache, trainings
+from evaluation.experiment_files.loading import read_experiment
+from evaluation.experiment_files.templates import filled_template
 from evaluation.play import games, sources
-from evaluation.report.folder import write_results
 from evaluation.report.page import report_page
-from evaluation.report.rules_text import games_told, options_told, rules_told
+from evaluation.report.report_folder import write_results
+from evaluation.tables.rules_text import games_told, options_told, rules_told
 from welfare_env import Rules
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -249,9 +249,9 @@ def test_a_kept_result_is_of_one_version_of_the_code(
         monkeypatch.setitem(files, edited, (source + b"\nEDITED = True\n", is_package))
         for kept_before in ("_digests", "_reached"):
             monkeypatch.setattr(sources.SOURCES, kept_before, {})
-        kept.code_of_imports.cache_clear()
+        result_cache.code_of_imports.cache_clear()
         evaluation.experiment(chosen, store=store)
-    kept.code_of_imports.cache_clear()
+    result_cache.code_of_imports.cache_clear()
     assert len(made) == 1 + again
 
 
@@ -259,10 +259,10 @@ def test_the_checkpoints_and_models_of_attackers_are_in_the_key(tmp_path: Path) 
     module = tmp_path / "attacker.py"
     module.write_text("X = 1")
     policies = [read("lm:scripted/stub"), replace(read("hold"), sources=(lambda: [module],))]
-    first = kept.code_behind(policies, evaluation.Setting())
+    first = result_cache.code_behind(policies, evaluation.Setting())
     assert first["language_models"] == [{"model": "scripted/stub"}]
     module.write_text("X = 2")
-    assert kept.code_behind(policies, evaluation.Setting())["own_code"] != first["own_code"]
+    assert result_cache.code_behind(policies, evaluation.Setting())["own_code"] != first["own_code"]
 
 
 def test_a_damaged_result_is_measured_again(store_path: Path) -> None:

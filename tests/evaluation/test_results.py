@@ -17,10 +17,9 @@ from agents.runtime.table_files import write_csv
 from evaluation.cli.app import command
 from evaluation.cli.commands import app
 from evaluation.exact import best_response, certify, exploitability
-from evaluation.experiments.files import Experiment
+from evaluation.experiment_files.loading import Experiment
 from evaluation.messages.analysis import analyse_messages
-from evaluation.report.message_tables import talks
-from evaluation.word_effects import HEARD, WordEffects
+from evaluation.tables.message_tables import talks
 from welfare_env import Rules
 from welfare_env.game.record import save_record
 
@@ -36,11 +35,6 @@ class Hostile(agents.HoldPolicy):
 
 
 Hostile.__qualname__ = "<script>alert('[bold]&')</script>"
-
-
-def of_words() -> WordEffects:
-    found = {heard: evaluation.Estimate(1.0, math.nan, math.nan, 12, (1.0,) * 12) for heard in HEARD}
-    return WordEffects(found, {heard: found[heard] for heard in HEARD[1:]}, found[HEARD[0]], "drawn")
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +74,6 @@ def results() -> dict[str, tuple[str, Shown]]:
         "exact": ("exact", exploitability("clique:3", "prosocial", years=2)),
         "messages": ("messages", analyse_messages(own.records[0])),
         "talk": ("messages", talk),
-        "words": ("words", of_words()),
         "comparison": ("differences", evaluation.compare("dove", "hold", games=2, **TOY)),
         "mix": ("", crossed.mixes[1, 2]),
         "scenario": ("", crossed.scenarios[0]),

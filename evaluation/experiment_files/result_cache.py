@@ -19,7 +19,7 @@ from evaluation.play.games import Record, code_of
 from evaluation.play.sources import SOURCES, own_code
 from evaluation.play.store import GameStore
 
-ROOMS = ("cells", "exact", "experiments", "measures")  # of evaluation: the code that such results depend on
+ROOMS = ("exact", "experiment_files", "experiments", "measures")  # of evaluation: the code that such results depend on
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from agents.specs import read_profile
-from evaluation.cells.exact_gains import exact_gain
-from evaluation.cells.kept import KeptResult, code_behind, code_of_imports, kept
-from evaluation.cells.plan import BY_YEAR, WITH_COALITIONS, Condition, Experiment
+from evaluation.experiment_files.exact_gains import exact_gain
+from evaluation.experiment_files.plan import BY_YEAR, WITH_COALITIONS, Condition, Experiment
+from evaluation.experiment_files.result_cache import KeptResult, code_behind, code_of_imports, kept
 from evaluation.experiments.cross_play import CrossPlayResult, cross_play
 from evaluation.experiments.exploitability import exploitability, resolve_coalitions
 from evaluation.experiments.exploitability_result import ExploitabilityResult
@@ -20,7 +20,8 @@ from evaluation.measures import costs
 from evaluation.measures.gains import exploitability_of
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import usage_of
-from evaluation.messages.analysis import analyse_messages, kept_promises
+from evaluation.measures.promise_keeping import kept_promises
+from evaluation.messages.analysis import analyse_messages
 from evaluation.play.game_settings import GameSettings
 from evaluation.play.games import Record
 

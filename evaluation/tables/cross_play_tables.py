@@ -11,7 +11,7 @@ from rich.text import Text
 from evaluation.experiments.cross_play import CrossPlayResult
 from evaluation.measures.basins import STARTS, RestPoint
 from evaluation.measures.intervals import Estimate
-from evaluation.report.tables import MEANING, below, cell, earlier, titled
+from evaluation.tables.game_tables import MEANING, below, cell, earlier, titled
 
 FITTED = "payoffs of mixes that were not played are a linear fit"
 LONG_TABLE = 3  # policies, above which gains of invaders would not fit the terminal

@@ -9,7 +9,8 @@ from typing import Any
 
 from agents.specs import SEATINGS, read_profile
 from agents.specs.profiles import is_profile
-from evaluation.cells.plan import (
+from evaluation.checks import MOST_GAMES, MOST_SEED
+from evaluation.experiment_files.plan import (
     BY_YEAR,
     IN_WELFARE,
     MEASURES,
@@ -20,9 +21,8 @@ from evaluation.cells.plan import (
     Figure,
     plain,
 )
-from evaluation.cells.templates import PROFILE, stray_braces, words_of
-from evaluation.cells.trainings import LONGEST_NAME, Training, names_in, readable, training_step
-from evaluation.checks import MOST_GAMES, MOST_SEED
+from evaluation.experiment_files.templates import PROFILE, stray_braces, words_of
+from evaluation.experiment_files.trainings import LONGEST_NAME, Training, names_in, readable, training_step
 from evaluation.experiments.deviators import PORTFOLIO, filled
 from evaluation.experiments.mixes import check_balanced
 from evaluation.experiments.published import TABLES

@@ -8,9 +8,8 @@ from rich.text import Text
 from agents.runtime.results import tables_of
 from evaluation.coalitions.result import CollusionResult
 from evaluation.coalitions.surplus import Collusion
-from evaluation.coalitions.tables import collusion_table, surplus_table
+from evaluation.experiment_files.experiment import ConditionResult, ExperimentResult
 from evaluation.experiments.cross_play import CrossPlayResult, MixedGames, Scenario
-from evaluation.experiments.experiment import ConditionResult, ExperimentResult
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
@@ -18,8 +17,9 @@ from evaluation.experiments.self_play import SelfPlayResult
 from evaluation.measures.costs import MEASURES, Costs
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures
-from evaluation.report.cross_play_tables import equilibrium_table, player_table
-from evaluation.report.tables import (
+from evaluation.tables.collusion_tables import collusion_table, surplus_table
+from evaluation.tables.cross_play_tables import equilibrium_table, player_table
+from evaluation.tables.game_tables import (
     cell,
     coalition_table,
     exploitability_table,

@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from agents.runtime.files import parse_json, read_file, reason, shown
-from evaluation.cells.measuring import Cell
-from evaluation.cells.plan import Experiment
 from evaluation.checks import EvaluationError
-from evaluation.experiments.experiment import ExperimentResult
+from evaluation.experiment_files.experiment import ExperimentResult
+from evaluation.experiment_files.measuring import Cell
+from evaluation.experiment_files.plan import Experiment
 from evaluation.measures.lm_usage import without_transcripts
 from evaluation.report.figures import drawn, figures_of
 from evaluation.report.page import markdown_table, report_page, table_cells
 from evaluation.report.replays import write_replay
-from evaluation.report.rules_text import games_told, rules_told
-from evaluation.report.tables import BRACKETS
+from evaluation.tables.game_tables import BRACKETS
+from evaluation.tables.rules_text import games_told, rules_told
 from welfare_env.extras import install_extra
 from welfare_env.writing import replaced
 

@@ -15,15 +15,15 @@ import welfare_env
 from agents.runtime.results import Shown
 from agents.runtime.table_files import Row
 from agents.specs import Spec, read, read_profile
-from evaluation.cells.kept import KeptResult
-from evaluation.cells.measuring import GAINS, Cell, Measuring, over_seeds
-from evaluation.cells.plan import BY_YEAR, Condition, Experiment
-from evaluation.cells.trainings import Progress, names_in, train_all
 from evaluation.checks import EvaluationError, check_games, check_seed, listed
+from evaluation.experiment_files.loading import ExperimentError, load_experiment
+from evaluation.experiment_files.measuring import GAINS, Cell, Measuring, over_seeds
+from evaluation.experiment_files.plan import BY_YEAR, Condition, Experiment
+from evaluation.experiment_files.result_cache import KeptResult
+from evaluation.experiment_files.trainings import Progress, names_in, train_all
 from evaluation.experiments.attacks import count_games as count_attacked
 from evaluation.experiments.deviators import PORTFOLIO, filled, read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
-from evaluation.experiments.files import ExperimentError, load_experiment
 from evaluation.experiments.mixes import all_mixes
 from evaluation.experiments.red_team import BUDGETS, plan
 from evaluation.experiments.self_play import make_all
@@ -202,7 +202,7 @@ def experiment(
     """Train, play and measure every condition of an experiment.
 
     Args:
-        source: the name of a shipped experiment, the path of a TOML file (`evaluation.experiments.files`), or an
+        source: the name of a shipped experiment, the path of a TOML file (`evaluation.experiment_files.loading`), or an
             `Experiment`.
         profiles: replace those of the file.
         games: per condition; replaces the file's. seed: of the games; replaces the file's.

@@ -25,8 +25,8 @@ paper's figures). For exploitability `coalitions`, `deviators` (``{policy}`` sta
 ``leaderboard = true`` sorts by welfare.
 
 ``template = "{profile},ablate={ablate}"`` makes the policy of a condition from its profile and swept words
-(`evaluation.cells.templates`). A table ``[train.NAME]`` trains the policy ``trained:NAME`` before anything is measured,
-once for each of the `seeds` in ``[train]``; its fields are those of `training.TrainConfig`.
+(`evaluation.experiment_files.templates`). A table ``[train.NAME]`` trains the policy ``trained:NAME`` before anything
+is measured, once for each of the `seeds` in ``[train]``; its fields are those of `training.TrainConfig`.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ import tomllib
 from pathlib import Path
 
 from agents.runtime.files import read_file, reason
-from evaluation.cells.plan import Experiment
-from evaluation.cells.reading import Reader
 from evaluation.checks import EvaluationError
+from evaluation.experiment_files.parser import Reader
+from evaluation.experiment_files.plan import Experiment
 from welfare_env.checks import shown
 from welfare_env.errors import did_you_mean
 

@@ -13,8 +13,8 @@ from evaluation.experiments.cross_play import CrossPlayResult
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.experiments.self_play import SelfPlayResult
-from evaluation.report.rules_text import rules_text
-from evaluation.report.tables import CHOSEN, MEANING, below, cell, earlier, titled
+from evaluation.tables.game_tables import CHOSEN, MEANING, below, cell, earlier, titled
+from evaluation.tables.rules_text import rules_text
 from welfare_env import Rules
 
 SWEPT = {"variant": "variant", "years": "years", "message_rounds": "message rounds"}

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from evaluation.coalitions.result import CollusionResult
 from evaluation.coalitions.surplus import Collusion
-from evaluation.report.tables import below, cell, earlier, titled
+from evaluation.tables.game_tables import below, cell, earlier, titled
 
 KINDS = {True: "as one", False: "by itself"}
 ABOUT = (

@@ -1,4 +1,4 @@
-"""An experiment as its file gives it (`evaluation.experiments.files`), and the conditions that it plays."""
+"""An experiment as its file gives it (`evaluation.experiment_files.loading`), and the conditions that it plays."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any
 
-from evaluation.cells.templates import filled_template
-from evaluation.cells.trainings import TRAINED, Training, names_in
+from evaluation.experiment_files.templates import filled_template
+from evaluation.experiment_files.trainings import TRAINED, Training, names_in
 from evaluation.experiments.attacks import CHOOSING
 from evaluation.measures import costs
 from welfare_env import Rules
@@ -81,7 +81,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment; the docstring of `evaluation.experiments.files` explains the fields.
+    """An experiment; the docstring of `evaluation.experiment_files.loading` explains the fields.
 
     Attributes:
         measure: the measures, in the order of the file.
