@@ -19,7 +19,6 @@ from rich.console import Console, Group
 from modal_env.cli import plots
 from modal_env.cli.arguments import all_different, read_agents, read_numbers, read_shares, read_whole
 from modal_env.cli.page import library_page
-from modal_env.cli.progress import watched
 from modal_env.cli.tables import (
     NARROW,
     agents_table,
@@ -34,6 +33,7 @@ from modal_env.cli.tables import (
     trace_table,
     worlds_table,
 )
+from modal_env.console import watched
 from modal_env.dynamics.basins import basins, power_law
 from modal_env.dynamics.populations import payoffs_of
 from modal_env.dynamics.replicator import growth, replicator

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import modal_env
 from modal_env.cli.commands import app
-from modal_env.cli.progress import _line
+from modal_env.console import _line
 
 RUNNER = CliRunner(env={"COLUMNS": "200"})  # whatever the terminal of whoever tests
 LIBRARY_NAMES = list(modal_env.LIBRARY)[:8]
@@ -305,7 +305,7 @@ def test_foreign_text_is_shown_as_it_is():
 
 
 def test_long_work_tells_how_far_it_is_without_a_terminal(monkeypatch):
-    monkeypatch.setattr("modal_env.cli.progress.EVERY", 0.001)
+    monkeypatch.setattr("modal_env.console.EVERY", 0.001)
     commands = {
         "following random starts": ["evolve", "--model", "basins", "--starts", "3000"],
         "following the population": ["evolve", "--time", "10000"],
