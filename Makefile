@@ -8,7 +8,7 @@ BIN := .venv/bin
 DEMO := .venv/.demo
 INSTALLED := .venv/.installed
 
-.PHONY: help demo compile test test-all equivalence speed lint format clean
+.PHONY: help demo compile test test-all test-tools equivalence speed lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,25 @@ test: lint compile  ## lint, then the quick tests: 4 minutes on two cores, 7 the
 test-all: compile  ## every test, those marked slow too, and which lines of the library they reach: half an hour
 	$(BIN)/python -m pytest -n 2 -m "not tools" --cov --cov-report=term:skip-covered --cov-fail-under=90
 
+# Libraries that do not go with ours, or not with each other: an environment for each, made once.
+TOOLS := .venv-tools
+PIP_inspect := -c constraints.txt -e '.[inspect]'
+PIP_verifiers := -c environments/welfare_diplomacy/constraints.txt -e . -e environments/welfare_diplomacy
+PIP_trainers := torch==2.13.0 -e . trl==1.16.0 'transformers>=5.13' openenv==0.10.0 'tomlkit<0.15' 'sb3-contrib>=2.7'
+PIP_grammars := torch==2.13.0 -e . 'xgrammar>=0.2' 'llguidance>=1.7'
+
+$(TOOLS)/%/.installed: pyproject.toml constraints.txt environments/welfare_diplomacy/constraints.txt
+	@echo "setting up $(@D): a minute or three, once"
+	@"$(PYTHON)" -m venv $(@D)
+	@$(@D)/bin/pip install -q --disable-pip-version-check $(PIP_$*) pytest hypothesis
+	@touch $@
+
+test-tools: $(foreach name,inspect verifiers trainers grammars,$(TOOLS)/$(name)/.installed)  ## tests with inspect, verifiers, TRL, OpenEnv, Stable-Baselines3 and two grammar libraries
+	$(TOOLS)/inspect/bin/python -m pytest -m tools tests/libraries/test_inspect.py
+	cd environments/welfare_diplomacy && ../../$(TOOLS)/verifiers/bin/python -m pytest
+	$(TOOLS)/trainers/bin/python -m pytest -m tools tests/libraries/test_trainers.py tests/libraries/test_stable_baselines.py
+	$(TOOLS)/grammars/bin/python -m pytest -m tools tests/libraries/test_grammars.py
+
 equivalence: $(INSTALLED)  ## the compiled engine against the diplomacy package after every phase of many games (long)
 	$(BIN)/python -m tools.equivalence --workers 2
 
@@ -56,5 +75,5 @@ format: $(INSTALLED)  ## let ruff sort the imports and format the code
 	$(BIN)/ruff format .
 
 clean:  ## remove .venv, caches and built wheels; results in runs/ stay
-	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv $(TOOLS) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

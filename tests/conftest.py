@@ -10,7 +10,7 @@ import pytest
 hypothesis.settings.register_profile("reproducible", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("reproducible")
 
-# Boards are cached in a folder of this run, which its workers and their processes share; an earlier run's cache is not read.
+# Boards are cached in a folder of this run, which its workers and their processes share; no earlier cache is read.
 if "PYTEST_XDIST_WORKER" not in os.environ:
     _CACHE = tempfile.TemporaryDirectory(prefix="welfare-env-tests-")
     os.environ["XDG_CACHE_HOME"] = _CACHE.name

@@ -16,7 +16,7 @@ from modal_env import Agent, DefectBot, ModalError, Setting
 from modal_env.envs.action_modes import ContestTurn
 
 if TYPE_CHECKING:
-    from agents.lm.asking import Asking
+    from agents.asking import Asking
 
 
 class ProgramWriter(RoundWriter):
