@@ -204,10 +204,10 @@ class TestBudget:
         assert len(stub.requests) == 1
 
     def test_answers_that_were_lost_count(
-        self, api: str, connect: Connect, ask: Ask, question: Request, stub: StubServer
+        self, sdk: str, connect: Connect, ask: Ask, question: Request, stub: StubServer
     ) -> None:
         """The server may have charged for what we have not seen; not so for what it has refused."""
-        model = connect(api, timeout=1.0, backoff=0)
+        model = connect(sdk, timeout=1.0, backoff=0)
         for fault, lost in (("cut", 1), ("timeout", 1), ("malformed", 1), ("500", 0), ("413", 0)):
             before = model.budget.spent.tokens
             stub.fail(fault)

@@ -78,6 +78,7 @@ def stored(path: Path) -> Any:
     return json.loads(zlib.decompress(record))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_picky")
 def test_a_killed_game_takes_the_same_course(tmp_path: Path) -> None:
     """kill -9 at a random moment, of a game with calls that fail for good; the server counts."""
