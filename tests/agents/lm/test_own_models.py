@@ -283,9 +283,10 @@ class TestManyGames:
 
     def test_the_same_games_either_way(self) -> None:
         specs = [
-            GameSpec(each.players, seed, RULES, "standard", "fast", simultaneous)
-            for each in (spec(), spec("exploiter:nice=lm:mine,attack=dumbbot"), spec("noisy:of=lm:mine,error=0.5"))
-            for seed, simultaneous in ((0, True), (1, False))
+            GameSpec(spec(policy).players, seed, RULES, "standard", "fast", simultaneous=seed != 1)
+            for seed, policy in enumerate(
+                ("lm:mine", "exploiter:nice=lm:mine,attack=dumbbot", "noisy:of=lm:mine,error=0.5")
+            )
         ]
 
         async def main() -> list[dict[str, Any]]:
