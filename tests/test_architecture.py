@@ -77,9 +77,6 @@ MAY_IMPORT_ROOMS: dict[str, set[str]] = {
     "modal_env/cli": {f"modal_env/{room}" for room in ("logic", "games", "dynamics", "search", "envs", "pictures")},
 }
 MOST_FILES, MOST_LINES = 15, 600
-LARGE = {
-    "welfare_env.engine.kernels": 1500,  # lines: numba's cache looks at one file only
-}
 
 
 def test_no_circle_of_files() -> None:
@@ -119,9 +116,9 @@ def test_rooms_import_one_way(package: str) -> None:
 
 
 def test_rooms_and_files_are_small() -> None:
-    crowded = {folder: count for folder, count in folder_sizes().items() if count > LARGE.get(folder, MOST_FILES)}
+    crowded = {folder: count for folder, count in folder_sizes().items() if count > MOST_FILES}
     lines = {name: len(file.read_text(encoding="utf-8").splitlines()) for name, file in modules().items()}
-    long = {name: count for name, count in lines.items() if count > LARGE.get(name, MOST_LINES)}
+    long = {name: count for name, count in lines.items() if count > MOST_LINES}
     assert (crowded, long) == ({}, {})
 
 

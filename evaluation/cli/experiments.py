@@ -33,7 +33,7 @@ from evaluation.report.report_folder import (
 )
 from evaluation.tables.game_tables import MEANING, titled
 from evaluation.tables.measure_names import NAMES
-from evaluation.tables.rules_text import games_told
+from evaluation.tables.rules_text import games_sentence
 
 SHOWN = 3  # measures in the terminal
 SHORT = {
@@ -168,7 +168,7 @@ def _list() -> None:
 
 def _table(study: dict) -> Table:
     """One row per condition, with the first measures of the figures; the report has all measures."""
-    table = titled(study["title"], f"{games_told(study)} {MEANING}")
+    table = titled(study["title"], f"{games_sentence(study)} {MEANING}")
     known = known_measures(study)
     wished = [name for figure in study["figures"] for name in figure["y"] if name in known]
     is_wide = study["leaderboard"]

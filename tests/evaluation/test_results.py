@@ -52,9 +52,8 @@ def results() -> dict[str, tuple[str, Shown]]:
         sweep={"map_name": ("clique:3",), "years": (1, 2)},
     )
     swept = evaluation.experiment(chosen)
-    colluding = evaluation.collusion("dove", 2, attackers=["pact:years=1", "dumbbot"], choosing=1, **TOY)
     program = evaluation.exploitability("program:FairBot", 2, environment=modal_env.make())
-    colluding = evaluation.collusion("dove", games=1, choosing=1, map_name="clique:3", rules=Rules(years=1, press=None))
+    colluding = evaluation.collusion("dove", 1, attackers=["pact:years=1", "dumbbot"], choosing=1, **TOY)
     (talk,) = talks([("a", own.records[0]), ("b", own.records[1])])
     return {
         "self-play": ("games", own),
