@@ -15,7 +15,6 @@ import welfare_env
 from agents import ScriptedPolicy
 from agents.cliques.punishing_kernels import DEVIATORS, KNOWN, list_orders
 from agents.cliques.shape import clique_of
-from benchmarks.theorems import page
 from evaluation import EvaluationError
 from evaluation.exact import CertificateError, certify, certify_punishers, check_certificate
 from evaluation.exact.certificates import Certificate
@@ -25,6 +24,7 @@ from evaluation.exact.clique_search import ALL, CliqueSearch
 from evaluation.exact.graph_kernels import EXPANDED, FALL, NODES, SPRING, next_node, position
 from evaluation.exact.line_pictures import line_picture, line_text
 from evaluation.exact.theorems import fill, payoffs, read_cells
+from studies.theorems import page
 from tests.agents.test_cliques import played
 from welfare_env import Rules, View
 from welfare_env.engine import ADJUSTMENTS

@@ -1,4 +1,4 @@
-"""The tables of docs/theorems.md from the file of results: `python -m benchmarks.theorems docs/theorems.jsonl`.
+"""The tables of docs/theorems.md from the file of results: `python -m studies.theorems docs/theorems.jsonl`.
 
 The file is written by `welfare-env theorems --cells docs/theorems.jsonl --board ...`. The first table has a column for
 every T - t: games that differ only in the years before they disarm have the same gain, and where they have not, both
