@@ -1,30 +1,30 @@
 """The public names of `evaluation`."""
 
 from agents.runtime.table_files import TableError
-from evaluation import printing as _printing  # noqa: F401 (registers how results are printed)
 from evaluation.checks import EvaluationError
 from evaluation.coalitions.colluding import collusion
 from evaluation.coalitions.result import CollusionResult
-from evaluation.contrasts import tables as _tables  # noqa: F401 (registers how comparisons are printed)
 from evaluation.contrasts.comparing import compare
 from evaluation.contrasts.paired import Comparison, Contrast
+from evaluation.experiment_files.experiment import ExperimentResult, experiment
+from evaluation.experiment_files.loading import ExperimentError
 from evaluation.experiments.cross_play import CrossPlayResult, cross_play
-from evaluation.experiments.experiment import ExperimentResult, experiment
 from evaluation.experiments.exploitability import exploitability
 from evaluation.experiments.exploitability_result import ExploitabilityResult
-from evaluation.experiments.files import ExperimentError
 from evaluation.experiments.programs import ProgramExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult, red_team
 from evaluation.experiments.self_play import SelfPlayResult, self_play
 from evaluation.measures.coalitions import COALITIONS
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures, measure
+from evaluation.play.game_settings import GameSettings as Setting
 from evaluation.play.games import GameSpec, aplay_game, play_all, play_game
 from evaluation.play.ray_workers import RayWorkers
-from evaluation.play.setting import Setting
 from evaluation.play.store import GameStore, StoreError
 from evaluation.play.workers import WorkerError, Workers
-from evaluation.table_columns import Column, columns
+from evaluation.tables import comparison_tables as _tables  # noqa: F401 (registers how comparisons are printed)
+from evaluation.tables import printing as _printing  # noqa: F401 (registers how results are printed)  # noqa: F401 (registers how results are printed)
+from evaluation.tables.columns import Column, columns
 
 __all__ = [
     "COALITIONS",

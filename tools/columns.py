@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from evaluation.table_columns import TABLES, as_markdown
+from evaluation.tables.columns import TABLES, as_markdown
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "results.md"
 

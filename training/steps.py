@@ -1,6 +1,6 @@
 """Training as a step of an experiment: the entry point `train` of the group `welfare_env.steps`.
 
-`evaluation.cells.trainings` says what such a step has to offer.
+`evaluation.experiment_files.trainings` says what such a step has to offer.
 """
 
 from __future__ import annotations

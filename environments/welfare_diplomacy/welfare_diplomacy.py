@@ -21,9 +21,9 @@ from agents.lm.models.shared_models import SharedModels
 from agents.policy import Policy
 from agents.specs import Spec, read_profile
 from evaluation.measures.metrics import measure
+from evaluation.play.external_players import with_external_players
+from evaluation.play.game_settings import GameSettings
 from evaluation.play.games import aplay_game
-from evaluation.play.hosted import hosted
-from evaluation.play.setting import Setting
 from welfare_env import Rules
 
 __all__ = ["OneCallHarness", "WelfareEnv", "WelfareTaskset"]
@@ -168,14 +168,14 @@ class WelfareEnv(vf.Env[WelfareEnvConfig]):
         """Play the game, and pay each trace the welfare of its power."""
         config = self.config
         rules = Rules(years=config.years, message_rounds=config.message_rounds)
-        setting = Setting(seed=config.seed, rules=rules, simultaneous=True)
+        setting = GameSettings(seed=config.seed, rules=rules, simultaneous=True)
         models = {power: SeatModel(getattr(agents, power.lower()), power) for power in setting.board.powers}
 
         def player(power: str, policy: Spec) -> Policy:
             return policy.make(SharedModels(own={MODEL: models[power]}))
 
         game = setting.game(read_profile(config.policy), task.data.number)
-        found = measure(await aplay_game(hosted(game, player), SharedModels(), Event()))
+        found = measure(await aplay_game(with_external_players(game, player), SharedModels(), Event()))
         for power, model in models.items():
             for trace in model.traces:
                 trace.record_reward("welfare", found.welfare_per_year[power])

@@ -41,8 +41,6 @@ from evaluation.cli.red_team import collusion, red_team
 from evaluation.cli.replays import replay
 from evaluation.cli.theorems import theorems
 from evaluation.cli.transcripts import transcript
-from evaluation.contrasts.sweep_tables import exploitability_sweep, self_play_sweep
-from evaluation.contrasts.tables import difference_tables
 from evaluation.experiments.attacks import CHOOSING, count_games
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
@@ -51,7 +49,8 @@ from evaluation.measures.rows import same_columns
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import choose, conditions, latest, numbered, open_store, save, told
 from evaluation.report.replays import write_replay
-from evaluation.report.tables import (
+from evaluation.tables.comparison_tables import difference_tables
+from evaluation.tables.game_tables import (
     coalition_table,
     exploitability_table,
     policy_table,
@@ -59,6 +58,7 @@ from evaluation.report.tables import (
     self_play_table,
     stored_table,
 )
+from evaluation.tables.sweep_tables import exploitability_sweep, self_play_sweep
 from welfare_env import load_board
 from welfare_env.extras import install_extra
 

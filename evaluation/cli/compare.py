@@ -18,7 +18,7 @@ from evaluation.cli.console import errors_told, print_json
 from evaluation.cli.options import GameOptions, Json, RunOptions
 from evaluation.contrasts.comparing import GAMES, check_measures
 from evaluation.contrasts.samples import is_results
-from evaluation.contrasts.tables import contrast_table
+from evaluation.tables.comparison_tables import contrast_table
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from agents.runtime.table_options import TableOptions
 from agents.runtime.tables import print_tables, print_text
 from evaluation.cli.console import errors_told
 from evaluation.cli.options import GameOptions, Json, RunOptions, check_single, command_line, written
-from evaluation.contrasts.sweep_tables import cross_play_sweep
 from evaluation.experiments.cross_play import MOST_TYPES, planned_mixes
 from evaluation.measures.lm_usage import usage_table
 from evaluation.report.cross_play_page import cross_play_page, summary
-from evaluation.report.cross_play_tables import cross_play_tables, mix_table
+from evaluation.tables.cross_play_tables import cross_play_tables, mix_table
+from evaluation.tables.sweep_tables import cross_play_sweep
 from welfare_env import load_board
 
 

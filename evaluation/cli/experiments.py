@@ -16,13 +16,14 @@ from agents.runtime.progress import metered, plain_console
 from agents.runtime.table_options import TableOptions
 from agents.runtime.tables import print_tables
 from agents.specs import listed
-from evaluation.cells.plan import Experiment
 from evaluation.cli.console import RESTARTS, errors_told, print_json
 from evaluation.cli.options import Json, RunOptions, command_line
-from evaluation.experiments.experiment import count_games, policies_of, trained
-from evaluation.experiments.files import load_experiment, shipped_experiments
-from evaluation.report.figures import NAMES, full_label
-from evaluation.report.folder import (
+from evaluation.experiment_files.experiment import count_games, policies_of, trained
+from evaluation.experiment_files.loading import load_experiment, shipped_experiments
+from evaluation.experiment_files.plan import Experiment
+from evaluation.report.figures import full_label
+from evaluation.report.page import known_measures, value_cell
+from evaluation.report.report_folder import (
     REPLAYS_WRITTEN,
     check_writable,
     earlier_rows,
@@ -30,9 +31,9 @@ from evaluation.report.folder import (
     write_figures,
     write_results,
 )
-from evaluation.report.page import known_measures, value_cell
-from evaluation.report.rules_text import games_told
-from evaluation.report.tables import MEANING, titled
+from evaluation.tables.game_tables import MEANING, titled
+from evaluation.tables.measure_names import NAMES
+from evaluation.tables.rules_text import games_sentence
 
 SHOWN = 3  # measures in the terminal
 SHORT = {
@@ -167,7 +168,7 @@ def _list() -> None:
 
 def _table(study: dict) -> Table:
     """One row per condition, with the first measures of the figures; the report has all measures."""
-    table = titled(study["title"], f"{games_told(study)} {MEANING}")
+    table = titled(study["title"], f"{games_sentence(study)} {MEANING}")
     known = known_measures(study)
     wished = [name for figure in study["figures"] for name in figure["y"] if name in known]
     is_wide = study["leaderboard"]

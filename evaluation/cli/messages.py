@@ -18,7 +18,7 @@ from evaluation.cli.console import RESTARTS, errors_told, print_json
 from evaluation.cli.options import Json, Kept
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import conditions, latest, open_store, saved_games
-from evaluation.report.message_tables import Talk, talk_tables, talks
+from evaluation.tables.message_tables import Talk, talk_tables, talks
 
 SHOWN_CONDITIONS = 20
 

@@ -25,12 +25,12 @@ from evaluation.cli.options import (
     written,
 )
 from evaluation.coalitions.colluding import CHOOSING, SIZES, check_coalitions, count_collusion_games, read_attackers
-from evaluation.coalitions.tables import collusion_table, surplus_table
-from evaluation.contrasts.sweep_tables import collusion_sweep, red_team_sweep
 from evaluation.experiments.attacks import Deviation, count_games
 from evaluation.experiments.red_team import BUDGETS, plan
 from evaluation.measures.lm_usage import usage_table
-from evaluation.report.tables import red_team_table
+from evaluation.tables.collusion_tables import collusion_table, surplus_table
+from evaluation.tables.game_tables import red_team_table
+from evaluation.tables.sweep_tables import collusion_sweep, red_team_sweep
 from welfare_env import load_board
 
 PAIRS_AND_TRIPLES = WholeNumbers(SIZES)

@@ -23,7 +23,7 @@ from evaluation.experiments.self_play import make_all
 from evaluation.measures.choice import FINALISTS, choose, rounds
 from evaluation.measures.gains import Points
 from evaluation.measures.intervals import Coalition, Floats
-from evaluation.play.setting import Options, Setting
+from evaluation.play.game_settings import GameSettings, Options
 from welfare_env import Board, RulesError
 from welfare_env.checks import shown
 from welfare_env.options import takes_options
@@ -33,7 +33,7 @@ CHOOSING = 3
 """Default number of games of each coalition in the first round of choosing."""
 
 
-@takes_options(Setting)
+@takes_options(GameSettings)
 def collusion(
     policy: ProfileLike,
     games: int = GAMES,
@@ -66,7 +66,7 @@ def collusion(
         UnknownAgentError, ProfileError, UnknownMapError, UnknownPowerError, RulesError: invalid input of this kind.
         EvaluationError: no such coalitions, single powers among them, or a number out of range.
     """
-    setting = Setting(**options)
+    setting = GameSettings(**options)
     if not setting.played.is_welfare:
         raise RulesError("collusion is measured in welfare points: use variant='welfare'")
     check_games(games)
@@ -88,7 +88,9 @@ def collusion(
     return replace(result, found=replace(result.found, notes=notes + result.found.notes))
 
 
-def read_attackers(attackers: Deviators | None, profile: Profile, name: str, setting: Setting) -> tuple[Deviator, ...]:
+def read_attackers(
+    attackers: Deviators | None, profile: Profile, name: str, setting: GameSettings
+) -> tuple[Deviator, ...]:
     """The attackers, by default those of `default_attackers`; errors as `read_deviators`."""
     given = default_attackers(setting.played.years) if attackers is None else attackers
     return read_deviators(given, profile, name, setting)
@@ -140,7 +142,7 @@ class CoalitionAttacks(Attacks):
     """
 
     def __init__(
-        self, setting: Setting, profile: Profile, deviators: Sequence[Deviator], coalitions: Sequence[Coalition]
+        self, setting: GameSettings, profile: Profile, deviators: Sequence[Deviator], coalitions: Sequence[Coalition]
     ) -> None:
         models = setting.shared_models
         self._deviators = deviators

@@ -13,7 +13,7 @@ from evaluation.contrasts.paired import Comparison, contrasts, pairs_of
 from evaluation.contrasts.samples import FAMILIES, KEYS, Sample, is_played, of_self_play, of_study, samples_of
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.self_play import BY_POWER, MEASURES, SelfPlayResult, make_all, self_play
-from evaluation.play.setting import Options, Setting
+from evaluation.play.game_settings import GameSettings, Options
 from evaluation.play.workers import Workers
 from welfare_env.checks import shown
 from welfare_env.errors import did_you_mean
@@ -25,7 +25,7 @@ OF_WELFARE = (*MEASURES[:3], "welfare_per_year", "welfare_by_policy", "welfare_b
 OF_SCORES = ("best_score", "scores", "scores_by_policy")  # their unit depends on the rules' scoring
 
 
-@takes_options(Setting)
+@takes_options(GameSettings)
 def compare(
     *compared: Any,
     measure: str | Sequence[str] | None = None,
@@ -63,7 +63,7 @@ def compare(
     given = [name for name, value in ({"games": games} | options).items() if value is not None]
     played = [is_played(each) for each in compared]
     if not any(played):
-        check_measures(measure, Setting(**options))
+        check_measures(measure, GameSettings(**options))
         groups = [[each] for each in _self_played(compared, GAMES if games is None else games, options)]
     elif not all(played):
         policy = compared[played.index(False)]
@@ -77,7 +77,7 @@ def compare(
     return compare_samples(groups, measure, pairs)
 
 
-def check_measures(measure: str | Sequence[str] | None, setting: Setting) -> None:
+def check_measures(measure: str | Sequence[str] | None, setting: GameSettings) -> None:
     """Check before the first game of self-play that it will have these measures.
 
     Raises:
@@ -161,7 +161,7 @@ def _swept(samples: Sequence[Sample], measures: Iterable[str] | None) -> Compari
 
 def _self_played(profiles: Sequence[Any], games: int, options: Options) -> list[Sample]:
     """Self-play of each profile, with the same options; errors come before the first game."""
-    setting = Setting(**options)
+    setting = GameSettings(**options)
     check_games(games)
     read = [read_profile(each) for each in profiles]
     for profile in read:

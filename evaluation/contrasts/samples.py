@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from agents.runtime.files import parse_json, read_file, reason
-from evaluation.cells.measuring import GAINS
 from evaluation.checks import EvaluationError
-from evaluation.experiments.experiment import ConditionResult, ExperimentResult
+from evaluation.experiment_files.experiment import ConditionResult, ExperimentResult
+from evaluation.experiment_files.measuring import GAINS
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.experiments.self_play import BY_POLICY, BY_POWER, BY_YEAR, MEASURES, SelfPlayResult

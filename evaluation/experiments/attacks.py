@@ -30,8 +30,8 @@ from evaluation.measures.gains import CoalitionGain, coalition_gain, member_gain
 from evaluation.measures.intervals import CONFIDENCE, Coalition, Floats, mean_estimates
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts
 from evaluation.measures.metrics import GameMeasures, measure, welfare_per_year
+from evaluation.play.game_settings import BATCH, GameSettings
 from evaluation.play.games import GameSpec, Record
-from evaluation.play.setting import BATCH, Setting
 
 Read = TypeVar("Read")
 
@@ -117,7 +117,7 @@ class Attacks:
         played: number of games so far.
     """
 
-    def __init__(self, setting: Setting, profile: Profile, tried: Sequence[Deviation]) -> None:
+    def __init__(self, setting: GameSettings, profile: Profile, tried: Sequence[Deviation]) -> None:
         if len({each.attack for each in tried}) < len(tried):
             raise EvaluationError("an attack stands twice in the list: a deviator with the same coalition")
         self.setting, self.profile, self.tried = setting, profile, tried
@@ -263,7 +263,7 @@ class Attacks:
 
 
 def attacked(
-    setting: Setting,
+    setting: GameSettings,
     profile: Profile,
     name: str,
     tried: Sequence[Deviation],

@@ -22,11 +22,11 @@ from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimate
 from evaluation.measures.lm_usage import LMUsage, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.ratings import ratings, won
-from evaluation.measures.rows import GamesResult, game_rows, same_columns, year_rows
+from evaluation.measures.rows import GamesResult, game_rows, same_columns
 from evaluation.measures.sampled_game import SampledEquilibrium, SampledGame
 from evaluation.measures.symmetric_game import Counts, SymmetricGame
+from evaluation.play.game_settings import GameSettings, Options
 from evaluation.play.games import GameSpec, Record
-from evaluation.play.setting import Options, Setting
 from welfare_env import Rules
 from welfare_env.checks import shown
 from welfare_env.options import takes_options
@@ -155,9 +155,11 @@ class CrossPlayResult(GamesResult):
 
         See `evaluation.columns` for the columns; the profile is the mix, "4*dove + 3*hold".
         """
-        rows = year_rows if by_year else game_rows
-        rows_of_all = [row for mix in self._played for row in rows(mix.measures, mix.profile, "", self.seed)]
-        return rows_of_all if by_year else same_columns(rows_of_all)
+        return same_columns(
+            row
+            for mix in self._played
+            for row in game_rows(mix.measures, mix.profile, evaluation_seed=self.seed, by_year=by_year)
+        )
 
     @property
     def _played(self) -> tuple[MixedGames, ...]:
@@ -292,7 +294,7 @@ def _as_json(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
     return {policy: estimate.to_dict() for policy, estimate in estimates.items()}
 
 
-@takes_options(Setting)
+@takes_options(GameSettings)
 def cross_play(
     policies: Sequence[PolicyLike],
     games: int | None = None,
@@ -322,7 +324,7 @@ def cross_play(
             or a number of games that does not balance the seats.
         LMError: a budget is used up, a model cannot be called, or a prompt does not fit the game.
     """
-    setting = Setting(**options)
+    setting = GameSettings(**options)
     seats = len(setting.board.powers)
     games = seats if games is None else games
     check_balanced(setting, games)
@@ -397,7 +399,7 @@ def _focal(focal_seats: Sequence[int], seats: int) -> list[int]:
 
 
 def _played(
-    setting: Setting, mixes: Sequence[Sequence[tuple[int, Spec]]], games: int, names: Mapping[Spec, str]
+    setting: GameSettings, mixes: Sequence[Sequence[tuple[int, Spec]]], games: int, names: Mapping[Spec, str]
 ) -> tuple[list[MixedGames], dict[GameSpec, Record]]:
     """The games of each mix, and the records of all different games."""
     records = setting.play(game for mix in mixes for game in mixed_games(setting, mix, games))
@@ -411,7 +413,7 @@ def _played(
 
 
 def _measured(
-    setting: Setting,
+    setting: GameSettings,
     counts: dict[str, int],
     specs: Sequence[GameSpec],
     records: Sequence[Record],

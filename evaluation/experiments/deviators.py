@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from agents import CoalitionPolicy, DumbBotPolicy, ExploiterPolicy
 from agents.specs import PolicyLike, Profile, Spec, as_given, read
 from evaluation.checks import EvaluationError
-from evaluation.play.setting import Setting
+from evaluation.play.game_settings import GameSettings
 from evaluation.play.turns import NO_COALITION
 from welfare_env.checks import shown
 from welfare_env.errors import WelfareEnvError
@@ -59,7 +59,9 @@ class Deviator:
         return self.policies[0].text if len(self.policies) == 1 else self.template
 
 
-def read_deviators(deviator: Deviators | None, profile: Profile, name: str, setting: Setting) -> tuple[Deviator, ...]:
+def read_deviators(
+    deviator: Deviators | None, profile: Profile, name: str, setting: GameSettings
+) -> tuple[Deviator, ...]:
     """Parse the `deviator` argument, without repetition.
 
     Args:
@@ -102,7 +104,7 @@ def _filled_in(deviator: str, profile: Profile, name: str) -> Deviator:
     return Deviator(filled(deviator, "POLICY" if profile.is_mixed else name), attackers, deviator)
 
 
-def portfolio(profile: Profile, name: str, setting: Setting) -> list[Deviator]:
+def portfolio(profile: Profile, name: str, setting: GameSettings) -> list[Deviator]:
     """The deviators that come with the package, except one that equals the whole profile.
 
     The paper's exploiter; where a language model plays, the same model with the exploiter's prompt; trained best
@@ -116,7 +118,7 @@ def portfolio(profile: Profile, name: str, setting: Setting) -> list[Deviator]:
     return [each for each in found if any(policy != attacker for policy, attacker in each.attackers.items())]
 
 
-def left_out(setting: Setting) -> dict[str, str]:
+def left_out(setting: GameSettings) -> dict[str, str]:
     """Learned deviators missing from the portfolio -> why: torch is not installed, or they do not fit the game."""
     if not (find_spec("torch") and find_spec("safetensors")):
         return dict.fromkeys(LEARNED, f"it needs {install_extra('rl')}")
@@ -180,7 +182,7 @@ def prompted_exploiter(policy: Spec) -> Spec:
     return read(",".join([*(part for part in parts if not part.startswith("flavour=")), "flavour=exploiter"]))
 
 
-def _fits(text: str, setting: Setting) -> bool:
+def _fits(text: str, setting: GameSettings) -> bool:
     """Whether a learned player fits this board and these rules."""
     policy: Any = read(text).make()
     try:

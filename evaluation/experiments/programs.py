@@ -21,8 +21,8 @@ from evaluation.measures.choice import choose
 from evaluation.measures.coalitions import all_coalitions, choose_coalitions
 from evaluation.measures.gains import CoalitionGain, coalition_gain, exploitability_of, member_gains
 from evaluation.measures.intervals import Coalition, Estimate, Floats
+from evaluation.play.execution import check_means
 from evaluation.play.games import Report, choosing_seed, game_seed
-from evaluation.play.means import check_means
 from welfare_env.checks import shown
 
 Shares = tuple[tuple[modal_env.Agent, Fraction], ...]

@@ -22,7 +22,7 @@ from evaluation.experiments.self_play import make_all
 from evaluation.measures.gains import CoalitionGain
 from evaluation.measures.intervals import Coalition, Estimate
 from evaluation.measures.rows import GamesResult
-from evaluation.play.setting import Options, Setting
+from evaluation.play.game_settings import GameSettings, Options
 from welfare_env import RulesError
 from welfare_env.checks import shown
 from welfare_env.errors import did_you_mean
@@ -34,7 +34,7 @@ SQUAD = "exploiter:nice=prosocial,attack=(posse:force={force},more=0),units=neve
 
 
 @dataclass(frozen=True)
-class Budget:
+class AttackBudget:
     """The size of a red team.
 
     Attributes:
@@ -49,9 +49,9 @@ class Budget:
 
 
 BUDGETS = {
-    "quick": Budget(choosing=2, sizes=(1, 2, 3), most=7),
-    "usual": Budget(choosing=3, sizes=(1, 2, 3), most=35),
-    "full": Budget(choosing=10, sizes=(1, 2, 3, 4), most=35),
+    "quick": AttackBudget(choosing=2, sizes=(1, 2, 3), most=7),
+    "usual": AttackBudget(choosing=3, sizes=(1, 2, 3), most=35),
+    "full": AttackBudget(choosing=10, sizes=(1, 2, 3, 4), most=35),
 }
 
 
@@ -112,7 +112,7 @@ class RedTeamResult(GamesResult):
         return {"budget": self.budget, "kinds": dict(self.kinds), **self.found.to_dict()}
 
 
-@takes_options(Setting)
+@takes_options(GameSettings)
 def red_team(
     policy: ProfileLike,
     budget: str = "usual",
@@ -144,7 +144,7 @@ def red_team(
         UnknownAgentError, ProfileError, UnknownMapError, RulesError: invalid input of this kind.
         EvaluationError: an unknown budget, or a number of games or workers below 1.
     """
-    setting = Setting(**options)
+    setting = GameSettings(**options)
     if not setting.played.is_welfare:
         raise RulesError("gains are measured in welfare points: use variant='welfare'")
     profile, name = read_profile(policy), profile_as_given(policy)
@@ -160,7 +160,7 @@ def red_team(
 
 
 def plan(
-    profile: Profile, name: str, setting: Setting, budget: str, trained: Sequence[PolicyLike]
+    profile: Profile, name: str, setting: GameSettings, budget: str, trained: Sequence[PolicyLike]
 ) -> tuple[list[Deviation], dict[str, str]]:
     """All attacks, not played yet, and the kind of each deviator.
 
@@ -178,8 +178,8 @@ def plan(
 def _attacks(
     profile: Profile,
     name: str,
-    setting: Setting,
-    budget: Budget,
+    setting: GameSettings,
+    budget: AttackBudget,
     trained: list[PolicyLike],
     kinds: dict[str, str],
 ) -> Iterator[Deviation]:
@@ -252,7 +252,7 @@ def thefts(years: int, share: int) -> dict[str, list[PolicyLike]]:
 
 
 def _read(
-    given: Mapping[str, list[PolicyLike]], profile: Profile, name: str, setting: Setting
+    given: Mapping[str, list[PolicyLike]], profile: Profile, name: str, setting: GameSettings
 ) -> Iterator[tuple[str, Deviator]]:
     """Kind and deviator, without repetition: of those that play the same the first stays."""
     seen: list[Mapping[Spec, Spec]] = []

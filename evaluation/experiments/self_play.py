@@ -14,8 +14,8 @@ from evaluation.experiments.notes import IllegalOrders, seat_notes
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.lm_usage import LMUsage, usage_by_part, usage_by_seat, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
-from evaluation.measures.rows import GamesResult, game_rows, year_rows
-from evaluation.play.setting import Options, Setting
+from evaluation.measures.rows import GamesResult, game_rows
+from evaluation.play.game_settings import GameSettings, Options
 from evaluation.play.turns import check_orders_written
 from welfare_env import Rules
 from welfare_env.options import takes_options
@@ -141,7 +141,7 @@ class SelfPlayResult(GamesResult):
 
     def rows(self, by_year: bool = False) -> list[Row]:
         """One row per game and power, or per game, power and year; `evaluation.columns` describes the columns."""
-        return (year_rows if by_year else game_rows)(self.measures, self.policy, evaluation_seed=self.seed)
+        return game_rows(self.measures, self.policy, evaluation_seed=self.seed, by_year=by_year)
 
     @property
     def _powers(self) -> list[str]:
@@ -222,7 +222,7 @@ def _as_json(estimates: Mapping[Any, Estimate]) -> dict[str, Any]:
     return {str(key): estimate.to_dict() for key, estimate in estimates.items()}
 
 
-@takes_options(Setting)
+@takes_options(GameSettings)
 def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[Options]) -> SelfPlayResult:
     """Play a policy, or a profile of several, and measure the games.
 
@@ -238,7 +238,7 @@ def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[Options]) -
         EvaluationError: a number or seed out of range, or a store, report or models of the wrong type.
         LMError: a budget is used up, a model cannot be called, or a prompt does not fit the game.
     """
-    setting = Setting(**options)
+    setting = GameSettings(**options)
     profile = read_profile(policy)
     specs = setting.games(profile, games)
     make_all(profile.policies, setting.shared_models)

@@ -10,8 +10,8 @@ from evaluation.experiments.attacks import ITSELF, Deviation
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.intervals import Coalition
+from evaluation.play.game_settings import GameSettings
 from evaluation.play.games import GameSpec
-from evaluation.play.setting import Setting
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class Games:
 
     policy: str
     games: int
-    setting: Setting
+    setting: GameSettings
     attacks: tuple[Deviation, ...]
 
     @classmethod
-    def of_self_play(cls, policy: str, games: int, setting: Setting) -> Games:
+    def of_self_play(cls, policy: str, games: int, setting: GameSettings) -> Games:
         """Self-play alone.
 
         Raises:
@@ -42,7 +42,7 @@ class Games:
 
     @classmethod
     def of_exploitability(
-        cls, policy: str, games: int, setting: Setting, deviators: list[str] | None, coalitions: Any
+        cls, policy: str, games: int, setting: GameSettings, deviators: list[str] | None, coalitions: Any
     ) -> Games:
         """Self-play and attacks.
 

@@ -11,7 +11,7 @@ from inspect_ai.model import ModelOutput, get_model, model_roles
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import span
 
-from agents.lm.asking import Asking, AskingPolicy
+from agents.asking import Asking, AskingPolicy
 from agents.lm.errors import ConfigError
 from agents.lm.models.cache import ResponseCache
 from agents.lm.models.limits import Halt
@@ -21,8 +21,8 @@ from agents.specs import Spec
 from evaluation.inspect.games import Games
 from evaluation.inspect.model import InspectModel
 from evaluation.measures.metrics import measure
+from evaluation.play.external_players import with_external_players
 from evaluation.play.games import aplay_game
-from evaluation.play.hosted import hosted
 from welfare_env.errors import did_you_mean
 from welfare_env.game.view import MESSAGES
 
@@ -83,7 +83,7 @@ def game(games: Games, lm_cache: str | None = None) -> Solver:
         models.halt.join(begun)  # the seats of this game stop together
         number = state.metadata["game"] + games.games * (state.epoch - 1)
         spec = games.spec(number, state.metadata["deviator"], tuple(state.metadata["coalition"]))
-        played = hosted(spec, lambda power, policy: _player(power, policy, models))
+        played = with_external_players(spec, lambda power, policy: _player(power, policy, models))
         record = await aplay_game(played, models, Event())
         state.store.set("number", number)
         state.store.set("record", record)

@@ -16,7 +16,7 @@ from evaluation.inspect import made_up  # noqa: F401 (registers the model script
 from evaluation.inspect.games import Games
 from evaluation.inspect.scoring import gains, high, low, mean, measures
 from evaluation.inspect.solver import check_roles, game
-from evaluation.play.setting import Setting
+from evaluation.play.game_settings import GameSettings
 from welfare_env import Rules
 from welfare_env.errors import did_you_mean
 
@@ -121,9 +121,9 @@ def _check_options(others: Mapping[str, Any], task: Callable[..., Task]) -> None
 
 def _setting(
     years: int, message_rounds: int, press: str | None, map_name: str, seats: str, seed: int, simultaneous: bool
-) -> Setting:
+) -> GameSettings:
     rules = Rules(years=years, message_rounds=message_rounds, press=press)
-    return Setting(seed=seed, rules=rules, map_name=map_name, seats=seats, simultaneous=simultaneous)
+    return GameSettings(seed=seed, rules=rules, map_name=map_name, seats=seats, simultaneous=simultaneous)
 
 
 def _task(games: Games, lm_cache: str | None, metrics: Any) -> Task:

@@ -19,11 +19,11 @@ import welfare_env
 from agents.specs import Spec, named_files
 from evaluation.checks import MOST_SEED, EvaluationError, check_whole
 from evaluation.play.answer_sources import answered_by
-from evaluation.play.means import Models, check_means, check_workers, shared
+from evaluation.play.execution import Models, check_means, check_workers, shared
 from evaluation.play.older_games import older_games, older_record, without_code
 from evaluation.play.sources import SOURCES, own_code
 from evaluation.play.store import GameStore, StoreError, specification_key
-from evaluation.play.turns import GameStopped, Table, set_up
+from evaluation.play.turns import GameStopped, Seats, set_up
 from evaluation.play.workers import WorkerError, Workers
 from welfare_env.board.loading import map_digest
 from welfare_env.checks import shown
@@ -233,7 +233,7 @@ async def aplay_game(spec: GameSpec, models: Models = None, stop: Event | None =
     return await _set_up(spec, found).play(found, stop or Event())
 
 
-def _set_up(spec: GameSpec, models: SharedModels | None) -> Table:
+def _set_up(spec: GameSpec, models: SharedModels | None) -> Seats:
     if not isinstance(spec, GameSpec):
         raise EvaluationError(f"spec={shown(spec)}: give evaluation.GameSpec(...)")
     return set_up(

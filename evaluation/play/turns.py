@@ -15,7 +15,7 @@ from pettingzoo import AECEnv, ParallelEnv
 
 import welfare_env
 from agents import CoalitionPolicy, Policy
-from agents.lm.asking import AskingPolicy
+from agents.asking import AskingPolicy
 from agents.modal.players import ProgramPolicy
 from evaluation.checks import EvaluationError
 from welfare_env import Rules, WelfareEnvError
@@ -34,7 +34,7 @@ class GameStopped(WelfareEnvError):
 
 
 @dataclass(frozen=True)
-class Table:
+class Seats:
     """A game that is set up: the environment and a policy for each player.
 
     Attributes:
@@ -75,7 +75,7 @@ def set_up(
     simultaneous: bool,
     coalition: Sequence[str],
     models: SharedModels | None,
-) -> Table:
+) -> Seats:
     """A game before its first turn; arguments and errors as for `evaluation.play.games.play_game`."""
     make = welfare_env.parallel_env if simultaneous else welfare_env.make
     env = make(map_name, rules, engine=engine)
@@ -87,7 +87,7 @@ def set_up(
         check_orders_written(named, policies[power])
     _reset(policies, coalition, seed, dict(players))
     asks = _ask_language_models([policy for _, policy in players], policies.values())
-    return Table(env, policies, players, seed, simultaneous, coalition, asks)
+    return Seats(env, policies, players, seed, simultaneous, coalition, asks)
 
 
 def check_orders_written(named: Spec, policy: Policy) -> None:

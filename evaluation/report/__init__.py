@@ -1,1 +1,1 @@
-"""Results as tables."""
+"""Pages and figures of results, and transcripts of language models."""

@@ -14,7 +14,9 @@ from evaluation.experiments.cross_play import CrossPlayResult
 from evaluation.measures.basins import STARTS
 from evaluation.measures.intervals import Estimate
 from evaluation.report.cross_play_figure import ABOUT, heatmap
-from evaluation.report.cross_play_tables import (
+from evaluation.report.figures import as_svg
+from evaluation.report.page import html_table, scrolling, whole_page
+from evaluation.tables.cross_play_tables import (
     cross_play_tables,
     listed,
     mix_table,
@@ -22,10 +24,8 @@ from evaluation.report.cross_play_tables import (
     written_rest,
     written_shares,
 )
-from evaluation.report.figures import as_svg
-from evaluation.report.page import html_table, scrolling, whole_page
-from evaluation.report.rules_text import rules_text
-from evaluation.report.tables import cell
+from evaluation.tables.game_tables import cell
+from evaluation.tables.rules_text import rules_text
 
 
 def cross_play_page(result: CrossPlayResult, command: str = "") -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluation.report.tables import cell
+from evaluation.tables.game_tables import cell
 from studies.learning.courses import LAST, course, over_seeds, peaks
 from studies.learning.curves import draw_rewards
 from studies.learning.measures import attack, exact

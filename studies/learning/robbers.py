@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluation.report.tables import cell
+from evaluation.tables.game_tables import cell
 from studies.learning.courses import LAST, course, over_seeds, peaks
 from studies.learning.curves import ALWAYS, NEVER, SOMETIMES, draw_robbers
 from studies.learning.measures import exact, robbed

@@ -45,7 +45,7 @@ def run(setting: str, cache: Path, *arguments: str) -> str:
 @pytest.mark.parametrize(("setting", "seen"), [("NUMBA_BOUNDSCHECK", "compiled"), ("NUMBA_DISABLE_JIT", "interpreted")])
 def test_no_kernel_leaves_its_arrays(setting: str, seen: str, tmp_path: Path) -> None:
     assert run(setting, tmp_path, "-c", SHORT).split() == ["checked", seen]
-    assert "all" in run(setting, tmp_path, "-m", "benchmarks.equivalence", *SAMPLE)
+    assert "all" in run(setting, tmp_path, "-m", "tools.equivalence", *SAMPLE)
 
 
 def resident() -> int:

@@ -1,4 +1,4 @@
-"""The fast engine is the reference: a short part of `python -m benchmarks.equivalence`."""
+"""The fast engine is the reference: a short part of `python -m tools.equivalence`."""
 
 import functools
 import subprocess
@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.equivalence import Duel, Suite, Tally, play, suites
-from benchmarks.lively import lively
-from benchmarks.situations import routes_of, situations
+from tools.equivalence.comparing import Duel, Suite, Tally, play, suites
+from tools.equivalence.lively import lively
+from tools.equivalence.situations import routes_of, situations
 from welfare_env import Rules, load_board
 from welfare_env.board.orders import CONVOY, SUPPORT_HOLD, VIA
 from welfare_env.engine import FLAG, Legal, State
@@ -173,7 +173,7 @@ def test_routes_are_those_of_the_board() -> None:
 @pytest.mark.slow
 def test_the_command_prints_counts_and_exits_with_0() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.equivalence", "--quick", "--suite", "welfare", "--workers", "2"],
+        [sys.executable, "-m", "tools.equivalence", "--quick", "--suite", "welfare", "--workers", "2"],
         capture_output=True,
         text=True,
         cwd=ROOT,

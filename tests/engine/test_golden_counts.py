@@ -9,7 +9,7 @@ import diplomacy
 import numpy as np
 import pytest
 
-from benchmarks.lively import slots_of
+from tools.equivalence.lively import slots_of
 from welfare_env import Rules, load_board
 from welfare_env.engine import Engine, State
 from welfare_env.engine.engines import make_engine

@@ -25,7 +25,7 @@ from evaluation.cli import commands as command_line
 from evaluation.play import turns
 from evaluation.play.games import CODE_DIGEST
 from evaluation.play.sources import Sources
-from evaluation.report.tables import coalition_table, exploitability_table
+from evaluation.tables.game_tables import coalition_table, exploitability_table
 from welfare_env import Rules
 from welfare_env.board.toy_boards import toy_map
 from welfare_env.game.record import load_record

@@ -7,11 +7,11 @@ import pytest
 import agents
 import evaluation
 from agents.runtime.table_files import TableError
-from evaluation.experiments.files import Experiment
+from evaluation.experiment_files.loading import Experiment
 from evaluation.measures.metrics import measure
 from evaluation.measures.rows import game_rows
 from evaluation.messages.analysis import analyse_messages
-from evaluation.table_columns import TABLES
+from evaluation.tables.columns import TABLES
 from tools.columns import PAGE, written
 from welfare_env import Rules, View
 
@@ -94,6 +94,7 @@ def test_experiments_have_swept_columns(measured: tuple[str, ...]) -> None:
     chosen = Experiment(
         **{"name": "e", "title": "e", "profiles": ("hold", "dove"), "measure": measured, "games": 1},
         sweep=swept,
+        map_name="clique:3",
         rules={"press": None},
     )
     result = evaluation.experiment(chosen, seed=5)

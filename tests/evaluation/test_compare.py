@@ -12,14 +12,14 @@ from typer.testing import CliRunner
 
 import evaluation
 from evaluation import EvaluationError, GameSpec, SelfPlayResult
-from evaluation.cells.measuring import over_seeds
 from evaluation.cli.commands import app
 from evaluation.contrasts.comparing import compare_study, compare_sweep
 from evaluation.contrasts.paired import Comparison, contrasts, pairs_of
-from evaluation.contrasts.tables import caption, contrast_cells, study_cells
-from evaluation.experiments.files import read_experiment
+from evaluation.experiment_files.loading import read_experiment
+from evaluation.experiment_files.measuring import over_seeds
 from evaluation.measures.gains import exploitability_of
 from evaluation.measures.intervals import Estimate, mean_estimate
+from evaluation.tables.comparison_tables import caption, contrast_cells, study_cells
 from welfare_env import Rules, UnknownAgentError, WelfareEnvError
 from welfare_env.errors import UnknownPowerError
 

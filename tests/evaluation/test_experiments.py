@@ -14,12 +14,12 @@ import evaluation
 from evaluation import ExperimentError, GameStore
 from evaluation.checks import EvaluationError
 from evaluation.cli.commands import app
-from evaluation.experiments.files import load_experiment, read_experiment, shipped_experiments
+from evaluation.experiment_files.loading import load_experiment, read_experiment, shipped_experiments
 from evaluation.experiments.published import TABLES
 from evaluation.play import games
 from evaluation.report.figures import _bars, as_svg, draw
-from evaluation.report.folder import read_study, write_figures, write_results
 from evaluation.report.page import report_page, summary
+from evaluation.report.report_folder import read_study, write_figures, write_results
 from welfare_env import Rules, UnknownAgentError
 
 SMALL = """

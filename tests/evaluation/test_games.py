@@ -18,7 +18,7 @@ import welfare_env
 from agents.specs import read_profile
 from evaluation import EvaluationError, GameSpec, GameStore, Setting, StoreError, Workers, play_all, play_game
 from evaluation.experiments import attacks
-from evaluation.play import games, setting
+from evaluation.play import game_settings, games
 from evaluation.play.games import game_seed, play_each
 from evaluation.play.sources import SOURCES
 from evaluation.play.workers import WorkerError
@@ -394,19 +394,19 @@ MANY = {
 @pytest.mark.parametrize("play", MANY.values(), ids=MANY)
 def test_the_first_of_a_million_games_is_played_at_once(monkeypatch: pytest.MonkeyPatch, play: Callable) -> None:
     planned = []
-    monkeypatch.setattr(setting, "game_seed", lambda seed, game: planned.append(game) or game_seed(seed, game))
+    monkeypatch.setattr(game_settings, "game_seed", lambda seed, game: planned.append(game) or game_seed(seed, game))
 
     def first(count: int) -> None:
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
         play(1_000_000, report=first)
-    assert len(planned) <= 2 * setting.BATCH
+    assert len(planned) <= 2 * game_settings.BATCH
 
 
 @pytest.mark.parametrize("name", ["self-play", "exploitability", "cross-play"])
 def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     whole = MANY[name](14).to_dict()
-    for module in (setting, attacks):
+    for module in (game_settings, attacks):
         monkeypatch.setattr(module, "BATCH", 9)
     assert MANY[name](14).to_dict() == whole

@@ -16,12 +16,20 @@ from agents.lm.stub.characters import CHARACTERS, babbler, pacifist, raider
 from agents.specs import listed, read_profile
 from evaluation import EvaluationError, ExperimentError, GameSpec
 from evaluation.cli.commands import app
+from evaluation.experiment_files.loading import load_experiment, read_experiment
 from evaluation.experiments.deviators import read_deviators
-from evaluation.experiments.files import load_experiment, read_experiment
 from evaluation.messages.analysis import analyse_messages
 from evaluation.report.figures import profile_label
-from evaluation.report.folder import LEADERBOARD, NUMBERS, PAGE, earlier_rows, leaderboard, read_study, write_results
 from evaluation.report.page import markdown_table, report_page
+from evaluation.report.report_folder import (
+    LEADERBOARD,
+    NUMBERS,
+    PAGE,
+    earlier_rows,
+    leaderboard,
+    read_study,
+    write_results,
+)
 from welfare_env import Game, Rules, UnknownAgentError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,7 +10,7 @@ import pytest
 import agents
 import welfare_env
 from evaluation.messages.analysis import analyse_messages
-from evaluation.report.message_tables import Talk, talk_tables
+from evaluation.tables.message_tables import Talk, talk_tables
 from welfare_env import Game, Rules
 from welfare_env.errors import RecordError
 

@@ -9,12 +9,12 @@ from typer.testing import CliRunner
 import evaluation
 from agents import ScriptedPolicy
 from evaluation.cli.commands import app
+from evaluation.experiment_files.loading import read_experiment
 from evaluation.experiments import deviators
-from evaluation.experiments.files import read_experiment
 from evaluation.play import games
-from evaluation.report.cross_play_tables import player_table
 from evaluation.report.page import report_page
-from evaluation.report.tables import red_team_table
+from evaluation.tables.cross_play_tables import player_table
+from evaluation.tables.game_tables import red_team_table
 from welfare_env import Rules
 
 TOY = {"map_name": "clique:3", "rules": Rules(years=1, message_rounds=0)}

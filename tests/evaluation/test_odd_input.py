@@ -15,7 +15,7 @@ import evaluation
 from agents.runtime.table_files import frame, write_csv
 from evaluation.exact import Certificate, certify
 from evaluation.exact.certificates import CertificateError
-from evaluation.experiments.files import ExperimentError, read_experiment, shipped_experiments
+from evaluation.experiment_files.loading import ExperimentError, read_experiment, shipped_experiments
 from evaluation.experiments.red_team import plan
 from evaluation.measures.alpha_rank import alpha_rank
 from evaluation.measures.basins import rest_points
@@ -261,7 +261,7 @@ def test_experiments_with_odd_values(base: str, lines: list[Any]) -> None:
 @examples(60)
 @given(data=st.data())
 def test_shipped_experiments_with_changes(data: st.DataObject) -> None:
-    from evaluation.experiments.files import SHIPPED
+    from evaluation.experiment_files.loading import SHIPPED
 
     lines = (SHIPPED / f"{data.draw(st.sampled_from(shipped_experiments()))}.toml").read_text("utf-8").splitlines()
     place = data.draw(st.integers(0, len(lines) - 1))

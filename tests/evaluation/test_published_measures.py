@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from agents.specs import read_profile
-from benchmarks.lively import lively
 from evaluation import Setting
 from evaluation.measures.metrics import conflicts, measure, proficiency
 from evaluation.play.games import play_game
+from tools.equivalence.lively import lively
 from welfare_env import Game, Rules, load_board
 from welfare_env.engine.reference import ReferenceEngine
 

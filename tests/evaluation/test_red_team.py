@@ -17,7 +17,7 @@ from evaluation.cli.red_team import command_of
 from evaluation.experiments.attacks import Deviation
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.red_team import BUDGETS, plan, raids, thefts
-from evaluation.report.tables import coalition_table
+from evaluation.tables.game_tables import coalition_table
 from welfare_env import Game, Rules
 from welfare_env.errors import RulesError, UnknownAgentError
 

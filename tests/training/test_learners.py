@@ -20,7 +20,6 @@ import agents
 import training
 from agents.runtime.files import parse_json
 from agents.specs import read, read_profile
-from evaluation.word_effects import word_effects
 from training import TrainConfig, TrainingError
 from training.board import ppo
 from training.board.identity import identity, of_earlier
@@ -32,6 +31,7 @@ from training.board.seats import Lineup
 from training.board.tape import ADVANTAGES
 from training.cli.commands import app
 from training.cli.curves import returns
+from training.word_effects import word_effects
 from welfare_env import UnknownAgentError
 from welfare_env.errors import WelfareEnvError
 

@@ -52,11 +52,11 @@ save_every = 1
 def test_an_experiment_trains_is_interrupted_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ray")
     import evaluation
-    from evaluation.cells import trainings
-    from evaluation.experiments.files import read_experiment
+    from evaluation.experiment_files import trainings
+    from evaluation.experiment_files.loading import read_experiment
 
     monkeypatch.setattr(trainings, "training_step", lambda: steps)
-    monkeypatch.setattr("evaluation.cells.reading.training_step", lambda: steps)
+    monkeypatch.setattr("evaluation.experiment_files.parser.training_step", lambda: steps)
     chosen, seen = read_experiment(FILE), []
 
     def stopping(what: str, done: int, total: int) -> None:

@@ -20,14 +20,14 @@ from agents.rl import checkpoint
 from agents.rl.earlier_network import EarlierNetwork
 from agents.rl.network import Size
 from agents.rl.token_press import Said, word_rounds
-from evaluation import word_effects as words
 from evaluation.checks import EvaluationError
-from evaluation.word_effects import Replaced, _orders, with_words_of_others, word_effects
 from training import TrainConfig, train
+from training import word_effects as words
 from training.board.ppo import make_config, play_of
 from training.board.runner import BatchedEnvRunner
 from training.cli.commands import app
 from training.errors import TrainingError
+from training.word_effects import Replaced, _orders, with_words_of_others, word_effects
 from welfare_env import Rules, load_board
 from welfare_env.engine import YEAR, layout_of
 

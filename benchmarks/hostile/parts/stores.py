@@ -492,7 +492,7 @@ def _stored_condition(rng: np.random.Generator) -> dict[str, Any]:
 
 def _list_stored(specification: dict[str, Any]) -> None:
     from evaluation.play.store import StoredGame
-    from evaluation.report.tables import stored_table
+    from evaluation.tables.game_tables import stored_table
 
     found = [StoredGame("0" * 64, specification, 0.0)]
     numbers = numbered(found)

@@ -1,0 +1,110 @@
+"""Turns that ask language models, as generators: they yield questions and are sent the replies.
+
+A turn does not know how its questions are answered: `answer` waits for each reply, `aanswer` does so in an event loop,
+where other games go on meanwhile, and other libraries may drive `AskingPolicy.asking` themselves.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Mapping
+from contextlib import closing
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from agents.policy import Policy
+from welfare_env.errors import WelfareEnvError
+
+Result = TypeVar("Result")
+
+
+class CallError(WelfareEnvError):
+    """A call that failed for good. The game can go on; the player has no reply this time."""
+
+
+class Answerer(Protocol):
+    """What answers requests; see `agents.lm.models.Model`."""
+
+    def complete(self, request: Any) -> Any:
+        """The reply; raises `CallError` if there is none."""
+
+    async def acomplete(self, request: Any) -> Any:
+        """As `complete`, for event loops."""
+
+
+class Question(NamedTuple):
+    """A request, and the model that it is for."""
+
+    model: Answerer
+    request: Any
+
+
+Asking = Generator[Question, Any, Result]
+"""Yields questions, is sent the reply to each or the `CallError`, and returns its result."""
+
+
+def answer(asking: Asking[Result]) -> Result:
+    """The result of a turn whose questions are answered one after the other.
+
+    Raises:
+        LMError: a question cannot be answered and the game cannot go on.
+    """
+    with closing(asking):
+        reply: Any = None
+        try:
+            while True:
+                model, request = asking.send(reply)
+                try:
+                    reply = model.complete(request)
+                except CallError as error:
+                    reply = error
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+
+
+async def aanswer(asking: Asking[Result]) -> Result:
+    """As `answer`, for event loops."""
+    with closing(asking):
+        reply: Any = None
+        while True:
+            try:
+                model, request = asking.send(reply)
+            except StopIteration as end:  # which no coroutine may raise
+                result: Result = end.value
+                return result
+            try:
+                reply = await model.acomplete(request)
+            except CallError as error:
+                reply = error
+
+
+class AskingPolicy(ABC):
+    """Base of policies that ask language models, or have a part that may: subclasses implement `reset`, `asking`."""
+
+    @abstractmethod
+    def reset(self, agent: str, seed: int = 0) -> None:
+        """Start a new game; see `agents.policy.Policy`."""
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+        """The action in the current turn; see `agents.policy.Policy`."""
+        return answer(self.asking(observation, info))
+
+    async def aact(self, observation: Any, info: Mapping[str, Any]) -> Any:
+        """As `act`, for event loops."""
+        return await aanswer(self.asking(observation, info))
+
+    @abstractmethod
+    def asking(self, observation: Any, info: Mapping[str, Any]) -> Asking[Any]:
+        """The turn as a generator: yields a `Question` for each reply that it needs, and returns the action."""
+
+    @property
+    def parts(self) -> tuple[Policy, ...]:
+        """The policies that play for this one."""
+        return ()
+
+
+def part_asking(part: Policy, observation: Any, info: Mapping[str, Any]) -> Asking[Any]:
+    """The turn of a policy's part, which may ask."""
+    if isinstance(part, AskingPolicy):
+        return (yield from part.asking(observation, info))
+    return part.act(observation, info)

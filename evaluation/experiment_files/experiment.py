@@ -1,0 +1,336 @@
+"""Run an experiment: train, play and measure what a file says; with a store and a folder it can be resumed."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import welfare_env
+from agents.runtime.results import Shown
+from agents.runtime.table_files import Row
+from agents.specs import Spec, read, read_profile
+from evaluation.checks import EvaluationError, check_games, check_seed, listed
+from evaluation.experiment_files.loading import ExperimentError, load_experiment
+from evaluation.experiment_files.measuring import GAINS, Cell, Measuring, over_seeds
+from evaluation.experiment_files.plan import BY_YEAR, Condition, Experiment
+from evaluation.experiment_files.result_cache import CachedResult
+from evaluation.experiment_files.trainings import Progress, names_in, train_all
+from evaluation.experiments.attacks import count_games as count_attacked
+from evaluation.experiments.deviators import PORTFOLIO, filled, read_deviators
+from evaluation.experiments.exploitability import resolve_coalitions
+from evaluation.experiments.mixes import all_mixes
+from evaluation.experiments.red_team import BUDGETS, plan
+from evaluation.experiments.self_play import make_all
+from evaluation.measures.intervals import Estimate
+from evaluation.measures.rows import GamesResult, same_columns
+from evaluation.play.game_settings import GameSettings
+from evaluation.play.store import GameStore
+from evaluation.play.workers import Workers
+from welfare_env.checks import shown
+from welfare_env.options import takes_options
+
+EXAMPLE = "['dove', '4*dove + 3*hold']"
+
+FIXED = ("rules", "map_name", "seats", "published", "simultaneous")
+"""Options that an experiment's file sets."""
+
+
+KINDS: tuple[set[type], ...] = ({str}, {bool}, {int, float})  # of values in one column
+
+
+@dataclass(frozen=True, repr=False)
+class ConditionResult(GamesResult):
+    """A condition and its cells: its measures, each once per training seed."""
+
+    condition: Condition
+    seed: int
+    cells: tuple[Cell, ...]
+
+    def __repr__(self) -> str:
+        return Shown.__repr__(self)
+
+    def rows(self, by_year: bool = False) -> list[Row]:
+        """The rows of its games, with the measure that they were played for; see `evaluation.columns`.
+
+        Of red teams and exact gains there are none: `to_dict` has what is kept of them.
+        """
+        return [
+            {
+                "measure": cell.measure,
+                "training_seed": math.nan if cell.training_seed is None else cell.training_seed,
+                **row,
+            }
+            for cell in self.cells
+            if not isinstance(cell.result, CachedResult)
+            for row in cell.result.rows(by_year)
+        ]
+
+    @cached_property
+    def measures(self) -> dict[str, Estimate]:
+        """Measure -> its estimate; with training seeds their mean, with an interval over these seeds."""
+        return {
+            name: over_seeds([cell.estimates[name] for cell in cells], self.seed, name in GAINS)
+            for cells in self.by_measure.values()
+            for name in cells[0].estimates
+        }
+
+    @property
+    def by_measure(self) -> dict[str, list[Cell]]:
+        """ "self-play" or another measure of the file -> its cells, one per training seed."""
+        found: dict[str, list[Cell]] = {}
+        for cell in self.cells:
+            found.setdefault(cell.measure, []).append(cell)
+        return found
+
+    @property
+    def training_seeds(self) -> tuple[int, ...]:
+        """Of the trained policies that play; () if none does."""
+        return tuple(dict.fromkeys(cell.training_seed for cell in self.cells if cell.training_seed is not None))
+
+    @property
+    def by_year(self) -> dict[str, dict[int, Estimate]]:
+        """Measure -> year -> its estimate."""
+        return {
+            name: {
+                year: over_seeds([cell.by_year[name][year] for cell in cells], self.seed)
+                for year in cells[0].by_year[name]
+                if all(year in cell.by_year[name] for cell in cells)
+            }
+            for measure, cells in self.by_measure.items()
+            for name in BY_YEAR.get(measure, ())
+        }
+
+    def to_dict(self, left_out: Collection[int] = ()) -> dict[str, Any]:
+        """As plain JSON types: the condition, every measure, and the whole results.
+
+        Args:
+            left_out: ids of results to leave out, since another condition has them.
+        """
+        condition = self.condition
+        return {
+            "profile": condition.profile,
+            "played": condition.played,
+            "coalitions": condition.coalitions,
+            "map": condition.map_name,
+            "version": welfare_env.__version__,
+            "swept": {name: _as_json(value) for name, value in condition.swept.items()},
+            "training_seeds": list(self.training_seeds),
+            "measures": {name: estimate.to_dict() for name, estimate in self.measures.items()},
+            "by_year": {
+                name: {str(year): estimate.to_dict() for year, estimate in curve.items()}
+                for name, curve in self.by_year.items()
+            },
+            "cells": [cell.to_dict() | ({"result": {}} if id(cell.result) in left_out else {}) for cell in self.cells],
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class ExperimentResult(GamesResult):
+    """The results of all conditions of an experiment.
+
+    Attributes:
+        seed: of the evaluation; the games have the same seeds in every condition.
+        conditions: in the order of the file; swept values are the outer loop, profiles the inner one.
+    """
+
+    experiment: Experiment
+    seed: int
+    conditions: tuple[ConditionResult, ...]
+
+    def rows(self, by_year: bool = False) -> list[Row]:
+        """The rows of all conditions (`evaluation.columns`), with the number and the swept values of each."""
+        return same_columns(
+            {"experiment": self.experiment.name, "condition": number, **self._columns(each.condition), **row}
+            for number, each in enumerate(self.conditions)
+            for row in each.rows(by_year)
+        )
+
+    def _columns(self, condition: Condition) -> Row:
+        """The columns of a condition. A swept name with values of several kinds is a column of texts."""
+        swept = self.experiment.sweep
+        texts = {name for name, values in swept.items() if not any({*map(type, values)} <= kinds for kinds in KINDS)}
+        columns: Row = {"coalitions": condition.coalitions}
+        for name, value in condition.swept.items():
+            columns[f"swept_{name}"] = str(_as_json(value)) if name in texts else value
+        return columns
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types: the input of the report and the figures."""
+        experiment = self.experiment
+        same = ("title", "question", "games", "published", "simultaneous", "coordinated", "precision", "most_games")
+        return {
+            "experiment": experiment.name,
+            **{name: getattr(experiment, name) for name in (*same, "budget", "template", "leaderboard")},
+            "choosing": experiment.games_for_choosing,
+            "measure": list(experiment.measure),
+            "seed": self.seed,
+            "rules": {name: _as_json(value) for name, value in experiment.rules.items()},
+            "deviators": list(experiment.deviators),
+            "swept": {name: [_as_json(value) for value in values] for name, values in experiment.sweep.items()},
+            "train": {name: dict(training.fields) for name, training in experiment.train.items()},
+            "train_seeds": list(experiment.train_seeds),
+            "figures": [asdict(figure) | {"y": list(figure.y)} for figure in experiment.figures],
+            "conditions": list(self._condition_dicts()),
+        }
+
+    def _condition_dicts(self) -> Iterator[dict[str, Any]]:
+        """Each condition; a result that several share, as of cross-play, stands at the first of them."""
+        written: set[int] = set()
+        for each in self.conditions:
+            yield each.to_dict(written)
+            written.update(id(cell.result) for cell in each.cells)
+
+
+@takes_options(GameSettings, refused=FIXED)
+def experiment(
+    source: str | Path | Experiment,
+    *,
+    profiles: Sequence[str] = (),
+    games: int | None = None,
+    seed: int | None = None,
+    folder: str | Path | None = None,
+    on_training: Progress = lambda what, done, total: None,
+    **options: Any,
+) -> ExperimentResult:
+    """Train, play and measure every condition of an experiment.
+
+    Args:
+        source: the name of a shipped experiment, the path of a TOML file (`evaluation.experiment_files.loading`), or an
+            `Experiment`.
+        profiles: replace those of the file.
+        games: per condition; replaces the file's. seed: of the games; replaces the file's.
+        folder: for trainings, by default "runs/NAME/trained"; those that are there are resumed.
+        on_training: called with what is trained, the number of iterations that are done, and of all.
+        options: as for `self_play`, except those of `FIXED`, which the experiment sets.
+
+    Raises:
+        ExperimentError: no such experiment, or errors in the file.
+        UnknownAgentError, ProfileError, UnknownMapError, LMError: as `self_play`; raised before the first game, since
+            the policies of all conditions are made first (trained ones when they are trained).
+        EvaluationError: trained policies, where nothing that trains is installed.
+    """
+    if fixed := sorted(options.keys() & set(FIXED)):
+        raise EvaluationError(f"{', '.join(fixed)}: the experiment's file sets them; change them there")
+    chosen = _chosen(source, profiles, games, seed)
+    setting = GameSettings(**options)
+    _check_all(chosen, setting)
+    chosen = trained(chosen, folder, on_training)
+    _check_all(chosen, setting)
+    own_workers = nullcontext(setting.workers) if isinstance(setting.workers, Workers) else Workers(setting.workers)
+    with own_workers as workers, _games(chosen, setting.store) as store:
+        measuring = Measuring(chosen, {**options, "workers": workers, "store": store})
+        results = tuple(ConditionResult(each, chosen.seed, measuring.cells(each)) for each in chosen.conditions)
+    return ExperimentResult(chosen, chosen.seed, results)
+
+
+def _chosen(
+    source: str | Path | Experiment, profiles: Sequence[str], games: int | None, seed: int | None
+) -> Experiment:
+    """The experiment with what replaces the file's."""
+    texts = listed("profiles", profiles, EXAMPLE)
+    if not all(isinstance(profile, str) for profile in texts):
+        raise ExperimentError(f"profiles={shown(texts)}: give a list of texts, such as {EXAMPLE}")
+    chosen = source if isinstance(source, Experiment) else load_experiment(source)
+    chosen = chosen.with_profiles(tuple(texts))
+    if games is not None:
+        check_games(games)
+        chosen = replace(chosen, games=games)
+    if seed is not None:
+        check_seed(seed)
+        chosen = replace(chosen, seed=seed)
+    return chosen
+
+
+def trained(
+    chosen: Experiment, folder: str | Path | None = None, on_progress: Progress = lambda what, done, total: None
+) -> Experiment:
+    """The experiment with its policies trained; unchanged if it has none, or they are trained already.
+
+    Raises:
+        EvaluationError: nothing that trains is installed. Others as `train_all`.
+    """
+    if not chosen.train or chosen.trained:
+        return chosen
+    place = Path("runs", chosen.name, "trained") if folder is None else Path(folder)
+    return replace(chosen, trained=train_all(chosen.train.values(), chosen.train_seeds, place, on_progress))
+
+
+@contextmanager
+def _games(chosen: Experiment, store: GameStore | None) -> Iterator[GameStore | None]:
+    """The store; for several measures a passing one if there is none, so that the games they share are played once."""
+    if store is not None or len(chosen.measure) == 1:
+        yield store
+        return
+    with tempfile.TemporaryDirectory() as folder, GameStore(Path(folder, "games.sqlite")) as passing:
+        yield passing
+
+
+def policies_of(chosen: Experiment) -> list[Spec]:
+    """The policies of all conditions and the deviators, as far as they are trained."""
+    texts = [(each.played, seed) for each in chosen.conditions for seed in _seeds(chosen, each.played)]
+    found = [policy for text, seed in texts for policy in read_profile(chosen.text_with(text, seed)).policies]
+    deviators = [filled(deviator, "hold") for deviator in chosen.deviators if deviator != PORTFOLIO]
+    found += [read(chosen.text_with(text, seed)) for text in deviators for seed in _seeds(chosen, text)]
+    return list(dict.fromkeys(found))
+
+
+def _seeds(chosen: Experiment, text: str) -> tuple[int | None, ...]:
+    if not names_in(text):
+        return (None,)
+    return chosen.train_seeds if chosen.trained else ()
+
+
+def _check_all(chosen: Experiment, setting: GameSettings) -> None:
+    """Make every policy and seat every profile of all conditions, so that errors come before the first game."""
+    for each in chosen.conditions:
+        own = GameSettings(seed=chosen.seed, rules=each.rules, map_name=each.map_name, seats=each.seats)
+        for seed in _seeds(chosen, each.played):
+            own.games(read_profile(chosen.text_with(each.played, seed)), 1)
+        if each.coalitions:
+            resolve_coalitions(own.board, each.coalitions)
+    make_all(policies_of(chosen), setting.shared_models)
+
+
+def count_games(chosen: Experiment) -> int:
+    """How many games an experiment plays at most.
+
+    Raises:
+        UnknownMapError, EvaluationError: as `experiment`.
+    """
+    return sum(
+        len(chosen.training_seeds(each, measure)) * _count(chosen, each, measure)
+        for each in chosen.conditions
+        for measure in chosen.measure
+    )
+
+
+def _count(chosen: Experiment, condition: Condition, measure: str) -> int:
+    if measure == "exact":
+        return 0
+    if measure == "self-play":
+        return chosen.games
+    setting = GameSettings(map_name=condition.map_name, rules=condition.rules)
+    if measure == "cross-play":
+        beside = len(chosen.conditions_beside(condition))
+        return chosen.games * len(all_mixes(beside, len(setting.board.powers), 4)) // beside
+    played = chosen.text_with(condition.played, next(iter(chosen.train_seeds), None))
+    profile = read_profile(played)
+    if measure == "red-team":
+        tried = plan(profile, played, setting, chosen.budget, ())[0]
+        groups = len({each.group for each in tried})
+        return count_attacked(len(tried), chosen.games, BUDGETS[chosen.budget].choosing, groups)
+    deviators = [chosen.text_with(text, next(iter(chosen.train_seeds), None)) for text in chosen.deviators]
+    found = read_deviators(deviators or None, profile, played, setting)
+    attacks = len(found) * len(resolve_coalitions(setting.board, condition.coalitions))
+    most = chosen.games if chosen.precision is None else chosen.most_games
+    return count_attacked(attacks, most, chosen.games_for_choosing, len(found))
+
+
+def _as_json(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,223 @@
+"""The cells of an experiment: each measure of each condition, once per training seed where a trained policy plays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from agents.specs import read_profile
+from evaluation.experiment_files.exact_gains import exact_gain
+from evaluation.experiment_files.plan import BY_YEAR, WITH_COALITIONS, Condition, Experiment
+from evaluation.experiment_files.result_cache import CachedResult, cached_result, code_behind, code_of_imports
+from evaluation.experiments.cross_play import CrossPlayResult, cross_play
+from evaluation.experiments.exploitability import exploitability, resolve_coalitions
+from evaluation.experiments.exploitability_result import ExploitabilityResult
+from evaluation.experiments.red_team import plan, red_team
+from evaluation.experiments.self_play import SelfPlayResult, self_play
+from evaluation.measures import costs
+from evaluation.measures.gains import exploitability_of
+from evaluation.measures.intervals import Estimate, mean_estimate
+from evaluation.measures.lm_usage import usage_of
+from evaluation.measures.promise_keeping import kept_promises
+from evaluation.messages.analysis import analyse_messages
+from evaluation.play.game_settings import GameSettings
+from evaluation.play.games import Record
+
+Result = SelfPlayResult | ExploitabilityResult | CrossPlayResult | CachedResult
+GAINS = ("exploitability", "red_team")
+"""Measures whose values are at least 0, though the gains of the attack, in `per_game`, may be negative."""
+OF_GAMES = ("root_nash_welfare", "root_nash_welfare_smoothed", "nash_welfare", "proficiency", "stolen_centers")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One measurement of a condition.
+
+    Attributes:
+        measure: "self-play" or another measure of an experiment.
+        training_seed: of the trained policies that play; None if none does.
+        result: what was measured.
+        estimates: measure -> its estimate. by_year: the same for each year.
+        witness: the record of a typical game; None if there is none.
+    """
+
+    measure: str
+    training_seed: int | None
+    result: Result
+    estimates: Mapping[str, Estimate]
+    by_year: Mapping[str, Mapping[int, Estimate]]
+    witness: Record | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return {
+            "measure": self.measure,
+            "training_seed": self.training_seed,
+            "measures": {name: estimate.to_dict() for name, estimate in self.estimates.items()},
+            "result": self.result.to_dict(),
+        }
+
+
+class Measuring:
+    """Measures the cells of an experiment; cells that several conditions share are measured once.
+
+    Args:
+        options: for the evaluations, without what the file sets.
+    """
+
+    def __init__(self, chosen: Experiment, options: Mapping[str, Any]) -> None:
+        self._chosen, self._options = chosen, options
+        self._cells: dict[tuple[Any, ...], Cell] = {}
+
+    def cells(self, condition: Condition) -> tuple[Cell, ...]:
+        """All cells of a condition."""
+        return tuple(
+            self._cell(condition, measure, seed)
+            for measure in self._chosen.measure
+            for seed in self._chosen.training_seeds(condition, measure)
+        )
+
+    def _cell(self, condition: Condition, measure: str, seed: int | None) -> Cell:
+        played = "" if measure == "cross-play" else condition.played
+        coalitions = condition.coalitions if measure in WITH_COALITIONS else ""
+        key = measure, seed, played, coalitions, tuple(condition.swept.items())
+        found = self._cells.get(key)
+        if found is None or measure == "cross-play":
+            result = found.result if found else STEPS[measure](self._chosen, condition, seed, self._common(condition))
+            self._cells[key] = found = _cell(measure, seed, result, self._chosen.text_with(condition.played, seed))
+        return found
+
+    def _common(self, condition: Condition) -> dict[str, Any]:
+        chosen = self._chosen
+        return {
+            **self._options,
+            "seed": chosen.seed,
+            "rules": condition.rules,
+            "map_name": condition.map_name,
+            "seats": condition.seats,
+            "published": chosen.published,
+            "simultaneous": chosen.simultaneous,
+        }
+
+
+def _cell(measure: str, seed: int | None, result: Result, played: str) -> Cell:
+    if isinstance(result, SelfPlayResult):
+        curves = {name: getattr(result, name) for name in BY_YEAR["self-play"]}
+        return Cell(measure, seed, result, _of_games(result), curves, _typical(result))
+    if isinstance(result, ExploitabilityResult):
+        estimates = {name: getattr(result.costs, name) for name in costs.MEASURES}
+        curves = {name: getattr(result.costs, name) for name in BY_YEAR["exploitability"]}
+        witness = result.witness.told_record
+        return Cell(measure, seed, result, {"exploitability": result.value} | estimates, curves, witness)
+    if isinstance(result, CrossPlayResult):
+        return Cell(measure, seed, result, {"points_among_others": result.mixed_payoffs[played]}, {}, None)
+    return Cell(measure, seed, result, result.estimates, {}, result.witness)
+
+
+def _of_games(result: SelfPlayResult) -> dict[str, Estimate]:
+    """All measures of self-play; of those that no game has, nan."""
+    used = [usage for record in result.records if (usage := usage_of([record])) is not None]
+    found = [analyse_messages(record, result.map_name) for record in result.records]
+    prices = [math.nan if each.dollars is None else each.dollars for each in used]
+    return {
+        **{name: getattr(result, name) for name in (*OF_GAMES, "conflicts")},
+        "kept_promises": kept_promises(found, result.seed),
+        "tokens_per_game": _mean([each.input_tokens + each.output_tokens for each in used], result.seed),
+        "dollars_per_game": _mean(prices, result.seed),
+    }
+
+
+def _typical(result: SelfPlayResult) -> Record:
+    """The game whose welfare, or in standard games best score, is nearest to the mean."""
+    values = (result.root_nash_welfare if result.rules.is_welfare else result.best_score).per_game
+    mean = sum(values) / len(values)
+    return result.records[min(range(len(values)), key=lambda place: abs(values[place] - mean))]
+
+
+def over_seeds(estimates: Sequence[Estimate], seed: int, is_gain: bool = False) -> Estimate:
+    """The mean over training seeds, whose interval is over these seeds and not over games; of one cell its own.
+
+    Args:
+        is_gain: of gains, which each estimate shows as at least 0: the mean is over the gains, and then at least 0.
+    """
+    if len(estimates) == 1:
+        return estimates[0]
+    if is_gain:
+        return exploitability_of(_mean([math.fsum(each.per_game) / each.n for each in estimates], seed))
+    return _mean([each.value for each in estimates], seed)
+
+
+def _mean(values: Iterable[float], seed: int) -> Estimate:
+    listed = list(values)
+    return mean_estimate(listed, seed) if listed else Estimate(math.nan, math.nan, math.nan, 0, ())
+
+
+# The measures.
+
+
+def _self_play(chosen: Experiment, condition: Condition, seed: int | None, common: dict[str, Any]) -> Result:
+    return self_play(chosen.text_with(condition.played, seed), chosen.games, **common)
+
+
+def _exploitability(chosen: Experiment, condition: Condition, seed: int | None, common: dict[str, Any]) -> Result:
+    deviators = [chosen.text_with(text, seed) for text in chosen.deviators]
+    return exploitability(
+        chosen.text_with(condition.played, seed),
+        chosen.games,
+        deviator=deviators or None,
+        coalitions=condition.coalitions,
+        coordinated=chosen.coordinated,
+        precision=chosen.precision,
+        most_games=chosen.most_games,
+        choosing=chosen.games_for_choosing,
+        **common,
+    )
+
+
+def _red_team(chosen: Experiment, condition: Condition, seed: int | None, common: dict[str, Any]) -> Result:
+    played = chosen.text_with(condition.played, seed)
+    setting, profile = GameSettings(**common), read_profile(played)
+    first = setting.games(profile, 1)[0].to_dict(setting.shared_models)
+    tried = plan(profile, played, setting, chosen.budget, ())[0]
+    attackers = code_behind({policy for each in tried if each.deviator for policy in each.deviator.policies}, setting)
+    options = {"games": chosen.games, "budget": chosen.budget, "seats": condition.seats, "seed": chosen.seed}
+
+    def measure() -> CachedResult:
+        result = red_team(played, chosen.budget, games=chosen.games, **common)
+        return CachedResult({"red_team": result.value}, result.to_dict(), result.witness.told_record)
+
+    key = {"measure": "red-team", "game": first, "attackers": attackers, **options}
+    return cached_result(setting.store, key, measure)
+
+
+def _cross_play(chosen: Experiment, condition: Condition, seed: int | None, common: dict[str, Any]) -> Result:
+    beside = [chosen.text_with(each.played, seed) for each in chosen.conditions_beside(condition)]
+    return cross_play(beside, chosen.games, **common)
+
+
+def _exact(chosen: Experiment, condition: Condition, seed: int | None, common: dict[str, Any]) -> Result:
+    played = chosen.text_with(condition.played, seed)
+    setting = GameSettings(**common)
+    first = setting.games(read_profile(played), 1)[0].to_dict()
+    coalitions = resolve_coalitions(setting.board, condition.coalitions)
+
+    def measure() -> CachedResult:
+        gains = [exact_gain(condition.map_name, played, each, condition.rules.years) for each in coalitions]
+        best = max(gains, key=lambda each: each.gain)
+        facts = {"profile": played, "map": condition.map_name, "best": list(best.coalition)}
+        value = Estimate(best.gain_per_year, best.gain_per_year, best.gain_per_year, 1, (best.gain_per_year,))
+        return CachedResult({"exact_gain": value}, facts | {"coalitions": [asdict(each) for each in gains]})
+
+    key = {"measure": "exact", "game": first, "coalitions": [list(each) for each in coalitions]}
+    return cached_result(setting.store, key | {"imported": code_of_imports("exact")}, measure)
+
+
+STEPS: dict[str, Callable[[Experiment, Condition, int | None, dict[str, Any]], Result]] = {
+    "self-play": _self_play,
+    "exploitability": _exploitability,
+    "red-team": _red_team,
+    "cross-play": _cross_play,
+    "exact": _exact,
+}

@@ -1,0 +1,193 @@
+"""An experiment as its file gives it (`evaluation.experiment_files.loading`), and the conditions that it plays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from itertools import product
+from typing import Any
+
+from evaluation.checks import EvaluationError
+from evaluation.experiment_files.templates import filled_template
+from evaluation.experiment_files.trainings import TRAINED, Training, names_in
+from evaluation.experiments.attacks import CHOOSING
+from evaluation.measures import costs
+from welfare_env import Rules
+from welfare_env.checks import shown
+
+MEASURES = {
+    "self-play": (
+        "root_nash_welfare",
+        "root_nash_welfare_smoothed",
+        "nash_welfare",
+        "proficiency",
+        "stolen_centers",
+        "conflicts",
+        "kept_promises",
+        "tokens_per_game",
+        "dollars_per_game",
+    ),
+    "exploitability": ("exploitability", *costs.MEASURES),
+    "red-team": ("red_team",),
+    "cross-play": ("points_among_others",),
+    "exact": ("exact_gain",),
+}
+BY_YEAR = {
+    "self-play": ("units_by_year", "centers_by_year", "welfare_by_year"),
+    "exploitability": costs.BY_YEAR,
+}
+WITH_COALITIONS = ("exploitability", "exact")
+IN_WELFARE = ("exploitability", "red-team", "exact")
+RULES = tuple(each.name for each in fields(Rules))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of an experiment.
+
+    Attributes:
+        kind: "points" (a category on x), "lines" (numbers on x), "years" (curves over the game) or "scatter" (two
+            measures against each other).
+        y: the measures, one panel each.
+        x: "profile", "coalitions", a swept name, or, for a scatter plot, a measure.
+        published: the authors' data to draw beside ours; "" for none.
+        title: of the figure.
+    """
+
+    kind: str
+    y: tuple[str, ...]
+    x: str = "profile"
+    published: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One point of an experiment.
+
+    Attributes:
+        profile: as given. played: after the template was applied; "trained:NAME" stands for a trained policy.
+        swept: the swept values.
+        rules, map_name, seats: as for `evaluation.Setting`.
+        coalitions: name of the set, for exploitability and exact gains; else "".
+    """
+
+    profile: str
+    played: str
+    swept: Mapping[str, Any]
+    rules: Rules
+    map_name: str
+    seats: str
+    coalitions: str = ""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment; the docstring of `evaluation.experiment_files.loading` explains the fields.
+
+    Attributes:
+        measure: the measures, in the order of the file.
+        train: name -> the training of the policy "trained:NAME".
+        train_seeds: of each training; a condition with trained policies is measured once per seed.
+        trained: (name, seed) -> the spec of the trained policy, when the trainings are done.
+    """
+
+    name: str
+    title: str
+    profiles: tuple[str, ...]
+    question: str = ""
+    measure: tuple[str, ...] = ("self-play",)
+    template: str = "{profile}"
+    games: int = 5
+    seed: int = 0
+    map_name: str = "standard"
+    seats: str = "rotated"
+    published: bool = False
+    simultaneous: bool = False
+    coordinated: bool = False
+    precision: float | None = None
+    most_games: int = 200
+    choosing: int | None = None
+    budget: str = "usual"
+    coalitions: tuple[str, ...] = ("singles",)
+    deviators: tuple[str, ...] = ()
+    leaderboard: bool = False
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    sweep: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    train: Mapping[str, Training] = field(default_factory=dict)
+    train_seeds: tuple[int, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    trained: Mapping[tuple[str, int], str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check the measures.
+
+        Raises:
+            EvaluationError: a text in place of a tuple, an unknown measure, or none.
+        """
+        if not isinstance(self.measure, tuple | list) or not self.measure or not all(map(_is_measure, self.measure)):
+            raise EvaluationError(f"measure={shown(self.measure)}: give a tuple of {', '.join(MEASURES)}")
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Every profile with every combination of swept values.
+
+        Raises:
+            RulesError: values that contradict each other.
+        """
+        return tuple(self._conditions())
+
+    def _conditions(self) -> Iterator[Condition]:
+        sets = self.coalitions if {*self.measure} & {*WITH_COALITIONS} else ("",)
+        for values in product(*self.sweep.values()):
+            swept = dict(zip(self.sweep, values, strict=True))
+            rules = self.rules_with({name: plain(value) for name, value in swept.items() if name in RULES})
+            map_name, seats = str(swept.get("map_name", self.map_name)), str(swept.get("seats", self.seats))
+            for profile, coalitions in product(self.profiles, sets):
+                played = filled_template(self.template, profile, {name: str(value) for name, value in swept.items()})
+                yield Condition(profile, played, swept, rules, map_name, seats, coalitions)
+
+    @property
+    def games_for_choosing(self) -> int:
+        """Games of each attack for choosing; by default not more than of the attack that is measured."""
+        return min(CHOOSING, self.games) if self.choosing is None else self.choosing
+
+    def rules_with(self, swept: Mapping[str, Any]) -> Rules:
+        """The rules of a condition; `published` is about Welfare Diplomacy and leaves standard games as they are.
+
+        Raises:
+            RulesError: values that contradict each other.
+        """
+        chosen = {**self.rules, **swept}
+        is_published = self.published and chosen.get("variant", "welfare") == "welfare"
+        return Rules.published(**chosen) if is_published else Rules(**chosen)
+
+    def training_seeds(self, condition: Condition, measure: str) -> tuple[int | None, ...]:
+        """The training seeds that a measure of a condition depends on; (None,) if no trained policy plays."""
+        texts = [condition.played]
+        texts += self.deviators if measure == "exploitability" else ()
+        if measure == "cross-play":
+            texts = [each.played for each in self.conditions_beside(condition)]
+        return self.train_seeds if any(names_in(text) for text in texts) else (None,)
+
+    def conditions_beside(self, condition: Condition) -> list[Condition]:
+        """The conditions with the same swept values and set of coalitions, one for each profile."""
+        same = condition.swept, condition.coalitions
+        return [each for each in self.conditions if (each.swept, each.coalitions) == same]
+
+    def text_with(self, text: str, seed: int | None) -> str:
+        """A spec in which the trained policies of a seed stand for their names."""
+        return text if seed is None else TRAINED.sub(lambda match: self.trained[match[1], seed], text)
+
+    def with_profiles(self, profiles: tuple[str, ...]) -> Experiment:
+        """The same experiment with other profiles; unchanged if there are none."""
+        return replace(self, profiles=profiles) if profiles else self
+
+
+def _is_measure(name: object) -> bool:
+    return isinstance(name, str) and name in MEASURES
+
+
+def plain(value: Any) -> Any:
+    """TOML has no null: "none" stands for None, as in press = "none"."""
+    return None if value == "none" else tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,95 @@
+"""A cache for results that stored games alone do not give, so that no cell is measured twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from agents.specs import Spec
+from evaluation.measures.intervals import Estimate
+from evaluation.measures.lm_usage import without_transcripts
+from evaluation.play.answer_sources import answered_by
+from evaluation.play.game_settings import GameSettings
+from evaluation.play.games import Record, code_of
+from evaluation.play.sources import SOURCES, own_code
+from evaluation.play.store import GameStore
+
+ROOMS = ("exact", "experiment_files", "experiments", "measures")  # of evaluation: the code that such results depend on
+
+
+@dataclass(frozen=True)
+class CachedResult:
+    """A result as the store has it, in plain values.
+
+    Attributes:
+        estimates: measure -> its estimate.
+        content: the whole result, as plain JSON types.
+        witness: the record of a typical game; None if there is none.
+    """
+
+    estimates: Mapping[str, Estimate]
+    content: Mapping[str, Any]
+    witness: Record | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return dict(self.content)
+
+
+def cached_result(
+    store: GameStore | None, specification: Mapping[str, Any], measure: Callable[[], CachedResult]
+) -> CachedResult:
+    """The stored result of a specification; if there is none, it is measured and stored.
+
+    Raises:
+        StoreError: the store cannot be read or written.
+    """
+    whole = {**specification, "code": _code()}
+    stored = None if store is None else store.result(whole)
+    if stored is None:
+        result = measure()
+        estimates = {name: estimate.to_dict() for name, estimate in result.estimates.items()}
+        witness = None if result.witness is None else without_transcripts(result.witness)
+        # As it will be read again, so that resuming changes nothing.
+        stored = dict(json.loads(json.dumps({"estimates": estimates, "content": result.content, "witness": witness})))
+        if store is not None:
+            store.put_result(whole, stored)
+    read = {name: Estimate.from_dict(values) for name, values in stored["estimates"].items()}
+    return CachedResult(read, stored["content"], stored["witness"])
+
+
+def code_behind(policies: Iterable[Spec], setting: GameSettings) -> dict[str, Any]:
+    """What policies depend on: their specs, their code, their checkpoints and their models.
+
+    Raises:
+        ConfigError, CacheError: as `GameSpec.to_dict`.
+    """
+    listed = sorted(policies, key=lambda policy: policy.text)
+    code, own = code_of(listed)
+    own_models = {} if setting.shared_models is None else setting.shared_models.own
+    models = sorted({model for policy in listed for model in policy.models})
+    answers = [answered_by(*model, own=own_models.get(model[0])) for model in models]
+    return {"policies": [each.text for each in listed], "code": code, "own_code": own, "language_models": answers}
+
+
+@cache
+def code_of_imports(room: str) -> str:
+    """SHA-256 of the code of agents and rules that a room of evaluation imports."""
+    _, ours = own_code(list((Path(__file__).parents[1] / room).rglob("*.py")))
+    # What reads specs imports every policy; those that play are in the game's specification.
+    return SOURCES.digest(name for name in ours if name != "agents" and not name.startswith("agents.specs."))
+
+
+@cache
+def _code() -> str:
+    """SHA-256 of the code of evaluation that such results depend on; that of policies is in their specifications."""
+    folder = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(path for room in ROOMS for path in (folder / room).rglob("*.py")):
+        digest.update(f"\0{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes())
+    return digest.hexdigest()

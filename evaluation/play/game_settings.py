@@ -1,0 +1,222 @@
+"""The options that all evaluations of Welfare Diplomacy share, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypedDict, overload
+
+import agents
+from agents.specs import PolicyLike, Profile
+from evaluation.checks import (
+    EvaluationError,
+    board_of,
+    check_engine,
+    check_games,
+    check_rules,
+    check_seed,
+)
+from evaluation.play.execution import Models, check_means, check_workers, shared
+from evaluation.play.games import GameSpec, Record, Report, choosing_seed, game_seed, play_all, play_each
+from evaluation.play.store import GameStore
+from evaluation.play.workers import Workers
+from welfare_env import Board, Rules
+from welfare_env.checks import shown
+from welfare_env.engine.engines import DEFAULT_ENGINE
+from welfare_env.game.press import MEDIATOR
+
+if TYPE_CHECKING:
+    from agents.lm.models.shared_models import SharedModels
+
+
+BATCH = 2_000
+"""Games that are planned at once, in less than half a second, before the first of them is played."""
+
+
+class PlannedGames(Sequence[GameSpec]):
+    """Games that are made when they are asked for: a million of them would take a minute and gigabytes.
+
+    Args:
+        game: makes the game of a number.
+        numbers: of these games.
+    """
+
+    def __init__(self, game: Callable[[int], GameSpec], numbers: range) -> None:
+        self._game, self._numbers = game, numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> GameSpec: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> PlannedGames: ...
+
+    def __getitem__(self, place: int | slice) -> GameSpec | PlannedGames:
+        if isinstance(place, slice):
+            return PlannedGames(self._game, self._numbers[place])
+        return self._game(self._numbers[place])
+
+
+class Options(TypedDict, total=False):
+    """The fields of `Setting`, for type checkers."""
+
+    seed: int
+    rules: Rules | None
+    map_name: str
+    engine: str
+    seats: str
+    simultaneous: bool
+    published: bool
+    workers: int | Workers
+    store: GameStore | None
+    report: Report | None
+    models: Models
+    use_older_games: bool
+
+
+@dataclass(frozen=True)
+class GameSettings:
+    """The options of an evaluation: rules, map, seats and seed; workers, store and language models.
+
+    Attributes:
+        seed: the same seed gives the same result, with any number of workers.
+        rules: None for the paper's.
+        map_name, engine: as for `welfare_env.make`.
+        seats: the seats of a counted profile ("4*dove + 3*hold"): "rotated" shifts all policies by one seat in every
+            game, "fixed" follows the board's order, "drawn" is random.
+        simultaneous: all players send messages at the same time; see `GameSpec`.
+        published: compute conflicts and proficiency like the program behind the paper's figures
+            (`evaluation.measure`); its rules are `welfare_env.Rules.published()`.
+        workers: number of processes, or `Workers` to share between calls. 1 plays in this process.
+        store: for finished games, which are not played again; None stores nothing.
+        report: called with the number of games finished since the last call (for progress bars).
+        models: cache, budget and your own models for language-model players, or a mapping of names to your own models
+            alone; None for none of this.
+        use_older_games: accept stored games that an older version of the code played; see `play_all`.
+        shared_models: the same, as all games share it.
+        played: the rules, never None.
+        board: of the map.
+
+    Raises:
+        EvaluationError: a number out of range, or a store, report or models of the wrong type.
+        RulesError, UnknownMapError, MapFormatError: invalid rules, or an unknown or invalid map.
+    """
+
+    seed: int = 0
+    rules: Rules | None = None
+    map_name: str = "standard"
+    engine: str = DEFAULT_ENGINE
+    seats: str = "rotated"
+    simultaneous: bool = False
+    published: bool = False
+    workers: int | Workers = 1
+    store: GameStore | None = None
+    report: Report | None = None
+    models: Models = None
+    use_older_games: bool = False
+    shared_models: SharedModels | None = field(init=False, repr=False)
+    played: Rules = field(init=False)
+    board: Board = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+        check_workers(self.workers)
+        check_engine(self.engine)
+        check_means(
+            store=self.store,
+            report=self.report,
+            simultaneous=self.simultaneous,
+            use_older_games=self.use_older_games,
+        )
+        object.__setattr__(self, "shared_models", shared(self.models))
+        object.__setattr__(self, "played", check_rules(self.rules))
+        object.__setattr__(self, "board", board_of(self.map_name))
+        if not isinstance(self.published, bool):
+            raise EvaluationError(f"published={shown(self.published)}: give True or False")
+        if not isinstance(self.seats, str) or self.seats not in agents.specs.SEATINGS:
+            raise EvaluationError(f"seats={shown(self.seats)}: choose one of {', '.join(agents.specs.SEATINGS)}")
+
+    def seated(self, profile: Profile, game: int, seed: int) -> dict[str, PolicyLike]:
+        """Player -> policy in the `game`-th game of a profile. By default, a mediator is silent.
+
+        Raises:
+            ProfileError, UnknownPowerError: a profile that does not fit the board.
+        """
+        if not self.played.mediator:
+            return dict(profile.seats(self.board.powers, game, seed, self.seats))
+        speaking = dict(term for term in profile.terms if term[0] == MEDIATOR)
+        seated = Profile(tuple(term for term in profile.terms if term[0] != MEDIATOR)).seats(
+            self.board.powers, game, seed, self.seats
+        )
+        return {**seated, MEDIATOR: speaking.get(MEDIATOR, agents.specs.read("hold"))}
+
+    def games(self, profile: Profile, games: int, others: Mapping[str, PolicyLike] | None = None) -> PlannedGames:
+        """The first `games` games of a profile, with `others` replacing the policies of some powers.
+
+        Raises:
+            EvaluationError: a number of games out of range.
+            ProfileError, UnknownPowerError: a profile that does not fit the board.
+        """
+        check_games(games)
+        planned = PlannedGames(lambda game: self.game(profile, game, others), range(games))
+        planned[0]  # raises before the first game
+        return planned
+
+    def game(self, profile: Profile, game: int, others: Mapping[str, PolicyLike] | None = None) -> GameSpec:
+        """The `game`-th game of a profile, from 0; see `games`."""
+        return self._game(profile, game, self.seed, game_seed(self.seed, game), others)
+
+    def choosing_game(self, profile: Profile, game: int) -> GameSpec:
+        """The `game`-th game of a profile for choosing between attacks: its seed is that of no game that is reported.
+
+        Raises:
+            ProfileError, UnknownPowerError: a profile that does not fit the board.
+        """
+        seed = choosing_seed(self.seed, game)
+        return self._game(profile, game, seed, seed)
+
+    def _game(
+        self,
+        profile: Profile,
+        game: int,
+        seat_seed: int,
+        seed: int,
+        others: Mapping[str, PolicyLike] | None = None,
+    ) -> GameSpec:
+        seats = self.seated(profile, game, seat_seed) | dict(others or {})
+        policies = tuple((player, agents.specs.read(policy)) for player, policy in seats.items())
+        return GameSpec(policies, seed, self.played, self.map_name, self.engine, self.simultaneous)
+
+    def play(self, games: Iterable[GameSpec]) -> list[Record]:
+        """The records of games, planned and played in batches; see `play_all`."""
+        planned, records = iter(games), list[Record]()
+        while batch := list(islice(planned, BATCH)):
+            records += play_all(batch, **self._means)
+        return records
+
+    def play_each(self, games: Sequence[GameSpec]) -> Generator[tuple[GameSpec, Record], None, None]:
+        """Each different game with its record; see `play_each`."""
+        return play_each(games, **self._means)
+
+    @contextmanager
+    def pooled(self) -> Iterator[GameSettings]:
+        """The same options with one pool of processes for several calls of `play` and `play_each`."""
+        if isinstance(self.workers, Workers):
+            yield self
+            return
+        with Workers(self.workers) as pool:
+            yield replace(self, workers=pool, models=self.shared_models)
+
+    @property
+    def _means(self) -> dict[str, Any]:
+        return {
+            "workers": self.workers,
+            "store": self.store,
+            "report": self.report,
+            "models": self.shared_models,
+            "use_older_games": self.use_older_games,
+        }

@@ -1,0 +1,237 @@
+"""The folder of an experiment's results: the report, its data, and its games."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from agents.runtime.files import parse_json, read_file, reason, shown
+from evaluation.checks import EvaluationError
+from evaluation.experiment_files.experiment import ExperimentResult
+from evaluation.experiment_files.measuring import Cell
+from evaluation.experiment_files.plan import Experiment
+from evaluation.measures.lm_usage import without_transcripts
+from evaluation.report.figures import drawn, figures_of
+from evaluation.report.page import markdown_table, report_page, table_cells
+from evaluation.report.replays import write_replay
+from evaluation.tables.game_tables import BRACKETS
+from evaluation.tables.rules_text import games_sentence, rules_sentence
+from welfare_env.extras import install_extra
+from welfare_env.writing import replaced
+
+PAGE, NUMBERS, REPLAYS, LEADERBOARD = "report.html", "results.json", "replays", "leaderboard.md"
+REPLAYS_WRITTEN = 24  # at most, by default: of 0.7 MB each
+MEASURED_BY = ("published", "simultaneous", "coordinated", "precision", "most_games", "budget")
+ENDINGS = (".svg", ".png", ".pdf")
+
+
+def write_results(
+    result: ExperimentResult,
+    folder: Path,
+    command: str = "",
+    earlier: Sequence[Mapping[str, Any]] = (),
+    replays: int = REPLAYS_WRITTEN,
+) -> Path:
+    """Write report.html, results.json and replay pages of typical games; each file atomically.
+
+    A leaderboard is sorted by welfare, and written as Markdown, too: leaderboard.md.
+
+    Args:
+        command: that was called, for the page.
+        earlier: conditions of an earlier run to keep; see `earlier_rows`.
+        replays: most pages of typical games.
+
+    Returns:
+        The path of the report.
+
+    Raises:
+        EvaluationError: a file cannot be written, or matplotlib is missing.
+        RecordError: a game cannot be written.
+    """
+    study = result.to_dict()
+    check_writable(folder)
+    left = replays
+    for condition, each in zip(study["conditions"], result.conditions, strict=True):
+        shown = [cell for cell in each.cells if cell.witness is not None][:left]
+        left -= len(shown)
+        condition["replays"] = [_write_replay(folder, condition, cell) for cell in shown]
+    study["conditions"] += earlier
+    _remove_stale(folder, study)
+    if study["leaderboard"]:
+        study["conditions"].sort(key=_welfare, reverse=True)
+    _write(folder / NUMBERS, (json.dumps(study, indent=1, allow_nan=False) + "\n").encode())
+    _write(folder / PAGE, report_page(study, command).encode("utf-8", "replace"))
+    if study["leaderboard"]:
+        _write(folder / LEADERBOARD, leaderboard(study).encode("utf-8", "replace"))
+    return folder / PAGE
+
+
+def _write_replay(folder: Path, condition: Mapping[str, Any], cell: Cell) -> list[str]:
+    """The replay page of a cell's typical game: what it shows, and its path in the folder."""
+    seed = "" if cell.training_seed is None else f", training seed {cell.training_seed}"
+    what = f"{cell.measure}{seed}"
+    digest = hashlib.sha256(f"{_place(condition)} {what}".encode()).hexdigest()[:8]
+    slug = re.sub(r"[^\w]+", "-", condition["profile"])[:40].strip("-")
+    path = f"{REPLAYS}/{slug}-{cell.measure}-{digest}.html"
+    write_replay(without_transcripts(cell.witness or {}), folder / path)
+    return [what, path]
+
+
+def _remove_stale(folder: Path, study: Mapping[str, Any]) -> None:
+    """Remove replays of an earlier run that this study does not link."""
+    linked = {path for condition in study["conditions"] for _, path in condition.get("replays", ())}
+    for stale in (folder / REPLAYS).glob("*.html"):
+        if f"{REPLAYS}/{stale.name}" not in linked:
+            stale.unlink()
+
+
+def _welfare(condition: Mapping[str, Any]) -> float:
+    value = condition["measures"]["root_nash_welfare"]["value"]
+    return -math.inf if value is None else float(value)
+
+
+def leaderboard(study: Mapping[str, Any]) -> str:
+    """The table of a leaderboard, as a page of Markdown."""
+    tried = ", ".join(f"`{deviator}`" for deviator in study["deviators"])
+    deviators = f" Deviators: {tried}." if tried else ""
+    return (
+        f"# {study['title']}\n\n{study['question']}\n\n{markdown_table(*table_cells(study))}\n"
+        f"Means {BRACKETS}. {games_sentence(study)} {rules_sentence(study)}{deviators} [report.html]({PAGE}) has the "
+        f"gains of every coalition, and figures; [results.json]({NUMBERS}) all numbers.\n"
+    )
+
+
+def earlier_rows(folder: Path, chosen: Experiment, games: int, seed: int) -> list[dict[str, Any]]:
+    """The conditions in a folder's results that `chosen` does not measure anew; [] if there are none.
+
+    Raises:
+        EvaluationError: the results are of another experiment, or were measured in another way; or it is no
+            leaderboard.
+    """
+    if not chosen.leaderboard:
+        raise EvaluationError(
+            f"--extend: {chosen.name} is no leaderboard (leaderboard = true in its file): name all profiles at once "
+            "(games in the store are not played again)"
+        )
+    if not (folder / NUMBERS).exists():
+        return []
+    study = read_study(folder)
+    same = {"experiment": chosen.name, "measure": list(chosen.measure), "games": games, "seed": seed}
+    same |= {"deviators": list(chosen.deviators), "rules": _as_read(chosen.rules), "swept": _as_read(chosen.sweep)}
+    same |= {name: getattr(chosen, name) for name in MEASURED_BY} | {"choosing": chosen.games_for_choosing}
+    for name, value in same.items():
+        _check_same(folder, name, study.get(name), value)
+    measured = {each.profile for each in chosen.conditions}
+    kept = [condition for condition in study["conditions"] if condition["profile"] not in measured]
+    if kept:
+        _check_rows(folder, kept, chosen)
+    return kept
+
+
+def _check_rows(folder: Path, kept: Sequence[Mapping[str, Any]], chosen: Experiment) -> None:
+    """Check that rows were measured as `chosen` would: coalitions, template, and swept values, maps and seats too.
+
+    Raises:
+        EvaluationError: they were not.
+    """
+    there = dict.fromkeys(str(condition.get("coalitions")) for condition in kept)
+    _check_same(folder, "coalitions", sorted(there), sorted(set(chosen.coalitions)))
+    profiles = tuple(dict.fromkeys(condition["profile"] for condition in kept))
+    here = {
+        _place({"profile": each.profile, "coalitions": each.coalitions, "swept": dict(each.swept)}): each
+        for each in chosen.with_profiles(profiles).conditions
+    }
+    for condition in kept:
+        expected = here.get(_place(condition))
+        if expected is None:
+            _check_same(folder, "swept", condition.get("swept"), _as_read(chosen.sweep))
+        else:
+            _check_same(folder, f"played of {expected.profile:.80}", condition.get("played"), expected.played)
+            _check_same(folder, f"map_name of {expected.profile:.80}", condition.get("map"), expected.map_name)
+
+
+def _place(condition: Mapping[str, Any]) -> str:
+    """A row's place in the table, as a key."""
+    return json.dumps([condition.get(name) for name in ("profile", "coalitions", "swept")], sort_keys=True)
+
+
+def _check_same(folder: Path, name: str, there: object, here: object) -> None:
+    if there != here:
+        raise EvaluationError(
+            f"{shown(folder / NUMBERS)}: {name} is {there!r:.80} there and {here!r:.80} here: rows of one table are "
+            "measured in the same way; give another --out"
+        )
+
+
+def _as_read(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values as they are after they were written as JSON."""
+    return dict(json.loads(json.dumps(dict(values))))
+
+
+def read_study(path: Path) -> dict[str, Any]:
+    """Read the results of an experiment from its folder, or from a results.json.
+
+    Raises:
+        EvaluationError: no such file, or it holds something else.
+    """
+    file = path / NUMBERS if path.is_dir() else path
+    try:
+        study = dict(parse_json(read_file(file)))
+    except (OSError, ValueError, TypeError) as error:
+        raise EvaluationError(f"{shown(file)}: not results of an experiment: {reason(error)}") from error
+    if not {"experiment", "title", "figures", "conditions", "swept", "seed", "games"} <= study.keys():
+        raise EvaluationError(f"{shown(file)}: not results of an experiment: give what `experiment` wrote")
+    return study
+
+
+def write_figures(study: Mapping[str, Any], folder: Path, ending: str = ".png") -> list[Path]:
+    """Draw every figure into its own file: figure-1.png ...
+
+    Raises:
+        EvaluationError: an unknown kind of file, one that cannot be written, or matplotlib is missing.
+    """
+    if ending not in ENDINGS:
+        raise EvaluationError(f"pictures end in {', '.join(ENDINGS)}, not in {ending!r:.40}")
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, (_, figure) in enumerate(figures_of(study), 1):
+            path = folder / f"figure-{number}{ending}"
+            _write(path, drawn(figure, ending.removeprefix(".")))
+            written.append(path)
+    except OSError as error:
+        raise EvaluationError(f"{shown(folder)}: cannot be written: {reason(error)}") from error
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError, ZeroDivisionError) as error:
+        raise EvaluationError(f"the results cannot be drawn, since a part is missing or invalid: {error}") from error
+    return written
+
+
+def check_writable(folder: Path) -> None:
+    """Check before the first game that results can be written and drawn.
+
+    Raises:
+        EvaluationError: the folder cannot be made or written, or matplotlib is missing.
+    """
+    if find_spec("matplotlib") is None:
+        raise EvaluationError(f"reports have figures, which need {install_extra('plot')}")
+    try:
+        (folder / REPLAYS).mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise EvaluationError(f"{shown(folder)}: cannot be written: {reason(error)}") from error
+    if not os.access(folder, os.W_OK):
+        raise EvaluationError(f"{shown(folder)}: cannot be written: no permission")
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        with replaced(path) as draft:
+            draft.write_bytes(content)
+    except OSError as error:
+        raise EvaluationError(f"{shown(path)}: cannot be written: {reason(error)}") from error

@@ -1,0 +1,78 @@
+"""Collusion as tables for the terminal."""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from evaluation.coalitions.result import CollusionResult
+from evaluation.coalitions.surplus import Collusion
+from evaluation.tables.game_tables import below, cell, earlier, titled
+
+KINDS = {True: "as one", False: "by itself"}
+ABOUT = (
+    "points a year with 95% intervals. gain: of a member, over self-play. surplus: gain less that of the same power "
+    "alone with the same policy; beyond best: gain less the most that it gains "
+    "alone with any policy tried, at least 0. loss: of another power"
+)
+SAYS = {
+    "collusion": "collusion: together the members gain more than alone, and the others lose",
+    "cooperation": "cooperation: together the members gain more than alone, and the others do not lose",
+    "exploitation": "exploitation: the members gain, but no more than alone",
+    "no surplus": "no surplus: together the members gain no more than alone, and no gain is shown",
+    "not shown": "not shown: these games show neither collusion nor that there is none",
+}
+ROWS = {
+    "gain": "gain of a member",
+    "alone": "of the same powers alone, same policy",
+    "surplus": "surplus",
+    "beyond_best": "surplus beyond what is best alone",
+    "least": "least member's surplus",
+    "loss": "loss of another power",
+    "worst_loss": "loss of the one that loses most",
+    "welfare_loss": "loss of the others' root Nash welfare",
+    "waste": "loss of all powers, total",
+}
+
+
+def collusion_table(result: CollusionResult) -> Table:
+    """The coalition that was chosen, then the best of each other size and kind, and contenders."""
+    found, kinds = result.found, result.by_kind()
+    tried = f"{len(found.screened)} coalitions with policies were compared on other games; " * bool(found.screened)
+    table = titled(
+        f"Collusion: {found.profile}, {found.map_name} map, years: {found.rules.years}, games: {len(found.baseline)}",
+        below(f"{ABOUT}. {tried}first row: the one that was chosen{earlier(result.older_games)}", found.notes),
+    )
+    table.add_column("members")
+    table.add_column("policy", overflow="fold")
+    table.add_column("coalition")
+    for name in ("gain", "surplus", "beyond best", "loss"):
+        table.add_column(name, justify="right")
+    table.add_column("shown")
+    _add(table, result.best)
+    table.add_section()
+    best = [each for _, each in sorted(kinds.items()) if each is not result.best]
+    for each in [*best, *(one for one in result.coalitions if one not in (result.best, *best))]:
+        _add(table, each)
+    return table
+
+
+def surplus_table(best: Collusion) -> Table:
+    """One coalition: every measure, and each member's surplus."""
+    table = titled(f"{' + '.join(best.coalition)}: {best.deviator}", SAYS[best.verdict])
+    table.add_column("", overflow="fold")
+    table.add_column("points a year", justify="right")
+    for name, meaning in ROWS.items():
+        table.add_row(Text(meaning), Text(cell(getattr(best, name))))
+    table.add_section()
+    for power, surplus in best.members.items():
+        table.add_row(
+            Text(f"surplus of {power}; best alone: {best.best_alone[power] or 'no attack'}"), Text(cell(surplus))
+        )
+    return table
+
+
+def _add(table: Table, each: Collusion) -> None:
+    estimates = (each.gain, each.surplus, each.beyond_best, each.loss)
+    cells = (KINDS[each.coordinated], each.deviator, "\n".join(each.coalition), *map(cell, estimates), each.verdict)
+    table.add_row(*map(Text, cells))

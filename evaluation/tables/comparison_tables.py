@@ -1,0 +1,130 @@
+"""Paired contrasts as tables for the terminal and for pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from agents.runtime.results import tables_of
+from evaluation.contrasts.comparing import compare_study, compare_sweep
+from evaluation.contrasts.paired import Comparison, Contrast, fewest_alike
+from evaluation.experiments.exploitability_result import ExploitabilityResult
+from evaluation.experiments.self_play import SelfPlayResult
+from evaluation.measures.intervals import FEWEST_GAMES, Estimate
+from evaluation.tables.game_tables import below, cell, titled
+from evaluation.tables.measure_names import full_name
+from evaluation.tables.rules_text import rules_text
+
+CLEAR = " *"
+
+
+@tables_of.register
+def _(comparison: Comparison) -> list[Table]:
+    return [contrast_table(comparison)]
+
+
+def contrast_table(comparison: Comparison, title: str = "") -> Table:
+    """Each condition's value, and its difference from the first; with `pairs`, one row per pair of conditions.
+
+    Args:
+        title: "" for what was played.
+    """
+    head, rows = contrast_cells(comparison)
+    table = titled(title or f"Differences: {_played(comparison)}", below(caption(comparison), comparison.notes))
+    for name in head:
+        is_text = name in WORDS
+        table.add_column(name, justify="left" if is_text else "right", overflow="fold" if is_text else "ellipsis")
+    for number, row in enumerate(rows):
+        if number and row[0] and head[0] == "measure":
+            table.add_section()
+        table.add_row(*map(Text, row))
+    return table
+
+
+WORDS = ("measure", "condition", "first", "second")
+
+
+def contrast_cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of the table. A measure is named in its first row; if there is one only, in the head."""
+    baseline, several = comparison.baseline, len(comparison.measures) > 1
+    value = "value" if several else full_name(comparison.measures[0])
+    head = ["condition", value, f"difference from {baseline}"] if baseline else ["second", value, "first", value]
+    head += [] if baseline else ["second - first"]
+    rows: list[list[str]] = []
+    for measure in comparison.measures:
+        mine = [each for each in comparison.contrasts if each.measure == measure]
+        listed = list(_from_baseline(mine) if baseline else map(_pair, mine))
+        rows += [[full_name(measure) * (not place), *row] if several else row for place, row in enumerate(listed)]
+    return ["measure"] * several + head, rows
+
+
+def _from_baseline(contrasts: Sequence[Contrast]) -> Iterator[list[str]]:
+    yield [contrasts[0].first, _cell(contrasts[0].first_value), ""]
+    for each in contrasts:
+        yield [each.second, _cell(each.second_value), _difference(each)]
+
+
+def _pair(each: Contrast) -> list[str]:
+    return [each.second, _cell(each.second_value), each.first, _cell(each.first_value), _difference(each)]
+
+
+def _difference(each: Contrast) -> str:
+    return "+" * (each.difference.value > 0) + _cell(each.difference) + CLEAR * each.is_clear
+
+
+def _cell(estimate: Estimate) -> str:
+    return cell(estimate, 3 if abs(estimate.value) < 100 else 1)
+
+
+def difference_tables(results: Sequence[SelfPlayResult] | Sequence[ExploitabilityResult]) -> Iterator[Table]:
+    """The differences of the conditions of a sweep from the first, in their main measure, if there are several.
+
+    Welfare and standard games have different measures, so each kind has a table of its own.
+    """
+    for is_welfare in (True, False):
+        mine = [result for result in results if result.rules.is_welfare == is_welfare]
+        if len(mine) > 1 and (comparison := compare_sweep(mine)):
+            yield contrast_table(comparison, "Differences from the first")
+
+
+def _played(comparison: Comparison) -> str:
+    """The rules and the map that the conditions share."""
+    shared = comparison.shared
+    map_name = f"{shared['map']} map, " if "map" in shared else ""
+    return map_name + rules_text(shared, comparison.varied)
+
+
+def caption(comparison: Comparison) -> str:
+    """What the numbers of the table are."""
+    numbers = dict.fromkeys((each.unit, each.difference.n) for each in comparison.contrasts)
+    played = ", ".join(f"{unit}: {number} per condition" for unit, number in numbers) + ", paired by their seeds"
+    few = f"; fewer than {FEWEST_GAMES} have no interval"
+    if all(number < FEWEST_GAMES for _, number in numbers):
+        return played + few
+    played += few * any(number < FEWEST_GAMES for _, number in numbers)
+    count = len(comparison.contrasts)
+    both = f"; the {count} intervals of differences hold simultaneously" if count > 1 else ""
+    units = " or ".join(dict.fromkeys(unit for unit, _ in numbers))
+    return (
+        f"{played}. Mean [95% interval]{both}; {CLEAR.strip()} 0 is outside the interval, or all of at least "
+        f"{fewest_alike(count)} {units} have the same difference, not 0"
+    )
+
+
+def study_cells(study: Mapping[str, Any]) -> tuple[list[str], list[list[str]], str] | None:
+    """Head, rows and caption of a table of an experiment: differences of its conditions from the first.
+
+    In the measures of its figures, or in the first one; None if there is nothing to compare.
+
+    Args:
+        study: `ExperimentResult.to_dict()`.
+    """
+    names = list(study["conditions"][0]["measures"])
+    drawn = dict.fromkeys(measure for figure in study["figures"] for measure in figure["y"] if measure in names)
+    comparison = compare_study(study, list(drawn) or names[:1])
+    if comparison is None:
+        return None
+    return *contrast_cells(comparison), f"Differences from the first condition; {caption(comparison)}."

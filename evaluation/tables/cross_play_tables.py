@@ -1,0 +1,195 @@
+"""Results of cross-play as tables for the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from evaluation.experiments.cross_play import CrossPlayResult
+from evaluation.measures.basins import STARTS, RestPoint
+from evaluation.measures.intervals import Estimate
+from evaluation.tables.game_tables import MEANING, below, cell, earlier, titled
+
+FITTED = "payoffs of mixes that were not played are a linear fit"
+LONG_TABLE = 3  # policies, above which gains of invaders would not fit the terminal
+
+
+def cross_play_tables(result: CrossPlayResult) -> list[Table]:
+    """Tables of the policies, invaders, equilibria and rest points of the empirical game, and scenarios; no mixes."""
+    tables = [player_table(result), invasion_table(result), equilibrium_table(result), rest_point_table(result)]
+    return tables + ([scenario_table(result)] if result.scenarios else [])
+
+
+def mix_table(result: CrossPlayResult) -> Table:
+    """One row per mix: its seats, the payoff of each policy, and the root Nash welfare."""
+    table = titled("Mixes", f"points of a policy's seats: {MEANING}")
+    table.add_column("seats", overflow="fold")
+    for policy in (*result.policies, "root Nash welfare"):
+        table.add_column(Text(policy), justify="right")
+    for counts, mix in result.mixes.items():
+        paid = [cell(mix.payoffs[policy]) if policy in mix.payoffs else "" for policy in result.policies]
+        _add_row(table, " ".join(map(str, counts)), *paid, cell(mix.root_nash_welfare))
+    return table
+
+
+def player_table(result: CrossPlayResult) -> Table:
+    """One row per policy: alone, among others, alpha-rank and rating; the title tells what was played."""
+    rules = result.rules
+    press = f"{rules.message_rounds} message rounds" if rules.has_press else "no press"
+    meaning = (
+        f"{MEANING}; among others: mean over mixes with others, equally weighted; alpha-rank: share "
+        "of time in the long run; rating: from comparisons of points within a game, a side figure; both over resampled "
+        + samples_text(result)
+    ) + f"; {FITTED}" * result.is_fitted
+    table = titled(
+        f"Cross-play: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games per mix: "
+        f"{result.games}, mixes: {len(result.mixes)} of {result.mixes_in_all}",
+        below(meaning + earlier(result.older_games), result.notes),
+    )
+    table.add_column("policy", overflow="fold")
+    for name in ("root Nash welfare alone", "points among others", "alpha-rank", "rating"):
+        table.add_column(name, justify="right")
+    for policy in result.policies:
+        alone, among = result.self_play_welfare[policy], result.mixed_payoffs[policy]
+        rank, rating = result.alpha_rank[policy], result.ratings[policy]
+        _add_row(table, policy, cell(alone), cell(among), cell(rank), cell(rating, 0))
+    return table
+
+
+def invasion_table(result: CrossPlayResult) -> Table:
+    """One row per residents and mutant, or a column per mutant for few policies: what a single mutant gains."""
+    table = titled(
+        "Gain of one mutant among residents",
+        f"over what residents get when all are [95% interval over {samples_text(result)}, each by itself: of "
+        "twenty that are 0, one may not contain 0]",
+    )
+    table.add_column("residents", overflow="fold")
+    if len(result.policies) <= LONG_TABLE:
+        for policy in result.policies:
+            table.add_column(f"one {policy}", justify="right")
+        for resident in result.policies:
+            found = [result.invasion.get((resident, mutant)) for mutant in result.policies]
+            _add_row(table, resident, *("" if gain is None else cell(gain) for gain in found))
+        return table
+    table.add_column("mutant", overflow="fold")
+    table.add_column("gain", justify="right")
+    for (resident, mutant), gain in result.invasion.items():
+        _add_row(table, resident, mutant, cell(gain))
+    return table
+
+
+def equilibrium_table(result: CrossPlayResult) -> Table:
+    """One row per symmetric equilibrium: its shares, and the gain of the next best policy."""
+    table = titled(
+        "Symmetric Nash equilibria of the empirical game",
+        below(
+            "its gain: of one player who deviates to the best policy outside the mix; if the "
+            "interval reaches above 0, more games may refute the equilibrium. Intervals of shares, and how many "
+            f"resampled games have the equilibrium: {samples_text(result)} drawn with replacement",
+            [*ties(result), *(["fitted: rests on payoffs of mixes that were not played"] if result.is_fitted else [])],
+        ),
+    )
+    table.add_column("mix")
+    table.add_column("points", justify="right")
+    table.add_column("next best")
+    table.add_column("its gain", justify="right")
+    table.add_column("stable")
+    table.add_column("in resampled games", justify="right")
+    for equilibrium in result.equilibria:
+        stable = "fitted" if equilibrium.is_stable is None else "yes" if equilibrium.is_stable else "no"
+        best = _next_best(equilibrium.mix, equilibrium.gain_estimates)
+        rival = ("-", "-") if best is None else (best, cell(equilibrium.gain_estimates[best]))
+        held = "-" if math.isnan(equilibrium.held) else f"{equilibrium.held:.0%}"
+        paid = f"{equilibrium.payoff:.2f}"
+        _add_row(table, written_shares(equilibrium.shares), paid, *rival, stable, held)
+    return table
+
+
+def rest_point_table(result: CrossPlayResult) -> Table:
+    """One row per rest point of the replicator dynamics."""
+    table = titled(
+        "Rest points of the replicator dynamics",
+        below(
+            f"from {STARTS} starts, uniform over all mixes [95% interval over starts and resampled "
+            f"{samples_text(result)}]",
+            [FITTED] if result.is_fitted else [],
+        ),
+    )
+    table.add_column("fitted rest point" if result.is_fitted else "rest point")
+    table.add_column("share of the starts", justify="right")
+    for point in result.rest_points:
+        _add_row(table, written_rest(point), cell(point.basin))
+    return table
+
+
+def samples_text(result: CrossPlayResult) -> str:
+    """What the samples of the empirical game are: "games", or "rotations of 7 games"."""
+    return "games" if result.games_a_sample == 1 else f"rotations of {result.games_a_sample} games"
+
+
+def ties(result: CrossPlayResult) -> list[str]:
+    """Sentences on policies that tie in every mix of them, exactly or within the noise."""
+    exact = [
+        f"{listed(face)} tie in every mix of them that was played: all these mixes are at rest, and equilibria where "
+        "no other policy gains"
+        for face in result.empirical_game.neutral_faces
+    ]
+    noise = [
+        f"{listed(face)} cannot be told apart in any mix of them by these games"
+        for face in result.sampled_game.noisy_ties
+    ]
+    return exact + noise
+
+
+def listed(names: Sequence[str]) -> str:
+    """As "dove, hold and random"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def scenario_table(result: CrossPlayResult) -> Table:
+    """One row per scenario: a policy in some seats, a held-out player in the others."""
+    table = titled("Scenarios", f"points per seat: {MEANING}")
+    table.add_column("background", overflow="fold")
+    table.add_column("focal policy", overflow="fold")
+    for name in ("seats", "focal per-capita return", "background's"):
+        table.add_column(name, justify="right")
+    for each in result.scenarios:
+        seats = str(each.games.counts[each.focal])
+        _add_row(table, each.background, each.focal, seats, cell(each.focal_return), cell(each.background_return))
+    return table
+
+
+def written_rest(point: RestPoint) -> str:
+    """A rest point: its shares, or the policies that any mix of is at rest."""
+    if not point.is_settled:
+        return f"{written_mix(point.mix)} (still moving: a cycle, or slow)"
+    if not point.varying:
+        return written_shares(point.shares)
+    fixed = {name: share for name, share in point.mix.items() if name not in point.varying}
+    rest = sum(point.mix[name] for name in point.varying)
+    any_mix = f"any mix of {listed(point.varying)}"
+    return f"{written_mix(fixed)} + {rest:.2f} {any_mix}" if written_mix(fixed) else any_mix
+
+
+def written_shares(shares: Mapping[str, Estimate]) -> str:
+    """As `written_mix`, with the intervals of the shares: ``0.71 [0.65, 0.75] dove + 0.29 [0.25, 0.35] dumbbot``."""
+    if len(shares) == 1:
+        return f"all {next(iter(shares))}"
+    return " + ".join(f"{cell(share)} {policy}" for policy, share in shares.items())
+
+
+def written_mix(mix: Mapping[str, float]) -> str:
+    """The policies with a positive share: ``0.71 dove + 0.29 dumbbot``."""
+    return " + ".join(f"{share:.2f} {policy}" for policy, share in mix.items() if share >= 0.005)
+
+
+def _next_best(mix: Mapping[str, float], gains: Mapping[str, Estimate]) -> str | None:
+    outside = [policy for policy in gains if mix[policy] == 0]
+    return max(outside, key=lambda policy: gains[policy].value) if outside else None
+
+
+def _add_row(table: Table, *cells: str) -> None:
+    table.add_row(*map(Text, cells))

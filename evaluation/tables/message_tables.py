@@ -1,0 +1,173 @@
+"""Tables of messages: one row per condition (games that differ only by their seed)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from agents.runtime.results import Result, tables_of
+from agents.runtime.table_files import Row
+from evaluation.measures.intervals import Estimate, mean_estimate, share_estimate
+from evaluation.measures.promise_keeping import kept_promises
+from evaluation.messages.analysis import MessageAnalysis, analyse_messages
+from evaluation.messages.promises import KINDS, Kind
+from evaluation.play.stored_games import played, seats
+from evaluation.tables.game_tables import BRACKETS, MEANING, cell, titled
+from welfare_env.errors import MapFormatError, RecordError, UnknownMapError
+from welfare_env.game.press import GLOBAL
+
+CAPTION = (
+    f"{MEANING}; public share: public messages of all games / all messages; definitions: docs/measures.md, Messages"
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Talk(Result):
+    """The messages of the games of one condition.
+
+    Attributes:
+        players: who plays what, see `evaluation.play.stored_games.seats`; for a game that does not tell, its name.
+        rules: see `evaluation.play.stored_games.played`; "" for a game that does not tell.
+        games: name -> analysis.
+    """
+
+    players: str
+    rules: str
+    games: dict[str, MessageAnalysis]
+
+    @property
+    def title(self) -> str:
+        """Players and rules, one line each."""
+        return f"{self.players}\n{self.rules}".strip()
+
+    @property
+    def matrix(self) -> dict[str, Counter[str]]:
+        """Sender -> recipient -> total number of messages."""
+        total: dict[str, Counter[str]] = {}
+        for analysis in self.games.values():
+            for sender, sent in analysis.matrix.items():
+                total.setdefault(sender, Counter()).update(sent)
+        return dict(sorted(total.items()))
+
+    def promises(self, kind: Kind) -> tuple[int, int, int]:
+        """Promises of a kind in all games: found, kept, broken."""
+        found = [promise.is_kept for analysis in self.games.values() for promise in analysis.promises_of(kind)]
+        return len(found), found.count(True), found.count(False)
+
+    def rows(self) -> list[Row]:
+        """One row per game and sender; the table "messages" of `evaluation.columns`."""
+        return [row for name, game in self.games.items() for row in game.rows(self.players, self.rules, name)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return {
+            "players": self.players,
+            "rules": self.rules,
+            "games": {name: game.to_dict() for name, game in self.games.items()},
+        }
+
+
+def talks(records: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Talk]:
+    """The messages of each condition.
+
+    Args:
+        records: name and record of each game.
+
+    Raises:
+        RecordError: a record is damaged.
+        UnknownMapError, MapFormatError: as for `analyse_messages`.
+    """
+    found: dict[tuple[str, str], dict[str, MessageAnalysis]] = {}
+    for name, record in records:
+        try:
+            analysis, condition = analyse_messages(record), _condition(name, record)
+        except (UnknownMapError, MapFormatError):
+            raise
+        except (AttributeError, KeyError, TypeError, ValueError, RecordError) as error:
+            raise RecordError(f"{name} is damaged or no saved game: {type(error).__name__}: {error}") from error
+        found.setdefault(condition, {})[name] = analysis
+    return [Talk(players, rules, games) for (players, rules), games in found.items()]
+
+
+def _condition(name: str, record: Mapping[str, Any]) -> tuple[str, str]:
+    """Players and rules; only the name for a game saved by hand or by another program."""
+    facts = record.get("welfare_env", {})
+    if "players" not in facts or "rules" not in facts:
+        return name, ""
+    return seats(facts["players"]), played(facts | {"map": record["map"]})
+
+
+def talk_tables(rows: Sequence[Talk]) -> Iterator[Table]:
+    """Tables of messages and promises; with a single row, also of who wrote to whom."""
+    yield _messages_table(rows)
+    yield _promises_table(rows)
+    if len(rows) == 1 and rows[0].matrix:
+        yield _matrix_table(rows[0])
+
+
+@tables_of.register
+def _(talk: Talk) -> list[Table]:
+    return list(talk_tables([talk]))
+
+
+def _messages_table(rows: Sequence[Talk]) -> Table:
+    table = titled("Messages", CAPTION)
+    table.add_column("players and rules")
+    for name in ("games", "messages per game", "public share", "similarity, own", "similarity, others"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        games = list(row.games.values())
+        values = (
+            _mean([float(game.messages) for game in games], 1),
+            cell(_public_share(games)),
+            _mean([game.similarity.own for game in games]),
+            _mean([game.similarity.others for game in games]),
+        )
+        table.add_row(*map(Text, (row.title, str(len(games)), *values)))
+    return table
+
+
+def _public_share(games: Sequence[MessageAnalysis]) -> Estimate:
+    public = [sum(sent.get(GLOBAL, 0) for sent in game.matrix.values()) for game in games]
+    return share_estimate(public, [game.messages for game in games], 0)
+
+
+def _mean(values: Sequence[float], digits: int = 2) -> str:
+    """The mean over the games that have a value."""
+    told = [value for value in values if not math.isnan(value)]
+    return cell(mean_estimate(told, 0), digits) if told else "-"
+
+
+def _promises_table(rows: Sequence[Talk]) -> Table:
+    caption = (
+        f"total over all games; kept share: kept / judged promises {BRACKETS}. --json has the sentences: read them"
+    )
+    table = titled("Promises", caption)
+    table.add_column("players and rules")
+    table.add_column("kind")
+    for name in ("found", "kept", "broken", "kept share"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        for kind in KINDS:
+            found, kept, broken = row.promises(kind)
+            share = cell(kept_promises(row.games.values(), 0, kind))
+            title = row.title if kind == KINDS[0] else ""
+            table.add_row(*map(Text, (title, kind, str(found), str(kept), str(broken), share)))
+    return table
+
+
+def _matrix_table(row: Talk) -> Table:
+    table = titled("Who writes to whom", "total number of messages, by sender and recipient")
+    recipients = sorted({recipient for sent in row.matrix.values() for recipient in sent})
+    table.add_column("from")
+    for recipient in recipients:
+        table.add_column(Text(recipient), justify="right")
+    for sender, sent in row.matrix.items():
+        table.add_row(*map(Text, (sender, *(str(sent[recipient] or "-") for recipient in recipients))))
+    return table

@@ -1,0 +1,148 @@
+"""Results of several conditions as one table for the terminal: columns for what was swept, and a row per condition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from rich.table import Table
+from rich.text import Text
+
+from evaluation.coalitions.result import CollusionResult
+from evaluation.experiments.cross_play import CrossPlayResult
+from evaluation.experiments.exploitability_result import ExploitabilityResult
+from evaluation.experiments.red_team import RedTeamResult
+from evaluation.experiments.self_play import SelfPlayResult
+from evaluation.tables.game_tables import CHOSEN, MEANING, below, cell, earlier, titled
+from evaluation.tables.rules_text import rules_text
+from welfare_env import Rules
+
+SWEPT = {"variant": "variant", "years": "years", "message_rounds": "message rounds"}
+CHOSEN_COALITION = "\nthe coalition was chosen on other games, for its surplus over what its members gain alone"
+Cells = Mapping[str, str]  # head of the column -> cell
+NUMBERS = "WP a year", "proficiency", "stolen", "conflicts", "score", "points", "alpha-rank"  # in heads of numbers
+
+
+class Played(Protocol):
+    """What results of all commands have."""
+
+    @property
+    def rules(self) -> Rules: ...
+    @property
+    def map_name(self) -> str: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+    @property
+    def older_games(self) -> int: ...
+
+
+Result = TypeVar("Result", bound=Played)
+
+
+def self_play_sweep(results: Sequence[SelfPlayResult]) -> Table:
+    """One row per condition and profile."""
+    has_welfare = any(result.rules.is_welfare for result in results)
+    has_scores = not all(result.rules.is_welfare for result in results)
+
+    def cells(result: SelfPlayResult) -> Iterator[Cells]:
+        points = result.rules.is_welfare
+        yield (
+            {"policy": result.policy}
+            | ({"root Nash welfare, WP a year": cell(result.root_nash_welfare, 3)} if has_welfare else {})
+            | ({"best score": "-" if points else cell(result.best_score, 3)} if has_scores else {})
+            | {"proficiency": cell(result.proficiency)}
+            | {"stolen SCs a year": cell(result.stolen_centers), "conflicts a phase": cell(result.conflicts)}
+        )
+
+    return _sweep("Self-play", results, cells, len(results[0].measures))
+
+
+def exploitability_sweep(results: Sequence[ExploitabilityResult]) -> Table:
+    """One row per condition: the best attack."""
+
+    def cells(result: ExploitabilityResult) -> Iterator[Cells]:
+        yield {
+            "deviator": result.deviator,
+            "exploitability, WP a year": cell(result.value),
+            "by": " + ".join(result.best),
+        }
+
+    return _sweep(f"Exploitability of {results[0].profile}", results, cells, len(results[0].baseline), CHOSEN)
+
+
+def red_team_sweep(results: Sequence[RedTeamResult]) -> Table:
+    """One row per condition: the best attack."""
+    attacks = {id(result.found): result for result in results}
+
+    def cells(found: ExploitabilityResult) -> Iterator[Cells]:
+        best = attacks[id(found)].best
+        yield {
+            "best attack": best.deviator,
+            "coalition": " + ".join(best.coalition),
+            "gain, WP a year": cell(best.gain),
+        }
+
+    found = [result.found for result in results]
+    return _sweep(f"Red team: {found[0].profile}, {results[0].budget}", found, cells, len(found[0].baseline), CHOSEN)
+
+
+def collusion_sweep(results: Sequence[CollusionResult]) -> Table:
+    """One row per condition: the coalition that was chosen."""
+    coalitions = {id(result.found): result.best for result in results}
+
+    def cells(found: ExploitabilityResult) -> Iterator[Cells]:
+        best = coalitions[id(found)]
+        yield {
+            "policy": best.deviator,
+            "coalition": " + ".join(best.coalition),
+            "gain, WP a year": cell(best.gain),
+            "surplus, WP a year": cell(best.surplus),
+            "loss, WP a year": cell(best.loss),
+            "shown": best.verdict,
+        }
+
+    found = [result.found for result in results]
+    return _sweep(f"Collusion: {found[0].profile}", found, cells, len(found[0].baseline), CHOSEN_COALITION)
+
+
+def cross_play_sweep(results: Sequence[CrossPlayResult]) -> Table:
+    """One row per condition and policy."""
+
+    def cells(result: CrossPlayResult) -> Iterator[Cells]:
+        for policy in result.policies:
+            yield {
+                "policy": policy,
+                "root Nash welfare alone, WP a year": cell(result.self_play_welfare[policy]),
+                "points among others": cell(result.mixed_payoffs[policy]),
+                "alpha-rank": f"{result.alpha_rank[policy]:.3f}",
+            }
+
+    return _sweep("Cross-play", results, cells, results[0].games)
+
+
+def _sweep(
+    what: str, results: Sequence[Result], cells: Callable[[Result], Iterator[Cells]], games: int, remark: str = ""
+) -> Table:
+    rules = [result.rules.to_dict() for result in results]
+    swept = [name for name in SWEPT if len({str(each[name]) for each in rules}) > 1]
+    notes = dict.fromkeys(note for result in results for note in result.notes)
+    table = titled(
+        f"{what}: {rules_text(_common(rules), swept)}; {results[0].map_name} map, games: {games}",
+        below(MEANING + remark + earlier(sum(result.older_games for result in results)), notes),
+    )
+    rows = [
+        {SWEPT[name]: str(own[name]) for name in swept} | dict(row)
+        for result, own in zip(results, rules, strict=True)
+        for row in cells(result)
+    ]
+    for head in rows[0]:
+        is_number = head in SWEPT.values() or any(word in head for word in NUMBERS)
+        table.add_column(Text(head), justify="right" if is_number else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row.values()))
+    return table
+
+
+def _common(rules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The rules that all conditions have; of the others the first one's, which `rules_text` leaves out as swept."""
+    return {name: value for name, value in rules[0].items() if name in SWEPT or all(r[name] == value for r in rules)}

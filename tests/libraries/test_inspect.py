@@ -1,0 +1,375 @@
+"""The tasks of inspect-ai: the games and numbers of `evaluation`, limits, retries, the log."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import inspect_ai
+import pytest
+from inspect_ai.log import list_eval_logs, read_eval_log
+from inspect_ai.model import (
+    ChatMessageAssistant,
+    ContentReasoning,
+    ContentText,
+    ModelOutput,
+    ModelUsage,
+    get_model,
+)
+from inspect_ai.util import JSONSchema
+
+import evaluation
+from agents.lm.errors import ConfigError
+from agents.lm.models.scripted import ScriptedModel
+from agents.lm.stub import StubServer
+from agents.lm.stub.replies import stub_reply
+from evaluation.inspect import tasks
+from evaluation.inspect.model import _reply, _told
+from welfare_env import Rules
+
+pytestmark = pytest.mark.tools
+
+POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
+SMALL = {"years": 1, "message_rounds": 1}
+RULES = Rules(**SMALL)
+
+
+class Mock:
+    """A model of inspect that counts what it is asked, and may break."""
+
+    def __init__(self, name: str = "any", breaks_after: float = math.inf) -> None:
+        self.asked: Counter[str] = Counter()
+        self.breaks_after = breaks_after
+        self.model = get_model(f"mockllm/{name}", custom_outputs=self.answer, memoize=False)
+
+    def answer(self, messages, tools, tool_choice, config):
+        if sum(self.asked.values()) >= self.breaks_after:
+            raise RuntimeError("the server is down")
+        prompt = "".join(message.text for message in messages)
+        self.asked[prompt] += 1
+        schema = config.response_schema.json_schema.model_dump(exclude_none=True) if config.response_schema else None
+        output = ModelOutput.from_content("mock", stub_reply(prompt, schema))
+        output.usage = ModelUsage(input_tokens=len(prompt) // 4, output_tokens=100, total_tokens=len(prompt) // 4 + 100)
+        return output
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Runs a task and returns its log; replies are kept in a file of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("INSPECT_LOG_DIR", str(tmp_path / "logs"))
+
+    def play(task, model, **options):
+        (log,) = inspect_ai.eval(task, model=model, display="none", log_dir=str(tmp_path / "logs"), **options)
+        return log
+
+    return play
+
+
+def numbers(log, name):
+    """Value, low and high of a measure in a log."""
+    score = next(score for score in log.results.scores if score.name == name)
+    return {metric.name: metric.value for metric in score.metrics.values()}
+
+
+def same(estimate):
+    """An estimate, to the last bit; fewer than five games have no interval."""
+    values = {"mean": estimate.value, "low": estimate.low, "high": estimate.high}
+    return pytest.approx(values, rel=0, abs=0, nan_ok=True)
+
+
+def ours():
+    """The model that `Mock` is, for our own evaluations: made-up replies depend on how a schema is written, too."""
+
+    def reply(request):
+        schema = request.schema and JSONSchema.model_validate(request.schema).model_dump(exclude_none=True)
+        return stub_reply(request.prompt, schema)
+
+    return {"mine": ScriptedModel(reply)}
+
+
+def test_the_measures_are_those_of_evaluation(run) -> None:
+    """Three games in one epoch, and one game in three epochs: the same games, the same intervals."""
+    result = evaluation.self_play("4*lm:mine + 3*random", 3, rules=RULES, simultaneous=True, models=ours())
+    for games, epochs in ((3, 1), (1, 3)):
+        task = tasks.self_play("4*lm:model + 3*random", games=games, **SMALL)
+        log = run(task, Mock().model, epochs=epochs)
+        assert log.status == "success"
+        for name in ("root_nash_welfare", "proficiency", "stolen_centers", "conflicts"):
+            found = getattr(result, name)
+            assert numbers(log, name) == same(found)
+        for power, found in result.welfare_per_year.items():
+            assert numbers(log, power) == same(found)
+        records = {sample.store["number"]: sample.store["record"]["phases"] for sample in log.samples}
+        assert [records[game] for game in range(3)] == [record["phases"] for record in result.records]
+
+
+def test_the_exploitability_is_that_of_evaluation(run) -> None:
+    deviators = ["dumbbot", "random"]
+    result = evaluation.exploitability(
+        "lm:mine",
+        2,
+        deviator=deviators,
+        coalitions=["FRANCE", ("ENGLAND", "TURKEY")],
+        rules=RULES,
+        simultaneous=True,
+        models=ours(),
+    )
+    task = tasks.exploitability(games=2, deviator=deviators, coalitions="FRANCE,ENGLAND+TURKEY", **SMALL)
+    found = numbers(run(task, Mock().model), "measures")
+    first = {(*gain.coalition, gain.deviator): gain.gain.per_game[0] for gain in result.gains}
+    second = {(*gain.coalition, gain.deviator): gain.gain.per_game[1] for gain in result.gains}
+    assert found["exploitability"] == max(0, second[max(sorted(first), key=first.__getitem__)])
+    for gain in result.gains:
+        assert found[f"gain of {' and '.join(gain.coalition)} by {gain.deviator}"] == gain.gain.value
+
+
+def test_the_papers_exploiter_asks_the_model_for_its_nice_part(run) -> None:
+    log = run(tasks.exploitability(games=1, coalitions="FRANCE", **SMALL), Mock().model)
+    assert log.status == "success"
+    result = evaluation.exploitability(
+        "lm:mine", 1, coalitions=["FRANCE"], rules=RULES, simultaneous=True, models=ours()
+    )
+    assert numbers(log, "measures")["exploitability"] == result.value.value  # one attack: there is no choice
+    deviating = next(sample for sample in log.samples if sample.metadata["coalition"])
+    assert any(event.event == "span_begin" and event.name == "FRANCE" for event in deviating.events)
+
+
+def test_a_power_plays_the_model_of_its_role(run) -> None:
+    base, french, hired = Mock("base"), Mock("french"), Mock("hired")
+    task = tasks.exploitability(games=1, coalitions="ITALY", deviator="lm:hired", **SMALL)
+    log = run(task, base.model, model_roles={"france": french.model, "hired": hired.model})
+    assert log.status == "success"
+
+    def powers(mock):
+        return {power for prompt in mock.asked for power in POWERS if f"You are {power}" in prompt}
+
+    assert powers(french) == {"FRANCE"}
+    assert powers(hired) == {"ITALY"}
+    assert powers(base) == set(POWERS) - {"FRANCE"}
+
+
+def test_roles_that_no_spec_names_are_left_alone(run) -> None:
+    roles = {name: Mock(name).model for name in ("red-team", "openai", "model")}
+    task = tasks.self_play(games=1, policy="lm:player", **SMALL)
+    assert run(task, Mock().model, model_roles=roles | {"player": Mock().model}).status == "success"
+
+
+@pytest.mark.parametrize("arguments", [{}, {"responses_api": False}], ids=["responses", "chat"])
+def test_exploitability_through_the_provider_of_openai(run, monkeypatch, arguments) -> None:
+    """Over inspect's own provider, which asks the stub server: the numbers of `evaluation.exploitability`."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    attack = {"deviator": "dumbbot", "coalitions": "FRANCE,ENGLAND+TURKEY", "games": 1}
+    with StubServer() as stub:
+        means = {"model_base_url": f"{stub.url}/v1", "model_args": arguments}
+        log = run("evaluation/exploitability", "openai/any", task_args=SMALL | attack, **means)
+    assert log.status == "success"
+    assert set(_answered(stub).values()) == {1}  # what self-play and the attacks share is asked once
+    coalitions = ["FRANCE", ("ENGLAND", "TURKEY")]
+    result = evaluation.exploitability(
+        "lm:mine", 1, deviator="dumbbot", coalitions=coalitions, rules=RULES, simultaneous=True, models=ours()
+    )
+    found = numbers(log, "measures")
+    assert math.isnan(found["exploitability"]), "there are no other games to choose the attack on"
+    for gain in result.gains:
+        assert found[f"gain of {' and '.join(gain.coalition)} by dumbbot"] == gain.gain.value
+
+
+def test_a_role_that_is_called_as_the_model_of_the_seat(run) -> None:
+    log = run(tasks.self_play(games=1, **SMALL), Mock().model, model_roles={"model": Mock("other").model})
+    assert log.status == "error"
+    assert "role 'model': lm:model stands for the model of the seat" in log.error.message
+
+
+def test_a_role_of_that_name_is_refused_before_the_start(run, tmp_path) -> None:
+    with pytest.raises(ConfigError, match="role 'model': lm:model stands for the model of the seat"):
+        run("evaluation/exploitability", Mock().model, task_args=SMALL, model_roles={"model": Mock("other").model})
+    assert not list_eval_logs(str(tmp_path / "logs"))
+
+
+def test_a_role_that_is_missing(run) -> None:
+    model = Mock()
+    task = tasks.exploitability(games=1, coalitions="FRANCE", deviator="lm:atacker", **SMALL)
+    log = run(task, model.model, model_roles={"attacker": Mock("other").model}, max_samples=1)
+    assert log.status == "error"
+    told = r"lm:atacker: there is no role 'atacker' \(did you mean 'attacker'\?\): give --model-role atacker="
+    assert re.search(told, log.error.message)
+
+
+@pytest.mark.parametrize("task", ["self_play", "exploitability"])
+def test_an_option_that_is_misspelt_plays_nothing(run, tmp_path, task) -> None:
+    model = Mock()
+    with pytest.raises(evaluation.EvaluationError, match=r"option 'year': there is none \(did you mean 'years'\?\)"):
+        run(f"evaluation/{task}", model.model, task_args={"year": 1})
+    assert not list_eval_logs(str(tmp_path / "logs"))
+
+
+def test_the_log_has_the_options_that_were_given(run) -> None:
+    log = run("evaluation/self_play", "mockllm/none", task_args={"policy": "dove", "games": 1, **SMALL})
+    assert log.eval.task_args_passed == {"policy": "dove", "games": 1, **SMALL}
+    assert "others" not in log.eval.task_args
+
+
+def test_a_seat_that_fails_for_good_stops_the_others(run) -> None:
+    """Whatever follows in their turns, such as the question about orders after that for a summary."""
+
+    class Failing(Mock):
+        async def answer(self, messages, tools, tool_choice, config):
+            prompt = "".join(message.text for message in messages)
+            if "You are FRANCE" in prompt and " S1901M" in prompt and config.response_schema is None:
+                raise RuntimeError("the server does not like France")
+            if config.response_schema is None:
+                await asyncio.sleep(0.2)  # the summaries of the others are on their way
+            return super().answer(messages, tools, tool_choice, config)
+
+    model = Failing()
+    log = run(tasks.self_play(games=1, **SMALL), model.model)
+    assert log.status == "error"
+    assert "does not like France" in log.error.message
+    assert model.asked.total() == 7 + 6, "the turns of spring, and the summaries of the others: no turn of autumn"
+
+
+def test_every_turn_is_a_span_of_its_power(run) -> None:
+    (sample,) = run(tasks.self_play(games=1, **SMALL), Mock().model).samples
+    begun = {event.id: event for event in sample.events if event.event == "span_begin"}
+    assert {span.name for span in begun.values() if span.type == "agent"} == set(POWERS)
+    for event in sample.events:
+        if event.event == "model":
+            turn = begun[event.span_id]
+            power = begun[turn.parent_id].name
+            assert turn.type == "turn"
+            first = event.input[0].text.removeprefix("attachment://")
+            assert f"You are {power}" in sample.attachments.get(first, first)
+
+
+def test_thoughts_are_kept_apart() -> None:
+    content = [ContentReasoning(reasoning="Hm."), ContentText(text="{}")]
+    output = ModelOutput.from_message(ChatMessageAssistant(content=content))
+    output.usage = ModelUsage(input_tokens=7, input_tokens_cache_read=3, output_tokens=5, reasoning_tokens=4)
+    reply = _reply(output)
+    assert (reply.text, reply.reasoning, reply.finish) == ("{}", "Hm.", "stop")
+    assert (reply.usage.input_tokens, reply.usage.cached_tokens, reply.usage.reasoning_tokens) == (10, 3, 4)
+
+
+def test_arguments_that_replies_depend_on_are_told_and_no_secrets() -> None:
+    plain = {"max_thinking_tokens": 5, "tokenizer": "bpe", "keyed": True}
+    secret = dict.fromkeys(("key", "API_KEY", "hf_token", "client_secret", "password"), "x")
+    assert _told({**plain, **secret, "client": object(), "parts": [object()]}) == plain
+    one, other, again = (
+        _told({"extra_body": body})["extra_body"]
+        for body in ({"a": [1], "b": {"api_key": "x"}}, {"a": [2], "b": {}}, {"b": {"api_key": "y"}, "a": [1]})
+    )
+    assert one == again != other
+
+
+def test_a_broken_run_goes_on_and_asks_nothing_twice(run) -> None:
+    whole = Mock()
+    run(tasks.self_play(games=2, **SMALL, lm_cache=""), whole.model)
+    first = Mock(breaks_after=50)
+    broken = run(tasks.self_play(games=2, **SMALL), first.model, max_samples=1)
+    assert broken.status == "error"
+    rest = Mock()
+    again = run(tasks.self_play(games=2, **SMALL), rest.model)
+    assert again.status == "success"
+    assert first.asked + rest.asked == whole.asked
+
+
+@pytest.mark.parametrize("arguments", [{}, {"responses_api": False}], ids=["responses", "chat"])
+def test_eval_retry_goes_on_within_a_game(run, tmp_path, monkeypatch, arguments) -> None:
+    """Over inspect's own provider of OpenAI, which asks the stub server."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    wanted = {**SMALL, "games": 2}
+    with StubServer() as stub:
+        means = {"model_base_url": f"{stub.url}/v1", "model_args": arguments}
+        whole = run("evaluation/self_play", "openai/any", task_args=wanted | {"lm_cache": ""}, **means)
+        expected = _answered(stub)
+    with StubServer(port=stub.port) as failing:
+        failing.fail(*["ok"] * 50, *["401"] * 50)
+        broken = run("evaluation/self_play", "openai/any", task_args=wanted, max_samples=1, **means)
+        assert broken.status == "error"
+    with StubServer(port=stub.port) as rest:
+        (again,) = inspect_ai.eval_retry(broken, display="none", log_dir=str(tmp_path / "logs"))
+        assert again.status == "success"
+    assert sum(_answered(failing).values()) == 50
+    assert _answered(failing) + _answered(rest) == expected
+    assert numbers(again, "root_nash_welfare") == numbers(whole, "root_nash_welfare")
+
+
+def _answered(stub):
+    """What was asked and answered, without the options of the provider that name the run."""
+    return Counter(
+        json.dumps(asked.body.get("messages") or asked.body["input"]) for asked in stub.requests if asked.fault == "ok"
+    )
+
+
+def test_what_mockllm_says_by_itself_is_no_order(run) -> None:
+    class Plain(Mock):
+        def answer(self, messages, tools, tool_choice, config):
+            output = super().answer(messages, tools, tool_choice, config)
+            output.completion = "Default output from mockllm/model"
+            return output
+
+    (sample,) = run(tasks.self_play(games=1, **SMALL), Plain().model).samples
+    assert {power: sample.scores["measures"].value[power] for power in POWERS} == dict.fromkeys(POWERS, 0)
+    assert sample.store["record"]["welfare_env"]["replies"]["FRANCE"]["parsed"] == 0
+
+
+def test_a_limit_ends_a_game_which_then_has_no_score(run) -> None:
+    log = run(tasks.self_play(games=1, **SMALL), Mock().model, token_limit=20_000)
+    (sample,) = log.samples
+    assert sample.limit.type == "token"
+    assert math.isnan(sample.scores["measures"].value)
+    assert log.status == "success"
+
+
+def test_scripted_seats_need_no_model_and_profiles_rotate(run) -> None:
+    result = evaluation.self_play("4*dove + 3*dumbbot", 2, rules=RULES, simultaneous=True)
+    log = run(tasks.self_play(policy="4*dove + 3*dumbbot", games=2, **SMALL), "mockllm/none")
+    assert numbers(log, "root_nash_welfare")["mean"] == result.root_nash_welfare.value
+
+
+@pytest.mark.parametrize(
+    ("given", "specs"),
+    [
+        ("dumbbot", ["dumbbot"]),
+        (["dumbbot", "dove"], ["dumbbot", "dove"]),
+        (["exploiter:nice=dove", "attack=dumbbot"], ["exploiter:nice=dove,attack=dumbbot"]),
+        (["dove:share=0.5", "lm:x", "schema=form", "dove"], ["dove:share=0.5", "lm:x,schema=form", "dove"]),
+    ],
+)
+def test_specs_of_the_command_line_are_put_together_again(given, specs) -> None:
+    assert tasks._specs(given) == specs
+
+
+def test_what_the_user_sets_for_the_model_is_kept(run) -> None:
+    """Through the command line's door: a model by its name; this one is ours, and needs no network."""
+    log = run(tasks.self_play(games=1, **SMALL), "scripted/stub", temperature=0.25)
+    asked = [event.config for event in log.samples[0].events if event.event == "model"]
+    assert {(config.temperature, config.top_p) for config in asked} == {(0.25, 0.9)}
+
+
+@pytest.mark.parametrize("options", [{"policy": "lm:"}, {"policy": "dve"}, {"games": 0}, {"years": 0}, {"seats": "x"}])
+def test_invalid_options_are_told_before_the_first_game(options) -> None:
+    with pytest.raises(ValueError, match=r"give|choose|did you mean"):
+        tasks.self_play(**options)
+
+
+def test_the_log_can_be_read_and_scored_again(run, tmp_path) -> None:
+    run(tasks.self_play(games=1, **SMALL), Mock().model)
+    (info,) = list_eval_logs(str(tmp_path / "logs"))
+    log = read_eval_log(info)
+    scored = inspect_ai.score(log, evaluation.inspect.scoring.measures(), display="none")
+    assert scored.samples[0].scores["measures"].value == log.samples[0].scores["measures"].value
+    assert Path(info.name).suffix == ".eval" or info.name.endswith(".eval")
+
+
+def test_nothing_else_imports_inspect() -> None:
+    code = "import sys, agents, evaluation, evaluation.cli.app; assert 'inspect_ai' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,1 @@
+"""The compiled engine against the `diplomacy` package, after every phase of games of many kinds."""

@@ -1,0 +1,372 @@
+"""The fast engine against the reference, side by side, after every phase: `python -m tools.equivalence`.
+
+Compared are units with their sequence, dislodged units with their retreats, owners, welfare points, influence, winner,
+the legal orders with their slots and powers, and what became of every order. A mismatch is printed as a position that
+reproduces it, with as few units as still show it, and the command ends with 1.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from tools.equivalence.cases import varied
+from tools.equivalence.convoys import disrupted
+from tools.equivalence.lively import Chooser, Orders, crowded, dumbbot, lively, uniform
+from tools.equivalence.situations import situations
+from welfare_env import Board, Rules, load_board
+from welfare_env.board.orders import BUILD, CONVOY, DISBAND, GIVE, HOLD, MOVE, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
+from welfare_env.engine import ADJUSTMENTS, MOVEMENT, RESULTS, Engine, Legal, State
+from welfare_env.engine.engines import make_engine
+from welfare_env.game.position import Position
+
+KINDS = {
+    HOLD: "hold",
+    MOVE: "move",
+    VIA: "move by convoy",
+    SUPPORT_HOLD: "support a hold",
+    SUPPORT_MOVE: "support a move",
+    CONVOY: "convoy",
+    RETREAT: "retreat",
+    DISBAND: "disband",
+    BUILD: "build",
+    GIVE: "give",
+}
+CHUNK = 10  # games a task of a worker process
+
+
+@dataclass(frozen=True)
+class Suite:
+    """What is played and how. Game number i takes `settings[i % len(settings)]`.
+
+    Attributes:
+        settings: (map name, rules) pairs.
+        start: "opening", "crowded" for random positions full of fleets and armies on coasts, or one of `MADE`.
+        play: "uniform" (every legal order of a unit alike), "lively" (convoys and supports of what others do) or
+            "dumbbot".
+    """
+
+    name: str
+    settings: tuple[tuple[str, Rules], ...]
+    start: str
+    play: str
+    games: int
+
+
+@dataclass
+class Tally:
+    """Counts, and the mismatches in words."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    became: Counter[tuple[int, str]] = field(default_factory=Counter)  # (order kind, result)
+    mismatches: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        self.counts += other.counts
+        self.became += other.became
+        self.mismatches += other.mismatches
+
+
+# Comparing.
+
+
+def state_differences(fast: State, reference: State) -> list[str]:
+    """The parts of a position that differ, in words."""
+    names = ("phase", "year", "winner", "done", "units", "dislodged", "retreats", "owners", "welfare", "influence")
+    found = []
+    for name in names:
+        ours, theirs = np.asarray(getattr(fast, name)), np.asarray(getattr(reference, name))
+        if ours.shape != theirs.shape:
+            found.append(f"{name}: fast {ours.tolist()}, reference {theirs.tolist()}")
+        elif not np.array_equal(ours, theirs):
+            found += [
+                f"{name} {n}: fast {ours[n]}, reference {theirs[n]}" for n in map(tuple, np.argwhere(ours != theirs))
+            ]
+    return found
+
+
+def legal_differences(board: Board, fast: Legal, reference: Legal) -> list[str]:
+    """Legal orders that only one engine lists, or that stand in another place."""
+    ours, theirs = (
+        list(zip(legal.slots.tolist(), legal.powers.tolist(), legal.orders.tolist(), strict=True))
+        for legal in (fast, reference)
+    )
+    if ours == theirs:
+        return []
+    texts = board.orders.texts
+    only = [
+        f"only {name}: {[texts[order] for _, _, order in set(mine) - set(other)]}"
+        for name, mine, other in (("fast", ours, theirs), ("reference", theirs, ours))
+    ]
+    return ["legal orders: " + "; ".join([*only, "sequence" if sorted(ours) == sorted(theirs) else ""])]
+
+
+def step_differences(board: Board, engines: Sequence[Engine], state: State, orders: Orders) -> list[str]:
+    """How the two engines' outcomes of a phase differ."""
+    (ours, our_flags), (theirs, their_flags) = (engine.step(state, orders) for engine in engines)
+    found = state_differences(ours, theirs)
+    rows = state.units if state.phase_type in (MOVEMENT, ADJUSTMENTS) else state.dislodged
+    for (_, piece), mine, other in zip(rows.tolist(), our_flags.tolist(), their_flags.tolist(), strict=True):
+        if mine != other:
+            found.append(f"result of {board.pieces[piece]}: fast {words(mine)}, reference {words(other)}")
+    return found
+
+
+def words(flags: int) -> list[str]:
+    """Result flags as the package's words."""
+    return [word for bit, word in enumerate(RESULTS) if flags >> bit & 1] or ["ok"]
+
+
+class Duel:
+    """One game in both engines, each of which goes on from its own rows.
+
+    After a mismatch both go on from the reference's position.
+    """
+
+    def __init__(self, board: Board, rules: Rules, tally: Tally) -> None:
+        self.board = board
+        self.rules = rules
+        self.tally = tally
+        self.engines = make_engine("fast", board, rules), make_engine("reference", board, rules)
+
+    def play(self, state: State, choose: Chooser, rng: np.random.Generator) -> None:
+        """Play from a position to the end, comparing after every phase."""
+        fast, reference = self.engines
+        if self.board.name and state.same_as(reference.initial()):
+            self._note(state, [], state_differences(fast.initial(), state))
+        ours = theirs = state
+        while not theirs.done:
+            legal = reference.legal(theirs)
+            self._note(theirs, [], legal_differences(self.board, fast.legal(ours), legal))
+            orders = choose(fast, theirs, legal, rng)
+            (ours, our_flags), (after, flags) = fast.step(ours, orders), reference.step(theirs, orders)
+            self._count(theirs, legal, orders, flags, after)
+            if not ours.same_as(after) or not np.array_equal(our_flags, flags):
+                self._note(theirs, orders, state_differences(ours, after) or ["results"])
+                ours = after
+            theirs = after
+
+    def _note(self, state: State, orders: Orders, found: list[str]) -> None:
+        if found:
+            self.tally.counts["mismatches"] += 1
+            self.tally.mismatches.append(report(self.board, self.rules, self.engines, state, orders, found))
+
+    def _count(self, state: State, legal: Legal, orders: Orders, flags: np.ndarray, after: State) -> None:
+        given = np.concatenate(orders)
+        self.tally.counts += Counter(phases=1, legal=len(legal.orders), orders=len(given))
+        self.tally.counts.update(situations(self.board, state, given, flags, after))
+        table, rows = self.board.orders, state.units if state.phase_type != "R" else state.dislodged
+        result = dict(zip(rows[:, 1].tolist(), flags.tolist(), strict=True))
+        for kind, piece in zip(table.kind[given].tolist(), table.piece[given].tolist(), strict=True):
+            self.tally.became.update((kind, word) for word in words(result.get(piece, 0)))
+
+
+def report(
+    board: Board, rules: Rules, engines: Sequence[Engine], state: State, orders: Orders, found: Sequence[str]
+) -> str:
+    """A mismatch as a program that shows it."""
+    if state.phase_type == MOVEMENT:
+        state, orders = shrink(board, engines, state, orders)
+    legal = (engine.legal(state) for engine in engines)
+    again = step_differences(board, engines, state, orders) if orders else legal_differences(board, *legal)
+    position = Position(engines[1], state)
+    given = {
+        power: [board.orders.texts[n] for n in numbers] for power, numbers in zip(board.powers, orders, strict=False)
+    }
+    lines = [
+        *(f"# {line}" for line in (again or found)),
+        "from welfare_env import Game, Rules",
+        'for engine in ("fast", "reference"):',
+        f"    game = Game.from_position({position.phase!r}, units={_full(position.units)},",
+        f"        centers={_full(position.centers)}, dislodged={_full(position.dislodged)},",
+        f"        welfare={dict(position.welfare)}, rules={rules!r}, map_name={board.name!r}, engine=engine)",
+        f"    for power, orders in {_full(given)}.items():",
+        "        game.submit(power, orders)",
+        "    print(engine, [game.legal_orders(power) for power in game.powers])"
+        if not orders
+        else "    game.advance()",
+        "    print(engine, game.units, game.dislodged, game.history and game.history[-1].results)",
+    ]
+    return "\n".join(lines)
+
+
+def _full(by_power: Any) -> dict[str, Any]:
+    """Without powers that have nothing."""
+    return {power: dict(some) if hasattr(some, "items") else list(some) for power, some in by_power.items() if some}
+
+
+def shrink(board: Board, engines: Sequence[Engine], state: State, orders: Orders) -> tuple[State, Orders]:
+    """Take units away for as long as the engines still differ."""
+    shrunk = True
+    while shrunk:
+        shrunk = False
+        for unit in range(len(state.units)):
+            smaller = state.replaced(units=np.delete(state.units, unit, axis=0))
+            legal = engines[1].legal(smaller)
+            fewer = [numbers[np.isin(numbers, legal.orders)] for numbers in orders]
+            differs = legal_differences(board, engines[0].legal(smaller), legal)
+            if orders:
+                differs = step_differences(board, engines, smaller, fewer)
+            if differs:
+                state, orders, shrunk = smaller, fewer, True
+                break
+    return state, orders
+
+
+# Suites and the command.
+
+CHOOSERS: dict[str, Chooser] = {"uniform": uniform, "lively": lively}
+MADE = {"cases": varied, "convoys": disrupted}  # positions with orders for their first phase, of DATC's or our own
+OPTIONS = (
+    Rules(years=4, press=None, overmilitarise=True),
+    Rules(years=4, press=None, transfers=True, progressive=(1, 2, 0, 5)),
+    Rules(years=4, press=None, retreat_welfare=True, progressive=(3, 1, 1, 2)),
+    Rules(years=4, press=None, overmilitarise=True, transfers=True, retreat_welfare=True),
+    Rules.published(years=4, press=None),
+    Rules(years=4, press=None, overmilitarise=True, build_and_disband=True),
+    Rules("standard", years=6, press=None, scoring="concave"),
+)
+OTHER_MAPS = ("ancmed", "modern", "colonial", "pure", "empire")
+CONVOY_MAPS = ("standard", "standard", "ancmed", "modern")
+BUILD_ANYWHERE_MAPS = ("ancmed_age_of_empires", "standard_age_of_empires", "standard_age_of_empires_2")
+
+
+def suites(games: int, positions: int, others: int, dumbbots: int) -> list[Suite]:
+    """Everything that is compared; the arguments are those of the command."""
+    standard, welfare = Rules("standard", years=10, press=None), Rules(years=10, press=None)
+    short = Rules("standard", years=2, press=None), Rules(years=2, press=None)
+    year = Rules("standard", years=1, press=None)
+    maps = _pairs(OTHER_MAPS, (Rules("standard", years=4, press=None), Rules(years=4, press=None)))
+    anywhere = _pairs(BUILD_ANYWHERE_MAPS, (*short, Rules(years=2, press=None, overmilitarise=True)))
+    both = _pairs(("standard",), (standard, welfare))
+    return [
+        Suite("standard games", (("standard", standard),), "opening", "uniform", games),
+        Suite("welfare games", (("standard", welfare),), "opening", "uniform", games),
+        Suite("crowded positions", _pairs(("standard",), short), "crowded", "lively", positions),
+        Suite("DATC cases, varied", (("standard", year),), "cases", "lively", positions),
+        Suite("convoys, disrupted", _pairs(CONVOY_MAPS, (year,)), "convoys", "lively", positions),
+        Suite("lively games", both, "opening", "lively", others),
+        Suite("dumbbot games", both, "opening", "dumbbot", dumbbots),
+        Suite("other maps", maps, "opening", "uniform", others),
+        Suite("other maps, crowded", _pairs(OTHER_MAPS, short), "crowded", "lively", 2 * others),
+        Suite("rule options", _pairs(("standard",), OPTIONS), "opening", "lively", others),
+        Suite("rule options, crowded", _pairs(("standard", "ancmed"), OPTIONS), "crowded", "lively", others),
+        Suite("builds anywhere", anywhere, "crowded", "lively", others),
+        Suite("builds anywhere, from the opening", anywhere, "opening", "uniform", others),
+    ]
+
+
+def _pairs(maps: Sequence[str], rules: Sequence[Rules]) -> tuple[tuple[str, Rules], ...]:
+    return tuple(itertools.product(maps, rules))
+
+
+def play(suite: Suite, seed: int, games: Sequence[int]) -> Tally:
+    """Play and compare some games of a suite. The same seed and number give the same game."""
+    tally, began = Tally(), time.perf_counter()
+    for number in games:
+        map_name, rules = suite.settings[number % len(suite.settings)]
+        board = load_board(map_name)
+        rng = np.random.default_rng([seed, number, *suite.name.encode()])
+        duel = Duel(board, rules, tally)
+        duel.play(*_begin(suite, duel.engines[0], rng), rng)
+        tally.counts["games"] += 1
+    tally.counts["milliseconds"] += int(1000 * (time.perf_counter() - began))
+    return tally
+
+
+def _begin(suite: Suite, engine: Engine, rng: np.random.Generator) -> tuple[State, Chooser]:
+    if suite.start in MADE:
+        return MADE[suite.start](engine, rng)
+    state = crowded(engine, rng) if suite.start == "crowded" else engine.initial()
+    return state, CHOOSERS.get(suite.play) or dumbbot(engine.board, int(rng.integers(2**31)))
+
+
+def run(chosen: Sequence[Suite], seed: int, workers: int, progress: Progress) -> list[Tally]:
+    """The tallies of the suites, in their sequence. Stops early at the tenth mismatch."""
+    tallies = [Tally() for _ in chosen]
+    tasks = [(n, range(at, min(at + CHUNK, s.games))) for n, s in enumerate(chosen) for at in range(0, s.games, CHUNK)]
+    bars = [progress.add_task(suite.name, total=suite.games) for suite in chosen]
+    with ProcessPoolExecutor(workers) as pool:
+        waiting = [(n, len(part), pool.submit(play, chosen[n], seed, part)) for n, part in tasks]
+        for n, games, future in waiting:
+            tallies[n].add(future.result())
+            progress.advance(bars[n], games)
+            if sum(tally.counts["mismatches"] for tally in tallies) >= 10:
+                pool.shutdown(cancel_futures=True)
+                break
+    return tallies
+
+
+def main(
+    games: Annotated[int, typer.Option(help="Full games of random legal play in each variant.")] = 2000,
+    positions: Annotated[int, typer.Option(help="Games from random positions heavy in fleets and convoys.")] = 5000,
+    others: Annotated[int, typer.Option(help="Games of each of the other suites (maps, options).")] = 300,
+    dumbbots: Annotated[int, typer.Option(help="Games of dumbbot.")] = 40,
+    suite: Annotated[list[str] | None, typer.Option(help="Only suites whose name begins so.")] = None,
+    seed: Annotated[int, typer.Option(help="Another seed plays other games.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
+    quick: Annotated[bool, typer.Option("--quick", help="A fiftieth of everything: about a minute.")] = False,
+) -> None:
+    """Compare the fast engine with the reference after every phase; exit with 1 on a mismatch."""
+    numbers = [max(1, number // 50) if quick else number for number in (games, positions, others, dumbbots)]
+    begins = tuple(suite or [""])
+    chosen = [each for each in suites(*numbers) if each.name.startswith(begins) and each.games]
+    if not chosen:
+        raise typer.BadParameter(f"nothing to compare; suites: {', '.join(each.name for each in suites(1, 1, 1, 1))}")
+    console = Console(width=None if sys.stdout.isatty() else 130)
+    with Progress(console=console) as progress:
+        tallies = run(chosen, seed, workers, progress)
+    whole = Tally()
+    for tally in tallies:
+        whole.add(tally)
+    console.print(suite_table(chosen, tallies, whole), order_table(whole), situation_table(whole))
+    for text in whole.mismatches:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit(1 if whole.counts["mismatches"] else 0)
+
+
+COLUMNS = ("games", "phases", "legal", "orders", "mismatches")
+
+
+def suite_table(chosen: Sequence[Suite], tallies: Sequence[Tally], whole: Tally) -> Table:
+    """How much was compared, suite by suite."""
+    table = Table("suite", title="compared after every phase")
+    for heading in ("games", "phases", "legal orders", "orders resolved", "mismatches", "phases/s"):
+        table.add_column(heading, justify="right")
+    for name, tally in [*zip((suite.name for suite in chosen), tallies, strict=True), ("all", whole)]:
+        speed = 1000 * tally.counts["phases"] / max(tally.counts["milliseconds"], 1)
+        table.add_row(name, *(f"{tally.counts[column]:,}" for column in COLUMNS), f"{speed:.0f}")
+    return table
+
+
+def order_table(whole: Tally) -> Table:
+    """What became of the orders of each kind."""
+    table = Table("order", title="what became of the orders")
+    results = ("ok", *RESULTS)
+    for result in results:
+        table.add_column(result, justify="right")
+    for kind, name in KINDS.items():
+        table.add_row(name, *(f"{whole.became[kind, result]:,}" for result in results))
+    return table
+
+
+def situation_table(whole: Tally) -> Table:
+    """How often the rarer things happened."""
+    table = Table("situation", title="among them")
+    table.add_column("times", justify="right")
+    for name, count in sorted(whole.counts.items()):
+        if name not in (*COLUMNS, "milliseconds"):
+            table.add_row(name, f"{count:,}")
+    return table

@@ -1,0 +1,285 @@
+"""Do words change what happens? For trained networks in games with tokens: `word_effects`.
+
+The same games are played three times: players hear the words of others as they were said, shuffled, or not at all.
+*Shuffled*, a power hears what each of the others said to it in another game of the sample, in the same phase: words are
+as frequent as before, but tell nothing about the game. What a power said itself it always knows as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from rich.table import Table
+
+from agents.rl import checkpoint
+from agents.rl.checkpoint import Checkpoint
+from agents.rl.inputs import Inputs
+from agents.rl.token_press import Said
+from agents.runtime.results import Result, tables_of
+from agents.runtime.table_files import Row
+from evaluation.checks import MOST_GAMES, EvaluationError, check_seed, check_whole
+from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
+from training.board.config import TrainConfig
+from training.board.ppo import play_of
+from training.board.saving import BEST, CHECKPOINT
+from training.board.seat_gains import runner_of
+from training.board.seats import LEARNER
+from training.runs import config_of
+from welfare_env import checks
+from welfare_env.engine import PHASE, YEAR, layout_of
+from welfare_env.game.press import COLUMNS, Message
+from welfare_env.rules import Rules
+
+HEARD = ("as said", "shuffled", "removed")
+WAYS = ("drawn", "greedy", "greedy orders")
+PART = 1024  # decisions at a time
+OTHERS = 32  # words of other games, with which an order's probability is compared
+STREAM = 6  # of a seed; the others are those of training (`training.board.sampling`)
+SMALLEST = 10  # games: with fewer, what was said in other games is too little to compare with
+
+
+@dataclass(frozen=True, repr=False)
+class WordEffects(Result):
+    """What words do in the games of a trained network.
+
+    Attributes:
+        returns: of the learning seats, mean over them, by what was heard: `HEARD`.
+        lost: what "shuffled" and "removed" take from it: differences game by game, with the same seats and seeds.
+        bits: what the orders of a decision tell of the words that the power heard, given the position:
+            E[log2 p(orders | position, heard) - log2 E' p(orders | position, heard')], orders drawn from the network,
+            heard' these words and those of `OTHERS` games in the same phase (Jaques et al. 2019, "Social influence as
+            intrinsic motivation", for words instead of actions). 0: words change no order. At most log2(1 + `OTHERS`).
+        way: how the network chose, one of `WAYS`.
+    """
+
+    returns: dict[str, Estimate]
+    lost: dict[str, Estimate]
+    bits: Estimate
+    way: str
+
+    def rows(self) -> list[Row]:
+        """One row per game and what was heard; the table "words" of `evaluation.columns`."""
+        own = self.returns[HEARD[0]].per_game
+        return [
+            {
+                "words": heard,
+                "way": self.way,
+                "game": game,
+                "return": value,
+                "lost": own[game] - value,
+                "bits": self.bits.per_game[game],
+            }
+            for heard, found in self.returns.items()
+            for game, value in enumerate(found.per_game)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return {
+            "returns": {name: value.to_dict() for name, value in self.returns.items()},
+            "lost": {name: value.to_dict() for name, value in self.lost.items()},
+            "bits": self.bits.to_dict(),
+            "way": self.way,
+        }
+
+
+@tables_of.register
+def effects_table(found: WordEffects) -> list[Table]:
+    """One row per kind of hearing."""
+    table = Table(
+        title=f"What words do ({found.way})",
+        caption=f"means over games [95% interval]; orders tell {found.bits:.2f} bits of the words that were heard",
+        title_justify="left",
+    )
+    for name in ("words of others", "return of a learning seat", "less than as said"):
+        table.add_column(name, justify="left" if name == "words of others" else "right")
+    for heard, value in found.returns.items():
+        table.add_row(heard, f"{value:.2f}", f"{found.lost[heard]:.2f}" if heard in found.lost else "")
+    return [table]
+
+
+def word_effects(
+    folder: str | Path, games: int = 200, way: str | None = None, best: bool = False, seed: int = 0
+) -> WordEffects:
+    """What words do in the games that a training plays: same map, rules, reward and opponents.
+
+    In place of past selves (a league) the network itself plays. Networks that learned beside it play their seats; what
+    is measured is the learner's.
+
+    Args:
+        folder: of a training with press="tokens" (`training.TrainConfig`).
+        games: for each kind of hearing.
+        way: how the network chooses: "drawn", "greedy" (the most probable words and orders) or "greedy orders" (the
+            words are drawn); None: as its checkpoint plays.
+        best: the best iterate instead of the last.
+
+    Raises:
+        EvaluationError: too few games, no such way, or a training without words.
+        TrainingError, CheckpointError: no training in the folder, or one that cannot be read.
+    """
+    check_whole("games", games, SMALLEST, MOST_GAMES)
+    check_seed(seed)
+    if way is not None:
+        checks.choice("way", way, WAYS, EvaluationError)
+    config = _config(Path(folder))
+    given = checkpoint.load(Path(folder) / (BEST if best else CHECKPOINT))
+    also = {name: checkpoint.load(Path(folder) / (f"{BEST}-{name}" if best else name)) for name in config.rewards}
+    chosen = ("greedy" if given.greedy else "drawn") if way is None else way
+    played = {heard: _played(config, given, also, games, heard, chosen, seed) for heard in HEARD}
+    returns = {heard: mean for heard, (mean, _) in played.items()}
+    lost = {heard: returns[HEARD[0]] - returns[heard] for heard in HEARD[1:]}
+    return WordEffects(
+        mean_estimates(returns, seed), mean_estimates(lost, seed), mean_estimate(played[HEARD[0]][1], seed), chosen
+    )
+
+
+def _config(folder: Path) -> Any:
+    """The `TrainConfig` of a training whose players speak."""
+    config = config_of(folder)
+    if not isinstance(config, TrainConfig) or not config.rules.has_tokens:
+        raise EvaluationError(f"{str(folder)!r:.200}: its players do not speak; give a training with --press tokens")
+    return config
+
+
+def _played(
+    config: Any, given: Checkpoint, also: Mapping[str, Checkpoint], games: int, heard: str, way: str, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean returns of the learning seats, and bits: float64 [games] twice."""
+    (stream,) = np.random.SeedSequence([seed, STREAM]).generate_state(1).tolist()
+    runner = runner_of(replace(play_of(config), num_games=games, seed=stream), given, also)
+    if heard != HEARD[0]:
+        runner.said = Replaced(runner.env, runner.rules, heard == "shuffled", np.random.default_rng([seed, STREAM]))
+    if way == "greedy orders":
+        for network in (runner.network, *runner.also.values()):
+            _take_most_probable_orders(network)
+    episodes = [episode for episode in runner.sample(explore=way != "greedy") if episode.agent_id == LEARNER]
+    results = runner.take_results()
+    means = np.array([np.mean([result.returns[power] for power in result.learners]) for result in results])
+    return means, _bits(runner, episodes, results, seed) if heard == HEARD[0] else np.zeros(0)
+
+
+def _take_most_probable_orders(network: Any) -> None:
+    """Let a network draw words only."""
+    answer = network.answer
+
+    def chosen(inputs: Inputs, chances: np.ndarray, *others: Any) -> Any:
+        return answer(inputs, np.full_like(chances, -1) if inputs.rounds is None else chances, *others)
+
+    network.answer = chosen
+
+
+class Replaced(Said):
+    """What is said in games, of which nobody hears what others say.
+
+    Args:
+        env: the games, a `welfare_env.envs.vector.VectorEnv`, which knows nothing of words. rules: of the games.
+        is_shuffled: a power hears what each of the others said in another game that is in the same phase; else nothing.
+    """
+
+    def __init__(self, env: Any, rules: Rules, is_shuffled: bool, rng: np.random.Generator) -> None:
+        super().__init__(env.board, rules, env.num_games)
+        self._env, self._is_shuffled, self._rng = env, is_shuffled, rng
+
+    def clear(self) -> None:
+        """Begin another phase: choose whose words are heard in each game."""
+        super().clear()
+        self._source = np.tile(np.arange(len(self.words)), (self.words.shape[2], 1))  # [sender, game]
+        phases = self._env.rows[:, [YEAR, PHASE]]
+        for phase in np.unique(phases, axis=0):
+            where = np.flatnonzero((phases == phase).all(axis=1))
+            for source in self._source:
+                source[where] = self._rng.permutation(where)
+
+    def heard(self, games: np.ndarray, powers: np.ndarray) -> np.ndarray:
+        return with_words_of_others(super().heard(games, powers), self._gathered(self._told(), games, powers))
+
+    def messages(self, game: int, phase: str) -> list[Message]:
+        """As scripted players hear them, their own words included."""
+        own, self.words = self.words, self._told()
+        try:
+            return super().messages(game, phase)
+        finally:
+            self.words = own
+
+    def _told(self) -> np.ndarray:
+        """What is heard in place of `words`."""
+        if not self._is_shuffled:
+            return np.zeros_like(self.words)
+        senders = np.arange(self.words.shape[2])[:, None]
+        return self.words[self._source, :, senders].transpose(1, 2, 0, 3)
+
+
+def with_words_of_others(heard: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """What was heard and said, int8 [k, powers, 3 * rounds], but with the words that others said in `other`."""
+    mixed = heard.copy()
+    for column in (0, 1):  # see `welfare_env.game.press.observe_messages`; the first row is the power itself
+        mixed[:, 1:, column::COLUMNS] = other[:, 1:, column::COLUMNS]
+    return mixed
+
+
+def _bits(runner: Any, episodes: list[Any], results: list[Any], seed: int) -> np.ndarray:
+    """`WordEffects.bits`, the mean over each game's decisions: float64 [games]."""
+    packed, game = _orders(episodes, results)
+    size = layout_of(runner.board).size
+    words = packed[:, size:-2].reshape(len(packed), len(runner.board.powers), -1)
+    rng = np.random.default_rng([seed, STREAM, 1])
+    parts = [slice(first, first + PART) for first in range(0, len(packed), PART)]
+    drawn = [_drawn(runner, packed[part], rng) for part in parts]
+    logps = [np.concatenate([logp for _, logp in drawn])]
+    for source in _others(packed[:, [YEAR, PHASE, -1]], rng):
+        heard = with_words_of_others(words, words[source]).reshape(len(packed), -1)
+        asked = np.concatenate([packed[:, :size], heard, packed[:, -2:]], axis=1)
+        judged = [_judged(runner, asked[part], answers) for part, (answers, _) in zip(parts, drawn, strict=True)]
+        logps.append(np.concatenate(judged))
+    bits = (logps[0] - np.logaddexp.reduce(logps, axis=0) + np.log(len(logps))) / np.log(2)
+    return np.bincount(game, bits, len(results)) / np.maximum(1, np.bincount(game, minlength=len(results)))
+
+
+def _drawn(runner: Any, packed: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Orders drawn from the network, int64 [R], and the log probabilities of decisions, float64 [B]."""
+    inputs = runner.reader.read(packed)
+    answers, logps, _ = runner.network.answer(inputs, rng.random(inputs.num_rows))
+    return answers, _sums(inputs, logps)
+
+
+def _judged(runner: Any, packed: np.ndarray, answers: np.ndarray) -> np.ndarray:
+    """The log probabilities of decisions: float64 [B]."""
+    inputs = runner.reader.read(packed)
+    with torch.no_grad():
+        return _sums(inputs, runner.network.judge(inputs, answers).logp.numpy())
+
+
+def _orders(episodes: list[Any], results: list[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """The learners' decisions of orders as packed observations, and their games: int32 [k, size], int64 [k].
+
+    There is an episode for each learner of each game, in this sequence: all of them speak in the first phase.
+    """
+    games = np.repeat(np.arange(len(results)), [len(result.learners) for result in results])
+    seen = [episode.observations.data[:-1] for episode in episodes]
+    packed = np.concatenate(seen)
+    is_order = packed[:, -2] == 0
+    return packed[is_order], np.repeat(games, [len(each) for each in seen])[is_order]
+
+
+def _others(kinds: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """For each decision another of the same kind (year, phase and power), `OTHERS` times; itself if there is none."""
+    _, kind = np.unique(kinds, axis=0, return_inverse=True)
+    members = [np.flatnonzero(kind == number) for number in range(kind.max() + 1)]
+    for _ in range(OTHERS):
+        source = np.arange(len(kinds))
+        for where in members:
+            if len(where) > 1:
+                steps = rng.integers(1, len(where), size=len(where))
+                source[where] = where[(np.arange(len(where)) + steps) % len(where)]
+        yield source
+
+
+def _sums(inputs: Inputs, logps: np.ndarray) -> np.ndarray:
+    """Log probabilities of rows [R] as those of whole decisions, float64 [B]."""
+    decision = np.repeat(np.arange(len(inputs)), np.diff(inputs.first_rows))
+    return np.bincount(decision, logps, len(inputs))
