@@ -26,7 +26,7 @@ import typer
 from agents.lm.errors import ConfigError
 from agents.lm.stub.characters import CHARACTERS
 from agents.lm.stub.replies import stub_reply
-from agents.lm.stub.wire import INTERFACES, ParsedRequest, StubAnswer, error_body, read, write
+from agents.lm.stub.wire import INTERFACES, Answered, ParsedRequest, error_body, read, write
 
 FAULTS = {
     "ok": "answers as always",
@@ -113,7 +113,7 @@ class StubServer:
         self,
         port: int = 0,
         latency: float = 0.0,
-        reply: Callable[[ParsedRequest], str | StubAnswer] | None = None,
+        reply: Callable[[ParsedRequest], str | Answered] | None = None,
         keep: bool = True,
     ) -> None:
         self.port, self.latency = port, latency
@@ -218,7 +218,7 @@ class StubServer:
             await _refuse(exchange, kind, rest or "1")
             return True
         answered = self._reply(asked)
-        whole = answered if isinstance(answered, StubAnswer) else StubAnswer(answered)
+        whole = answered if isinstance(answered, Answered) else Answered(answered)
         request.is_answered = not exchange.reader.at_eof()  # true if the client has left
         if request.is_answered:
             self._answered[hashlib.sha256(exchange.content).digest()] += 1
@@ -232,11 +232,11 @@ class StubServer:
         return self._faults.popleft() if self._faults else "ok"
 
 
-_CHANGES: dict[str, Callable[[StubAnswer], StubAnswer]] = {
-    "empty": lambda answered: StubAnswer(""),
-    "big": lambda answered: StubAnswer(answered.text.ljust(_BIG, "x")),
-    "length": lambda answered: StubAnswer(answered.text[: len(answered.text) // 2], "length"),
-    "refusal": lambda answered: StubAnswer("I would rather not.", "refusal"),
+_CHANGES: dict[str, Callable[[Answered], Answered]] = {
+    "empty": lambda answered: Answered(""),
+    "big": lambda answered: Answered(answered.text.ljust(_BIG, "x")),
+    "length": lambda answered: Answered(answered.text[: len(answered.text) // 2], "length"),
+    "refusal": lambda answered: Answered("I would rather not.", "refusal"),
 }
 
 
@@ -274,7 +274,7 @@ async def _never(exchange: _Exchange, asked: ParsedRequest) -> bool:
 
 
 async def _slow(exchange: _Exchange, asked: ParsedRequest) -> bool:
-    content = json.dumps(write(exchange.path, asked, StubAnswer("slow"))).encode("ascii")
+    content = json.dumps(write(exchange.path, asked, Answered("slow"))).encode("ascii")
     exchange.writer.write(_head(200, len(content)))
     for byte in content:
         exchange.writer.write(bytes([byte]))
@@ -284,14 +284,14 @@ async def _slow(exchange: _Exchange, asked: ParsedRequest) -> bool:
 
 
 async def _cut(exchange: _Exchange, asked: ParsedRequest) -> bool:
-    content = json.dumps(write(exchange.path, asked, StubAnswer("cut off"))).encode("ascii")
+    content = json.dumps(write(exchange.path, asked, Answered("cut off"))).encode("ascii")
     exchange.writer.write(_head(200, len(content)) + content[: len(content) // 2])
     await exchange.writer.drain()
     return False
 
 
 async def _truncated(exchange: _Exchange, asked: ParsedRequest) -> bool:
-    content = json.dumps(write(exchange.path, asked, StubAnswer("truncated"))).encode("ascii")
+    content = json.dumps(write(exchange.path, asked, Answered("truncated"))).encode("ascii")
     await exchange.send(200, content[: len(content) // 2])
     return True
 

@@ -25,7 +25,7 @@ class ParsedRequest:
         return self.system + self.user
 
 
-class StubAnswer(NamedTuple):
+class Answered(NamedTuple):
     """A reply: its text, and "stop", "length" or "refusal"."""
 
     text: str
@@ -41,7 +41,7 @@ class Interface(NamedTuple):
 
     fields: frozenset[str]  # those that we send, and a few more; all others are rejected
     read: Callable[[dict[str, Any]], ParsedRequest]
-    write: Callable[[ParsedRequest, StubAnswer], dict[str, Any]]
+    write: Callable[[ParsedRequest, Answered], dict[str, Any]]
 
 
 def error_body(path: str, status: int, text: str, code: str | None = None) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def read(path: str, body: Any) -> ParsedRequest:
     return asked
 
 
-def write(path: str, asked: ParsedRequest, answered: StubAnswer) -> dict[str, Any]:
+def write(path: str, asked: ParsedRequest, answered: Answered) -> dict[str, Any]:
     """The JSON of an answer. The system prompt counts as read from the cache."""
     return INTERFACES[path.rpartition("/v1/")[2]].write(asked, answered)
 
@@ -91,7 +91,7 @@ def _read_chat(body: dict[str, Any]) -> ParsedRequest:
     return ParsedRequest(body["model"], system, user, schema, limit)
 
 
-def _write_chat(asked: ParsedRequest, answered: StubAnswer) -> dict[str, Any]:
+def _write_chat(asked: ParsedRequest, answered: Answered) -> dict[str, Any]:
     is_refusal = answered.finish == "refusal"
     message = {"role": "assistant", "content": answered.text, "refusal": None}
     if is_refusal:
@@ -114,7 +114,7 @@ def _read_responses(body: dict[str, Any]) -> ParsedRequest:
     return ParsedRequest(body["model"], system, user, form.get("schema"), body["max_output_tokens"])
 
 
-def _write_responses(asked: ParsedRequest, answered: StubAnswer) -> dict[str, Any]:
+def _write_responses(asked: ParsedRequest, answered: Answered) -> dict[str, Any]:
     part: dict[str, Any] = {"type": "output_text", "text": answered.text, "annotations": []}
     if answered.finish == "refusal":
         part = {"type": "refusal", "refusal": answered.text}
@@ -146,7 +146,7 @@ def _read_messages(body: dict[str, Any]) -> ParsedRequest:
     return ParsedRequest(body["model"], _plain(body.get("system", [])), user, schema, body["max_tokens"])
 
 
-def _write_messages(asked: ParsedRequest, answered: StubAnswer) -> dict[str, Any]:
+def _write_messages(asked: ParsedRequest, answered: Answered) -> dict[str, Any]:
     cached = _tokens(asked.system)
     usage = {
         "input_tokens": _tokens(asked.prompt) - cached,

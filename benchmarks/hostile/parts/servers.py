@@ -24,7 +24,7 @@ from agents.lm.models.providers.answers import MOST_TOKENS
 from agents.lm.models.providers.remote import RemoteModel
 from agents.lm.models.settings import checked_url, checked_variable, hide_secrets, redacted
 from agents.lm.stub.replies import stub_reply
-from agents.lm.stub.wire import StubAnswer, read, write
+from agents.lm.stub.wire import Answered, read, write
 from benchmarks.hostile.doors import Broken, Door
 from benchmarks.hostile.text import NASTY, mangled, nested, pick
 
@@ -300,7 +300,7 @@ def _request(rng: np.random.Generator) -> tuple[str, Any]:
 def _ask_stub(given: tuple[str, Any]) -> None:
     path, body = given
     asked = read(path, body)
-    json.dumps(write(path, asked, StubAnswer(stub_reply(asked.prompt, asked.schema))))
+    json.dumps(write(path, asked, Answered(stub_reply(asked.prompt, asked.schema))))
 
 
 def _setting(rng: np.random.Generator) -> str:
