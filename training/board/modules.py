@@ -1,8 +1,8 @@
 """The network as an RLModule, so that RLlib can train it.
 
 Observations are packed (`agents.rl.inputs.InputEncoder.pack`): int32 [size], a state's row and the observing power;
-3.2 KB on the standard map, where boards and legal orders as arrays take 150 KB. The network's inputs are made from them on
-demand, in 5 microseconds. Actions are int64 [slots]: for each row of the decision an index into its candidates, then
+3.2 KB on the standard map, where boards and legal orders as arrays take 150 KB. The network's inputs are made from them
+on demand, in 5 microseconds. Actions are int64 [slots]: for each row of the decision an index into its candidates, then
 zeros. With tokens, the words of the phase and the message round stand between state and power; a decision is about
 orders or about words, in the same shape.
 """
