@@ -258,7 +258,7 @@ def test_the_sequence_of_units_makes_no_difference(drawn):
     assert planner.key(step(turned, others, own)) == planner.key(step(position, others, own))
 
 
-class NoBounds(planning.Bounds):
+class NoPointBounds(planning.PointBounds):
     """Lets the search solve every position that can be reached."""
 
     def upper(self, rows):
@@ -270,9 +270,9 @@ def test_no_value_is_above_its_bound(others, monkeypatch):
     board = welfare_env.load_board("clique:3")
     policies = {who: agents.make(others) if isinstance(others, str) else others() for who in board.powers[1:]}
     answers = exact.PolicyAnswers(board, rules(3), policies)
-    bounds = planning.Bounds(board, rules(3), 0)
+    bounds = planning.PointBounds(board, rules(3), 0)
     with monkeypatch.context() as patch:
-        patch.setattr(planning, "Bounds", NoBounds)
+        patch.setattr(planning, "PointBounds", NoPointBounds)
         planner = planning.Planner(board, rules(3), 0, answers.given)
     value = planner.value(answers.engine.initial())
     rows = np.array([np.frombuffer(key, np.int32) for key in planner._solved])

@@ -16,7 +16,7 @@ from agents.rl.checkpoint import Checkpoint
 from agents.rl.network import BoardNetwork, Size
 from evaluation import EvaluationError
 from evaluation.exact import best_response, exploitability
-from evaluation.exact.belief_search import Sorting
+from evaluation.exact.belief_search import SequencedStepper
 from evaluation.exact.opponents import NetworkPlayer
 from tests.evaluation.test_exact import Restless, every_plan, rules
 from welfare_env import View
@@ -280,7 +280,7 @@ def test_canonical_positions_keep_what_networks_read():
     for _ in range(12):
         games.step(games.sample())
         rows = games.state(0).row[None].copy()
-        Sorting(board, rules(5), True, (0, 1, 2)).make_canonical(rows)
+        SequencedStepper(board, rules(5), True, (0, 1, 2)).make_canonical(rows)
         before, after = games.state(0), State(layout_of(board), rows[0])
         for name in ("units", "dislodged", "owners", "welfare", "phase", "year"):
             assert np.array_equal(getattr(before, name), getattr(after, name)), name

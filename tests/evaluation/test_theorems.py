@@ -20,7 +20,7 @@ from evaluation import EvaluationError
 from evaluation.exact import CertificateError, certify, certify_punishers, check_certificate
 from evaluation.exact.certificates import Certificate
 from evaluation.exact.certify import punishers_search
-from evaluation.exact.checking import Checker, _plans, _winter, generous
+from evaluation.exact.checking import Checker, _plans, _winter, relaxed_bounds
 from evaluation.exact.clique_search import ALL, CliqueSearch
 from evaluation.exact.graph_kernels import EXPANDED, FALL, NODES, SPRING, next_node, position
 from evaluation.exact.theorems import fill, payoffs, read_cells
@@ -295,7 +295,7 @@ class TestCertificates:
 
     def test_the_bound_that_the_checker_trusts_knows_of_builds(self):
         """With a center, no unit and three years: build, take a second center and a third, and disband."""
-        assert [generous(4, 3, homes)[3, 1, 1, 0] for homes in (0, 1)] == [3, 4]
+        assert [relaxed_bounds(4, 3, homes)[3, 1, 1, 0] for homes in (0, 1)] == [3, 4]
 
     def test_arrays_that_do_not_fit_are_rejected(self):
         good = self.altered()
