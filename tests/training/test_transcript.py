@@ -15,11 +15,11 @@ from agents.rl.network import Size
 from agents.rl.token_press import Said
 from tests.agents.test_cliques import played
 from training import PopulationConfig, TrainConfig
+from training.board.games import Transcript
 from training.board.imitation import watch
 from training.board.ppo import make_config
 from training.board.runner import BatchedEnvRunner, Play
 from training.board.seats import Lineup
-from training.board.transcript import Transcript
 from training.population.table import play_seatings
 from welfare_env import Game, Rules
 from welfare_env.engine import PHASE, SPRING_MOVES, YEAR

@@ -17,12 +17,12 @@ import welfare_env
 from agents.rl.inputs import Inputs, Reader, as_choices
 from agents.rl.network import BoardNetwork
 from agents.rl.token_press import Said, speakers
+from training.board.games import Transcript
 from training.board.learner import means
 from training.board.modules import padded, rows
 from training.board.opponents import Scripted
 from training.board.runner import Play, by_decision, check_press, decisions
 from training.board.tape import POSITION, VALUE_TARGETS, Tape, shuffled
-from training.board.transcript import Transcript
 from welfare_env.engine import YEAR
 
 

@@ -37,12 +37,12 @@ import welfare_env
 from agents.rl.inputs import Inputs, Reader, as_choices
 from agents.rl.network import BoardNetwork, Size
 from agents.rl.token_press import Said, speakers, word_rounds
+from training.board.games import Transcript
 from training.board.modules import padded, spaces
 from training.board.opponents import Frozen, Opponent, Scripted
 from training.board.rewards import Reward, centers, holdings
 from training.board.seats import LEAGUE, LEARNER, Lineup
 from training.board.tape import ADVANTAGES, POSITION, VALUE_TARGETS, Tape
-from training.board.transcript import Transcript
 from training.errors import TrainingError
 from welfare_env.board.loading import load_board
 from welfare_env.envs.vector import LegalLists
