@@ -1,14 +1,21 @@
-"""The transcript of games that are played together: positions and past phases in words, for players that want them."""
+"""Games that are played together, over arrays, and their transcript in words for the players that want it.
+
+With tokens, all living powers choose words in every message round before they choose orders, as in
+`welfare_env.envs.parallel`. Words do not affect the rules, so they are kept here, beside the games.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
 
 import numpy as np
 
-from agents.rl.token_press import Said
+import welfare_env
+from agents.rl.inputs import Inputs, Reader, as_choices
+from agents.rl.token_press import Said, speakers
+from training.errors import TrainingError
 from welfare_env.board.board import Board
 from welfare_env.engine import State, layout_of
 from welfare_env.engine.fast import FastEngine
@@ -16,6 +23,113 @@ from welfare_env.envs.vector import LegalLists
 from welfare_env.game.history import PhaseRecord, play_phase
 from welfare_env.game.position import Position
 from welfare_env.rules import Rules
+
+Answer = Callable[[int, np.ndarray, np.ndarray, Inputs, np.ndarray], np.ndarray]
+"""Who is asked, for which games [k] and powers [k], with these inputs and random numbers [R]: answers int64 [R]."""
+
+
+class GameBatch:
+    """Games that begin together and play their phases together.
+
+    Args:
+        reader: of the longest games that are played; networks read the same numbers in all.
+
+    Attributes:
+        env: a `welfare_env.envs.vector.VectorEnv`. live: bool [games], those that are not over.
+        said: the words of the phase. transcript: positions, and with `keeps_transcript` the phases before.
+
+    Raises:
+        TrainingError: press other than tokens, or a mediator.
+    """
+
+    def __init__(self, map_name: str, rules: Rules, num_games: int, reader: Reader) -> None:
+        check_press(rules)
+        self.env = welfare_env.vector_env(num_games, map_name, rules)
+        self.said = Said(self.env.board, rules, num_games)
+        self.transcript, self.keeps_transcript = Transcript(self.env.board, rules), True
+        self._reader = reader
+
+    def phases(
+        self, seats: np.ndarray, answer: Answer, draw: Callable[[int], np.ndarray]
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Play from the beginning to the end, phase by phase.
+
+        Args:
+            seats: int64 [games, powers], the number of who plays; `answer` gets it.
+            draw: so many random numbers from 0 to 1, for `answer`.
+
+        Yields:
+            The states before and after the phase, int32 [games, size], and the games that it ended, bool [games].
+            `live` are those that were played.
+        """
+        self.env.reset(seed=0)
+        self.transcript.clear()
+        self.live = np.ones(self.env.num_games, np.bool_)
+        while self.live.any():
+            before = self.env.rows.copy()
+            self.transcript.begin_phase(before)
+            self._talk(seats, answer, draw)
+            choices = self._choices(seats, answer, draw)
+            if self.keeps_transcript:
+                self.transcript.add(self.env.legal, choices, self.said)
+            _, done = self.env.step(choices)
+            yield before, np.where(done[:, None], self.env.final, self.env.rows), done & self.live
+            self.live &= ~done
+        self.transcript.clear()  # what is over takes memory
+
+    def _talk(self, seats: np.ndarray, answer: Answer, draw: Callable[[int], np.ndarray]) -> None:
+        """Play the message rounds of a phase, in each of which all speak at once."""
+        self.said.clear()
+        if not self._reader.message_rounds:
+            return
+        is_speaking = speakers(self.env.board, self.env.rows) & self.live[:, None]
+        for message_round in range(1, 1 + self._reader.message_rounds):
+            spoken = []
+            for number in np.unique(seats[is_speaking]).tolist():
+                games, powers = np.nonzero(is_speaking & (seats == number))
+                heard = self.said.heard(games, powers)
+                inputs = self._reader.words(self.env.rows, games, powers, heard, message_round)
+                words = answer(number, games, powers, inputs, draw(inputs.num_rows))
+                spoken.append((games, powers, words.reshape(len(games), -1)))
+            for games, powers, words in spoken:
+                self.said.say(message_round, games, powers, words)
+
+    def _choices(self, seats: np.ndarray, answer: Answer, draw: Callable[[int], np.ndarray]) -> np.ndarray:
+        """A choice for every row of the legal lists: int32 [rows]."""
+        legal, states = self.env.legal, self.env.rows
+        choices = np.full(len(legal), -1, np.int32)
+        is_live, who, chances = self.live[legal.games], seats[legal.games, legal.powers], draw(len(legal))
+        for number in np.unique(who[is_live]).tolist():
+            rows = by_decision(legal, np.flatnonzero(is_live & (who == number)))
+            games, powers = decisions(legal.games[rows], legal.powers[rows])
+            heard = self.said.heard(games, powers) if self._reader.message_rounds else None
+            inputs = self._reader.select(states, legal, games, powers, heard)
+            answers = answer(number, games, powers, inputs, chances[rows])
+            choices[rows] = as_choices(answers, states[legal.games[rows]])
+        return choices
+
+
+def check_press(rules: Rules) -> None:
+    """Check that press is off or tokens, without a mediator.
+
+    Raises:
+        TrainingError: free text, or a mediator.
+    """
+    if rules.mediator:
+        raise TrainingError("mediator=True: no policy plays the mediator in training; leave it out")
+    if rules.has_press and not rules.has_tokens:
+        raise TrainingError(f"press={rules.press!r}: learners can only speak tokens; give press='tokens' or None")
+
+
+def by_decision(legal: LegalLists, rows: np.ndarray) -> np.ndarray:
+    """Rows of legal lists in the order of decisions: by game, power and row."""
+    return rows[np.lexsort((rows, legal.powers[rows], legal.games[rows]))]
+
+
+def decisions(games: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different (game, power) pairs of rows, sorted: int64 twice."""
+    pairs = np.unique(games.astype(np.int64) * 1000 + powers)
+    return pairs // 1000, pairs % 1000
 
 
 @dataclass(frozen=True)
@@ -35,7 +149,7 @@ class Transcript:
     Everything is kept as arrays, and put into words when somebody reads it.
 
     Attributes:
-        states: int32 [games, size], the present positions; set by `turn`.
+        states: int32 [games, size], the present positions; set by `begin_phase`.
     """
 
     states: np.ndarray
@@ -46,11 +160,11 @@ class Transcript:
         self._records: dict[int, list[PhaseRecord]] = {}
         self._positions: dict[int, Position] = {}
 
-    def begin(self) -> None:
+    def clear(self) -> None:
         """New games begin; what happened in the last ones is forgotten."""
         self._phases, self._records, self._positions = [], {}, {}
 
-    def turn(self, states: np.ndarray) -> None:
+    def begin_phase(self, states: np.ndarray) -> None:
         """A phase begins in states int32 [games, size], which are kept: give a copy."""
         self.states, self._positions = states, {}
 
