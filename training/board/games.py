@@ -13,7 +13,7 @@ from typing import overload
 import numpy as np
 
 import welfare_env
-from agents.rl.inputs import Inputs, Reader, as_choices
+from agents.rl.inputs import InputEncoder, Inputs, as_choices
 from agents.rl.token_press import Said, speakers
 from training.errors import TrainingError
 from welfare_env.board.board import Board
@@ -42,7 +42,7 @@ class GameBatch:
         TrainingError: press other than tokens, or a mediator.
     """
 
-    def __init__(self, map_name: str, rules: Rules, num_games: int, reader: Reader) -> None:
+    def __init__(self, map_name: str, rules: Rules, num_games: int, reader: InputEncoder) -> None:
         check_press(rules)
         self.env = welfare_env.vector_env(num_games, map_name, rules)
         self.said = Said(self.env.board, rules, num_games)

@@ -13,12 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-<<<<<<< HEAD
-from agents.rl.inputs import Inputs, Reader
-=======
-import welfare_env
-from agents.rl.inputs import InputEncoder, Inputs, as_choices
->>>>>>> main
+from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import BoardNetwork
 from training.board.games import GameBatch
 from training.board.learner import means
@@ -61,24 +56,13 @@ def watch(
     Args:
         on_progress: called in every phase with how many years all games have finished, and of how many.
     """
-<<<<<<< HEAD
-    reader = Reader(load_board(play.map_name), play.rules)
+    reader = InputEncoder(load_board(play.map_name), play.rules)
     batch = GameBatch(play.map_name, play.rules, games, reader)
     policy, powers = Scripted(spec, reader), len(reader.board.powers)
     seats = np.zeros((games, powers), np.int64)
     seeds = np.random.default_rng([play.seed, 1]).integers(2**31, size=seats.size)
     every_game, every_power = np.indices(seats.shape).reshape(2, -1)
     policy.begin(every_game, every_power, seeds)
-=======
-    check_press(play.rules)
-    env = welfare_env.vector_env(games, play.map_name, play.rules)
-    reader = InputEncoder(env.board, play.rules)
-    policy, powers = Scripted(spec, reader), len(env.board.powers)
-    seats = np.array([(game, power) for game in range(games) for power in range(powers)])
-    policy.begin(seats[:, 0], seats[:, 1], np.random.default_rng([play.seed, 1]).integers(2**31, size=len(seats)))
-    env.reset()
-    said, live = Said(env.board, play.rules, games), np.ones(games, np.bool_)
->>>>>>> main
     tape, has_spoken = Tape(games, powers, play.reward_scale), False
 
     def answer(number: int, which: np.ndarray, who: np.ndarray, inputs: Inputs, chances: np.ndarray) -> np.ndarray:
@@ -99,45 +83,6 @@ def watch(
     return lesson if has_spoken or not reader.message_rounds else lesson.orders()
 
 
-<<<<<<< HEAD
-=======
-def _hear(
-    policy: Scripted,
-    reader: InputEncoder,
-    played: Transcript,
-    live: np.ndarray,
-    said: Said,
-    tape: Tape,
-) -> bool:
-    """Play the message rounds of a phase. Returns whether anything was said."""
-    said.clear()
-    which, who = np.nonzero(speakers(reader.board, played.states) & live[:, None])
-    for message_round in range(1, 1 + reader.message_rounds if len(which) else 1):
-        inputs = reader.words(played.states, which, who, said.heard(which, who), message_round)
-        words = _noted(policy, reader, played, which, who, inputs, said, tape)
-        said.say(message_round, which, who, words.reshape(len(which), -1))
-    return bool(said.words.any())
-
-
-def _noted(
-    policy: Scripted,
-    reader: InputEncoder,
-    played: Transcript,
-    games: np.ndarray,
-    powers: np.ndarray,
-    inputs: Inputs,
-    said: Said,
-    tape: Tape,
-) -> np.ndarray:
-    """A policy's answers int64 [R], which are recorded on the tape."""
-    answers = policy.answer(played, games, powers, inputs, np.zeros(0), said)
-    actions, logps = padded(inputs, answers, np.zeros(inputs.num_rows, np.float32), reader.slots)
-    packed = reader.pack(played.states[games], powers, inputs.heard, inputs.rounds)
-    tape.decide(games, powers, packed, actions, logps, np.zeros(len(games), np.float32))
-    return answers
-
-
->>>>>>> main
 def imitate(
     network: BoardNetwork,
     reader: InputEncoder,

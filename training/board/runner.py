@@ -31,12 +31,7 @@ from ray.rllib.utils.metrics import (
 )
 
 import agents
-<<<<<<< HEAD
-from agents.rl.inputs import Inputs, Reader
-=======
-import welfare_env
-from agents.rl.inputs import InputEncoder, Inputs, as_choices
->>>>>>> main
+from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import BoardNetwork, Size
 from agents.rl.token_press import word_rounds
 from training.board.games import GameBatch
