@@ -234,8 +234,8 @@ def _count(study: Mapping[str, Any], condition: Mapping[str, Any]) -> str:
 
 def value_cell(measure: str, point: Mapping[str, Any]) -> str:
     """A value with its interval, which exact values have not, and what a game costs needs not."""
-    told = written(point)
-    return told.partition(" ")[0] if measure in EXACT or measure.endswith("_per_game") else told
+    text = written(point)
+    return text.partition(" ")[0] if measure in EXACT or measure.endswith("_per_game") else text
 
 
 def _differences(study: Mapping[str, Any]) -> str:
