@@ -58,7 +58,7 @@ class ConditionResult(GamesResult):
     def rows(self, by_year: bool = False) -> list[Row]:
         """The rows of its games, with the measure that they were played for; see `evaluation.columns`.
 
-        Of red teams and exact gains there are none: `to_dict` has what is kept of them.
+        Red teams and exact gains have no rows: see `to_dict`.
         """
         return [
             {

@@ -133,7 +133,7 @@ def _check(models: Mapping[str, Any], players: Sequence[str]) -> None:
     for player in players:
         if player not in models:
             near = did_you_mean(player, models)
-            raise EvaluationError(f"{player!r:.80} asked no language model{near}: choose of {', '.join(models)}")
+            raise EvaluationError(f"{player!r:.80} asked no language model{near}: choose from {', '.join(models)}")
     if not all("transcript" in model for entries in models.values() for model in entries):
         raise EvaluationError(
             "the prompts of this game were not kept: an earlier version played it, or it is a file without private "
