@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agents import ExploiterPolicy, HoldPolicy
-from agents.specs.kinds import EXPLOITER_OPTIONS
+from agents.specs.registry import EXPLOITER_OPTIONS
 from agents.specs.text_span import Part
 from evaluation.measures.metrics import measure
 from evaluation.messages.analysis import analyse_messages

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 import welfare_env
-from agents.rl.inputs import Inputs, Reader, as_choices
+from agents.rl.inputs import InputEncoder, Inputs, as_choices
 from agents.rl.network import BoardNetwork
 from agents.rl.token_press import Said, speakers
 from training.board.learner import means
@@ -59,7 +59,7 @@ def watch(
     """
     check_press(play.rules)
     env = welfare_env.vector_env(games, play.map_name, play.rules)
-    reader = Reader(env.board, play.rules)
+    reader = InputEncoder(env.board, play.rules)
     policy, powers = Scripted(spec, reader), len(env.board.powers)
     seats = np.array([(game, power) for game in range(games) for power in range(powers)])
     policy.begin(seats[:, 0], seats[:, 1], np.random.default_rng([play.seed, 1]).integers(2**31, size=len(seats)))
@@ -92,7 +92,7 @@ def watch(
 
 def _hear(
     policy: Scripted,
-    reader: Reader,
+    reader: InputEncoder,
     played: Transcript,
     live: np.ndarray,
     said: Said,
@@ -110,7 +110,7 @@ def _hear(
 
 def _noted(
     policy: Scripted,
-    reader: Reader,
+    reader: InputEncoder,
     played: Transcript,
     games: np.ndarray,
     powers: np.ndarray,
@@ -128,7 +128,7 @@ def _noted(
 
 def imitate(
     network: BoardNetwork,
-    reader: Reader,
+    reader: InputEncoder,
     lesson: Lesson,
     seed: int,
     epochs: int = 4,

@@ -34,7 +34,7 @@ from ray.rllib.utils.metrics import (
 
 import agents
 import welfare_env
-from agents.rl.inputs import Inputs, Reader, as_choices
+from agents.rl.inputs import InputEncoder, Inputs, as_choices
 from agents.rl.network import BoardNetwork, Size
 from agents.rl.token_press import Said, speakers, word_rounds
 from training.board.modules import padded, spaces
@@ -115,7 +115,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         self.samples = 0
         self._weights_seq_no = 0
         # For the longest games, also while a curriculum plays shorter ones: the learner uses the same reader.
-        self.reader = Reader(load_board(self.play.map_name), self.play.rules)
+        self.reader = InputEncoder(load_board(self.play.map_name), self.play.rules)
         self._spaces = spaces(self.reader)
         self.make_env()
         self.make_module()
@@ -160,7 +160,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         if spec.startswith("rl:"):
             policy: Any = agents.make(spec)
             return Frozen(policy.network_for(self.board, self.rules), policy.greedy)
-        return Scripted(spec, Reader(self.board, self.rules))
+        return Scripted(spec, InputEncoder(self.board, self.rules))
 
     # Playing.
 

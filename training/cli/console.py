@@ -12,8 +12,9 @@ from typing import Any
 
 import typer
 
-from agents.runtime.progress import Meter, metered, print_error
+from agents.runtime.progress import Meter, metered
 from agents.runtime.progress import errors_told as own_errors_told
+from modal_env.console import print_error
 from modal_env.interruptions import patient
 from training.files import saved_iterations
 from welfare_env.extras import install_extra
