@@ -85,9 +85,9 @@ class NetworkPlayer:
     reads_sequence = True  # it orders one unit after the other
 
     def __init__(self, board: Board, rules: Rules, policy: Any) -> None:
-        from agents.rl.inputs import Reader
+        from agents.rl.inputs import InputEncoder
 
-        self._network, self._reader = policy.network_for(board, rules), Reader(board, rules)
+        self._network, self._reader = policy.network_for(board, rules), InputEncoder(board, rules)
         self.is_deterministic, self.reads_points = policy.greedy, self._network.reads_points
 
     def answers(self, rows: np.ndarray, powers: np.ndarray) -> list[Answer]:

@@ -8,7 +8,7 @@ import torch
 
 import welfare_env
 from agents.rl.earlier_network import EarlierNetwork, ranges
-from agents.rl.inputs import Inputs, Reader
+from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import BoardNetwork, Size, row_statistics
 
 
@@ -18,7 +18,7 @@ def batch(map_name="standard", variant="welfare", steps=9, games=12):
     env.reset(1)
     for _ in range(steps):
         env.step(env.sample())
-    reader = Reader(env.board, env.rules)
+    reader = InputEncoder(env.board, env.rules)
     pairs = np.unique(np.stack([env.legal.games, env.legal.powers], axis=1), axis=0).astype(np.int64)
     return env.board, reader, reader.select(env.rows, env.legal, pairs[:, 0], pairs[:, 1])
 
@@ -103,7 +103,7 @@ def test_powers_see_the_same_position_differently():
 @pytest.mark.parametrize("kind", [BoardNetwork, EarlierNetwork])
 def test_without_the_weights_of_points_it_plays_by_the_position(kind):
     board, reader, inputs = batch("clique:4", steps=9)
-    net, blind = network(board, kind=kind), Reader(board, reader.rules, sees_points=False)
+    net, blind = network(board, kind=kind), InputEncoder(board, reader.rules, sees_points=False)
     packed = reader.pack(inputs.states[inputs.position_of], inputs.powers)
     assert net.reads_points
     assert not torch.equal(net.values(reader.read(packed)), net.values(blind.read(packed)))
