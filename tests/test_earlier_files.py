@@ -1,4 +1,4 @@
-"""Files that version 0.1.0 wrote: saved games, stores, checkpoints and trainings. From 0.1.0 on, later versions read them.
+"""Files that version 0.1.0 wrote: saves, stores, checkpoints and trainings. From 0.1.0 on, later versions read them.
 
 ``python tests/test_earlier_files.py`` writes them anew: only until 0.1.0 is released. Later formats get files of their
 own beside these.
