@@ -235,15 +235,15 @@ def page(
     agents: Agents = None,
     epsilon: Epsilon = "1/10",
     cost: Cost = "depth",
-    time: Annotated[float, typer.Option(help="How long populations are followed.")] = 1000.0,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page.")] = Path("modal.html"),
+    time: Annotated[float, typer.Option(help="Duration of the replicator dynamics.")] = 1000.0,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="HTML file to write.")] = Path("modal.html"),
 ) -> None:
-    """Write a library as one HTML page: outcomes, equilibria, evolution, matches. Opens from the disk."""
+    """Write one self-contained HTML page about a library: outcomes, equilibria, evolution, matches."""
     with _errors_printed():
         game = Game(all_different(read_agents(agents)), epsilon, cost)
         _check_file("--out", out)
         if out.is_file() and not out.open("rb").read(15).lower().startswith(b"<!doctype html"):
-            raise GameError(f"--out {out}: it is there and is no HTML page: give another name, such as modal.html")
+            raise GameError(f"--out {out}: the file exists and is no HTML page: give another name, such as modal.html")
         with watched("drawing the page") as report:
             drawn = library_page(game, time, report)
         _write(out, drawn)
@@ -257,7 +257,7 @@ def search(
         Optional[list[str]],  # noqa: UP045
         typer.Argument(help=AGENTS, show_default="none: the post's questions", metavar="AGENT"),
     ] = None,
-    depth: Annotated[int, typer.Option(min=0, max=3, help="Maximal depth of the agents.")] = 2,
+    depth: Annotated[int, typer.Option(min=0, max=3, help="Maximum depth of the agents.")] = 2,
     call: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
@@ -278,7 +278,7 @@ def search(
     ] = 2,
     formulas: Formulas = False,
 ) -> None:
-    """Find all that agents of a depth can do against some opponents; without any, answer the post's questions.
+    """List all that agents up to a depth can do against opponents; without any, answer the post's questions.
 
     The search covers agents without `me` ("what I do"), as in the post; with `me` more is possible. Against opponents
     it is complete: every such agent up to the depth that calls X on itself and on those given with --call does one of
