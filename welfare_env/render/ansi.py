@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from welfare_env.board.order_text import unit_of
 from welfare_env.render.played import PlayedGame
 
 
@@ -27,7 +28,7 @@ def _last_orders(game: PlayedGame) -> list[str]:
     lines = [f"orders of {last.phase}"]
     for power, orders in last.orders.items():
         for order in orders:
-            result = ", ".join(last.results.get(" ".join(order.split()[:2]), []))
+            result = ", ".join(last.results.get(unit_of(order), []))
             lines.append(f"  {power}: {order}{f'  ({result})' if result else ''}")
         lines += [f"  {power}: {void.order!r} refused" for void in last.void.get(power, ())]
     return lines if len(lines) > 1 else []

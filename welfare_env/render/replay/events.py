@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from welfare_env.board.order_text import order_parts, province_of
 from welfare_env.render.replay.annotations import Event
 
 Phase = Mapping[str, Any]  # of a record
@@ -40,22 +41,17 @@ def attacks(phases: Sequence[Phase]) -> Iterator[Attack]:
         held = _holders(phase["state"])
         for power, orders in phase["orders"].items():
             for order in orders:
-                words = order.split()
-                if words[2:3] == ["-"]:
-                    victims = held.get(province(words[3]), ())
+                parts = order_parts(order)
+                if parts and parts.command == "-":
+                    victims = held.get(province_of(parts.dest), ())
                     yield from (Attack(phase["name"], power, victim, order) for victim in victims if victim != power)
-
-
-def province(location: str) -> str:
-    """STP of "STP/SC"."""
-    return location.partition("/")[0]
 
 
 def _holders(state: Mapping[str, Any]) -> dict[str, list[str]]:
     """Province -> the powers that have a unit there or own its centre."""
     held: dict[str, list[str]] = {}
     for power, units in state["units"].items():
-        places = {province(unit.split()[1]) for unit in units if unit[0] != "*"} | set(state["centers"][power])
+        places = {province_of(unit.split()[1]) for unit in units if unit[0] != "*"} | set(state["centers"][power])
         for place in sorted(places):
             held.setdefault(place, []).append(power)
     return held
