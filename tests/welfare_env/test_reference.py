@@ -368,7 +368,7 @@ from welfare_env import Game, Rules
 from welfare_env.engine.engines import ENGINES
 for engine in sorted(ENGINES):
     for variant in ("welfare", "standard"):
-        game, rng = Game("standard", Rules(variant=variant, years=3), engine), np.random.default_rng(11)
+        game, rng = Game("standard", Rules(variant=variant, years=2), engine), np.random.default_rng(11)
         while not game.is_done:
             for power in game.powers:
                 slots = list(game.legal_orders(power).values())
