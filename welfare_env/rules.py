@@ -136,7 +136,7 @@ class Rules:
         return 1 if self.progressive is None else self.progressive[year_index]
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types. Rules that came later are told where they are on: older files say the same as ever."""
+        """As plain JSON types. Newer rules are written only if enabled, so older files stay unchanged."""
         values = {name: value for name, value in asdict(self).items() if name not in LATER_RULES or value}
         return values | {"progressive": None if self.progressive is None else list(self.progressive)}
 

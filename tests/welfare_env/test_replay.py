@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from welfare_env import Game, RecordError, Rules
-from welfare_env.render.orders.results import TOLD
+from welfare_env.render.orders.results import PHRASES
 from welfare_env.render.palette import GREAT_POWERS, RESULTS, channels, luminance, mixed
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
 from welfare_env.render.replay.data import page_data
@@ -70,8 +70,8 @@ def test_without_scripts_the_map_shows_the_last_position(war):
 
 def test_the_page_ranks_and_tells_results_as_pictures_do(war):
     results = embedded(page_of(war))["drawing"]["results"]
-    assert {each["word"]: each["told"] for each in results} == TOLD
-    assert [each["word"] for each in results] == list(TOLD)
+    assert {each["word"]: each["told"] for each in results} == PHRASES
+    assert [each["word"] for each in results] == list(PHRASES)
     assert {each["class"]: each["color"] for each in results} == RESULTS
     scripts = "".join((STATIC / f"{name}.js").read_text() for name in SCRIPTS)
     assert [word for word in ("disrupted", "no convoy", "bounce") if word in scripts] == []

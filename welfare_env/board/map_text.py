@@ -101,8 +101,8 @@ def _name_fault(line: str) -> str:
 
 def _place_fault(places: list[str]) -> str:
     wrong = [place for place in places if not PLACE.fullmatch(place)]
-    told = "three letters or digits, with /NC and the like for a coast"
-    return f"{wrong[0]!r:.40} is not a place: give {told}" if wrong else ""
+    form = "three letters or digits, with /NC and the like for a coast"
+    return f"{wrong[0]!r:.40} is not a place: give {form}" if wrong else ""
 
 
 def _terrain_fault(first: str, words: list[str]) -> str:
@@ -161,7 +161,7 @@ WHOLE_FAULTS = {
 }
 
 
-def told(number: int, template: str, message: str) -> str:
+def plain_fault(number: int, template: str, message: str) -> str:
     """A fault found by the package, in our words.
 
     Args:

@@ -90,8 +90,8 @@ def fill(T, s, years, power, asked, asked_messages, pending, seen):  # type: ign
     home = center + 1
     kind = home + powers
     own = kind + 4
-    told = own + ORDER_COLUMNS + 2
-    balance = told + 7
+    phase_columns = own + ORDER_COLUMNS + 2
+    balance = phase_columns + 7
     for u in range(s[UNITS]):
         piece = s[T[t.UNIT_PIECE] + u]
         province, seat = T[T[t.PIECE_PROVINCE] + piece], (s[T[t.UNIT_POWER] + u] - power) % powers
@@ -125,9 +125,9 @@ def fill(T, s, years, power, asked, asked_messages, pending, seen):  # type: ign
             seen[T[T[t.LOCATION_PROVINCE] + (order >> 22 & 511)], own + ORDER_COLUMNS] = 1
         elif 4 <= what <= CONVOY:
             seen[T[T[t.PIECE_PROVINCE] + (order >> 13 & 511)], own + ORDER_COLUMNS + 1] = 1
-    seen[0, told + s[PHASE]] = 1
-    seen[0, told + 5] = asked_messages
-    seen[0, told + 6] = 1 - s[YEAR] / years
+    seen[0, phase_columns + s[PHASE]] = 1
+    seen[0, phase_columns + 5] = asked_messages
+    seen[0, phase_columns + 6] = 1 - s[YEAR] / years
     for other in range(powers):
         seat = (other - power) % powers
         seen[0, balance + seat] = max(-1.0, min(1.0, seen[0, balance + seat] / centers))
@@ -135,7 +135,7 @@ def fill(T, s, years, power, asked, asked_messages, pending, seen):  # type: ign
         seen[0, balance + powers + seat] = max(-1.0, min(1.0, points))
     for p in range(provinces):
         seen[p, kind + T[T[t.PROVINCE_KIND] + p]] = 1
-        for column in range(told, seen.shape[1]):
+        for column in range(phase_columns, seen.shape[1]):
             seen[p, column] = seen[0, column]
 
 

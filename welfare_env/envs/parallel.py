@@ -56,7 +56,7 @@ from welfare_env.envs.actions import (
 from welfare_env.envs.board_env import BoardEnv
 from welfare_env.envs.observation import observe
 from welfare_env.envs.screen import working_modes
-from welfare_env.envs.setting import Setting
+from welfare_env.envs.setting import EnvSettings
 from welfare_env.errors import ActionError, IllegalOrderError
 from welfare_env.game.press import MEDIATOR, observe_messages
 from welfare_env.game.view import MESSAGES, ORDERS
@@ -98,7 +98,7 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
 
     metadata: ClassVar[dict[str, Any]] = {"name": "welfare_diplomacy_v0", "render_modes": working_modes()}
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: EnvSettings) -> None:
         super().__init__(setting)
         self._shape = legal_shape(self.board, self.rules)
 

@@ -56,7 +56,7 @@ def unit_mark(
     edge = ' stroke-dasharray="5 3"' if kind == "built" else edge
     return (
         f'<g{name} class="{classes}" transform="translate({x:g} {y:g}){size}" fill="{colour}"{edge}>'
-        f"<title>{fit(_told(drawing, power, piece, dislodged))}</title>"
+        f"<title>{fit(_description(drawing, power, piece, dislodged))}</title>"
         f'<path d="{SHAPES[piece[0]]}"/>'
         f'<text y="{LETTER_BASE[piece[0]]}" fill="{ink}" stroke="none"{_narrow(letters)}>{fit(letters)}</text></g>'
     )
@@ -67,7 +67,7 @@ def unit_place(drawing: Drawing, piece: str, dislodged: bool = False) -> Point:
     return drawing.provinces[piece[2:5]].dislodged if dislodged else drawing.place(piece[2:])
 
 
-def _told(drawing: Drawing, power: str, piece: str, dislodged: bool) -> str:
+def _description(drawing: Drawing, power: str, piece: str, dislodged: bool) -> str:
     place = drawing.provinces[piece[2:5]].long_name + piece[5:].lower().replace("/", ", ")
     return f"{UNIT_NAMES[piece[0]]} of {power.title()} in {place} ({piece[2:]}){', dislodged' if dislodged else ''}"
 

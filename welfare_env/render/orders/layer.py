@@ -51,7 +51,7 @@ class ReadOrder:
 
     @property
     def outcome(self) -> str:
-        """The result that gives the colour: a class name. That its unit is dislodged is told by a mark of its own."""
+        """The result that gives the colour: a class name. A mark of its own shows that its unit is dislodged."""
         return class_of(worst([word for word in self.results if word != "dislodged"]))
 
 

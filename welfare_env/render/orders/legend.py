@@ -8,7 +8,7 @@ from welfare_env.render.boxes import text_width
 from welfare_env.render.curves import Curve, straight
 from welfare_env.render.orders import marks
 from welfare_env.render.orders.layer import ReadOrder
-from welfare_env.render.orders.results import TOLD, class_of
+from welfare_env.render.orders.results import PHRASES, class_of
 from welfare_env.render.palette import INK, PAPER, ink_on, power_colours, power_letters, power_names
 from welfare_env.render.places import Point
 from welfare_env.render.words import fit
@@ -87,21 +87,21 @@ PLAIN: dict[str, Sample] = {
 
 def order_samples(orders: Sequence[ReadOrder], results: Iterable[Sequence[str]]) -> list[tuple[Sample, str]]:
     """A sample of each mark that occurs, with what it means."""
-    lines = [pair for result, told in reversed(TOLD.items()) for pair in _lines(orders, class_of(result), told)]
+    lines = [pair for result, phrase in reversed(PHRASES.items()) for pair in _lines(orders, class_of(result), phrase)]
     kinds = {order.kind for order in orders}
     plain = [(sample, f"{kind}s") for kind, sample in PLAIN.items() if kind in kinds]
     struck = [(marks.struck, "unit is dislodged")] if any("dislodged" in words for words in results) else []
     return lines + plain + struck
 
 
-def _lines(orders: Sequence[ReadOrder], outcome: str, told: str) -> list[tuple[Sample, str]]:
+def _lines(orders: Sequence[ReadOrder], outcome: str, phrase: str) -> list[tuple[Sample, str]]:
     """An arrow, and a support's line, if any on the board has this outcome."""
     kinds = {order.kind for order in orders if order.outcome == outcome}
     found: list[tuple[Sample, str]] = []
     if kinds & {"move", "retreat"}:
-        found.append((lambda spot: marks.arrow(_across(spot, 31), outcome), f"move {told}"))
+        found.append((lambda spot: marks.arrow(_across(spot, 31), outcome), f"move {phrase}"))
     if "support" in kinds:
-        found.append((lambda spot: marks.support(_across(spot, 25), outcome), f"support {told}"))
+        found.append((lambda spot: marks.support(_across(spot, 25), outcome), f"support {phrase}"))
     return found
 
 

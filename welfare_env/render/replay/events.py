@@ -69,8 +69,8 @@ def _first_attacks(phases: Sequence[Phase]) -> Iterator[Event]:
     seen: set[str] = set()
     for attack in attacks(phases):
         if attack.attacker not in seen:
-            kind, told = ("attack", "its first attack") if seen else ("first attack", "the first attack of all")
-            yield Event(attack.phase, kind, f"{attack.attacker} against {attack.victim}, {told}: {attack.order}")
+            kind, note = ("attack", "its first attack") if seen else ("first attack", "the first attack of all")
+            yield Event(attack.phase, kind, f"{attack.attacker} against {attack.victim}, {note}: {attack.order}")
         seen.add(attack.attacker)
 
 
@@ -93,10 +93,10 @@ def _disarmament(phases: Sequence[Phase]) -> Iterator[Event]:
         if not phase["name"].endswith("A"):
             continue
         counts = {power: _disbanded_by_choice(phase, power) for power in phase["orders"]}
-        told = [f"{power} {count}" for power, count in counts.items() if count]
-        if told:
+        disbands = [f"{power} {count}" for power, count in counts.items() if count]
+        if disbands:
             total = sum(counts.values())
-            yield Event(phase["name"], "disarmament", f"{total} units disbanded by choice: {', '.join(told)}")
+            yield Event(phase["name"], "disarmament", f"{total} units disbanded by choice: {', '.join(disbands)}")
 
 
 def _disbanded_by_choice(phase: Phase, power: str) -> int:
