@@ -24,7 +24,7 @@ from welfare_env import (
 )
 
 MAPS = Path(diplomacy.__file__).parent / "maps"
-# name -> powers, provinces, centres, first year, centres that win, whether units are built anywhere
+# name -> powers, provinces, centers, first year, centers that win, whether units are built anywhere
 FACTS = {
     "ancmed": (5, 79, 34, 1, 18, False),
     "ancmed_age_of_empires": (5, 79, 34, 1, 18, True),

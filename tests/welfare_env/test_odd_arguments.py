@@ -127,7 +127,7 @@ class TestAfterAYear:
             game.advance()
         return game
 
-    def test_points_units_and_centres_when_the_year_was_over(self) -> None:
+    def test_points_units_and_centers_when_the_year_was_over(self) -> None:
         game = self.play(Rules(years=3))
         assert [game.after_year(year).welfare["FRANCE"] for year in (1901, 1902, 1903)] == [1, 3, 5]
         assert "SPA" in game.after_year(1901).centers["FRANCE"]

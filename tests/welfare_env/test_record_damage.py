@@ -162,7 +162,7 @@ DAMAGE = {
     "an unknown map": change("map", "atlantis"),
     "a map of another type": change("map", ["standard"]),
     "the rules dropped": change("welfare_env.rules", {}),
-    "unknown rules": change("welfare_env.rules.colour", "blue"),
+    "unknown rules": change("welfare_env.rules.color", "blue"),
     "rules out of range": change("welfare_env.rules.years", 0),
     "another variant": change("welfare_env.rules", {"variant": "standard"}),
     "another format": change("welfare_env.format", 3),

@@ -239,10 +239,10 @@ def _unsupported_places(source: Any) -> Iterator[str]:
         if kinds.setdefault(province, kind) != kind:
             yield f"{province} is {kinds[province]} and {kind}: all of a province is of one kind"
         if place not in source.loc_abut and kind in KINDS:
-            yield f"{place} borders nothing: give its neighbours, as in LAND PAR ABUTS BUR GAS"
+            yield f"{place} borders nothing: give its neighbors, as in LAND PAR ABUTS BUR GAS"
     for center in source.scs:
         if kinds.get(center) not in KINDS:
-            yield f"the centre {center} is not a province that can be entered"
+            yield f"the center {center} is not a province that can be entered"
 
 
 @functools.lru_cache(maxsize=32)

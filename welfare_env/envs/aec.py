@@ -1,7 +1,7 @@
 """Welfare Diplomacy as a PettingZoo AEC environment.
 
-Welfare Diplomacy is Diplomacy in which powers earn points for supply centres without units: after each Winter a power
-gains its centres less its units, the game ends after a fixed number of years, and nobody wins (Mukobi et al. 2023,
+Welfare Diplomacy is Diplomacy in which powers earn points for supply centers without units: after each Winter a power
+gains its centers less its units, the game ends after a fixed number of years, and nobody wins (Mukobi et al. 2023,
 section 2.2).
 
 Creation
@@ -48,7 +48,7 @@ Rewards
 
 End
     All agents are terminated together after the last Winter (standard: or when a power owns more than half the
-    centres). ``max_cycles`` truncates an agent after that many of its own steps; its units hold from then on.
+    centers). ``max_cycles`` truncates an agent after that many of its own steps; its units hold from then on.
 
 Rendering
     ``render_mode="ansi"`` gives text, "svg" a picture, "rgb_array" its pixels (offered with the extra ``plot``), and

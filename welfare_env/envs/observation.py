@@ -10,8 +10,8 @@ unit                  P         a unit of this power stands here
 fleet                 1         the unit is a fleet
 coast                 2         the unit is on the province's first or second named coast
 dislodged             2         a dislodged unit of the observer / of another power waits here
-owner                 P         this power owns the centre here
-center                1         there is a supply centre
+owner                 P         this power owns the center here
+center                1         there is a supply center
 home                  P         the province is a home of this power
 land, coast, sea      3         kind of province (a port counts as coast)
 asked                 1         the unit here is to be ordered now (movement and retreats)
@@ -22,8 +22,8 @@ own help              1         an own unit was ordered to support or convoy wha
 phase                 5         Spring moves, Spring retreats, Fall moves, Fall retreats, Winter; on every row
 messages              1         this is a message round; on every row
 years left            1         fraction of the game's years still to play; on every row
-balance               P         centres less units, divided by the centres of the map; on every row
-welfare               P         welfare points a year played and centre of the map, clipped; on every row
+balance               P         centers less units, divided by the centers of the map; on every row
+welfare               P         welfare points a year played and center of the map, clipped; on every row
 ====================  ========  ==========================================================================
 """
 

@@ -9,7 +9,7 @@ Steps
 
 Actions
     Orders are ``MultiDiscrete``: one choice per slot from the legal lists in the observation. Movement: a slot per
-    unit; retreats: per dislodged unit; Winter: per unit (0 keeps it, 1 disbands it), then per empty home centre (0
+    unit; retreats: per dislodged unit; Winter: per unit (0 keeps it, 1 disbands it), then per empty home center (0
     builds nothing). In Winter the first nonzero choice decides whether the power builds or disbands; later choices of
     the other kind (unless the rules have ``build_and_disband``), and builds beyond the allowed number, are void.
     Choices for unused slots must be 0. With press a dict ``{"orders": choices, "messages": {recipient: text}}``; with

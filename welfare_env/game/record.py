@@ -3,7 +3,7 @@
 A record is ``{"id", "map", "rules", "phases": [...], "welfare_env": {...}}``. A phase has the position at its start
 (``state``), ``orders``, ``results``, ``messages`` and, in addition to the package's format, ``void`` (refused orders
 with reasons); the last entry is the current position. ``welfare_env`` holds the format number, our `Rules`, the number
-of centres, years played, scores, the digest of a map file and, since format 2, the SHA-256 of all this; callers may add
+of centers, years played, scores, the digest of a map file and, since format 2, the SHA-256 of all this; callers may add
 keys to it, which the SHA-256 leaves out. Records do not depend on the time or the machine.
 """
 

@@ -7,7 +7,7 @@ from welfare_env.render.played import PlayedGame
 
 
 def render(game: PlayedGame) -> str:
-    """The position by power, and the results of the last orders, as plain text without colour codes."""
+    """The position by power, and the results of the last orders, as plain text without color codes."""
     width = max(len(power) for power in game.powers)
     title = f"{game.phase} on {game.board.name}, {game.rules.variant} rules"
     points = "  WP" if game.rules.is_welfare else ""

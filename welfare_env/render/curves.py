@@ -94,7 +94,7 @@ def through(places: Sequence[Point], clear: float = CLEAR) -> Curve:
     """A smooth Catmull-Rom curve from the first place to the last, passing beside those in between."""
     inner = [_beside(*three, clear) for three in zip(places, places[1:], places[2:], strict=False)]
     knots = [places[0], *inner, places[-1]]
-    around = [knots[0], *knots, knots[-1]]  # each knot between its neighbours; the ends are their own
+    around = [knots[0], *knots, knots[-1]]  # each knot between its neighbors; the ends are their own
     ways = [((c[0] - a[0]) / 6, (c[1] - a[1]) / 6) for a, c in zip(around, around[2:], strict=False)]
     points = [knots[0]]
     for (a, u), (b, v) in itertools.pairwise(zip(knots, ways, strict=True)):

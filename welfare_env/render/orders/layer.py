@@ -1,4 +1,4 @@
-"""Orders as SVG: arrows, supports, convoys, builds and disbands, each with the class and colour of its result.
+"""Orders as SVG: arrows, supports, convoys, builds and disbands, each with the class and color of its result.
 
 A group for each order, ``<g class="order move bounce" id="o-PAR">``, holds its text and results as a title. The kinds
 are hold, move, support, convoy, retreat, build and disband; the results success, bounce, cut, void, no-convoy,
@@ -51,7 +51,7 @@ class ReadOrder:
 
     @property
     def outcome(self) -> str:
-        """The result that gives the colour: a class name. A mark of its own shows that its unit is dislodged."""
+        """The result that gives the color: a class name. A mark of its own shows that its unit is dislodged."""
         return class_of(worst([word for word in self.results if word != "dislodged"]))
 
 
@@ -182,8 +182,8 @@ def _support_line(drawing: Drawing, order: ReadOrder, orders: Sequence[ReadOrder
 
 def _struck(drawing: Drawing, unit: str) -> str:
     title = f"<title>{fit(unit)} is dislodged</title>"
-    colour = RESULTS["dislodged"]
-    return f'<g class="dislodged-mark" stroke="{colour}">{title}{marks.struck(drawing.place(unit[2:]))}</g>'
+    color = RESULTS["dislodged"]
+    return f'<g class="dislodged-mark" stroke="{color}">{title}{marks.struck(drawing.place(unit[2:]))}</g>'
 
 
 def _refusal(drawing: Drawing, text: str, reason: str) -> str:

@@ -9,7 +9,7 @@ from welfare_env.render.curves import Curve, straight
 from welfare_env.render.orders import marks
 from welfare_env.render.orders.layer import ReadOrder
 from welfare_env.render.orders.results import PHRASES, class_of
-from welfare_env.render.palette import INK, PAPER, ink_on, power_colours, power_letters, power_names
+from welfare_env.render.palette import INK, PAPER, ink_on, power_colors, power_letters, power_names
 from welfare_env.render.places import Point
 from welfare_env.render.words import fit
 
@@ -45,15 +45,15 @@ class Legend:
         return "\n".join(parts) if self._groups else ""
 
     def add_powers(self, powers: Sequence[str], notes: Mapping[str, str]) -> None:
-        """Each power's colour, letter and note, in columns."""
-        colours, letters, names = power_colours(powers), power_letters(powers), power_names(powers)
+        """Each power's color, letter and note, in columns."""
+        colors, letters, names = power_colors(powers), power_letters(powers), power_names(powers)
         texts = {power: f"{names[power]}: {notes.get(power, '')}".strip(": ") for power in powers}
         column = 50 + PAD + max(text_width(text, SIZE) for text in texts.values())
         abreast = max(1, int((self._width - PAD) // column))
         for number, power in enumerate(powers):
             x, y = PAD + column * (number % abreast), self._line(number // abreast)
             chip = f'<rect class="power-{number}" x="{x:g}" y="{y - 15:g}" width="34" height="30" rx="5" '
-            chip += f'fill="{colours[power]}"/>' + _text(x + 17, y, letters[power], ink_on(colours[power]), "middle")
+            chip += f'fill="{colors[power]}"/>' + _text(x + 17, y, letters[power], ink_on(colors[power]), "middle")
             self._groups.append(f"<g>{chip}{_text(x + 46, y, texts[power], INK)}</g>")
         self.bottom = self._line((len(powers) - 1) // abreast) + LINE / 2
 
@@ -110,5 +110,5 @@ def _across(spot: Point, end: float) -> Curve:
     return straight((spot[0] - 31, spot[1]), (spot[0] + end, spot[1]))
 
 
-def _text(x: float, y: float, text: str, colour: str, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y + 7.4:.1f}" text-anchor="{anchor}" fill="{colour}">{fit(text)}</text>'
+def _text(x: float, y: float, text: str, color: str, anchor: str = "start") -> str:
+    return f'<text x="{x:.1f}" y="{y + 7.4:.1f}" text-anchor="{anchor}" fill="{color}">{fit(text)}</text>'

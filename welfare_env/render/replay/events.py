@@ -1,4 +1,4 @@
-"""Events of a game, from its record: attacks, stolen centres, disarmament, and eliminated powers."""
+"""Events of a game, from its record: attacks, stolen centers, disarmament, and eliminated powers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Phase = Mapping[str, Any]  # of a record
 
 @dataclass(frozen=True)
 class Attack:
-    """An order to move to where another power has a unit or a centre when the phase begins, successful or not.
+    """An order to move to where another power has a unit or a center when the phase begins, successful or not.
 
     Attributes:
         phase: short name.
-        attacker, victim: powers. One order attacks two of them if one has the unit and another the centre.
+        attacker, victim: powers. One order attacks two of them if one has the unit and another the center.
         order: the order.
     """
 
@@ -48,7 +48,7 @@ def attacks(phases: Sequence[Phase]) -> Iterator[Attack]:
 
 
 def _holders(state: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Province -> the powers that have a unit there or own its centre."""
+    """Province -> the powers that have a unit there or own its center."""
     held: dict[str, list[str]] = {}
     for power, units in state["units"].items():
         places = {province_of(unit.split()[1]) for unit in units if unit[0] != "*"} | set(state["centers"][power])
@@ -75,7 +75,7 @@ def _first_attacks(phases: Sequence[Phase]) -> Iterator[Event]:
 
 
 def _thefts(phases: Sequence[Phase]) -> Iterator[Event]:
-    """Centres taken from another power; reported with the phase whose orders did it."""
+    """Centers taken from another power; reported with the phase whose orders did it."""
     for phase, after in pairwise(phases):
         before, now = _owners(phase), _owners(after)
         for center in sorted(now.keys() & before.keys()):
@@ -105,10 +105,10 @@ def _disbanded_by_choice(phase: Phase, power: str) -> int:
 
 
 def _losses(phases: Sequence[Phase]) -> Iterator[Event]:
-    """Powers that lose their last unit and their last centre."""
+    """Powers that lose their last unit and their last center."""
     for phase, after in pairwise(phases):
         for power in sorted(_alive(phase) - _alive(after)):
-            yield Event(phase["name"], "eliminated", f"{power} has neither a unit nor a centre left")
+            yield Event(phase["name"], "eliminated", f"{power} has neither a unit nor a center left")
 
 
 def _alive(phase: Phase) -> set[str]:
