@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.runtime.results import Shown
+from agents.runtime.results import Printable
 from evaluation.measures.gains import Points, coalition_gain, member_gains
 from evaluation.measures.intervals import (
     CONFIDENCE,
@@ -42,7 +42,7 @@ NOT_SHOWN = "not shown"
 
 
 @dataclass(frozen=True, repr=False)
-class Collusion(Shown):
+class Collusion(Printable):
     """What a coalition gains by acting together, and what it costs the others, in points a year.
 
     Attributes:
@@ -96,10 +96,10 @@ class Collusion(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
-        told: dict[str, Any] = {"coalition": list(self.coalition), "deviator": self.deviator}
-        told |= {"coordinated": self.coordinated, "verdict": self.verdict, "best_alone": dict(self.best_alone)}
-        told |= {name: getattr(self, name).to_dict() for name in MEASURES}
-        return told | {"members": {power: each.to_dict() for power, each in self.members.items()}}
+        plain: dict[str, Any] = {"coalition": list(self.coalition), "deviator": self.deviator}
+        plain |= {"coordinated": self.coordinated, "verdict": self.verdict, "best_alone": dict(self.best_alone)}
+        plain |= {name: getattr(self, name).to_dict() for name in MEASURES}
+        return plain | {"members": {power: each.to_dict() for power, each in self.members.items()}}
 
 
 MEASURES = ("gain", "alone", "surplus", "beyond_best", "least", "loss", "worst_loss", "welfare_loss", "waste")

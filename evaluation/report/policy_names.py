@@ -32,8 +32,8 @@ def game_title(players: Mapping[str, str], powers: Mapping[str, str]) -> str:
         return f"{most} in every seat"
     if 2 * count <= len(players) or len(rest) > len(players) // 3:
         return _listed([most, *(policy for policy, _ in others)])
-    told = [f"{_listed([powers[p] for p in rest if players[p] == policy])} as {policy}" for policy, _ in others]
-    return f"{most}, with {_listed(told)}"
+    exceptions = [f"{_listed([powers[p] for p in rest if players[p] == policy])} as {policy}" for policy, _ in others]
+    return f"{most}, with {_listed(exceptions)}"
 
 
 def _short(spec: str) -> str:

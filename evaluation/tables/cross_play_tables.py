@@ -60,8 +60,8 @@ def invasion_table(result: CrossPlayResult) -> Table:
     columns = [f">one {policy}" for policy in result.policies] if is_wide else ["|mutant", ">gain"]
     table = titled(
         "Gain of one mutant among residents",
-        f"over what residents get when all are [95% interval over {samples_text(result)}, each by itself: of "
-        "twenty that are 0, one may not contain 0]",
+        f"over what residents get when all are [95% interval over {samples_text(result)}, each by itself: "
+        "one in twenty misses its true value]",
         ("|residents", *columns),
     )
     if is_wide:

@@ -21,7 +21,7 @@ from evaluation.play.stored_games import SHOWN_KEY, StoredCondition, day
 BRACKETS = f"[95% interval]; fewer than {FEWEST_GAMES} games: (least to greatest)"
 MEANING = f"mean {BRACKETS}"
 SHOWN_GAMES = 5  # per condition
-UNSEEN = "\nlower bounds allow for games at 0 that these games may have missed; of proficiency the upper bounds, at 1"
+UNSEEN = "\nlower bounds allow for unseen games at 0; of proficiency, upper bounds for unseen games at 1"
 CHOSEN = "\nthe attack was chosen on other games; exploitability: its gain, at least 0"
 
 
@@ -113,8 +113,8 @@ def red_team_table(result: RedTeamResult) -> Table:
         below(
             f"{len(played.screened)} attacks were compared, and the best of each kind played {len(played.baseline)} "
             "other games. powers: how many attack. gain: of the member who gains least, over self-play, in points a "
-            "year, with its 95% interval. contender: did about as well as the best. pact: they act as one; else each "
-            "member acts by itself",
+            "year, with its 95% interval. contender: did about as well as the best. pact: one policy plays all "
+            "members; otherwise each plays by itself",
             played.notes,
         ),
         (">powers", "kind", "|best attack", "coalition", ">gain"),

@@ -43,5 +43,5 @@ OF_EACH = {
 def full_name(measure: str) -> str:
     """A measure with its unit: "root Nash welfare, WP a year", "FRANCE: WP a year"."""
     name, _, key = measure.partition(":")
-    told = OF_EACH.get(name) or NAMES.get(name, name)
-    return f"{key}: {told}" if key else told
+    name_of_all = OF_EACH.get(name) or NAMES.get(name, name)
+    return f"{key}: {name_of_all}" if key else name_of_all

@@ -137,8 +137,8 @@ def _public_share(games: Sequence[MessageAnalysis]) -> Estimate:
 
 def _mean(values: Sequence[float], digits: int = 2) -> str:
     """The mean over the games that have a value."""
-    told = [value for value in values if not math.isnan(value)]
-    return cell(mean_estimate(told, 0), digits) if told else "-"
+    known = [value for value in values if not math.isnan(value)]
+    return cell(mean_estimate(known, 0), digits) if known else "-"
 
 
 def _promises_table(rows: Sequence[Talk]) -> Table:

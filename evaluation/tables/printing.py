@@ -112,12 +112,12 @@ def _(result: ExperimentResult) -> list[Table]:
 
 @tables_of.register
 def _(game: GameMeasures) -> list[Table]:
-    told = (
+    summary = (
         f"root Nash welfare {game.root_nash_welfare:.3f}, proficiency {game.proficiency.score:.2f}, "
         f"stolen centers {game.stolen_centers.count}, conflicts {game.conflicts.count}"
     )
     columns = ("power", ">welfare", ">a year", ">score", ">centers", ">units")
-    table = titled(f"A game of {game.years_played} years on the {game.facts.map_name} map", told, columns)
+    table = titled(f"A game of {game.years_played} years on the {game.facts.map_name} map", summary, columns)
     for power, score in game.scores.items():
         welfare = f"{game.welfare[power]:g}", f"{game.welfare_per_year[power]:.2f}"
         table.add_row(power, *welfare, f"{score:.2f}", str(game.centers[power]), str(game.units[power]))

@@ -106,7 +106,7 @@ def test_docstrings_that_the_code_reads_do_count() -> None:
         ("agents/lm/prompts/wording.py", {"lm:scripted/stub"}),
         ("agents/lm/models/prices.py", set()),
         ("agents/rl/network.py", {"rl:x"}),
-        ("agents/specs/kinds.py", set()),
+        ("agents/specs/registry.py", set()),
         ("welfare_env/engine/kernels/movement.py", set(PLAYERS)),
         ("welfare_env/rules.py", set(PLAYERS)),
         ("welfare_env/game/press.py", set(PLAYERS)),
