@@ -18,7 +18,7 @@ from agents.modal.players import RoundWriter
 from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import BoardNetwork
 from agents.rl.token_press import Said, as_words
-from training.board.transcript import Transcript
+from training.board.games import Transcript
 from training.errors import TrainingError
 from welfare_env.board.orders import DISBAND, WAIVE
 from welfare_env.envs.actions import split_action
