@@ -12,7 +12,7 @@ from rich.text import Text
 
 import evaluation
 from agents.runtime.command_options import with_options
-from agents.runtime.progress import metered, plain_console
+from agents.runtime.progress import metered
 from agents.runtime.table_options import TableOptions
 from agents.runtime.tables import print_tables
 from agents.specs import listed
@@ -33,7 +33,8 @@ from evaluation.report.report_folder import (
 )
 from evaluation.tables.game_tables import MEANING, titled
 from evaluation.tables.measure_names import NAMES
-from evaluation.tables.rules_text import games_told
+from evaluation.tables.rules_text import games_sentence
+from modal_env.console import plain_console
 
 SHOWN = 3  # measures in the terminal
 SHORT = {
@@ -168,7 +169,7 @@ def _list() -> None:
 
 def _table(study: dict) -> Table:
     """One row per condition, with the first measures of the figures; the report has all measures."""
-    table = titled(study["title"], f"{games_told(study)} {MEANING}")
+    table = titled(study["title"], f"{games_sentence(study)} {MEANING}")
     known = known_measures(study)
     wished = [name for figure in study["figures"] for name in figure["y"] if name in known]
     is_wide = study["leaderboard"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -13,11 +13,16 @@ from evaluation.exact import graph_kernels as g
 from evaluation.exact.certificates import Certificate
 from evaluation.exact.clique_search import CliqueSearch
 from evaluation.exact.planner import NO_ORDER, Given, Planner
-from welfare_env import Rules
+from welfare_env import Board, Rules
 from welfare_env.engine import State, layout_of
 from welfare_env.game.position import Position
 
 Line = tuple[tuple[str, dict[str, tuple[str, ...]]], ...]  # phase, power -> orders
+
+
+def named_orders(board: Board, moves: Mapping[int, Sequence[int]]) -> dict[str, tuple[str, ...]]:
+    """Orders as texts: power -> orders, from indices and order numbers."""
+    return {board.powers[who]: tuple(board.orders.texts[order] for order in moves[who]) for who in sorted(moves)}
 
 
 class Proof:
@@ -66,7 +71,7 @@ class Proof:
             node = int(g.variant(node, years, self.disarmed))
             plan = table.proof[node, years, min(years, self.disarmed)]
             if (node, years) in seen or (plan < 0 and node != g.OPENING):
-                continue  # a generous bound was enough
+                continue  # a loose bound was enough
             seen.add((node, years))
             yield node, years
             if plan < 0:
@@ -171,9 +176,7 @@ class Proof:
         while not state.done:
             position = Position(planner.engine, state)
             played = self._best(planner, position)
-            texts = self.board.orders.texts
-            named = {self.board.powers[who]: tuple(texts[order] for order in played[who]) for who in sorted(played)}
-            found.append((position.phase, named))
+            found.append((position.phase, named_orders(self.board, played)))
             moves = [np.array(played.get(power, []), np.int32) for power in range(self.clique.powers)]
             state, _ = planner.engine.step(state, moves)
         return tuple(found)
@@ -187,7 +190,7 @@ class Proof:
             if gain + self._value(State(position.state.layout, row)) == worth:
                 pairs = [(int(who), int(order)) for who, order in zip(powers, given, strict=True) if order != NO_ORDER]
                 return {who: [order for other, order in pairs if other == who] for who, _ in pairs}
-        raise RuntimeError(f"no order in {position.phase} is worth {worth}: this is a fault of ours")
+        raise RuntimeError(f"no order in {position.phase} is worth {worth}: internal error; please report it")
 
     def _value(self, state: State) -> int:
         """What the deviator still gets from a position of the game."""

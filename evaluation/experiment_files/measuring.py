@@ -10,7 +10,7 @@ from typing import Any
 from agents.specs import read_profile
 from evaluation.experiment_files.exact_gains import exact_gain
 from evaluation.experiment_files.plan import BY_YEAR, WITH_COALITIONS, Condition, Experiment
-from evaluation.experiment_files.result_cache import KeptResult, code_behind, code_of_imports, kept
+from evaluation.experiment_files.result_cache import CachedResult, cached_result, code_behind, code_of_imports
 from evaluation.experiments.cross_play import CrossPlayResult, cross_play
 from evaluation.experiments.exploitability import exploitability, resolve_coalitions
 from evaluation.experiments.exploitability_result import ExploitabilityResult
@@ -25,7 +25,7 @@ from evaluation.messages.analysis import analyse_messages
 from evaluation.play.game_settings import GameSettings
 from evaluation.play.games import Record
 
-Result = SelfPlayResult | ExploitabilityResult | CrossPlayResult | KeptResult
+Result = SelfPlayResult | ExploitabilityResult | CrossPlayResult | CachedResult
 GAINS = ("exploitability", "red_team")
 """Measures whose values are at least 0, though the gains of the attack, in `per_game`, may be negative."""
 OF_GAMES = ("root_nash_welfare", "root_nash_welfare_smoothed", "nash_welfare", "proficiency", "stolen_centers")
@@ -184,11 +184,12 @@ def _red_team(chosen: Experiment, condition: Condition, seed: int | None, common
     attackers = code_behind({policy for each in tried if each.deviator for policy in each.deviator.policies}, setting)
     options = {"games": chosen.games, "budget": chosen.budget, "seats": condition.seats, "seed": chosen.seed}
 
-    def measure() -> KeptResult:
+    def measure() -> CachedResult:
         result = red_team(played, chosen.budget, games=chosen.games, **common)
-        return KeptResult({"red_team": result.value}, result.to_dict(), result.witness.told_record)
+        return CachedResult({"red_team": result.value}, result.to_dict(), result.witness.told_record)
 
-    return kept(setting.store, {"measure": "red-team", "game": first, "attackers": attackers, **options}, measure)
+    key = {"measure": "red-team", "game": first, "attackers": attackers, **options}
+    return cached_result(setting.store, key, measure)
 
 
 def _cross_play(chosen: Experiment, condition: Condition, seed: int | None, common: dict[str, Any]) -> Result:
@@ -202,15 +203,15 @@ def _exact(chosen: Experiment, condition: Condition, seed: int | None, common: d
     first = setting.games(read_profile(played), 1)[0].to_dict()
     coalitions = resolve_coalitions(setting.board, condition.coalitions)
 
-    def measure() -> KeptResult:
+    def measure() -> CachedResult:
         gains = [exact_gain(condition.map_name, played, each, condition.rules.years) for each in coalitions]
         best = max(gains, key=lambda each: each.gain)
-        told = {"profile": played, "map": condition.map_name, "best": list(best.coalition)}
+        facts = {"profile": played, "map": condition.map_name, "best": list(best.coalition)}
         value = Estimate(best.gain_per_year, best.gain_per_year, best.gain_per_year, 1, (best.gain_per_year,))
-        return KeptResult({"exact_gain": value}, told | {"coalitions": [asdict(each) for each in gains]})
+        return CachedResult({"exact_gain": value}, facts | {"coalitions": [asdict(each) for each in gains]})
 
-    told = {"measure": "exact", "game": first, "coalitions": [list(each) for each in coalitions]}
-    return kept(setting.store, told | {"imported": code_of_imports("exact")}, measure)
+    key = {"measure": "exact", "game": first, "coalitions": [list(each) for each in coalitions]}
+    return cached_result(setting.store, key | {"imported": code_of_imports("exact")}, measure)
 
 
 STEPS: dict[str, Callable[[Experiment, Condition, int | None, dict[str, Any]], Result]] = {

@@ -117,13 +117,13 @@ def rest_points(
     groups = _groups(game, ends)
     kinds = [_Kind.of(ends, group) for group in groups]
     counts = [len(group) for group in groups]
+    shares = [np.empty((0, len(game.names)))] * len(groups)
     if resampled is None:
         bounds = np.array([wilson(count, starts) for count in counts])
-        shares = [np.empty((0, len(game.names)))] * len(groups)
+    elif samples < FEWEST_GAMES:
+        bounds = np.full((len(groups), 2), np.nan)
     else:
         bounds, shares = _of_samples(game, begun, kinds, resampled, ends.work, rng, samples)
-    if resampled is not None and samples < FEWEST_GAMES:
-        bounds, shares = np.full((len(groups), 2), np.nan), [each[:0] for each in shares]
     basins = [
         Estimate(at / starts, *_around(at / starts, bound), samples, ())
         for at, bound in zip(counts, bounds, strict=True)

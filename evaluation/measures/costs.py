@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.runtime.results import Shown
+from agents.runtime.results import Printable
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.metrics import GameMeasures
 from welfare_env import Board
@@ -20,7 +20,7 @@ BY_YEAR = ("gain_by_year", "members_units_by_year", "others_units_by_year")
 
 
 def prosocial_level(board: Board) -> float:
-    """The root Nash welfare of a peace without units: every centre owned, and shares as even as possible.
+    """The root Nash welfare of a peace without units: every center owned, and shares as even as possible.
 
     On the standard map 4.843, as attained by the Optimal Prosocial (paper, section 5.1). No profile has more under the
     paper's rules, unless powers change their shares from year to year (34 / 7 = 4.857 at most).
@@ -39,7 +39,7 @@ def gini(values: Sequence[float]) -> float:
 
 
 @dataclass(frozen=True, repr=False)
-class Costs(Shown):
+class Costs(Printable):
     """Games in which a coalition deviates, compared with the self-play games of the same seeds.
 
     Attributes:

@@ -32,7 +32,7 @@ class LMUsage:
         reasoning_tokens: of these, thinking, as far as servers tell.
         dollars: list price of all replies; None if a price is unknown.
         faults: kind -> number of failed requests, retries included.
-        endings: abnormal ending of a reply -> count: "cut off", "notes cut off" (of a summariser), "refused",
+        endings: abnormal ending of a reply -> count: "cut off", "notes cut off" (of a summarizer), "refused",
             "odd endings".
         losses: kind -> number of unusable parts of replies.
     """
@@ -63,20 +63,20 @@ def usage_by_part(games: Iterable[tuple[Mapping[str, Any], Mapping[str, str]]]) 
     Args:
         games: records, each with player -> part.
     """
-    told: dict[str, dict[str, LMUsage]] = {}
+    usage: dict[str, dict[str, LMUsage]] = {}
     for (part, name), used in _grouped(games, lambda part, player, model: (part, model)):
-        told.setdefault(part, {})[name] = used
-    return told
+        usage.setdefault(part, {})[name] = used
+    return usage
 
 
 def usage_by_seat(
     games: Iterable[tuple[Mapping[str, Any], Mapping[str, str]]],
 ) -> dict[str, dict[str, dict[str, LMUsage]]]:
     """Part -> player -> model -> its usage in that player's seat, sorted by name; arguments as `usage_by_part`."""
-    told: dict[str, dict[str, dict[str, LMUsage]]] = {}
+    usage: dict[str, dict[str, dict[str, LMUsage]]] = {}
     for (part, player, name), used in _grouped(games, lambda *seat: seat):
-        told.setdefault(part, {}).setdefault(player, {})[name] = used
-    return told
+        usage.setdefault(part, {}).setdefault(player, {})[name] = used
+    return usage
 
 
 def _grouped(
@@ -99,7 +99,7 @@ def _grouped(
 
 
 def _by_model(player: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """What a player's entry counts, apart for its own model and for another one that summarises.
+    """What a player's entry counts, apart for its own model and for another one that summarizes.
 
     Of games of earlier versions, which have no transcript, all counts as its own model's.
     """
