@@ -16,7 +16,7 @@ from evaluation.cli.options import AttackGameOptions, WholeNumbers
 from evaluation.cli.red_team import command_of
 from evaluation.experiments.attacks import Deviation
 from evaluation.experiments.deviators import read_deviators
-from evaluation.experiments.red_team import BUDGETS, plan, raids, thefts
+from evaluation.experiments.red_team import BUDGETS, attacks_on, raids, thefts
 from evaluation.tables.game_tables import coalition_table
 from welfare_env import Game, Rules
 from welfare_env.errors import RulesError, UnknownAgentError
@@ -76,7 +76,7 @@ def test_trained_attackers_are_attacks_too():
 @pytest.mark.parametrize("trained", [(), ("dumbbot", "dove", "dove")])
 def test_a_plan_names_each_attack_once(trained):
     setting = Setting(rules=Rules(press=None))
-    tried, kinds = plan(read_profile("marshal"), "marshal", setting, "full", trained)
+    tried, kinds = attacks_on(read_profile("marshal"), "marshal", setting, "full", trained)
     assert kinds["dumbbot"] == "portfolio"
     attacks = [each.attack for each in tried]
     assert len(set(attacks)) == len(attacks)
@@ -89,7 +89,7 @@ def test_a_plan_names_each_attack_once(trained):
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_games_of_any_length(years, budget):
     setting = Setting(rules=Rules(years=years, press=None), map_name="clique:3")
-    tried, _ = plan(read_profile("hold"), "hold", setting, budget, ())
+    tried, _ = attacks_on(read_profile("hold"), "hold", setting, budget, ())
     assert len(tried) > 10
     assert len(raids(years)["raid"]) == years
     assert [kind for kind, specs in thefts(years, 2).items() if not specs] == (["false flag"] if years < 3 else [])
@@ -195,7 +195,7 @@ def test_faults(options, error, fault):
 
 
 def test_a_pact_that_is_also_given_as_trained_is_one_attack():
-    tried, _ = plan(read_profile("dove"), "dove", Setting(**SMALL), "quick", ["pact:years=1"])
+    tried, _ = attacks_on(read_profile("dove"), "dove", Setting(**SMALL), "quick", ["pact:years=1"])
     attacks = [each.attack for each in tried]
     assert len(set(attacks)) == len(attacks)
     assert all(each.coordinated for each in tried if each.attack[0] == "pact:years=1" and len(each.coalition) > 1)
