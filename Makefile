@@ -8,7 +8,7 @@ BIN := .venv/bin
 DEMO := .venv/.demo
 INSTALLED := .venv/.installed
 
-.PHONY: help demo test test-long test-checked coverage equivalence speed lint format clean
+.PHONY: help demo compile test test-all test-tools equivalence speed lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,23 +29,40 @@ $(INSTALLED): $(DEMO)
 demo: $(DEMO)  ## play a small demonstration and show its results
 	@$(BIN)/python -m evaluation demo
 
-test: lint  ## lint, then every test but the slow ones (ten minutes, the first time more)
+# Kernels are compiled here once, or each worker of the tests would do it.
+compile: $(INSTALLED)
+	@$(BIN)/welfare-env warm-up
+
+test: lint compile  ## lint, then the quick tests: 4 minutes on two cores, 7 the first time
 	$(BIN)/python -m pytest -n 2
 
-test-long: $(INSTALLED)  ## only the slow tests
-	$(BIN)/python -m pytest -n 2 -m slow
+test-all: compile  ## every test, those marked slow too, and which lines of the library they reach: half an hour
+	$(BIN)/python -m pytest -n 2 -m "not tools" --cov --cov-report=term:skip-covered --cov-fail-under=90
 
-test-checked: $(INSTALLED)  ## the engine with bounds checks, without compiling, and two million phases for leaks
-	$(BIN)/python -m pytest -m slow tests/engine/test_checked.py
+# Libraries that do not go with ours, or not with each other: an environment for each, made once.
+TOOLS := .venv-tools
+PIP_inspect := -c constraints.txt -e '.[inspect]'
+PIP_verifiers := -c environments/welfare_diplomacy/constraints.txt -e . -e environments/welfare_diplomacy
+PIP_trainers := torch==2.13.0 -e . trl==1.16.0 'transformers>=5.13' openenv==0.10.0 'tomlkit<0.15' 'sb3-contrib>=2.7'
+PIP_grammars := torch==2.13.0 -e . 'xgrammar>=0.2' 'llguidance>=1.7'
+
+$(TOOLS)/%/.installed: pyproject.toml constraints.txt environments/welfare_diplomacy/constraints.txt
+	@echo "setting up $(@D): a minute or three, once"
+	@"$(PYTHON)" -m venv $(@D)
+	@$(@D)/bin/pip install -q --disable-pip-version-check $(PIP_$*) pytest hypothesis
+	@touch $@
+
+test-tools: $(foreach name,inspect verifiers trainers grammars,$(TOOLS)/$(name)/.installed)  ## tests with inspect, verifiers, TRL, OpenEnv, Stable-Baselines3 and two grammar libraries
+	$(TOOLS)/inspect/bin/python -m pytest -m tools tests/libraries/test_inspect.py
+	cd environments/welfare_diplomacy && ../../$(TOOLS)/verifiers/bin/python -m pytest
+	$(TOOLS)/trainers/bin/python -m pytest -m tools tests/libraries/test_trainers.py tests/libraries/test_stable_baselines.py
+	$(TOOLS)/grammars/bin/python -m pytest -m tools tests/libraries/test_grammars.py
 
 equivalence: $(INSTALLED)  ## the compiled engine against the diplomacy package after every phase of many games (long)
 	$(BIN)/python -m tools.equivalence --workers 2
 
 speed: $(INSTALLED)  ## phases a second of everything, and of the diplomacy package
 	$(BIN)/python -m benchmarks.speed
-
-coverage: $(INSTALLED)  ## every test but the slow ones, and which lines of the library they reach
-	$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered --cov-fail-under=90
 
 lint: $(INSTALLED)  ## ruff's checks and format, codespell, mypy
 	$(BIN)/ruff check .
@@ -58,5 +75,5 @@ format: $(INSTALLED)  ## let ruff sort the imports and format the code
 	$(BIN)/ruff format .
 
 clean:  ## remove .venv, caches and built wheels; results in runs/ stay
-	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv $(TOOLS) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -18,12 +18,12 @@ from pathlib import Path
 _OURS = "welfare-env"
 _FOLDER = Path(__file__).resolve().parents[1]
 
-# Each package, and those that it imports.
+# Each package, and those that it imports; the command `welfare-env` adds training's commands by name.
 NEEDS = {
     "welfare_env": ("welfare_env",),
     "modal_env": ("modal_env",),
     "agents": ("agents", "welfare_env", "modal_env"),
-    "training": ("training", "agents", "welfare_env", "modal_env"),
+    "training": ("training", "evaluation", "agents", "welfare_env", "modal_env"),
     "evaluation": ("evaluation", "agents", "welfare_env", "modal_env", "training"),
 }
 

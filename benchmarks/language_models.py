@@ -35,11 +35,13 @@ from rich.table import Table
 
 import agents
 import welfare_env
+from agents.lm.errors import ConfigError
 from agents.lm.models.cache import ResponseCache
+from agents.lm.models.make import remote_provider
 from agents.lm.models.protocol import Request
 from agents.lm.models.providers.remote import RemoteModel
 from agents.lm.models.scripted import ScriptedModel
-from agents.lm.models.shared_models import REMOTE, SharedModels
+from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub.replies import stub_reply
 from evaluation.play.games import GameSpec, aplay_game, play_game
 
@@ -122,7 +124,9 @@ async def sdk_alone(provider: str, model: RemoteModel, asked: list[list[Request]
 
 def remote_model(provider: str, url: str) -> RemoteModel:
     """The model that the games ask, for the bodies of its questions."""
-    return REMOTE[provider]("stub", base_url=url + PROVIDERS[provider])
+    if (maker := remote_provider(provider)) is None:
+        raise ConfigError(f"{provider}: no provider with a server")
+    return maker("stub", base_url=url + PROVIDERS[provider])
 
 
 def cells(asked: int, number: int, least: float, took: float, cpu: float) -> Iterator[str]:

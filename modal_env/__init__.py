@@ -39,13 +39,12 @@ if sys.argv[:1] == ["-m"] and "modal_env" in sys.orig_argv:  # python -m modal_e
     runpy.run_path(str(Path(__file__).parents[1] / "modal_env" / "interruptions.py"))["end_at_interruptions"]()
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo import register as _register
 
 from modal_env import errors
-from modal_env.checks import Number
 from modal_env.dynamics.basins import basins
 from modal_env.dynamics.growth import growth
 from modal_env.dynamics.replicator import replicator
@@ -86,6 +85,7 @@ from modal_env.logic.library import (
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import fixed_point, play
 from modal_env.logic.tournaments import tournament
+from modal_env.options import takes_arguments_of
 
 if TYPE_CHECKING:
     from modal_env.search.best_replies import Reply
@@ -144,18 +144,8 @@ __all__ = [
 ]
 
 
-def make(
-    epsilon: Number = 0.01,
-    *,
-    actions: str = "library",
-    agents: Iterable[Agent | str] = POST,
-    rounds: int = 1,
-    players: int = 2,
-    cost: str = "depth",
-    budget: int | None = None,
-    strict: bool = False,
-    render_mode: str | None = None,
-) -> AECEnv:
+@takes_arguments_of(make_setting)
+def make(*args: Any, **options: Any) -> AECEnv:
     """Modal combat as a PettingZoo AEC environment; see `modal_env.envs.aec` for actions and observations.
 
     Args:
@@ -178,47 +168,15 @@ def make(
     """
     from modal_env.envs.aec import ModalCombatEnv, OrderedEnv
 
-    setting = make_setting(
-        epsilon,
-        actions=actions,
-        agents=agents,
-        rounds=rounds,
-        players=players,
-        cost=cost,
-        budget=budget,
-        strict=strict,
-        render_mode=render_mode,
-    )
-    return OrderedEnv(ModalCombatEnv(setting))
+    return OrderedEnv(ModalCombatEnv(make_setting(*args, **options)))
 
 
-def parallel_env(
-    epsilon: Number = 0.01,
-    *,
-    actions: str = "library",
-    agents: Iterable[Agent | str] = POST,
-    rounds: int = 1,
-    players: int = 2,
-    cost: str = "depth",
-    budget: int | None = None,
-    strict: bool = False,
-    render_mode: str | None = None,
-) -> ParallelEnv:
+@takes_arguments_of(make_setting)
+def parallel_env(*args: Any, **options: Any) -> ParallelEnv:
     """Modal combat as a PettingZoo ParallelEnv, see `modal_env.envs.parallel`. Arguments and errors as for `make`."""
     from modal_env.envs.parallel import ParallelModalCombatEnv
 
-    setting = make_setting(
-        epsilon,
-        actions=actions,
-        agents=agents,
-        rounds=rounds,
-        players=players,
-        cost=cost,
-        budget=budget,
-        strict=strict,
-        render_mode=render_mode,
-    )
-    return ParallelModalCombatEnv(setting)
+    return ParallelModalCombatEnv(make_setting(*args, **options))
 
 
 def replies(opponents: Iterable[Agent | str], calls: Iterable[Agent | str] = (), *, depth: int = 2) -> list[Reply]:

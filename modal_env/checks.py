@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 from fractions import Fraction
 from itertools import islice
 from numbers import Integral, Rational, Real
@@ -22,6 +23,7 @@ EPSILONS = (-30, 6)
 MAX_DIGITS = 400
 """Of the text of a number; numerators and denominators are bounded by about the same."""
 MAX_BITS = 4 * MAX_DIGITS
+FEW = 6  # names up to which an error lists all
 MAX_SEED = 1 << 128
 _EXPONENT = re.compile(r"e([-+]?[\d_]+)\s*\Z", re.IGNORECASE)
 
@@ -99,6 +101,18 @@ def choice(name: str, value: object, choices: Iterable[str]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise GameError(f"{name}={shown(value)}: choose one of {', '.join(map(repr, choices))}")
     return value
+
+
+def nearest(name: str, known: Iterable[str], where: str = "") -> str:
+    """ "did you mean Foo or Bar?"; if none is similar, some of the known names, and where to find all."""
+    folded = {other.casefold(): other for other in known}
+    near = [folded[other] for other in get_close_matches(name[:80].casefold(), folded, n=3, cutoff=0.7)]
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    names = list(folded.values())
+    if len(names) <= FEW:
+        return f"known are {', '.join(names) or 'none'}"
+    return f"known are {', '.join(names[:3])} and {len(names) - 3} more" + (f": see {where}" if where else "")
 
 
 def exact(value: object, name: str, sizes: tuple[int, int] = SIZES) -> Fraction:

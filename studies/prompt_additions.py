@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 import welfare_env
+from agents.asking import Asking
 from agents.lm import LMPolicy
-from agents.lm.asking import Asking
 from agents.lm.models import make_model
 from agents.lm.prompts import build
 from agents.lm.prompts.addition import EVERYTHING, PLAIN, Addition, addition_text

@@ -1,4 +1,4 @@
-"""What every test shares: hypothesis' settings, and the option that rewrites golden files."""
+"""What every test shares: hypothesis' settings, a folder of boards, and the option that rewrites golden files."""
 
 import os
 import tempfile
@@ -10,9 +10,10 @@ import pytest
 hypothesis.settings.register_profile("reproducible", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("reproducible")
 
-# Boards are kept in a folder of the tests' own: of this process, so that what an earlier run has kept is of no account.
-_BOARDS = tempfile.TemporaryDirectory(prefix="welfare-env-tests-")
-os.environ["XDG_CACHE_HOME"] = _BOARDS.name
+# Boards are cached in a folder of this run, which its workers and their processes share; no earlier cache is read.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    _CACHE = tempfile.TemporaryDirectory(prefix="welfare-env-tests-")
+    os.environ["XDG_CACHE_HOME"] = _CACHE.name
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

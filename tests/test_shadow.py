@@ -94,6 +94,7 @@ NEEDED = [
     ("agents", "modal_env"),
     ("training", "agents"),
     ("training", "welfare_env"),
+    ("training", "evaluation"),
     ("evaluation", "training"),
     ("evaluation", "modal_env"),
 ]

@@ -68,7 +68,7 @@ class Mutant:
     @property
     def recompiles(self) -> bool:
         """Whether its file has compiled functions."""
-        return self.file.endswith("kernels.py")
+        return "kernels" in self.file
 
 
 Tried = tuple[Mutant, dict[str, Any]]

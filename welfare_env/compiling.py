@@ -6,11 +6,15 @@ is read-only, in the user's cache), so this happens once an installation.
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
+from numba import config, njit
 from numba.core import event
 
 AHEAD = "to do it ahead of time: welfare_env.warm_up() or `welfare-env warm-up`"
@@ -80,3 +84,34 @@ class Announcer(event.Listener):
 
 ANNOUNCER = Announcer()
 event.register("numba:compile", ANNOUNCER)
+
+
+def compiler_of(
+    files: Iterable[Path], names: Iterable[Mapping[str, object]], **options: Any
+) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator that compiles and caches functions, also if they call each other across files.
+
+    numba's cache looks at the file of a function only. With this decorator a function is compiled again after a change
+    of any of `files`, or of an integer among `names` (the variables of the modules that it takes numbers from).
+
+    Args:
+        options: of `numba.njit`, besides `cache` and `nogil`.
+    """
+    numbers = sorted((name, value) for each in names for name, value in each.items() if isinstance(value, int))
+    digest = hashlib.sha256(repr(numbers).encode())
+    for file in sorted(files):
+        digest.update(file.read_bytes())
+    stamp = digest.digest()
+
+    def compiled(function: Callable[..., Any]) -> Any:
+        kernel = njit(cache=True, nogil=True, **options)(function)
+        if config.DISABLE_JIT:  # type: ignore[attr-defined]
+            return kernel
+        try:
+            index = kernel._cache._cache_file
+            index._source_stamp = index._source_stamp, stamp
+        except AttributeError:  # a numba whose cache is made otherwise: better none than a stale one
+            return njit(nogil=True, **options)(function)
+        return kernel
+
+    return compiled

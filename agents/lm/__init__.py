@@ -1,8 +1,8 @@
 """Language models as players: clients, prompts, and the parsing of replies.
 
 `agents.lm.player` is the policy, `player_settings` how it plays, `from_options` makes it from the options of a spec,
-`asking` drives its turns, and `ledger` counts its calls; `own_models` takes in models of yours; `program_writer` and
-`program_prompts` are the same for `modal_env`. Subpackages:
+`agents.asking` drives its turns, and `ledger` counts its calls; `own_models` takes in models of yours; `program_writer`
+and `program_prompts` are the same for `modal_env`. Subpackages:
 
     models/   the models: providers' SDKs, made-up models, cached replies; retries, limits, prices, budgets
     prompts/  the prompts
@@ -25,7 +25,7 @@ _HOMES = {
     **dict.fromkeys(("AccessError", "BudgetError", "CacheError", "ConfigError"), "errors"),
     **dict.fromkeys(("LMError", "ModelError", "PromptError", "StoppedError"), "errors"),
     "Budget": "models.budget",
-    **dict.fromkeys(("AskingPolicy", "Question"), "asking"),
+    **dict.fromkeys(("AskingPolicy", "Question"), "agents.asking"),
     "LMPolicy": "player",
     "OwnModel": "own_models",
     "SharedModels": "models.shared_models",
@@ -39,4 +39,5 @@ def __getattr__(name: str) -> Any:
     """Imports a name's module on first use."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    home = _HOMES[name]
+    return getattr(importlib.import_module(home if home.startswith("agents.") else f"{__name__}.{home}"), name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agents.asking import CallError
 from welfare_env.errors import WelfareEnvError
 
 FAULT_KINDS = (
@@ -33,7 +34,7 @@ class LMError(WelfareEnvError):
     """Base of all errors of language-model players."""
 
 
-class ModelError(LMError):
+class ModelError(LMError, CallError):
     """A call that failed for good. The game can go on; the player has no reply this time.
 
     Attributes:

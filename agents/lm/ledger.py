@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agents.lm.asking import Question
+from agents.asking import Question
 from agents.lm.errors import ModelError
 from agents.lm.models.protocol import NO_USAGE, Model, Reply, Request, Usage
 from agents.lm.transcript import Transcript
 
 if TYPE_CHECKING:
-    from agents.lm.asking import Asking
+    from agents.asking import Asking
     from agents.lm.reading.parsing import Loss
 
 EMPTY_NOTE = "empty note"
@@ -62,7 +62,7 @@ class Ledger:
         Returns:
             The reply, or the error if the call failed for good.
         """
-        reply = yield Question(model, request)
+        reply: Reply | ModelError = yield Question(model, request)
         self.transcript.note(where, model, request, reply)
         if isinstance(reply, ModelError):
             self.failed += 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from agents.lm.asking import AskingPolicy
+from agents.asking import AskingPolicy
 from agents.lm.errors import ModelError
 from agents.lm.ledger import Ledger
 from agents.lm.models.protocol import Model, Request
@@ -28,7 +28,7 @@ from welfare_env.game.press import MEDIATOR
 from welfare_env.game.view import MESSAGES
 
 if TYPE_CHECKING:
-    from agents.lm.asking import Asking
+    from agents.asking import Asking
     from welfare_env.game.history import PhaseRecord
     from welfare_env.game.view import View
 

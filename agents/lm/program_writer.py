@@ -13,10 +13,10 @@ from agents.lm.program_prompts import ProgramReply, program_prompt, program_sche
 from agents.lm.reading.fields import Loss, is_cut_off, is_in_form
 from agents.modal.players import RoundWriter
 from modal_env import Agent, DefectBot, ModalError, Setting
-from modal_env.envs.action_modes import Turn
+from modal_env.envs.action_modes import ContestTurn
 
 if TYPE_CHECKING:
-    from agents.lm.asking import Asking
+    from agents.asking import Asking
 
 
 class ProgramWriter(RoundWriter):
@@ -81,7 +81,7 @@ def _actions(setting: Setting, program: Agent) -> tuple[Any, ...]:
     mode = setting.mode()
     actions = mode.actions(program)
     if setting.actions == "formula":
-        mode.take(Turn(), actions[0])
+        mode.take(ContestTurn(), actions[0])
     return actions
 
 

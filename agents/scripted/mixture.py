@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from agents.lm.asking import AskingPolicy, part_asking
+from agents.asking import AskingPolicy, part_asking
 
 if TYPE_CHECKING:
-    from agents.lm.asking import Asking
+    from agents.asking import Asking
     from agents.policy import Policy
 
 STREAM = 7  # of a seed, for the draw

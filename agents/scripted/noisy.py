@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from agents.lm.asking import AskingPolicy, part_asking
+from agents.asking import AskingPolicy, part_asking
 from agents.scripted.random import RandomPolicy
 from welfare_env.game.view import ORDERS
 
 if TYPE_CHECKING:
-    from agents.lm.asking import Asking
+    from agents.asking import Asking
     from agents.policy import Policy
     from welfare_env.game.view import View
 

@@ -21,7 +21,7 @@ from evaluation.experiment_files.experiment import plan_experiment, policies_of,
 from evaluation.experiment_files.loading import load_experiment, shipped_experiments
 from evaluation.experiment_files.plan import Experiment
 from evaluation.play.game_settings import GameSettings
-from evaluation.report.figures import NAMES, full_label
+from evaluation.report.figures import full_label
 from evaluation.report.page import known_measures, value_cell
 from evaluation.report.report_folder import (
     REPLAYS_WRITTEN,
@@ -32,7 +32,8 @@ from evaluation.report.report_folder import (
     write_results,
 )
 from evaluation.tables.game_tables import MEANING, titled
-from evaluation.tables.rules_text import games_told
+from evaluation.tables.measure_names import NAMES
+from evaluation.tables.rules_text import games_sentence
 
 SHOWN = 3  # measures in the terminal
 SHORT = {
@@ -166,7 +167,7 @@ def _list() -> None:
 
 def _table(study: dict) -> Table:
     """One row per condition, with the first measures of the figures; the report has all measures."""
-    table = titled(study["title"], f"{games_told(study)} {MEANING}")
+    table = titled(study["title"], f"{games_sentence(study)} {MEANING}")
     known = known_measures(study)
     wished = [name for figure in study["figures"] for name in figure["y"] if name in known]
     is_wide = study["leaderboard"]

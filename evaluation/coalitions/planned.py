@@ -12,7 +12,7 @@ from evaluation.exact.clique_proofs import Line
 if TYPE_CHECKING:
     from welfare_env import View
 
-KEPT = 1000  # plans
+MOST_PLANS = 1000  # in memory
 
 
 class PlannedCoalition:
@@ -44,6 +44,6 @@ class PlannedCoalition:
         return view.encode_orders(self._orders[view.phase].get(view.power, ()))
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=MOST_PLANS)
 def _plan(map_name: str, profile: str, agents: tuple[str, ...], years: int) -> Line:
     return certify(map_name, profile, agents, years).line

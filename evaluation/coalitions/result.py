@@ -11,7 +11,7 @@ from agents.runtime.table_files import Row
 from evaluation.coalitions.surplus import Collusion, collusion
 from evaluation.experiments.exploitability_result import Attack, ExploitabilityResult, Games, Witness, points
 from evaluation.measures.intervals import Coalition
-from evaluation.measures.rows import GamesResult, game_rows, same_columns, year_rows
+from evaluation.measures.rows import GamesResult, game_rows, same_columns
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,11 +82,10 @@ class CollusionResult(GamesResult):
 
         See `evaluation.columns` for the columns.
         """
-        of = year_rows if by_year else game_rows
         rows = self.found.rows(by_year)
         for (deviator, _), games in self.alone.items():
-            rows += of(games, self.found.profile, deviator, self.found.seed)
-        return rows if by_year else same_columns(rows)
+            rows += game_rows(games, self.found.profile, deviator, self.found.seed, by_year=by_year)
+        return same_columns(rows)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""

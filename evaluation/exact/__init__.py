@@ -4,7 +4,7 @@ from evaluation.exact.best_responses import BestResponse, best_response
 from evaluation.exact.certificates import Certificate, CertificateError
 from evaluation.exact.certify import Certified, certify, certify_punishers
 from evaluation.exact.checking import check_certificate
-from evaluation.exact.exploited import Exploitability, Response, exploitability
+from evaluation.exact.exploitability import Exploitability, Response, exploitability
 
 __all__ = [
     "BestResponse",

@@ -17,19 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.checks import EvaluationError
-from evaluation.exact.opponents import Masks, Outcome, Seats
-from evaluation.exact.planner import (
-    FAR,
-    NO_ORDER,
-    Bounds,
-    Stepper,
-    combinations_of,
-    first_of_each,
-    movement_plans,
-    winter_plans,
-)
+from evaluation.exact.opponents import Masks, Orders, Outcome, Seats
+from evaluation.exact.planner import FAR, NO_ORDER, Bounds, Expander, Expansion, Given, Stepper, first_of_each
 from welfare_env import Board, Rules
-from welfare_env.engine import ADJUSTMENTS, DONE, MOVEMENT, UNITS, State, layout_of
+from welfare_env.engine import DONE, UNITS, State, layout_of
 from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
 
@@ -91,6 +82,7 @@ class BeliefSearch:
         self.board, self.power, self.seats, self.most = board, power, seats, most
         self.engine = make_engine("fast", board, rules)
         self._stepper = Sorting(board, rules, seats.reads_points, seats.sequenced)
+        self._expander = Expander(board, () if power is None else (power,), self._stepper)
         self._bounds = Bounds(board, rules, 0 if power is None else power)
         self._numbers: dict[Node, int] = {}
         self._nodes: list[Node] = []
@@ -205,69 +197,41 @@ class BeliefSearch:
                 f"{self.board.name}: more than {self.most:,} positions to look at (there are {len(self._nodes):,} so "
                 "far): too many for an exact value. Give fewer years, or estimate with evaluation.exploitability"
             )
-        orders, outcomes, rows, points = self.plays(node)
-        paid = points[..., self.power] if self.power is not None else np.zeros(points.shape[:2])
+        outcomes, (orders, _, own, rows, points) = self._plays(node)
+        paid = points[..., self.power]
         if rows[0, 0, DONE]:
             nodes = np.full(paid.shape, -1)
         else:
             nodes = np.stack([self._numbered(rows[:, at], masks) for at, (_, _, masks) in enumerate(outcomes)], axis=1)
         first = first_of_each(np.ascontiguousarray(np.concatenate([nodes, paid.astype(np.int64)], axis=1)))
         chances = np.array([chance for chance, _, _ in outcomes])
-        self._choices[node] = Choices(orders[first], chances, paid[first].astype(np.float64), nodes[first])
+        self._choices[node] = Choices(orders[first, 0, :own], chances, paid[first].astype(np.float64), nodes[first])
         return self._choices[node]
 
-    def plays(self, node: int) -> tuple[np.ndarray, list[Outcome], np.ndarray, np.ndarray]:
-        """What can be brought about at a node.
-
-        Returns:
-            the power's plans int32 [plans, slots]; outcomes; next positions int32 [plans, outcomes, state size] and
-            everybody's points int32 [plans, outcomes, powers].
-        """
+    def _plays(self, node: int) -> tuple[list[Outcome], Expansion]:
+        """What can be brought about at a node: what the others may order, and all plans of the power against that."""
         key, masks = self._nodes[node]
-        row = np.frombuffer(key, np.int32)
-        position = Position(self.engine, State(layout_of(self.board), row))
+        position = Position(self.engine, State(layout_of(self.board), np.frombuffer(key, np.int32)))
         outcomes = self.seats.outcomes(key, masks)
-        own = [] if self.power is None else position.slots(self.power)
-        others = [(slot, power) for power in self.seats.powers for slot in position.slots(power)]
-        given = np.full((len(outcomes), len(others)), NO_ORDER, np.int32)
-        column = {slot: number for number, (slot, _) in enumerate(others)}
-        for number, (_, ordered, _) in enumerate(outcomes):
-            for power, orders in ordered.items():
-                given[number, [column[self._slot(position, power, order)] for order in orders]] = orders
-        plans = self._plans(position, own, given)
-        every = np.concatenate([np.repeat(plans, len(given), axis=0), np.tile(given, (len(plans), 1))], axis=1)
-        slots = np.array(own + [slot for slot, _ in others], np.int32)
-        powers = np.array([self.power] * len(own) + [power for _, power in others], np.int32)
-        rows, points = self._stepper.step(row, np.ascontiguousarray(every, np.int32), slots, powers)
-        shape = len(plans), len(given), -1
-        return plans, outcomes, rows.reshape(shape), points.reshape(shape)
+        return outcomes, self._expander.expand(position, [self._slotted(position, given) for _, given, _ in outcomes])
 
-    def _slot(self, position: Position, power: int, order: int) -> int:
-        """The slot of an order.
+    def _slotted(self, position: Position, ordered: dict[int, Orders]) -> Given:
+        """The others' orders by slot.
 
         Raises:
-            EvaluationError: it is not legal.
+            EvaluationError: one is not legal.
         """
-        slot = position.slot_of(power, order)
-        if slot is None:
-            raise EvaluationError(
-                f"policy of {self.board.powers[power]}: in {position.phase} it orders "
-                f"{self.board.orders.texts[order]!r}, which is not legal there"
-            )
-        return slot
-
-    def _plans(self, position: Position, own: list[int], others: np.ndarray) -> np.ndarray:
-        """What the power can order: int32 [plans, slots]."""
-        if self.power is None or not own:
-            return np.zeros((1, len(own)), np.int32)
-        lists = [position.slot_orders(slot) for slot in own]
-        if position.state.phase_type == ADJUSTMENTS:
-            units = sum(slot < len(position.state.units) for slot in own)
-            return winter_plans(lists[:units], lists[units:], int(position.adjustments[0][self.power]))
-        if position.state.phase_type != MOVEMENT:
-            return combinations_of(lists)
-        alone = bool((position.state.units[:, 0] == self.power).all())
-        return movement_plans(self.board, lists, others, alone)
+        found: Given = {}
+        for power, orders in ordered.items():
+            for order in orders:
+                slot = position.slot_of(power, order)
+                if slot is None:
+                    raise EvaluationError(
+                        f"policy of {self.board.powers[power]}: in {position.phase} it orders "
+                        f"{self.board.orders.texts[order]!r}, which is not legal there"
+                    )
+                found.setdefault(power, {})[slot] = order
+        return found
 
     def _numbered(self, rows: np.ndarray, masks: Masks) -> np.ndarray:
         """The numbers of nodes, new or known: int64 [n], for positions int32 [n, state size]."""
@@ -299,7 +263,7 @@ class BeliefSearch:
             self.seats.ask(self._nodes[node] for node in layer)
             after: dict[int, float] = {}
             for node, chance in layer.items():
-                _, outcomes, rows, points = self.plays(node)
+                outcomes, (_, _, _, rows, points) = self._plays(node)
                 chances = chance * np.array([part for part, _, _ in outcomes])
                 total += chances @ points[0]
                 if rows[0, 0, DONE]:

@@ -157,7 +157,9 @@ def best_response(
         _play(answers, power, RandomPolicy(), seed)
     planner = Planner(board, played, board.power_index[power], answers.given)
     value = planner.value(answers.engine.initial())
-    line = tuple(planner.best_line(answers.engine.initial()))
+    number, texts = board.power_index[power], board.orders.texts
+    moves = planner.best_line(answers.engine.initial())
+    line = tuple((phase, tuple(texts[order] for order in orders.get(number, ()))) for phase, orders in moves)
     if (paid := _play(answers, power, _LinePolicy(line), SEEDS[0])) != value:
         raise EvaluationError(f"the line found is worth {value}, but a game of it paid {paid}: this is a fault of ours")
     profile_value = None if own is None else _play(answers, power, own, SEEDS[0])

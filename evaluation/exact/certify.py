@@ -35,13 +35,12 @@ from evaluation.exact.best_responses import (
 )
 from evaluation.exact.certificates import Certificate
 from evaluation.exact.checking import generous
-from evaluation.exact.clique_proofs import Line, Proof
+from evaluation.exact.clique_proofs import Line, Proof, named_orders
 from evaluation.exact.clique_search import ALL_MOVES, STATED, CliqueSearch
 from evaluation.exact.graph_kernels import MOST_YEARS
 from evaluation.exact.planner import NO_ORDER, Planner
 from welfare_env import Board, Rules
 from welfare_env.engine import DONE, PHASE, WINTER, YEAR, Layout, State, layout_of
-from welfare_env.game.position import Position
 
 MOST_STATES = 50_000_000
 PUNISHERS = {"stated": STATED, "ranked": 300, "best": ALL_MOVES}
@@ -214,24 +213,8 @@ def _certify_policies(board: Board, profile: Profile, names: tuple[str, ...], ye
     paid = play_game(answers, own, 0)
     path_value = sum(paid[name] for name in names)
     certificate = _certificate(board, years, names, value, path_value, planner, answers)
-    return Certified(board.name, years, names, path_value, value, _line(board, planner, answers), certificate)
-
-
-def _line(board: Board, planner: Planner, answers: PolicyAnswers) -> Line:
-    """What everybody orders in a game in which the deviators play their best."""
-    state, found = answers.engine.initial(), []
-    for phase, orders in planner.best_line(state):
-        position = Position(answers.engine, state)
-        moves = {power: list(slots.values()) for power, slots in answers.given(position).items()}
-        for text in orders:
-            number = board.orders.index[text]
-            owner = next(power for power in planner.powers if position.slot_of(power, number) is not None)
-            moves.setdefault(owner, []).append(number)
-        texts = board.orders.texts
-        found.append((phase, {board.powers[who]: tuple(texts[each] for each in moves[who]) for who in sorted(moves)}))
-        played = [np.array(moves.get(power, []), np.int32) for power in range(len(board.powers))]
-        state, _ = answers.engine.step(state, played)
-    return tuple(found)
+    line = tuple((phase, named_orders(board, moves)) for phase, moves in planner.best_line(answers.engine.initial()))
+    return Certified(board.name, years, names, path_value, value, line, certificate)
 
 
 def _certificate(
@@ -254,7 +237,7 @@ def _certificate(
         if key in claims:
             continue
         claims[key] = planner.solve(key)
-        position = Position(planner.engine, State(layout, np.frombuffer(key, np.int32)))
+        position = planner.position(key)
         given[key] = [order for slots in answers.given(position).values() for order in slots.values()]
         _, _, rows, points = planner.plays(position)
         gains = points[:, numbers].sum(axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -13,11 +13,16 @@ from evaluation.exact import graph_kernels as g
 from evaluation.exact.certificates import Certificate
 from evaluation.exact.clique_search import CliqueSearch
 from evaluation.exact.planner import NO_ORDER, Given, Planner
-from welfare_env import Rules
+from welfare_env import Board, Rules
 from welfare_env.engine import State, layout_of
 from welfare_env.game.position import Position
 
 Line = tuple[tuple[str, dict[str, tuple[str, ...]]], ...]  # phase, power -> orders
+
+
+def named_orders(board: Board, moves: Mapping[int, Sequence[int]]) -> dict[str, tuple[str, ...]]:
+    """Orders as texts: power -> orders, from indices and order numbers."""
+    return {board.powers[who]: tuple(board.orders.texts[order] for order in moves[who]) for who in sorted(moves)}
 
 
 class Proof:
@@ -171,9 +176,7 @@ class Proof:
         while not state.done:
             position = Position(planner.engine, state)
             played = self._best(planner, position)
-            texts = self.board.orders.texts
-            named = {self.board.powers[who]: tuple(texts[order] for order in played[who]) for who in sorted(played)}
-            found.append((position.phase, named))
+            found.append((position.phase, named_orders(self.board, played)))
             moves = [np.array(played.get(power, []), np.int32) for power in range(self.clique.powers)]
             state, _ = planner.engine.step(state, moves)
         return tuple(found)

@@ -6,14 +6,11 @@ not exist, so the points of all together are at most centres times years (`is_to
 
 from __future__ import annotations
 
-import numpy as np
-
 from evaluation.checks import EvaluationError, board_of, check_whole
 from evaluation.exact.best_responses import check_land
 from evaluation.exact.planner import Planner
 from welfare_env import Rules
-from welfare_env.engine import DONE, State, layout_of
-from welfare_env.game.position import Position
+from welfare_env.engine import DONE
 
 Payoffs = tuple[int, ...]  # points of the whole game, in the board's sequence of powers
 MOST_POSITIONS = 20_000
@@ -38,8 +35,7 @@ def reachable_payoffs(map_name: str, years: int, most_positions: int = MOST_POSI
                 raise EvaluationError(
                     f"map {map_name}, {years} years: more than {most_positions:,} positions; too many to enumerate"
                 )
-            row = np.frombuffer(key, np.int32)
-            _, _, rows, points = planner.plays(Position(planner.engine, State(layout_of(board), row)))
+            _, _, rows, points = planner.plays(planner.position(key))
             ways = {(to.tobytes(), tuple(paid)) for to, paid in zip(rows, points.tolist(), strict=True)}
             is_over = bool(rows[0, DONE])
             found[key] = frozenset(

@@ -5,7 +5,7 @@ Used by `evaluation.exact.best_responses`, which checks the input and the polici
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -164,6 +164,64 @@ def _reach(board: Board) -> np.ndarray:
     return np.array(reach)[:, :, board.center_province]
 
 
+class Expansion(NamedTuple):
+    """What can be brought about from a position.
+
+    Attributes:
+        orders: of all, int32 [plans, ways, k], NO_ORDER where a slot has none; the deciders' columns come first.
+        powers: of the columns, int32 [k]. own: how many columns are the deciders'.
+        rows: next positions in canonical form, int32 [plans, ways, state size].
+        points: everybody's points of the phase, int32 [plans, ways, powers].
+    """
+
+    orders: np.ndarray
+    powers: np.ndarray
+    own: int
+    rows: np.ndarray
+    points: np.ndarray
+
+
+class Expander:
+    """Plays a phase with all that those who decide can order, against each way in which the others may order.
+
+    Args:
+        board: of the game.
+        powers: indices of the powers that decide.
+        stepper: of the game.
+    """
+
+    def __init__(self, board: Board, powers: tuple[int, ...], stepper: Stepper) -> None:
+        self._board, self._powers, self._stepper = board, powers, stepper
+
+    def expand(self, position: Position, ways: Sequence[Given]) -> Expansion:
+        """Every plan against every way; plans that amount to the same are left out (`movement_plans`)."""
+        own = [(power, slot) for power in self._powers for slot in position.slots(power)]
+        # In Winter the sequence counts where a power's builds and disbands exclude each other: that of the slots.
+        others = sorted({(who, slot) for given in ways for who, orders in given.items() for slot in orders})
+        columns = [[given.get(who, {}).get(slot, NO_ORDER) for who, slot in others] for given in ways]
+        fixed = np.array(columns, np.int32).reshape(len(ways), len(others))
+        plans = self._plans(position, [slot for _, slot in own], fixed)
+        powers, slots = np.array(own + others, np.int32).reshape(-1, 2).T.copy()
+        orders = _beside(plans, fixed)
+        rows, points = self._stepper.step(position.state.row, orders, slots, powers)
+        arrays = (each.reshape(len(plans), len(ways), each.shape[1]) for each in (orders, rows, points))
+        orders, rows, points = arrays
+        return Expansion(orders, powers, len(own), rows, points)
+
+    def _plans(self, position: Position, slots: list[int], others: np.ndarray) -> np.ndarray:
+        """What those who decide can order: int32 [plans, slots]."""
+        if position.state.phase_type == ADJUSTMENTS:
+            plans = np.zeros((1, 0), np.int32)
+            for power in self._powers:
+                plans = _beside(plans, _winter_plans_of(position, power))
+            return plans
+        lists = [position.slot_orders(slot) for slot in slots]
+        if position.state.phase_type != MOVEMENT:
+            return combinations_of(lists)
+        alone = bool(slots) and bool((position.state.units[:, 0] == self._powers[0]).all())
+        return movement_plans(self._board, lists, others, alone)
+
+
 class Solved(NamedTuple):
     """What is known of a position: points to come, or an upper bound; and the best orders, if they are known."""
 
@@ -186,6 +244,7 @@ class Planner:
         self.powers = (powers,) if isinstance(powers, int) else powers
         self.engine = make_engine("fast", board, rules)
         self._stepper = Stepper(board, rules)
+        self._expander = Expander(board, self.powers, self._stepper)
         self._bounds = [Bounds(board, rules, power) for power in self.powers]
         self._solved: dict[bytes, Solved] = {}
 
@@ -198,23 +257,23 @@ class Planner:
         """The most points that the power can still get."""
         return self.solve(self.key(state))
 
-    def best_line(self, state: State) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Phase after phase, its short name and the orders of those who decide, of a line that gets as much."""
+    def best_line(self, state: State) -> Iterator[tuple[str, dict[int, list[int]]]]:
+        """A line of play that gets as much: each phase's short name, and the order numbers of every power with any."""
         while not state.done:
             position = Position(self.engine, state)
-            orders = self._best_orders(state)
-            yield position.phase, tuple(self.board.orders.texts[order] for order in orders)
+            key = self.key(state)
+            self.solve(key)
             moves = {power: list(slots.values()) for power, slots in self.answers(position).items()}
-            for order in orders:
+            for order in self._solved[key].orders:
                 owner = next(power for power in self.powers if position.slot_of(power, order) is not None)
                 moves.setdefault(owner, []).append(order)
+            yield position.phase, moves
             played = [np.array(moves.get(power, []), np.int32) for power in range(len(self.board.powers))]
             state, _ = self.engine.step(state, played)
 
-    def _best_orders(self, state: State) -> tuple[int, ...]:
-        key = self.key(state)
-        self.solve(key)
-        return self._solved[key].orders
+    def position(self, key: bytes) -> Position:
+        """The position of a key."""
+        return Position(self.engine, State(layout_of(self.board), np.frombuffer(key, np.int32)))
 
     def key(self, state: State) -> bytes:
         """A position in canonical form."""
@@ -231,9 +290,7 @@ class Planner:
         known = self._solved.get(key)
         if known is not None and (known.is_exact or known.bound <= above):
             return known.bound
-        row = np.frombuffer(key, np.int32)
-        orders, slots, powers = self._options(Position(self.engine, State(layout_of(self.board), row)))
-        rows, points = self._stepper.step(row, orders, slots, powers)
+        orders, _, own, rows, points = self._expand(self.position(key))
         first = first_of_each(rows)
         gains = points[:, self.powers].sum(axis=1, dtype=np.int64)
         choice: int | None
@@ -243,7 +300,7 @@ class Planner:
         else:
             bound, choice = self._search(rows[first], gains[first], above)
             choice = None if choice is None else int(first[choice])
-        mine = () if choice is None else orders[choice][np.isin(powers, self.powers)].tolist()
+        mine = () if choice is None else orders[choice, :own].tolist()
         best = tuple(order for order in mine if order != NO_ORDER)
         self._solved[key] = Solved(bound, choice is not None, best)
         return bound
@@ -267,35 +324,10 @@ class Planner:
                 rest = max(rest, found)
         return (rest, None) if choice is None else (best, choice)
 
-    def _options(self, position: Position) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Orders of all, int32 [n, k], a row for each plan; slots and powers of the columns, int32 [k]."""
-        given = self.answers(position)
-        own = [(slot, power) for power in self.powers for slot in position.slots(power)]
-        columns = [(slot, power, NO_ORDER) for slot, power in own]
-        columns += [(slot, power, order) for power, orders in given.items() for slot, order in orders.items()]
-        slots, powers, fixed = np.array(columns, np.int32).reshape(-1, 3).T
-        plans = self._plans(position, [slot for slot, _ in own], fixed[len(own) :])
-        others = np.broadcast_to(fixed[len(own) :], (len(plans), len(fixed) - len(own)))
-        return np.concatenate([plans, others], axis=1, dtype=np.int32), slots.copy(), powers.copy()
-
-    def _plans(self, position: Position, slots: list[int], others: np.ndarray) -> np.ndarray:
-        """What those who decide can order: int32 [n, slots]."""
-        if position.state.phase_type == ADJUSTMENTS:
-            plans = np.zeros((1, 0), np.int32)
-            for power in self.powers:
-                plans = _beside(plans, self._winter_plans(position, power))
-            return plans
-        lists = [position.slot_orders(slot) for slot in slots]
-        if position.state.phase_type != MOVEMENT:
-            return combinations_of(lists)
-        alone = bool((position.state.units[:, 0] == self.powers[0]).all())
-        return movement_plans(self.board, lists, others, alone)
-
-    def _winter_plans(self, position: Position, power: int) -> np.ndarray:
-        slots = position.slots(power)
-        lists = [position.slot_orders(slot) for slot in slots]
-        units = sum(slot < len(position.state.units) for slot in slots)
-        return winter_plans(lists[:units], lists[units:], int(position.adjustments[0][power]))
+    def _expand(self, position: Position) -> Expansion:
+        """All plans against the one way in which the others order; no dimension for ways."""
+        found = self._expander.expand(position, [self.answers(position)])
+        return found._replace(orders=found.orders[:, 0], rows=found.rows[:, 0], points=found.points[:, 0])
 
     def plays(self, position: Position) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """What can be brought about from a position, each next position once (the end, as often as it is reached).
@@ -304,10 +336,16 @@ class Planner:
             orders of all, int32 [n, k], NO_ORDER where a slot has none; powers of the columns, int32 [k]; next
             positions in canonical form, int32 [n, state size]; everybody's points, int32 [n, powers].
         """
-        orders, slots, powers = self._options(position)
-        rows, points = self._stepper.step(position.state.row, orders, slots, powers)
+        orders, powers, _, rows, points = self._expand(position)
         first = np.arange(len(rows)) if rows[0, DONE] else first_of_each(rows)
         return orders[first], powers, rows[first], points[first]
+
+
+def _winter_plans_of(position: Position, power: int) -> np.ndarray:
+    slots = position.slots(power)
+    lists = [position.slot_orders(slot) for slot in slots]
+    units = sum(slot < len(position.state.units) for slot in slots)
+    return winter_plans(lists[:units], lists[units:], int(position.adjustments[0][power]))
 
 
 def _beside(left: np.ndarray, right: np.ndarray) -> np.ndarray:

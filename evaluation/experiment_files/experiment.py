@@ -19,7 +19,7 @@ from evaluation.checks import EvaluationError, check_games, check_seed, listed
 from evaluation.experiment_files.loading import ExperimentError, load_experiment
 from evaluation.experiment_files.measuring import GAINS, Cell, Measuring, over_seeds
 from evaluation.experiment_files.plan import BY_YEAR, Condition, Experiment
-from evaluation.experiment_files.result_cache import KeptResult
+from evaluation.experiment_files.result_cache import CachedResult
 from evaluation.experiment_files.trainings import Progress, names_in, train_all
 from evaluation.experiments.deviators import PORTFOLIO, filled
 from evaluation.experiments.evaluation_plan import EvaluationPlan
@@ -64,7 +64,7 @@ class ConditionResult(GamesResult):
                 **row,
             }
             for cell in self.cells
-            if not isinstance(cell.result, KeptResult)
+            if not isinstance(cell.result, CachedResult)
             for row in cell.result.rows(by_year)
         ]
 
@@ -103,11 +103,11 @@ class ConditionResult(GamesResult):
             for name in BY_YEAR.get(measure, ())
         }
 
-    def to_dict(self, told: Collection[int] = ()) -> dict[str, Any]:
+    def to_dict(self, left_out: Collection[int] = ()) -> dict[str, Any]:
         """As plain JSON types: the condition, every measure, and the whole results.
 
         Args:
-            told: ids of results to leave out, since another condition has them.
+            left_out: ids of results to leave out, since another condition has them.
         """
         condition = self.condition
         return {
@@ -123,7 +123,7 @@ class ConditionResult(GamesResult):
                 name: {str(year): estimate.to_dict() for year, estimate in curve.items()}
                 for name, curve in self.by_year.items()
             },
-            "cells": [cell.to_dict() | ({"result": {}} if id(cell.result) in told else {}) for cell in self.cells],
+            "cells": [cell.to_dict() | ({"result": {}} if id(cell.result) in left_out else {}) for cell in self.cells],
         }
 
 
@@ -142,21 +142,20 @@ class ExperimentResult(GamesResult):
 
     def rows(self, by_year: bool = False) -> list[Row]:
         """The rows of all conditions (`evaluation.columns`), with the number and the swept values of each."""
-        rows = [
-            {"experiment": self.experiment.name, "condition": number, **self._told(each.condition), **row}
+        return same_columns(
+            {"experiment": self.experiment.name, "condition": number, **self._columns(each.condition), **row}
             for number, each in enumerate(self.conditions)
             for row in each.rows(by_year)
-        ]
-        return rows if by_year else same_columns(rows)
+        )
 
-    def _told(self, condition: Condition) -> Row:
+    def _columns(self, condition: Condition) -> Row:
         """The columns of a condition. A swept name with values of several kinds is a column of texts."""
         swept = self.experiment.sweep
         texts = {name for name, values in swept.items() if not any({*map(type, values)} <= kinds for kinds in KINDS)}
-        told: Row = {"coalitions": condition.coalitions}
+        columns: Row = {"coalitions": condition.coalitions}
         for name, value in condition.swept.items():
-            told[f"swept_{name}"] = str(_as_json(value)) if name in texts else value
-        return told
+            columns[f"swept_{name}"] = str(_as_json(value)) if name in texts else value
+        return columns
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types: the input of the report and the figures."""
@@ -174,15 +173,15 @@ class ExperimentResult(GamesResult):
             "train": {name: dict(training.fields) for name, training in experiment.train.items()},
             "train_seeds": list(experiment.train_seeds),
             "figures": [asdict(figure) | {"y": list(figure.y)} for figure in experiment.figures],
-            "conditions": list(self._told_conditions()),
+            "conditions": list(self._condition_dicts()),
         }
 
-    def _told_conditions(self) -> Iterator[dict[str, Any]]:
+    def _condition_dicts(self) -> Iterator[dict[str, Any]]:
         """Each condition; a result that several share, as of cross-play, stands at the first of them."""
-        told: set[int] = set()
+        written: set[int] = set()
         for each in self.conditions:
-            yield each.to_dict(told)
-            told.update(id(cell.result) for cell in each.cells)
+            yield each.to_dict(written)
+            written.update(id(cell.result) for cell in each.cells)
 
 
 @takes_options(GameSettings, refused=FIXED)

@@ -36,7 +36,7 @@ from pathlib import Path
 
 from agents.runtime.files import read_file, reason
 from evaluation.checks import EvaluationError
-from evaluation.experiment_files.parser import Reader
+from evaluation.experiment_files.parser import ExperimentParser
 from evaluation.experiment_files.plan import Experiment
 from welfare_env.checks import shown
 from welfare_env.errors import did_you_mean
@@ -84,13 +84,13 @@ def read_experiment(text: str, name: str = "experiment") -> Experiment:
         given = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError also for numbers with thousands of digits
         raise ExperimentError(f"experiment {name}: not valid TOML: {error}") from error
-    reader = Reader(text, given)
-    experiment = reader.read(name)
-    if reader.faults:
-        listed = "".join(f"\n  {fault}" for fault in sorted(reader.faults, key=_line_of))
-        listed += f"\n  and {reader.unlisted:,} more" if reader.unlisted else ""
+    parser = ExperimentParser(text, given)
+    experiment = parser.read(name)
+    if parser.faults:
+        listed = "".join(f"\n  {fault}" for fault in sorted(parser.faults, key=_line_of))
+        listed += f"\n  and {parser.unlisted:,} more" if parser.unlisted else ""
         raise ExperimentError(
-            f"experiment {name}: {len(reader.faults) + reader.unlisted} faults{listed}".replace(" 1 faults", " 1 fault")
+            f"experiment {name}: {len(parser.faults) + parser.unlisted} faults{listed}".replace(" 1 faults", " 1 fault")
         )
     return experiment
 

@@ -10,7 +10,7 @@ from typing import Any
 from agents.specs import read_profile
 from evaluation.experiment_files.exact_gains import exact_gain
 from evaluation.experiment_files.plan import BY_YEAR, WITH_COALITIONS, Condition, Experiment
-from evaluation.experiment_files.result_cache import KeptResult, code_behind, code_of_imports, kept
+from evaluation.experiment_files.result_cache import CachedResult, cached_result, code_behind, code_of_imports
 from evaluation.experiments.cross_play import CrossPlayResult, plan_cross_play
 from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.exploitability import plan_exploitability, resolve_coalitions
@@ -21,12 +21,13 @@ from evaluation.measures import costs
 from evaluation.measures.gains import exploitability_of
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import usage_of
-from evaluation.messages.analysis import analyse_messages, kept_promises
+from evaluation.measures.promise_keeping import kept_promises
+from evaluation.messages.analysis import analyse_messages
 from evaluation.play.execution import Execution
 from evaluation.play.game_settings import GameSettings
 from evaluation.play.games import Record
 
-Result = SelfPlayResult | ExploitabilityResult | CrossPlayResult | KeptResult
+Result = SelfPlayResult | ExploitabilityResult | CrossPlayResult | CachedResult
 Plan = EvaluationPlan[Result]
 Key = tuple[Any, ...]  # of a cell
 GAINS = ("exploitability", "red_team")
@@ -197,16 +198,16 @@ def _red_team(chosen: Experiment, condition: Condition, seed: int | None, settin
     plan = plan_red_team(played, chosen.budget, settings, games=chosen.games)
     options = {"games": chosen.games, "budget": chosen.budget, "seats": condition.seats, "seed": chosen.seed}
 
-    def run(settings: GameSettings) -> KeptResult:
+    def run(settings: GameSettings) -> CachedResult:
         first = settings.games(read_profile(played), 1)[0].to_dict(settings.execution.models)
         attackers = code_behind(attackers_of(plan.tried), settings)
 
-        def measure() -> KeptResult:
+        def measure() -> CachedResult:
             result = plan.run(settings)
-            return KeptResult({"red_team": result.value}, result.to_dict(), result.witness.told_record)
+            return CachedResult({"red_team": result.value}, result.to_dict(), result.witness.told_record)
 
         specification = {"measure": "red-team", "game": first, "attackers": attackers, **options}
-        return kept(settings.execution.store, specification, measure)
+        return cached_result(settings.execution.store, specification, measure)
 
     return EvaluationPlan(settings, plan.most_games, run)
 
@@ -221,16 +222,16 @@ def _exact(chosen: Experiment, condition: Condition, seed: int | None, settings:
     first = settings.games(read_profile(played), 1)[0].to_dict()
     coalitions = resolve_coalitions(settings.board, condition.coalitions)
 
-    def measure() -> KeptResult:
+    def measure() -> CachedResult:
         gains = [exact_gain(condition.map_name, played, each, condition.rules.years) for each in coalitions]
         best = max(gains, key=lambda each: each.gain)
-        told = {"profile": played, "map": condition.map_name, "best": list(best.coalition)}
+        facts = {"profile": played, "map": condition.map_name, "best": list(best.coalition)}
         value = Estimate(best.gain_per_year, best.gain_per_year, best.gain_per_year, 1, (best.gain_per_year,))
-        return KeptResult({"exact_gain": value}, told | {"coalitions": [asdict(each) for each in gains]})
+        return CachedResult({"exact_gain": value}, facts | {"coalitions": [asdict(each) for each in gains]})
 
-    def run(settings: GameSettings) -> KeptResult:
-        told = {"measure": "exact", "game": first, "coalitions": [list(each) for each in coalitions]}
-        return kept(settings.execution.store, told | {"imported": code_of_imports("exact")}, measure)
+    def run(settings: GameSettings) -> CachedResult:
+        key = {"measure": "exact", "game": first, "coalitions": [list(each) for each in coalitions]}
+        return cached_result(settings.execution.store, key | {"imported": code_of_imports("exact")}, measure)
 
     return EvaluationPlan(settings, 0, run)
 

@@ -162,7 +162,7 @@ class Keys(Lines):
         return tuple(each for each in listed if isinstance(each, str) and each in MEASURES) or ("self-play",)
 
 
-class Reader(Keys):
+class ExperimentParser(Keys):
     """Reads one file and collects its errors."""
 
     def read(self, name: str) -> Experiment:

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any
 
+from evaluation.checks import EvaluationError
 from evaluation.experiment_files.templates import filled_template
 from evaluation.experiment_files.trainings import TRAINED, Training, names_in
 from evaluation.experiments.attacks import CHOOSING
 from evaluation.measures import costs
 from welfare_env import Rules
+from welfare_env.checks import shown
 
 MEASURES = {
     "self-play": (
@@ -117,6 +119,15 @@ class Experiment:
     figures: tuple[Figure, ...] = ()
     trained: Mapping[tuple[str, int], str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Check the measures.
+
+        Raises:
+            EvaluationError: a text in place of a tuple, an unknown measure, or none.
+        """
+        if not isinstance(self.measure, tuple | list) or not self.measure or not all(map(_is_measure, self.measure)):
+            raise EvaluationError(f"measure={shown(self.measure)}: give a tuple of {', '.join(MEASURES)}")
+
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """Every profile with every combination of swept values.
@@ -171,6 +182,10 @@ class Experiment:
     def with_profiles(self, profiles: tuple[str, ...]) -> Experiment:
         """The same experiment with other profiles; unchanged if there are none."""
         return replace(self, profiles=profiles) if profiles else self
+
+
+def _is_measure(name: object) -> bool:
+    return isinstance(name, str) and name in MEASURES
 
 
 def plain(value: Any) -> Any:

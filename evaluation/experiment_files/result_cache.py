@@ -1,4 +1,4 @@
-"""Results that are not made of stored games alone, and kept themselves: the same cell is not measured twice."""
+"""A cache for results that stored games alone do not give, so that no cell is measured twice."""
 
 from __future__ import annotations
 
@@ -23,42 +23,44 @@ ROOMS = ("exact", "experiment_files", "experiments", "measures")  # of evaluatio
 
 
 @dataclass(frozen=True)
-class KeptResult:
-    """A result as the store keeps it, in plain values.
+class CachedResult:
+    """A result as the store has it, in plain values.
 
     Attributes:
         estimates: measure -> its estimate.
-        told: the whole result, as plain JSON types.
+        content: the whole result, as plain JSON types.
         witness: the record of a typical game; None if there is none.
     """
 
     estimates: Mapping[str, Estimate]
-    told: Mapping[str, Any]
+    content: Mapping[str, Any]
     witness: Record | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
-        return dict(self.told)
+        return dict(self.content)
 
 
-def kept(store: GameStore | None, specification: Mapping[str, Any], measure: Callable[[], KeptResult]) -> KeptResult:
+def cached_result(
+    store: GameStore | None, specification: Mapping[str, Any], measure: Callable[[], CachedResult]
+) -> CachedResult:
     """The stored result of a specification; if there is none, it is measured and stored.
 
     Raises:
         StoreError: the store cannot be read or written.
     """
     whole = {**specification, "code": _code()}
-    found = None if store is None else store.result(whole)
-    if found is None:
+    stored = None if store is None else store.result(whole)
+    if stored is None:
         result = measure()
         estimates = {name: estimate.to_dict() for name, estimate in result.estimates.items()}
         witness = None if result.witness is None else without_transcripts(result.witness)
         # As it will be read again, so that resuming changes nothing.
-        found = dict(json.loads(json.dumps({"estimates": estimates, "told": result.told, "witness": witness})))
+        stored = dict(json.loads(json.dumps({"estimates": estimates, "content": result.content, "witness": witness})))
         if store is not None:
-            store.put_result(whole, found)
-    read = {name: Estimate.from_dict(values) for name, values in found["estimates"].items()}
-    return KeptResult(read, found["told"], found["witness"])
+            store.put_result(whole, stored)
+    read = {name: Estimate.from_dict(values) for name, values in stored["estimates"].items()}
+    return CachedResult(read, stored["content"], stored["witness"])
 
 
 def code_behind(policies: Iterable[Spec], setting: GameSettings) -> dict[str, Any]:
@@ -72,8 +74,8 @@ def code_behind(policies: Iterable[Spec], setting: GameSettings) -> dict[str, An
     shared = setting.execution.models
     own_models = {} if shared is None else shared.own
     models = sorted({model for policy in listed for model in policy.models})
-    asked = [answered_by(*model, own=own_models.get(model[0])) for model in models]
-    return {"policies": [each.text for each in listed], "code": code, "own_code": own, "language_models": asked}
+    answers = [answered_by(*model, own=own_models.get(model[0])) for model in models]
+    return {"policies": [each.text for each in listed], "code": code, "own_code": own, "language_models": answers}
 
 
 @cache

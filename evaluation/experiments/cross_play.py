@@ -22,7 +22,7 @@ from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimate
 from evaluation.measures.lm_usage import LMUsage, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.ratings import ratings, won
-from evaluation.measures.rows import GamesResult, game_rows, same_columns, year_rows
+from evaluation.measures.rows import GamesResult, game_rows, same_columns
 from evaluation.measures.sampled_game import SampledEquilibrium, SampledGame
 from evaluation.measures.symmetric_game import Counts, SymmetricGame
 from evaluation.play.game_settings import GameSettings, Options
@@ -155,9 +155,11 @@ class CrossPlayResult(GamesResult):
 
         See `evaluation.columns` for the columns; the profile is the mix, "4*dove + 3*hold".
         """
-        rows = year_rows if by_year else game_rows
-        rows_of_all = [row for mix in self._played for row in rows(mix.measures, mix.profile, "", self.seed)]
-        return rows_of_all if by_year else same_columns(rows_of_all)
+        return same_columns(
+            row
+            for mix in self._played
+            for row in game_rows(mix.measures, mix.profile, evaluation_seed=self.seed, by_year=by_year)
+        )
 
     @property
     def _played(self) -> tuple[MixedGames, ...]:

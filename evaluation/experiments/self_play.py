@@ -15,7 +15,7 @@ from evaluation.experiments.notes import IllegalOrders, seat_notes
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.lm_usage import LMUsage, usage_by_part, usage_by_seat, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
-from evaluation.measures.rows import GamesResult, game_rows, year_rows
+from evaluation.measures.rows import GamesResult, game_rows
 from evaluation.play.game_settings import GameSettings, Options
 from welfare_env import Rules
 from welfare_env.options import takes_options
@@ -138,7 +138,7 @@ class SelfPlayResult(GamesResult):
 
     def rows(self, by_year: bool = False) -> list[Row]:
         """One row per game and power, or per game, power and year; `evaluation.columns` describes the columns."""
-        return (year_rows if by_year else game_rows)(self.measures, self.policy, evaluation_seed=self.seed)
+        return game_rows(self.measures, self.policy, evaluation_seed=self.seed, by_year=by_year)
 
     @property
     def _powers(self) -> list[str]:

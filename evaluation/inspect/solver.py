@@ -11,7 +11,7 @@ from inspect_ai.model import ModelOutput, get_model, model_roles
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import span
 
-from agents.lm.asking import Asking, AskingPolicy
+from agents.asking import Asking, AskingPolicy
 from agents.lm.errors import ConfigError
 from agents.lm.models.cache import ResponseCache
 from agents.lm.models.limits import Halt

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate, resampled_bounds
 from evaluation.measures.symmetric_game import Bools, Floats, GameTableError, SymmetricGame
 from modal_env.dynamics.basins import wilson
-from modal_env.dynamics.integration import EVALUATIONS, next_step, stepped
+from modal_env.dynamics.integration import EVALUATIONS, integrate
 from modal_env.dynamics.populations import shares_of
 from welfare_env import checks
 
@@ -117,13 +117,13 @@ def rest_points(
     groups = _groups(game, ends)
     kinds = [_Kind.of(ends, group) for group in groups]
     counts = [len(group) for group in groups]
+    shares = [np.empty((0, len(game.names)))] * len(groups)
     if resampled is None:
         bounds = np.array([wilson(count, starts) for count in counts])
-        shares = [np.empty((0, len(game.names)))] * len(groups)
+    elif samples < FEWEST_GAMES:
+        bounds = np.full((len(groups), 2), np.nan)
     else:
         bounds, shares = _of_samples(game, begun, kinds, resampled, ends.work, rng, samples)
-    if resampled is not None and samples < FEWEST_GAMES:
-        bounds, shares = np.full((len(groups), 2), np.nan), [each[:0] for each in shares]
     basins = [
         Estimate(at / starts, *_around(at / starts, bound), samples, ())
         for at, bound in zip(counts, bounds, strict=True)
@@ -163,10 +163,9 @@ def _integrated(game: SymmetricGame, tables: Floats, starts: Floats, steps: int)
     logs = np.tile(np.log(starts).T, len(tables))
     table_of = np.repeat(np.arange(len(tables)), len(starts))
     ends, is_settled = np.empty(logs.shape), np.zeros(logs.shape[1], dtype=np.bool_)
-    going = np.arange(logs.shape[1])
-    step, work = np.full(len(going), 0.1), 0
+    calls = work = 0
 
-    def slopes_of(logs: Floats) -> Floats:
+    def slopes_of(logs: Floats, going: NDArray[np.int64]) -> Floats:
         chances = np.exp(others @ np.log(np.maximum(shares_of(logs), 1e-300)) + log_ways)
         first = np.searchsorted(table_of[going], np.arange(len(tables) + 1))
         paid = np.empty(logs.shape)
@@ -174,19 +173,15 @@ def _integrated(game: SymmetricGame, tables: Floats, starts: Floats, steps: int)
             paid[:, begin:end] = tables[table].T @ chances[:, begin:end]
         return paid - paid[0]
 
-    slopes = slopes_of(logs)
-    for _ in range(steps + 1):
-        shares = shares_of(logs)
+    def stops(going: NDArray[np.int64], shares: Floats, slopes: Floats, clock: Floats) -> Bools:
+        nonlocal calls, work
         is_settled[going] = rests = _rests(shares, slopes)
         ends[:, going] = shares
-        going, step, logs, slopes = going[~rests], step[~rests], logs[:, ~rests], slopes[:, ~rests]
-        if not len(going):
-            break
-        tried, tried_slopes, error = stepped(slopes_of, logs, slopes, step)
-        work += EVALUATIONS * len(going) * (len(others) + OVERHEAD)
-        good = error <= ERROR
-        logs, slopes = np.where(good, tried, logs), np.where(good, tried_slopes, slopes)
-        step = next_step(step, error, ERROR)
+        work += EVALUATIONS * int((~rests).sum()) * (len(others) + OVERHEAD)
+        calls += 1
+        return rests | (calls > steps)
+
+    integrate(slopes_of, logs, stops, ERROR)
     return Ends(ends.T.copy(), is_settled, work)
 
 

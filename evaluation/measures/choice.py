@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Play = Callable[[Sequence[int], range], Sequence[Floats]]
 """Candidates and numbers of games -> for each candidate [games, members] what its members gain."""
 
-KEPT = 0.25
+SURVIVING = 0.25
 """Fraction of the candidates that plays on after each round."""
 FINALISTS = 4
 """Halving ends with so many candidates."""
@@ -89,7 +89,7 @@ def rounds(candidates: int, games: int) -> Iterator[tuple[int, range]]:
     """For each round how many candidates play, and the numbers of their games."""
     yield candidates, range(games)
     while candidates > FINALISTS:
-        candidates = max(FINALISTS, math.ceil(KEPT * candidates))
+        candidates = max(FINALISTS, math.ceil(SURVIVING * candidates))
         yield candidates, range(games, 2 * games)
         games *= 2
 

@@ -22,7 +22,7 @@ COALITIONS: dict[str, tuple[Coalition, ...]] = {
         ("FRANCE", "RUSSIA"),
     ),
 }
-"""The paper's sets S_1 and S_2 (appendix B.3): powers that start with three centres, pairs that are not adjacent."""
+"""The paper's sets S_1 and S_2 (appendix B.3): powers that start with three centers, pairs that are not adjacent."""
 
 
 def all_coalitions(players: Sequence[str]) -> dict[str, tuple[Coalition, ...]]:

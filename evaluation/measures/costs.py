@@ -20,7 +20,7 @@ BY_YEAR = ("gain_by_year", "members_units_by_year", "others_units_by_year")
 
 
 def prosocial_level(board: Board) -> float:
-    """The root Nash welfare of a peace without units: every centre owned, and shares as even as possible.
+    """The root Nash welfare of a peace without units: every center owned, and shares as even as possible.
 
     On the standard map 4.843, as attained by the Optimal Prosocial (paper, section 5.1). No profile has more under the
     paper's rules, unless powers change their shares from year to year (34 / 7 = 4.857 at most).

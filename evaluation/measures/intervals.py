@@ -12,7 +12,7 @@ axis is the game. The same numbers and the same seed give the same interval.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -23,12 +23,9 @@ from evaluation.measures.mean_bounds import UNBOUNDED, alike, mean_bounds, weigh
 from welfare_env.checks import shown
 from welfare_env.errors import WelfareEnvError
 
-RESAMPLES = 10_000
 CONFIDENCE = 0.95
 FEWEST_GAMES = 5
 """Fewer games have no interval."""
-# Resampled values in memory at a time: 32 MB.
-_CHUNK_VALUES = 4_000_000
 
 Floats = NDArray[np.float64]
 Seed = np.random.Generator | int
@@ -203,28 +200,6 @@ def resampled_bounds(resampled: ArrayLike, samples: int) -> Floats:
     student = stdtrit(samples - 1, (1 + CONFIDENCE) / 2)
     tail = float(ndtr(-np.sqrt(samples / (samples - 1)) * student))
     return np.asarray(np.quantile(np.asarray(resampled, np.float64), [tail, 1 - tail], axis=0))
-
-
-def resampled_means(sample: Floats, rng: Seed) -> Floats:
-    """Means over games drawn with replacement.
-
-    Args:
-        sample: [games, values]
-        rng: a Generator, or a seed.
-
-    Returns:
-        [RESAMPLES, values]
-    """
-    games, values = sample.shape
-    return np.concatenate([sample[drawn].mean(axis=1) for drawn in _draws(games, values, rng)])
-
-
-def _draws(games: int, values: int, rng: Seed) -> Iterator[NDArray[np.int64]]:
-    """The game indices of all resamples, [resamples, games], in chunks that fit memory (`values` per game)."""
-    generator = _generator(rng)
-    chunk = max(1, _CHUNK_VALUES // (games * values))
-    for start in range(0, RESAMPLES, chunk):
-        yield generator.integers(games, size=(min(chunk, RESAMPLES - start), games))
 
 
 def _generator(rng: Seed) -> np.random.Generator:

@@ -32,7 +32,7 @@ class LMUsage:
         reasoning_tokens: of these, thinking, as far as servers tell.
         dollars: list price of all replies; None if a price is unknown.
         faults: kind -> number of failed requests, retries included.
-        endings: abnormal ending of a reply -> count: "cut off", "notes cut off" (of a summariser), "refused",
+        endings: abnormal ending of a reply -> count: "cut off", "notes cut off" (of a summarizer), "refused",
             "odd endings".
         losses: kind -> number of unusable parts of replies.
     """
@@ -99,7 +99,7 @@ def _grouped(
 
 
 def _by_model(player: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """What a player's entry counts, apart for its own model and for another one that summarises.
+    """What a player's entry counts, apart for its own model and for another one that summarizes.
 
     Of games of earlier versions, which have no transcript, all counts as its own model's.
     """

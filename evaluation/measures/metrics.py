@@ -31,7 +31,7 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class StolenCenter:
-    """A supply centre that one power took from another.
+    """A supply center that one power took from another.
 
     Attributes:
         year: the year in which it changed hands.
@@ -48,10 +48,10 @@ class StolenCenter:
 
 @dataclass(frozen=True, repr=False)
 class StolenCenters:
-    """All stolen centres of a game, ordered by time, then by province.
+    """All stolen centers of a game, ordered by time, then by province.
 
     Attributes:
-        events: one entry per theft; a centre stolen twice has two entries.
+        events: one entry per theft; a center stolen twice has two entries.
         per_year: thefts per year played; nan if no year was.
     """
 
@@ -95,7 +95,7 @@ class Proficiency:
     Attributes:
         parse_rate: replies that could be parsed / replies asked for.
         legal_rate: legal orders / submitted orders.
-        owned_share: supply centres owned by anyone at the end / supply centres of the board.
+        owned_share: supply centers owned by anyone at the end / supply centers of the board.
     """
 
     parse_rate: float
@@ -115,7 +115,7 @@ class YearlyCurves:
     Attributes:
         years: 1901, 1902, ...
         units: units.
-        centers: supply centres.
+        centers: supply centers.
         welfare: cumulative welfare points; nan in variant "standard".
     """
 
@@ -165,11 +165,11 @@ class GameMeasures(Shown):
         root_nash_welfare_smoothed: over all powers, smoothed.
         baseline_root_nash_welfare: over the powers that do not deviate; all powers in self-play.
         deviators_root_nash_welfare: over the deviators (the paper's exploiters); nan if there are none.
-        stolen_centers: supply centres that one power took from another.
+        stolen_centers: supply centers that one power took from another.
         conflicts: provinces that more than one unit moves to or stays in.
         proficiency: basic proficiency and its parts.
-        yearly_curves: mean units, supply centres and welfare points by year.
-        power_curves: power -> its own units, supply centres and welfare points by year.
+        yearly_curves: mean units, supply centers and welfare points by year.
+        power_curves: power -> its own units, supply centers and welfare points by year.
         conduct: power -> its orders, messages, promises, taken centers, tokens and dollars.
     """
 
@@ -268,7 +268,7 @@ def welfare_per_year(record: Record) -> dict[str, float]:
 def nash_welfare(values: Iterable[float]) -> float:
     """Nash welfare with disagreement point 0: the product of the powers' welfare points a year (section 5.1).
 
-    0 if any value is 0 or negative (only over-militarised powers are negative). nan without values.
+    0 if any value is 0 or negative (only over-militarized powers are negative). nan without values.
     """
     points = list(values)
     if not points:
@@ -279,7 +279,7 @@ def nash_welfare(values: Iterable[float]) -> float:
 def root_nash_welfare(values: Iterable[float], smoothed: bool = False) -> float:
     """The geometric mean of the powers' welfare points a year: the n-th root of their Nash welfare (section 5.1).
 
-    0 if any value is 0 or negative (only over-militarised powers are negative). nan without values.
+    0 if any value is 0 or negative (only over-militarized powers are negative). nan without values.
 
     Args:
         values: welfare points a year of all powers or of some, such as the exploiters.
@@ -295,9 +295,9 @@ def root_nash_welfare(values: Iterable[float], smoothed: bool = False) -> float:
 
 
 def stolen_centers(record: Record) -> StolenCenters:
-    """Supply centres that one power took from another (section 5.2, appendix C.2).
+    """Supply centers that one power took from another (section 5.2, appendix C.2).
 
-    Taking a neutral centre is not theft. A ceded centre counts, as in the paper: the record does not show intent.
+    Taking a neutral center is not theft. A ceded center counts, as in the paper: the record does not show intent.
 
     Raises:
         RecordError: the record lacks what the measures need.
@@ -344,7 +344,7 @@ def proficiency(record: Record, published: bool = False) -> Proficiency:
       authors also give their rule-based players 1).
     * legal rate: legal orders among those submitted in all phases; if orders were revised, among the final ones.
       Unusable orders in a language model's reply count as submitted. 0 if no order was submitted in the whole game.
-    * owned share: supply centres owned by any power at the end, among all of the board.
+    * owned share: supply centers owned by any power at the end, among all of the board.
 
     Args:
         published: average both rates over phases, as the authors' program does; the legal rate of a phase is the mean
@@ -408,7 +408,7 @@ def _mean(values: Iterable[float], of_none: float) -> float:
 
 
 def yearly_curves(record: Record) -> YearlyCurves:
-    """Mean units, supply centres and welfare points of a power after each Winter (appendix C.3, figure 6).
+    """Mean units, supply centers and welfare points of a power after each Winter (appendix C.3, figure 6).
 
     The mean is over all powers of the board, including eliminated ones. Incomplete years are left out.
 
@@ -426,7 +426,7 @@ def yearly_curves(record: Record) -> YearlyCurves:
 
 
 def power_curves(record: Record) -> dict[str, YearlyCurves]:
-    """Power -> its own units, supply centres and welfare points after each completed Winter.
+    """Power -> its own units, supply centers and welfare points after each completed Winter.
 
     Raises:
         RecordError: the record lacks what the measures need.
@@ -504,7 +504,7 @@ def _province(unit_or_order: str) -> str:
 
 
 def _owners(state: Mapping[str, Any]) -> dict[str, str]:
-    """Supply centre -> its owner; neutral centres are missing."""
+    """Supply center -> its owner; neutral centers are missing."""
     return {center: power for power, centers in state["centers"].items() for center in centers}
 
 

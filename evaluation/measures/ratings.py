@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from evaluation.measures.intervals import FEWEST_GAMES, Estimate, Floats, Seed, resampled_bounds, resampled_means
+from evaluation.measures.intervals import FEWEST_GAMES, Estimate, Floats, resampled_bounds
 
 ROUNDS = 1000
 RESAMPLES = 1000
@@ -24,7 +24,7 @@ def won(points: Mapping[str, float], seats: Mapping[str, str], names: Sequence[s
     return wins
 
 
-def ratings(wins: Floats, names: Sequence[str], rng: Seed) -> dict[str, Estimate]:
+def ratings(wins: Floats, names: Sequence[str], seed: int) -> dict[str, Estimate]:
     """Policy -> its rating, with an interval over samples; the mean is 0, and 400 points are odds of ten to one.
 
     The model of Bradley and Terry (1952), fitted by the MM algorithm of Hunter ("MM algorithms for generalized
@@ -33,14 +33,12 @@ def ratings(wins: Floats, names: Sequence[str], rng: Seed) -> dict[str, Estimate
 
     Args:
         wins: [samples, policies, policies] sums of `won` over the games of a sample.
-        rng: a Generator, or a seed.
-
-    Raises:
-        SampleError: there are no games.
+        seed: of the interval.
     """
     games, number = len(wins), len(names)
     drawn = 0.5 * (1 - np.eye(number))
-    resampled = resampled_means(wins.reshape(games, -1), rng)[:RESAMPLES].reshape(-1, number, number)
+    draws = np.random.default_rng(seed).integers(games, size=(RESAMPLES, games))
+    resampled = np.array([wins[sample].mean(axis=0) for sample in draws])
     point = _fitted(wins.sum(axis=0)[None] + drawn)[0]
     bounds = resampled_bounds(_fitted(games * resampled + drawn), games)
     low, high = bounds if games >= FEWEST_GAMES else np.full_like(bounds, np.nan)

@@ -45,6 +45,7 @@ def game_rows(
     deviator: str = "",
     evaluation_seed: float = math.nan,
     is_chosen: bool = False,
+    by_year: bool = False,
 ) -> list[Row]:
     """One row per game and power, in the order of the games; all have the same columns.
 
@@ -53,29 +54,22 @@ def game_rows(
         profile, deviator: of the condition. The coalition is taken from the games.
         evaluation_seed: that the games' own seeds come from.
         is_chosen: whether the condition is the attack that an evaluation chose.
+        by_year: one row per game, power and completed year instead.
     """
+    conditions = _conditions(games, profile, deviator, evaluation_seed, is_chosen)
+    if by_year:
+        return [
+            condition | _seat(game, power) | {"year": year} | {name: getattr(curves, name)[place] for name in CURVES}
+            for game, condition in conditions
+            for power, curves in game.power_curves.items()
+            for place, year in enumerate(curves.years)
+        ]
     return same_columns(
         condition | _seat(game, power) | _end(game, power) | of_game | _by_year(curves)
-        for game, condition in _conditions(games, profile, deviator, evaluation_seed, is_chosen)
+        for game, condition in conditions
         for of_game in (_of_game(game),)
         for power, curves in game.power_curves.items()
     )
-
-
-def year_rows(
-    games: Sequence[GameMeasures],
-    profile: str,
-    deviator: str = "",
-    evaluation_seed: float = math.nan,
-    is_chosen: bool = False,
-) -> list[Row]:
-    """One row per game, power and completed year; arguments as for `game_rows`."""
-    return [
-        condition | _seat(game, power) | {"year": year} | {name: getattr(curves, name)[place] for name in CURVES}
-        for game, condition in _conditions(games, profile, deviator, evaluation_seed, is_chosen)
-        for power, curves in game.power_curves.items()
-        for place, year in enumerate(curves.years)
-    ]
 
 
 def same_columns(rows: Iterable[Row]) -> list[Row]:

@@ -15,7 +15,6 @@ from rich.text import Text
 from agents.runtime.results import Result, tables_of
 from agents.runtime.table_files import Row
 from evaluation.checks import board_of
-from evaluation.measures.intervals import Estimate, Seed, share_estimate
 from evaluation.messages.promises import KINDS, Kind, Promise, promises
 from welfare_env.checks import shown
 from welfare_env.errors import RecordError, WelfareEnvError
@@ -161,12 +160,6 @@ def analyse_messages(record: Mapping[str, Any], map_name: str | None = None) -> 
         similarity=_similarity([(sender, text) for sender, _, text in texts]),
         promises=found,
     )
-
-
-def kept_promises(games: Iterable[MessageAnalysis], rng: Seed, kind: Kind | None = None) -> Estimate:
-    """Kept / judged promises of all games; a mean of the games' shares would give a single promise more weight."""
-    counts = [(game.kept(kind), game.kept(kind) + game.broken(kind)) for game in games]
-    return share_estimate([kept for kept, _ in counts], [judged for _, judged in counts], rng)
 
 
 def _told(message: Mapping[str, Any], phase: object) -> tuple[str, str, str]:

@@ -28,16 +28,15 @@ def answered_by(model: str, base_url: str = "", own: Model | None = None) -> dic
         ConfigError: the address in the environment is invalid, or must not be stored.
         CacheError: the replay file cannot be read.
     """
-    from agents.lm.models.make import distribution_of
+    from agents.lm.models.make import distribution_of, remote_provider
     from agents.lm.models.settings import checked_url
-    from agents.lm.models.shared_models import REMOTE
 
     if own is not None:
         return {"model": model, "name": own.name, "settings": dict(own.settings)}
     provider, _, rest = model.partition("/")
     if provider == "replay":
         return {"model": model, "replies": replies_digest(rest)}
-    maker = REMOTE.get(provider)
+    maker = remote_provider(provider)
     if maker is None:
         return {"model": model} | ({"distribution": found} if (found := distribution_of(provider)) else {})
     given = base_url or os.environ.get(maker.URL_VARIABLE) or maker.URL

@@ -15,7 +15,7 @@ from pettingzoo import AECEnv, ParallelEnv
 
 import welfare_env
 from agents import CoalitionPolicy, Policy
-from agents.lm.asking import AskingPolicy
+from agents.asking import AskingPolicy
 from agents.modal.players import ProgramPolicy
 from evaluation.checks import EvaluationError
 from welfare_env import Rules, WelfareEnvError

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from agents.runtime.colors import BLACK, PUBLISHED, SERIES, policy_colors
 from evaluation.checks import EvaluationError
 from evaluation.experiments.published import TABLES
+from evaluation.tables.measure_names import NAMES
 from welfare_env.extras import install_extra
 
 if TYPE_CHECKING:
@@ -25,33 +26,6 @@ if TYPE_CHECKING:
 
 MARKERS = "osD^vPX*"
 DASHES = ("-", "--", "-.", ":")
-NAMES = {
-    "root_nash_welfare": "root Nash welfare, WP a year",
-    "root_nash_welfare_smoothed": "root Nash welfare, smoothed, WP a year",
-    "nash_welfare": "Nash welfare",
-    "proficiency": "basic proficiency",
-    "stolen_centers": "stolen centers per year",
-    "conflicts": "conflicts per movement phase",
-    "exploitability": "exploitability, WP a year",
-    "red_team": "gain of the red team's best attack, WP a year",
-    "points_among_others": "points among other policies, WP a year",
-    "exact_gain": "largest gain of a deviation, exact, WP a year",
-    "kept_promises": "kept promises, share",
-    "tokens_per_game": "tokens a game of self-play",
-    "dollars_per_game": "list price a game of self-play, $",
-    "inside": "WP a year of a member",
-    "outside": "WP a year of another power",
-    "price": "loss of another power, WP a year",
-    "waste": "total loss of all powers, WP a year",
-    "gini": "Gini coefficient of WP",
-    "prosocial_share": "share of the prosocial root Nash welfare",
-    "gain_by_year": "gain of a member in the year, WP",
-    "members_units_by_year": "units of a member",
-    "others_units_by_year": "units of another power",
-    "units_by_year": "units per power",
-    "centers_by_year": "supply centers per power",
-    "welfare_by_year": "welfare points per power",
-}
 ABREAST = 3  # panels in a row
 MADE_UP = "lm:scripted/"
 BESIDE = 0.3  # of a column: published runs of a policy that we play, too

@@ -13,10 +13,11 @@ from typing import Any
 
 import welfare_env
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate
-from evaluation.report.figures import MADE_UP, NAMES, as_svg, figures_of, full_label, panel_grid, swept_words
+from evaluation.report.figures import MADE_UP, as_svg, figures_of, full_label, panel_grid, swept_words
 from evaluation.tables.comparison_tables import study_cells
 from evaluation.tables.game_tables import BRACKETS
-from evaluation.tables.rules_text import games_told, options_told, rules_told
+from evaluation.tables.measure_names import NAMES
+from evaluation.tables.rules_text import games_sentence, option_sentences, rules_sentence
 
 STYLE = """
 :root { color-scheme: light dark; --page: #fff; --ink: #1a1a1a; --faint: #595959; --line: #8886; --soft: #8882; }
@@ -69,7 +70,7 @@ def report_page(study: Mapping[str, Any], command: str = "") -> str:
     parts = [
         f"<h1>{escape(study['title'])}</h1>",
         f"<p>{escape(study['question'])}</p>" if study["question"] else "",
-        f"<p class=note>{escape(rules_told(study))} {escape(games_told(study))}</p>",
+        f"<p class=note>{escape(rules_sentence(study))} {escape(games_sentence(study))}</p>",
         "<h2>What was found</h2>",
         *(f"<p>{escape(sentence)}</p>" for sentence in summary(study)),
         *_figures(study),
@@ -82,7 +83,7 @@ def report_page(study: Mapping[str, Any], command: str = "") -> str:
         _replays(study),
         "<h2>How it was made</h2>",
         f"<pre>{escape(command)}</pre>" if command else "",
-        f"<p>{escape(' '.join([rules_told(study), games_told(study), *options_told(study)]))}</p>",
+        f"<p>{escape(' '.join([rules_sentence(study), games_sentence(study), *option_sentences(study)]))}</p>",
         f"<p class=note>welfare-env {escape(welfare_env.__version__)}; the same command gives the same numbers. "
         "Intervals are 95% (docs/measures.md).</p>",
     ]

@@ -62,7 +62,7 @@ def annotations_of(game: Game, facts: Mapping[str, Any], map_name: str | None = 
         players = _players(game, facts.get("players", {}))
         short = policy_names(players.values())
         names = {power: short[policy] for power, policy in players.items()}
-        told = _told_deviators(facts)
+        told = _recorded_deviators(facts)
         deviators = _minority(players) if told is None else told
         found = analyse_messages(record, map_name).promises
         return Annotations(
@@ -100,7 +100,7 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST_TITLE else f"{text[:LONGEST_TITLE]}…"
 
 
-def _told_deviators(facts: Mapping[str, Any]) -> tuple[str, ...] | None:
+def _recorded_deviators(facts: Mapping[str, Any]) -> tuple[str, ...] | None:
     """Who the record says deviates: of a saved witness, or a coalition that played together. None: it does not say."""
     told = facts.get("deviators")
     if told is None:

@@ -22,7 +22,7 @@ from evaluation.report.figures import drawn, figures_of
 from evaluation.report.page import markdown_table, report_page, table_cells
 from evaluation.report.replays import write_replay
 from evaluation.tables.game_tables import BRACKETS
-from evaluation.tables.rules_text import games_told, rules_told
+from evaluation.tables.rules_text import games_sentence, rules_sentence
 from welfare_env.extras import install_extra
 from welfare_env.writing import replaced
 
@@ -103,7 +103,7 @@ def leaderboard(study: Mapping[str, Any]) -> str:
     deviators = f" Deviators: {tried}." if tried else ""
     return (
         f"# {study['title']}\n\n{study['question']}\n\n{markdown_table(*table_cells(study))}\n"
-        f"Means {BRACKETS}. {games_told(study)} {rules_told(study)}{deviators} [report.html]({PAGE}) has the "
+        f"Means {BRACKETS}. {games_sentence(study)} {rules_sentence(study)}{deviators} [report.html]({PAGE}) has the "
         f"gains of every coalition, and figures; [results.json]({NUMBERS}) all numbers.\n"
     )
 

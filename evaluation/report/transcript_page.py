@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from html import escape
 from itertools import groupby
 
-from evaluation.report.transcripts import Asked, GameTranscript, visible
+from evaluation.report.transcripts import GameTranscript, TranscriptRequest, visible
 
 STYLE = """
 :root { color-scheme: light dark; --page: #fff; --ink: #1a1a1a; --faint: #595959; --line: #8886; --soft: #8882; }
@@ -56,7 +56,7 @@ def _body(transcript: GameTranscript, replay: str) -> Iterator[str]:
         yield from map(_question, asked)
 
 
-def _question(asked: Asked) -> str:
+def _question(asked: TranscriptRequest) -> str:
     title = f"{_text(asked.title)} <span class=note>({_text(asked.model)}; {_text(asked.cost)})</span>"
     if asked.is_kept:
         before = f" <span class=note>after {asked.same:,} characters as before</span>" if asked.same else ""

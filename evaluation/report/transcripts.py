@@ -32,7 +32,7 @@ _KINDS = {"turn": "turn", "summary": "summary of its messages"}
 
 
 @dataclass(frozen=True)
-class Asked:
+class TranscriptRequest:
     """A question of a player, and its answer, as they may be shown.
 
     Attributes:
@@ -88,7 +88,7 @@ class GameTranscript:
     """
 
     title: str
-    asked: tuple[Asked, ...]
+    asked: tuple[TranscriptRequest, ...]
     usage: tuple[str, ...]
     is_private: bool
 
@@ -154,13 +154,13 @@ def _moment(where: Mapping[str, Any], phases: Sequence[str]) -> tuple[int, bool,
 
 def _asked(
     player: str, facts: Mapping[str, Any], parts: Mapping[str, str], entries: Any, private: bool
-) -> Iterator[Asked]:
+) -> Iterator[TranscriptRequest]:
     for question in questions(entries):
         reply = _read(question.reply)
         blocks = [_shown(block, private) for block in (*question.system, *question.user)]
         mark = len(question.system)
         same = "".join(blocks[: question.same])
-        yield Asked(
+        yield TranscriptRequest(
             player=player,
             policy=facts["players"][player],
             part=parts[player],

@@ -14,19 +14,10 @@ from evaluation.contrasts.paired import Comparison, Contrast, fewest_alike
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.self_play import SelfPlayResult
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate
-from evaluation.report.figures import NAMES
 from evaluation.tables.game_tables import below, cell, titled
+from evaluation.tables.measure_names import full_name
 from evaluation.tables.rules_text import rules_text
 
-OF_EACH = {
-    "best_score": "best score",
-    "exploitability": "gain of the attack, WP a year",
-    "red_team": "gain of the red team, WP a year",
-    "welfare_per_year": "WP a year",
-    "welfare_by_policy": "WP a year of a seat",
-    "scores": "score",
-    "scores_by_policy": "score of a seat",
-}
 CLEAR = " *"
 
 
@@ -97,13 +88,6 @@ def difference_tables(results: Sequence[SelfPlayResult] | Sequence[Exploitabilit
         mine = [result for result in results if result.rules.is_welfare == is_welfare]
         if len(mine) > 1 and (comparison := compare_sweep(mine)):
             yield contrast_table(comparison, "Differences from the first")
-
-
-def full_name(measure: str) -> str:
-    """A measure with its unit: "root Nash welfare, WP a year", "FRANCE: WP a year"."""
-    name, _, key = measure.partition(":")
-    told = OF_EACH.get(name) or NAMES.get(name, name)
-    return f"{key}: {told}" if key else told
 
 
 def _played(comparison: Comparison) -> str:

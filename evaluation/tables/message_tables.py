@@ -14,7 +14,8 @@ from rich.text import Text
 from agents.runtime.results import Result, tables_of
 from agents.runtime.table_files import Row
 from evaluation.measures.intervals import Estimate, mean_estimate, share_estimate
-from evaluation.messages.analysis import MessageAnalysis, analyse_messages, kept_promises
+from evaluation.measures.promise_keeping import kept_promises
+from evaluation.messages.analysis import MessageAnalysis, analyse_messages
 from evaluation.messages.promises import KINDS, Kind
 from evaluation.play.stored_games import played, seats
 from evaluation.tables.game_tables import BRACKETS, MEANING, cell, titled

@@ -61,7 +61,7 @@ def _weights(progressive: Any) -> str:
 # Experiments.
 
 
-def rules_told(study: Mapping[str, Any]) -> str:
+def rules_sentence(study: Mapping[str, Any]) -> str:
     """A sentence on the rules and maps of all games."""
     variants = study["swept"].get("variant", [study["rules"].get("variant", "welfare")])
     rules = (PUBLISHED if study["published"] and "standard" not in variants else {}) | dict(study["rules"])
@@ -69,7 +69,7 @@ def rules_told(study: Mapping[str, Any]) -> str:
     return f"Rules: {rules_text(rules, study['swept'])}. Map{'s' * (len(maps) > 1)}: {', '.join(maps)}."
 
 
-def games_told(study: Mapping[str, Any]) -> str:
+def games_sentence(study: Mapping[str, Any]) -> str:
     """A sentence on the number of games and their seed."""
     games = study["games"]
     told = f"{games} game{'s' * (games != 1)} per condition, seed {study['seed']}."
@@ -82,7 +82,7 @@ def games_told(study: Mapping[str, Any]) -> str:
     return told
 
 
-def options_told(study: Mapping[str, Any]) -> Iterator[str]:
+def option_sentences(study: Mapping[str, Any]) -> Iterator[str]:
     """Sentences on the options that are not the usual ones."""
     if study["published"]:
         yield "Conflicts and proficiency are computed as by the program behind the paper's figures."

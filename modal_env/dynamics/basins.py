@@ -18,13 +18,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from modal_env.checks import items, real, seed_of, shown, whole
-from modal_env.dynamics.integration import next_step, stepped
+from modal_env.dynamics.integration import integrate
 from modal_env.dynamics.populations import Bools, Floats, Matrix, Payoffs, is_trapped, payoffs_of, shares_of
 from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
@@ -251,19 +250,18 @@ def _fates(
 ) -> NDArray[np.int64]:
     """[starts] the agent that takes over, or `_ELSEWHERE`, or `_UNDECIDED`, from [n, starts] logarithms of weights."""
     fates = np.full(logs.shape[1], _UNDECIDED)
-    going = np.arange(logs.shape[1])
-    clock, step = np.zeros(len(going)), np.full(len(going), 0.1)
-    slopes = _slopes(payoffs.floats, logs)
-    while len(going):
-        fates[going] = _seen(payoffs, shares_of(logs), is_elsewhere)
-        go_on = (fates[going] == _UNDECIDED) & (clock < time)
-        going, clock, step, logs, slopes = going[go_on], clock[go_on], step[go_on], logs[:, go_on], slopes[:, go_on]
-        tried, tried_slopes, error = stepped(partial(_slopes, payoffs.floats), logs, slopes, step)
-        good = error <= tolerance
-        logs, slopes = np.where(good, tried, logs), np.where(good, tried_slopes, slopes)
-        clock = clock + step * good
-        step = next_step(step, error, tolerance)
-        report(1 - (1 - clock / time).clip(0).sum() / len(fates))
+
+    def slopes_of(logs: Floats, going: NDArray[np.int64]) -> Floats:
+        paid = payoffs.floats @ shares_of(logs)
+        return paid - paid[0]  # only differences matter
+
+    def stops(going: NDArray[np.int64], shares: Floats, slopes: Floats, clock: Floats) -> Bools:
+        fates[going] = _seen(payoffs, shares, is_elsewhere)
+        is_over = (fates[going] != _UNDECIDED) | (clock >= time)
+        report(1 - (1 - clock[~is_over] / time).sum() / len(fates))
+        return is_over
+
+    integrate(slopes_of, logs, stops, tolerance)
     return fates
 
 
@@ -273,9 +271,3 @@ def _seen(payoffs: Payoffs, shares: Floats, is_elsewhere: Callable[[Floats], Boo
     for agent in payoffs.strict_pure:
         fates[is_trapped(payoffs.floats, shares, agent)] = agent
     return fates
-
-
-def _slopes(matrix: Floats, logs: Floats) -> Floats:
-    """[n, starts] the rates of the logarithms relative to agent 0's: only differences matter."""
-    paid = matrix @ shares_of(logs)
-    return paid - paid[0]

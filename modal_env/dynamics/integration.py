@@ -5,11 +5,12 @@ The pair of order 5 and 4 of Dormand and Prince (1980).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from modal_env.dynamics.populations import Floats
+from modal_env.dynamics.populations import Bools, Floats, shares_of
 
 # Weights of earlier slopes for each stage, the last of which is the step itself.
 _STAGES = (
@@ -25,27 +26,52 @@ _ERROR = (71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 /
 EVALUATIONS = len(_STAGES)
 """Slopes that are computed in a step."""
 
+Numbers = NDArray[np.int64]
+SlopesOf = Callable[[Floats, Numbers], Floats]
 
-def stepped(
-    slopes_of: Callable[[Floats], Floats], logs: Floats, slopes: Floats, step: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """One step of each start: the logarithms after it, the slopes there, and the largest error [starts].
+
+def integrate(
+    slopes_of: SlopesOf,
+    logs: Floats,
+    stops: Callable[[Numbers, Floats, Floats, Floats], Bools],
+    tolerance: float,
+) -> None:
+    """Integrate the dynamics of many populations at once, each until it stops.
 
     Args:
-        slopes_of: [n, starts] slopes at [n, starts] logarithms.
-        logs: [n, starts]
-        slopes: [n, starts] at `logs`.
-        step: [starts]
+        slopes_of: [n, going] the slopes at [n, going] logarithms, given the numbers of the starts that still go on.
+        logs: [n, starts] logarithms of the shares, up to a constant for each start.
+        stops: [going] which starts stop here. It is called before the first step and after each, with the numbers of
+            those still going, their [n, going] shares and slopes, and [going] the time since the start.
+        tolerance: largest error of a logarithm in one step; a step with a larger one is tried again, smaller.
     """
-    found = [slopes]
+    going = np.arange(logs.shape[1])
+    clock, step = np.zeros(len(going)), np.full(len(going), 0.1)
+    slopes = slopes_of(logs, going)
+    while True:
+        left = ~stops(going, shares_of(logs), slopes, clock)
+        going, clock, step, logs, slopes = going[left], clock[left], step[left], logs[:, left], slopes[:, left]
+        if not len(going):
+            return
+        tried, tried_slopes, error = _stepped(slopes_of, going, logs, slopes, step)
+        good = error <= tolerance
+        logs, slopes = np.where(good, tried, logs), np.where(good, tried_slopes, slopes)
+        clock = clock + step * good
+        factor = 0.9 * (tolerance / np.maximum(error, 1e-300)) ** 0.2
+        step = step * np.clip(factor, 0.2, 5)
+
+
+def _stepped(
+    slopes_of: SlopesOf, going: Numbers, logs: Floats, slopes: Floats, step: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """One step of each start: the logarithms after it, the slopes there, and the largest error [going]."""
+    stages = [slopes]
     reached = logs
-    for stage in _STAGES:
-        reached = logs + step * sum(weight * slope for weight, slope in zip(stage, found, strict=True) if weight)
-        found.append(slopes_of(reached))
-    error = step * sum(weight * slope for weight, slope in zip(_ERROR, found, strict=True) if weight)
-    return reached, found[-1], np.abs(error).max(axis=0, initial=0.0)
+    for weights in _STAGES:
+        reached = logs + step * _weighted(weights, stages)
+        stages.append(slopes_of(reached, going))
+    return reached, stages[-1], np.abs(step * _weighted(_ERROR, stages)).max(axis=0, initial=0.0)
 
 
-def next_step(step: Floats, error: Floats, tolerance: float) -> Floats:
-    """[starts] the next size of a step, given the last one and its error."""
-    return np.asarray(step * np.clip(0.9 * (tolerance / np.maximum(error, 1e-300)) ** 0.2, 0.2, 5))
+def _weighted(weights: Sequence[float], slopes: Sequence[Floats]) -> Floats:
+    return sum((weight * slope for weight, slope in zip(weights, slopes, strict=True) if weight), np.zeros(1))

@@ -1,6 +1,6 @@
 """The three ways to choose a program: by its number in a list, as text, or token by token.
 
-A mode is shared by all players and stateless; a player's choice so far is its `Turn`.
+A mode is shared by all players and stateless; a player's choice so far is its `ContestTurn`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SHOWN = 12  # programs named in an error
 
 
 @dataclass(frozen=True)
-class Turn:
+class ContestTurn:
     """A player's choice in this round.
 
     Attributes:
@@ -79,7 +79,7 @@ class Mode(Protocol):
     def action_space(self) -> spaces.Space:
         """A new action space for one player."""
 
-    def mask(self, turn: Turn) -> NDArray[np.int8] | None:
+    def mask(self, turn: ContestTurn) -> NDArray[np.int8] | None:
         """The allowed actions: int8 [actions]. None where actions are texts."""
 
     def actions(self, program: Agent) -> tuple[Any, ...]:
@@ -89,7 +89,7 @@ class Mode(Protocol):
             ActionError, FormulaError: there are no such actions.
         """
 
-    def take(self, turn: Turn, action: Any) -> Turn:
+    def take(self, turn: ContestTurn, action: Any) -> ContestTurn:
         """The turn after an action.
 
         Raises:
@@ -110,7 +110,7 @@ class LibraryMode:
     def action_space(self) -> spaces.Space:
         return NumberSpace(len(self.agents))
 
-    def mask(self, turn: Turn) -> NDArray[np.int8]:
+    def mask(self, turn: ContestTurn) -> NDArray[np.int8]:
         """All programs are allowed in every round."""
         return np.ones(len(self.agents), np.int8)
 
@@ -129,11 +129,11 @@ class LibraryMode:
             "as text"
         )
 
-    def take(self, turn: Turn, action: Any) -> Turn:
+    def take(self, turn: ContestTurn, action: Any) -> ContestTurn:
         if isinstance(action, str | Agent):
             raise ActionError(f"action {shown(action)}: give the number of a program, {self._choices}")
         number = check_number(action, len(self.agents))
-        return Turn(self.agents[number], (1 + number,))
+        return ContestTurn(self.agents[number], (1 + number,))
 
 
 class FormulaMode:
@@ -149,18 +149,18 @@ class FormulaMode:
     def action_space(self) -> spaces.Space:
         return FormulaSpace(self.budget)
 
-    def mask(self, turn: Turn) -> None:
+    def mask(self, turn: ContestTurn) -> None:
         """None: the allowed texts cannot be listed."""
 
     def actions(self, program: Agent) -> tuple[str]:
         return (program.text,)
 
-    def take(self, turn: Turn, action: Any) -> Turn:
+    def take(self, turn: ContestTurn, action: Any) -> ContestTurn:
         if not isinstance(action, str):
             raise ActionError(f"action {shown(action)}: give a formula as text, such as '[]X(me)'")
         if len(action) > self.budget:
             raise FormulaError(f"formula {shown(action)}: {len(action)} characters, of at most {self.budget}", action)
-        return Turn(check_calls(find(action, self.helpers)))
+        return ContestTurn(check_calls(find(action, self.helpers)))
 
 
 class TokenMode:
@@ -173,7 +173,7 @@ class TokenMode:
     def action_space(self) -> spaces.Space:
         return NumberSpace(len(self.vocabulary))
 
-    def mask(self, turn: Turn) -> NDArray[np.int8]:
+    def mask(self, turn: ContestTurn) -> NDArray[np.int8]:
         """The tokens that may come next; `NOTHING` for a player who is done and waits for others."""
         if turn.program is None:
             return self.vocabulary.open(turn.written, self.width)
@@ -185,11 +185,11 @@ class TokenMode:
             raise FormulaError(f"{program.name!r:.80} has {len(written)} tokens, of at most {self.width}")
         return written
 
-    def take(self, turn: Turn, action: Any) -> Turn:
+    def take(self, turn: ContestTurn, action: Any) -> ContestTurn:
         number = check_number(action, len(self.vocabulary))
         if turn.program is None:
             written = self.vocabulary.add(turn.written, number, self.width)
-            return Turn(None if self.vocabulary.places(written) else self._agent(written), written)
+            return ContestTurn(None if self.vocabulary.places(written) else self._agent(written), written)
         if number != NOTHING:
             raise FormulaError(f"token {self.vocabulary.texts[number]!r} (number {number}): the formula has ended")
         return replace(turn, refused=())
@@ -198,9 +198,9 @@ class TokenMode:
         return check_calls(self.vocabulary.agent(written))
 
 
-def refuse(turn: Turn, reason: str) -> Turn:
+def refuse(turn: ContestTurn, reason: str) -> ContestTurn:
     """The turn after an invalid action: the program is DefectBot, unless there is one already."""
-    return replace(turn, refused=(reason,)) if turn.program else Turn(DefectBot, refused=(reason,))
+    return replace(turn, refused=(reason,)) if turn.program else ContestTurn(DefectBot, refused=(reason,))
 
 
 def check_calls(agent: Agent) -> Agent:

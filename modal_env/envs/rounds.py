@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from modal_env.envs.action_modes import Turn, refuse
+from modal_env.envs.action_modes import ContestTurn, refuse
 from modal_env.envs.setting import Setting
 from modal_env.errors import FormulaError
 from modal_env.games.game import PAYOFFS, Meeting, meet
@@ -28,7 +28,7 @@ class Round:
         partners: the number of the player that each was paired with.
         moves: "C" or "D"; coins have been tossed.
         payoffs: payoffs, cost deducted.
-        written: the programs in numbers, see `Turn`.
+        written: the programs in numbers, see `ContestTurn`.
     """
 
     programs: tuple[Agent, ...]
@@ -58,7 +58,7 @@ class Contest:
         if seed is not None:
             self._rng = np.random.default_rng(seed)
         self.history: tuple[Round, ...] = ()
-        self.turns = [Turn() for _ in range(self.setting.players)]
+        self.turns = [ContestTurn() for _ in range(self.setting.players)]
         self._last = np.zeros((self.setting.players, 2 + self.mode.width), np.int32)
 
     @property
@@ -85,7 +85,7 @@ class Contest:
         for player, turn in turns.items():
             self.turns[player] = turn
 
-    def _after(self, turn: Turn, action: Any) -> Turn:
+    def _after(self, turn: ContestTurn, action: Any) -> ContestTurn:
         try:
             return self.mode.take(turn, action)
         except FormulaError as error:
@@ -116,7 +116,7 @@ class Contest:
 
     def _record(self, played: Round) -> None:
         self.history += (played,)
-        self.turns = [Turn(refused=turn.refused) for turn in self.turns]
+        self.turns = [ContestTurn(refused=turn.refused) for turn in self.turns]
         self._last[:] = 0
         for player, written in enumerate(played.written):
             seen = played.partners[player], MOVE_CODES[played.moves[player]], *written
@@ -128,7 +128,7 @@ class Contest:
         high = np.empty((1 + players, 2 + width), np.int32)
         high[0, :2], high[1:, :2], high[:, 2:] = self.setting.rounds, (players, 2), self.mode.largest
         seen: dict[str, spaces.Space] = {"observation": spaces.Box(np.zeros_like(high), high, dtype=np.int32)}
-        mask = self.mode.mask(Turn())
+        mask = self.mode.mask(ContestTurn())
         if mask is not None:
             seen["action_mask"] = spaces.Box(0, 1, mask.shape, np.int8)
         return spaces.Dict(seen)

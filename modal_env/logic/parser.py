@@ -7,8 +7,7 @@ equations.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from difflib import get_close_matches
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple, NoReturn
 
@@ -42,7 +41,6 @@ TOKEN = re.compile(
 PREFIX = {"NOT": Op.NOT, "BOX": Op.BOX, "DIAMOND": Op.DIAMOND}
 INFIX = {"AND": Op.AND, "OR": Op.OR, "IMPLIES": Op.IMPLIES, "IFF": Op.IFF}
 MODAL = ("BOX", "DIAMOND")
-FEW = 6  # names up to which an error lists all
 SIGNS = "~ & | -> <-> [] <> ( ), names, true and false"
 CLOSING = {"(": ")", "⌜": "⌝"}
 CONSTANTS = {"true": Op.TRUE, "T": Op.TRUE, "false": Op.FALSE, "F": Op.FALSE}
@@ -56,7 +54,7 @@ class Token(NamedTuple):
     start: int
 
 
-class Reader:
+class FormulaParser:
     """The tokens of a text, the current position, and the pending operators that await an operand.
 
     Args:
@@ -142,66 +140,66 @@ class Reader:
         raise FormulaError(message, self.text, start)
 
 
-def read(reader: Reader, atom: Callable[[Reader, Token], Formula]) -> Formula:
-    """Parse the reader's text as a formula.
+def read(parser: FormulaParser, atom: Callable[[FormulaParser, Token], Formula]) -> Formula:
+    """Parse the parser's text as a formula.
 
     ~ [] <> bind tightest, then &, |, ->, <->; & and | group to the left, -> and <-> to the right. `atom` is given a
-    NAME, and makes a formula of it and of the tokens it takes from the reader.
+    NAME, and makes a formula of it and of the tokens it takes from the parser.
 
     Raises:
         FormulaError: it is not exactly one formula, or nested too deep.
     """
     done: list[Formula] = []
     while True:
-        _operand(reader, done, atom)
-        token = reader.next()
+        _operand(parser, done, atom)
+        token = parser.next()
         while token.kind == "CLOSE":
-            _reduce(reader, done, 0)
-            _close(reader, token)
-            token = reader.next()
+            _reduce(parser, done, 0)
+            _close(parser, token)
+            token = parser.next()
         if token.kind == "END":
-            _reduce(reader, done, 0)
-            if reader.pending:
-                opened = reader.pending[-1]
+            _reduce(parser, done, 0)
+            if parser.pending:
+                opened = parser.pending[-1]
                 wrong = f"{opened.text!r} from character {opened.start + 1} is not closed"
-                reader.fail(token.start, wrong, f"a {CLOSING[opened.text]!r} is missing")
+                parser.fail(token.start, wrong, f"a {CLOSING[opened.text]!r} is missing")
             return done[0]
         if token.kind not in INFIX:
             hint = "between two formulas write & | -> or <->"
-            reader.fail(token.start, f"{_shown(token)} follows a complete formula", hint)
+            parser.fail(token.start, f"{_shown(token)} follows a complete formula", hint)
         op = INFIX[token.kind]
-        _reduce(reader, done, BINDING[op] + (op in RIGHT))
-        reader.push(token)
+        _reduce(parser, done, BINDING[op] + (op in RIGHT))
+        parser.push(token)
 
 
-def _operand(reader: Reader, done: list[Formula], atom: Callable[[Reader, Token], Formula]) -> None:
+def _operand(parser: FormulaParser, done: list[Formula], atom: Callable[[FormulaParser, Token], Formula]) -> None:
     """Read an operand: prefix signs and parentheses become pending, the atom is pushed to `done`."""
-    token = reader.next()
+    token = parser.next()
     while token.kind in PREFIX or token.kind == "OPEN":
-        reader.push(token)
-        token = reader.next()
+        parser.push(token)
+        token = parser.next()
     if token.kind in ("TRUE", "FALSE"):
         done.append(Formula(Op[token.kind]))
     elif token.kind == "NAME":
-        done.append(atom(reader, token))
+        done.append(atom(parser, token))
     else:
-        reader.fail(token.start, f"a formula is missing before {_shown(token)}", "such as X(me), true or []X(me)")
+        parser.fail(token.start, f"a formula is missing before {_shown(token)}", "such as X(me), true or []X(me)")
 
 
-def _reduce(reader: Reader, done: list[Formula], binding: int) -> None:
+def _reduce(parser: FormulaParser, done: list[Formula], binding: int) -> None:
     """Apply pending operators, latest first, down to a parenthesis or one that binds weaker than `binding`."""
-    while reader.pending and reader.pending[-1].kind != "OPEN":
-        token = reader.pending[-1]
+    while parser.pending and parser.pending[-1].kind != "OPEN":
+        token = parser.pending[-1]
         op = PREFIX.get(token.kind) or INFIX[token.kind]
         if BINDING[op] < binding:
             return
-        reader.pop()
+        parser.pop()
         parts = tuple(done[len(done) - PARTS[op] :])
         del done[len(done) - PARTS[op] :]
         try:
             done.append(_graded(op, parts[0], token) if len(parts) == 1 else Formula(op, parts))
         except FormulaError as error:
-            reader.fail(token.start, str(error), "group a long chain: (p & q) & (r & s)")
+            parser.fail(token.start, str(error), "group a long chain: (p & q) & (r & s)")
 
 
 def _graded(op: Op, part: Formula, token: Token) -> Formula:
@@ -227,26 +225,14 @@ def inconsistent(times: int) -> Formula:
     return formula
 
 
-def _close(reader: Reader, token: Token) -> None:
+def _close(parser: FormulaParser, token: Token) -> None:
     """Pop the pending parenthesis, which must match the closing one."""
-    if not reader.pending:
-        reader.fail(token.start, f"{token.text!r} closes what was not opened", "leave it out")
-    opened = reader.pop()
+    if not parser.pending:
+        parser.fail(token.start, f"{token.text!r} closes what was not opened", "leave it out")
+    opened = parser.pop()
     if CLOSING[opened.text] != token.text:
         wrong = f"{token.text!r} cannot close {opened.text!r} from character {opened.start + 1}"
-        reader.fail(token.start, wrong, f"write {CLOSING[opened.text]!r}")
-
-
-def nearest(name: str, known: Iterable[str], where: str = "") -> str:
-    """ "did you mean Foo or Bar?"; if none is similar, some of the known names, and where to find all."""
-    folded = {other.casefold(): other for other in known}
-    near = [folded[other] for other in get_close_matches(name[:80].casefold(), folded, n=3, cutoff=0.7)]
-    if near:
-        return f"did you mean {' or '.join(near)}?"
-    names = list(folded.values())
-    if len(names) <= FEW:
-        return f"known are {', '.join(names) or 'none'}"
-    return f"known are {', '.join(names[:3])} and {len(names) - 3} more" + (f": see {where}" if where else "")
+        parser.fail(token.start, wrong, f"write {CLOSING[opened.text]!r}")
 
 
 def _shown(token: Token) -> str:

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
-from modal_env.checks import shown, whole
+from modal_env.checks import nearest, shown, whole
 from modal_env.errors import FormulaError, GameError
 from modal_env.logic.notation import Agent, Formula, Op, as_agent
-from modal_env.logic.parser import CONSTANTS, Reader, Token, nearest, read
+from modal_env.logic.parser import CONSTANTS, FormulaParser, Token, read
 from modal_env.logic.syntax import NAME
 from modal_env.pictures.style import notebook
 from modal_env.pictures.tables import match
@@ -323,12 +323,12 @@ def parse_system(system: Mapping[str, str]) -> dict[str, Formula]:
         if not isinstance(letter, str) or not NAME.fullmatch(letter) or letter in CONSTANTS:
             raise FormulaError(f"letter {shown(letter)}: give a name, but none of {', '.join(CONSTANTS)}")
 
-    def atom(reader: Reader, token: Token) -> Formula:
+    def atom(parser: FormulaParser, token: Token) -> Formula:
         if token.text in CONSTANTS:
             return Formula(CONSTANTS[token.text])
         if token.text not in system:
-            reader.fail(token.start, f"no equation is for {token.text[:60]!r}", nearest(token.text, system))
-        reader.need_box(token)
+            parser.fail(token.start, f"no equation is for {token.text[:60]!r}", nearest(token.text, system))
+        parser.need_box(token)
         return Formula(Op.LETTER, letter=token.text)
 
-    return {letter: read(Reader(text, f"equation of {letter!r}"), atom) for letter, text in system.items()}
+    return {letter: read(FormulaParser(text, f"equation of {letter!r}"), atom) for letter, text in system.items()}

@@ -1,7 +1,7 @@
 """Does a word ever change an outcome? Players that speak, and in the same settings players that cannot.
 
 Their games are played with the words of others as they are said, shuffled and removed
-(`evaluation.word_effects`).
+(`training.word_effects`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import training
 from agents.rl import checkpoint
 from agents.runtime.colors import LEARNED, LEVEL
 from evaluation.measures.intervals import mean_estimate
-from evaluation.word_effects import HEARD, STREAM, WAYS, word_effects
 from studies.learning.tables import markdown
 from studies.learning.trainings import Options, cost, measured, trained
+from training.word_effects import HEARD, STREAM, WAYS, word_effects
 from welfare_env.engine import PHASE, SPRING_MOVES, YEAR, layout_of
 
 mpl.use("Agg")

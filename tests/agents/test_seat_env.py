@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import warnings
-from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -90,11 +89,6 @@ def test_every_render_mode_passes_the_checks():
     env = make(years=1).unwrapped
     assert env.metadata["render_modes"] == ["human", "ansi", "svg", "rgb_array"]
     check_env(env)
-
-
-def test_stable_baselines_checks_pass():
-    checker = pytest.importorskip("stable_baselines3.common.env_checker")
-    checker.check_env(make(years=1).unwrapped)
 
 
 RANDOM = "agents.scripted.random.RandomPolicy"
@@ -285,23 +279,3 @@ def test_it_can_be_vectorised():
     envs = gymnasium.make_vec(ID, num_envs=2, map_name="clique:3", others="random", years=1)
     _, info = envs.reset(seed=0)
     assert info["action_mask"].shape == (2, envs.single_action_space.nvec.sum())
-
-
-@pytest.mark.slow
-def test_a_masked_ppo_takes_it(capsys):
-    """The example's learner, the same twice; docs/training-own-algorithm.md says what it reaches in minutes."""
-    pytest.importorskip("sb3_contrib")
-    import importlib.util
-
-    path = Path(__file__).resolve().parents[2] / "examples" / "sb3_maskable_ppo.py"
-    spec = importlib.util.spec_from_file_location("example_sb3", path)
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
-    env = make(others="random", years=1)
-    model = example.learned(env, 512, seed=0)
-    told = capsys.readouterr().out
-    example.learned(make(others="random", years=1), 512, seed=0)
-    assert capsys.readouterr().out == told
-    assert "512 steps  points" in told
-    action, _ = model.predict(env.reset(seed=0)[0], action_masks=env.unwrapped.action_masks())
-    assert env.unwrapped.action_masks()[env.unwrapped._menus.firsts + action].all()

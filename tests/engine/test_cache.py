@@ -1,17 +1,19 @@
-"""numba's cache on disk looks at the file of a kernel only, so that file has to change when what it imports does."""
+"""numba's cache on disk looks at the file of a kernel only; it has to notice a change of what that imports, too."""
 
 import ast
 import hashlib
+import importlib
+import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from numba.core.dispatcher import Dispatcher
 
 from agents.cliques import kernels as clique_kernels
 from agents.cliques import punishing_kernels, shape, symmetry
 from evaluation.exact import graph_kernels, value_kernels
-from welfare_env.engine import bits, kernels, tables
-from welfare_env.envs import observation
+from welfare_env.engine import kernels
 
 CLIQUES = [
     shape,
@@ -23,17 +25,43 @@ CLIQUES = [
 ]  # each imports earlier ones
 
 
-@pytest.mark.parametrize(("module", "sources"), [(kernels, [kernels]), (observation, [tables, observation])])
-def test_the_kernels_know_the_numbers_that_they_import(module: ModuleType, sources: list[ModuleType]) -> None:
-    found = {
-        name: value
-        for source in sources
-        for name, value in vars(source).items()
-        if name.isupper() and isinstance(value, int)
-    }
-    found |= {"bits": code(bits)} if module is kernels else {}
-    digest = hashlib.sha256(repr(sorted(found.items())).encode()).hexdigest()[:16]
-    assert digest == module.IMPORTS_DIGEST, f"write the new digest into {module.__name__}"
+CALLED = "from shared import kernel\n@kernel\ndef add(x):\n    return x + {}\n"
+FILES = {
+    "shared": "from pathlib import Path\nfrom welfare_env.compiling import compiler_of\n"
+    "kernel = compiler_of(Path(__file__).parent.glob('*.py'), [{'NUMBER': 1}])\n",
+    "called": CALLED.format(1),
+    "calling": "from called import add\nfrom shared import kernel\n@kernel\ndef twice(x):\n    return add(add(x))\n",
+}
+
+
+def test_a_change_of_one_file_compiles_the_kernels_of_the_others_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, text in FILES.items():
+        (tmp_path / f"{name}.py").write_text(text)
+
+    def compiled() -> tuple[int, int]:
+        """What `twice` makes of 0 in a process that starts now, and how much it has to compile."""
+        for name in FILES:
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        twice = importlib.import_module("calling").twice
+        return twice(0), sum(twice.stats.cache_misses.values())
+
+    assert [compiled(), compiled()] == [(2, 1), (2, 0)]
+    (tmp_path / "called.py").write_text(CALLED.format(20))
+    assert [compiled(), compiled()] == [(40, 1), (40, 0)]
+    (tmp_path / "shared.py").write_text(FILES["shared"].replace("1}", "2}"))
+    assert [compiled(), compiled()] == [(40, 1), (40, 0)]
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in Path(kernels.__path__[0]).glob("[!_]*.py")))
+def test_each_kernel_of_the_engine_knows_the_files_of_the_others(name: str) -> None:
+    module = importlib.import_module(f"{kernels.__name__}.{name}")
+    found = {name: value for name, value in vars(module).items() if isinstance(value, Dispatcher)}
+    stamps = {name: dispatcher._cache._cache_file._source_stamp[1] for name, dispatcher in found.items()}
+    assert set(stamps.values()) == {kernels.step._cache._cache_file._source_stamp[1]}
 
 
 @pytest.mark.parametrize("number", range(1, len(CLIQUES)))

@@ -324,9 +324,10 @@ def test_the_coalition_with_the_largest_surplus_is_chosen() -> None:
     }
 
 
-def test_the_same_seed_gives_the_same_result_with_any_number_of_workers() -> None:
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_the_same_seed_gives_the_same_result_with_any_number_of_workers(workers: int) -> None:
     options = {"sizes": [2], "attackers": ["pact:years=1", "dumbbot"], "choosing": 1, **TOY}
-    first, again = (evaluation.collusion("dove", 2, workers=workers, **options) for workers in (1, 2))
+    first, again = (evaluation.collusion("dove", 2, workers=number, **options) for number in (1, workers))
     assert first.to_dict() == again.to_dict()
     assert first.rows() == again.rows()
     other = evaluation.collusion("dove", 2, seed=1, **options)

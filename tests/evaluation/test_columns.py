@@ -94,6 +94,7 @@ def test_experiments_have_swept_columns(measured: tuple[str, ...]) -> None:
     chosen = Experiment(
         **{"name": "e", "title": "e", "profiles": ("hold", "dove"), "measure": measured, "games": 1},
         sweep=swept,
+        map_name="clique:3",
         rules={"press": None},
     )
     result = evaluation.experiment(chosen, seed=5)

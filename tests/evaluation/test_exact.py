@@ -222,8 +222,7 @@ def test_the_plans_that_are_left_out_lead_nowhere_else(drawn, alone):
 def check_plans(position: Position, others: dict[int, dict[int, int]]) -> int:
     """That the plans of the search lead wherever any plan leads. Returns to how many positions."""
     planner = planning.Planner(position.board, position.engine.rules, 0, lambda asked: others)
-    orders, slots, powers = planner._options(position)
-    rows, _ = planner._stepper.step(position.state.row, orders, slots, powers)
+    rows = planner.plays(position)[2]
     everywhere = {planner.key(step(position, others, plan)) for plan in every_plan(position, 0)}
     assert {row.tobytes() for row in rows} == everywhere
     return len(everywhere)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,11 +16,12 @@ from agents.specs import read
 from evaluation import EvaluationError, ExperimentError, GameStore
 from evaluation.experiment_files import measuring, result_cache, trainings
 from evaluation.experiment_files.loading import read_experiment
+from evaluation.experiment_files.plan import Experiment
 from evaluation.experiment_files.templates import filled_template
 from evaluation.play import games, sources
 from evaluation.report.page import report_page
 from evaluation.report.report_folder import write_results
-from evaluation.tables.rules_text import games_told, options_told, rules_told
+from evaluation.tables.rules_text import games_sentence, option_sentences, rules_sentence
 from welfare_env import Rules
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -135,6 +137,12 @@ def test_faults(lines: str, line: int, words: str) -> None:
         read_experiment(BASE.format(profile="random", games=3) + lines)
 
 
+@pytest.mark.parametrize("measure", ["self-play", "text", (), ("self-play", "exaxt"), (["exact"],), None])
+def test_measures_of_an_experiment_in_python_are_checked(measure: Any) -> None:
+    with pytest.raises(EvaluationError, match=r"measure=.*give a tuple of self-play, exploitability"):
+        Experiment("e", "E", ("hold",), measure=measure)
+
+
 def test_a_map_that_is_not_there() -> None:
     text = BASE.replace("clique:3", "standart").format(profile="hold", games=3)
     with pytest.raises(ExperimentError, match=r"line 3: .*did you mean 'standard'"):
@@ -147,7 +155,7 @@ def test_seats_that_cross_play_cannot_balance() -> None:
         read_experiment(text + 'measure = "cross-play"\n')
 
 
-# Several measures, and cells that are kept
+# Several measures, and results that are cached
 
 ALL = """
 measure = ["self-play", "exploitability", "red-team", "cross-play", "exact"]
@@ -162,9 +170,13 @@ y = ["root_nash_welfare", "exploitability", "red_team", "points_among_others", "
 EVERYTHING = BASE.format(profile="prosocial", games=3).replace('"]', '", "hold"]') + ALL
 
 
-def test_every_measure_is_what_its_function_gives(tmp_path: Path) -> None:
-    result = evaluation.experiment(read_experiment(EVERYTHING))
-    _, hold = result.conditions
+@pytest.fixture(scope="module")
+def everything() -> evaluation.ExperimentResult:
+    return evaluation.experiment(read_experiment(EVERYTHING))
+
+
+def test_every_measure_is_what_its_function_gives(everything: evaluation.ExperimentResult, tmp_path: Path) -> None:
+    _, hold = everything.conditions
     options: dict[str, Any] = {"rules": Rules(years=1, press=None), "map_name": "clique:3"}
     cross = evaluation.cross_play(["prosocial", "hold"], 3, **options)
     assert hold.measures["root_nash_welfare"] == evaluation.self_play("hold", 3, **options).root_nash_welfare
@@ -173,7 +185,7 @@ def test_every_measure_is_what_its_function_gives(tmp_path: Path) -> None:
     assert hold.measures["red_team"] == evaluation.red_team("hold", "quick", games=3, **options).value
     assert hold.measures["points_among_others"] == cross.mixed_payoffs["hold"]
     assert hold.measures["exact_gain"].value == 2
-    page = write_results(result, tmp_path).read_text()
+    page = write_results(everything, tmp_path).read_text()
     for head in ("Deviating from hold", "Red team against hold", "Cross-play", "Exact best responses to hold"):
         assert page.count(head) == 1
     assert "Welfare Diplomacy, 1 year, no press. Map: clique:3. 3 games per condition, seed 0." in page
@@ -183,7 +195,7 @@ def test_every_measure_is_what_its_function_gives(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_experiment_goes_on_with_the_next_cell(
-    store_path: Path, monkeypatch: pytest.MonkeyPatch
+    everything: evaluation.ExperimentResult, store_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stop = 4  # in the middle of the second cell of exact gains
     chosen, solved, attacks = read_experiment(EVERYTHING), [], []
@@ -212,15 +224,31 @@ def test_an_interrupted_experiment_goes_on_with_the_next_cell(
         assert evaluation.experiment(chosen, store=store).to_dict() == result.to_dict()
     assert len(solved) == count == stop + 1 + 3  # the first cell, of three powers, is kept
     assert (before, len(attacks)) == (2, 2)
-    monkeypatch.undo()
-    assert evaluation.experiment(chosen).to_dict() == result.to_dict()
+    assert everything.to_dict() == result.to_dict()
 
 
-def test_a_kept_result_is_of_one_seed_and_one_budget(store_path: Path) -> None:
-    text = BASE.format(profile="hold", games=1) + 'measure = "red-team"\nbudget = "quick"\n' + QUICK.replace("2", "1")
+class FakeAttack:
+    """A red team's result that costs no game."""
+
+    value = evaluation.Estimate(1.0, 1.0, 1.0, 1, (1.0,))
+    witness = SimpleNamespace(told_record=None)
+
+    def __init__(self, profile: str, budget: str, *, games: int, seed: int, **options: Any) -> None:
+        self.given = [profile, budget, games, seed]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"given": self.given}
+
+
+def test_a_cached_result_is_of_one_seed_and_one_budget(store_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "red_team", FakeAttack)
+    text = BASE.format(profile="hold", games=1) + 'measure = "red-team"\nbudget = "{budget}"\n' + QUICK
     with GameStore(store_path) as store:
-        first, second = (evaluation.experiment(read_experiment(text), seed=seed, store=store) for seed in (0, 1))
-    assert [each.conditions[0].cells[0].result.to_dict()["seed"] for each in (first, second)] == [0, 1]
+        for _ in range(2):
+            for budget, seed in (("quick", 0), ("quick", 1), ("usual", 0)):
+                chosen = read_experiment(text.replace("{budget}", budget))
+                (condition,) = evaluation.experiment(chosen, seed=seed, store=store).conditions
+                assert condition.cells[0].result.to_dict() == {"given": ["hold", budget, 1, seed]}
 
 
 @pytest.mark.parametrize(
@@ -231,7 +259,7 @@ def test_a_kept_result_is_of_one_seed_and_one_budget(store_path: Path) -> None:
         ("exact", "agents.scripted.noisy", 0),
     ],
 )
-def test_a_kept_result_is_of_one_version_of_the_code(
+def test_a_cached_result_is_of_one_version_of_the_code(
     measure: str, edited: str, again: int, store_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     budget = 'budget = "quick"\n' * (measure == "red-team") + 'coalitions = ["all-singles"]\n' * (measure == "exact")
@@ -239,6 +267,7 @@ def test_a_kept_result_is_of_one_version_of_the_code(
         BASE.format(profile="hold", games=1)
         + f'measure = "{measure}"\n{budget}{QUICK}'.replace("years = 2", "years = 1")
     )
+    monkeypatch.setattr(measuring, "red_team", FakeAttack)
     made: list[Any] = []
     put = GameStore.put_result
     monkeypatch.setattr(GameStore, "put_result", lambda self, *given: (made.append(given), put(self, *given)))
@@ -247,8 +276,8 @@ def test_a_kept_result_is_of_one_version_of_the_code(
         files = sources.SOURCES._files
         source, is_package = files[edited]
         monkeypatch.setitem(files, edited, (source + b"\nEDITED = True\n", is_package))
-        for kept_before in ("_digests", "_reached"):
-            monkeypatch.setattr(sources.SOURCES, kept_before, {})
+        for known in ("_digests", "_reached"):
+            monkeypatch.setattr(sources.SOURCES, known, {})
         result_cache.code_of_imports.cache_clear()
         evaluation.experiment(chosen, store=store)
     result_cache.code_of_imports.cache_clear()
@@ -368,7 +397,7 @@ def test_training_seeds_are_the_unit(step: FakeStep, tmp_path: Path) -> None:
         "2 training seeds (0, 1); their values are means over these seeds, with intervals or ranges over seeds" in page
     )
     assert "By training seed" in page
-    assert "iterations = 1" in " ".join(options_told(study))
+    assert "iterations = 1" in " ".join(option_sentences(study))
 
 
 @pytest.mark.parametrize(
@@ -413,9 +442,9 @@ def test_the_setting_in_words() -> None:
     text = BASE.format(profile="dove", games=3) + f"{ATTACK}published = true\ncoordinated = true\nchoosing = 1\n"
     text = text.replace("games = 3", 'games = 3\ndeviators = ["pact"]') + '[rules]\nyears = 1\npress = "none"\n'
     study = evaluation.experiment(read_experiment(text)).to_dict()
-    assert "points after retreats too, as in the published runs" in rules_told(study)
-    assert games_told(study) == "3 games per condition, seed 0."
-    told = " ".join(options_told(study))
+    assert "points after retreats too, as in the published runs" in rules_sentence(study)
+    assert games_sentence(study) == "3 games per condition, seed 0."
+    told = " ".join(option_sentences(study))
     assert "as by the program behind the paper's figures" in told
     assert "Deviators: pact; one policy plays all members of a coalition." in told
     assert "on games of their own, 1 each at first" in told

@@ -20,7 +20,6 @@ from evaluation.exact import best_response, certify, exploitability
 from evaluation.experiment_files.loading import Experiment
 from evaluation.messages.analysis import analyse_messages
 from evaluation.tables.message_tables import talks
-from evaluation.word_effects import HEARD, WordEffects
 from welfare_env import Rules
 from welfare_env.game.record import save_record
 
@@ -38,11 +37,6 @@ class Hostile(agents.HoldPolicy):
 Hostile.__qualname__ = "<script>alert('[bold]&')</script>"
 
 
-def of_words() -> WordEffects:
-    found = {heard: evaluation.Estimate(1.0, math.nan, math.nan, 12, (1.0,) * 12) for heard in HEARD}
-    return WordEffects(found, {heard: found[heard] for heard in HEARD[1:]}, found[HEARD[0]], "drawn")
-
-
 @pytest.fixture(scope="module")
 def results() -> dict[str, tuple[str, Shown]]:
     """Name -> table and result."""
@@ -58,9 +52,8 @@ def results() -> dict[str, tuple[str, Shown]]:
         sweep={"map_name": ("clique:3",), "years": (1, 2)},
     )
     swept = evaluation.experiment(chosen)
-    colluding = evaluation.collusion("dove", 2, attackers=["pact:years=1", "dumbbot"], choosing=1, **TOY)
     program = evaluation.exploitability("program:FairBot", 2, environment=modal_env.make())
-    colluding = evaluation.collusion("dove", games=1, choosing=1, map_name="clique:3", rules=Rules(years=1, press=None))
+    colluding = evaluation.collusion("dove", 1, attackers=["pact:years=1", "dumbbot"], choosing=1, **TOY)
     (talk,) = talks([("a", own.records[0]), ("b", own.records[1])])
     return {
         "self-play": ("games", own),
@@ -80,7 +73,6 @@ def results() -> dict[str, tuple[str, Shown]]:
         "exact": ("exact", exploitability("clique:3", "prosocial", years=2)),
         "messages": ("messages", analyse_messages(own.records[0])),
         "talk": ("messages", talk),
-        "words": ("words", of_words()),
         "comparison": ("differences", evaluation.compare("dove", "hold", games=2, **TOY)),
         "mix": ("", crossed.mixes[1, 2]),
         "scenario": ("", crossed.scenarios[0]),

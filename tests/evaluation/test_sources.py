@@ -107,7 +107,7 @@ def test_docstrings_that_the_code_reads_do_count() -> None:
         ("agents/lm/models/prices.py", set()),
         ("agents/rl/network.py", {"rl:x"}),
         ("agents/specs/kinds.py", set()),
-        ("welfare_env/engine/kernels.py", set(PLAYERS)),
+        ("welfare_env/engine/kernels/movement.py", set(PLAYERS)),
         ("welfare_env/rules.py", set(PLAYERS)),
         ("welfare_env/game/press.py", set(PLAYERS)),
         ("welfare_env/envs/aec.py", set(PLAYERS)),
@@ -141,7 +141,7 @@ def test_the_order_of_seats_does_not_matter_and_nothing_is_left_out() -> None:
         assert module is None or SOURCES.reached(module), name
     reached = SOURCES.reached("agents.lm.from_options")
     assert {"agents.lm.prompts.wording", "agents.lm.reading.parsing", "agents.lm.player"} <= reached
-    assert {"welfare_env.engine.kernels", "welfare_env.game.scoring"} <= SOURCES.reached("welfare_env")
+    assert {"welfare_env.engine.kernels.movement", "welfare_env.game.scoring"} <= SOURCES.reached("welfare_env")
 
 
 def test_what_running_imports_is_reached() -> None:

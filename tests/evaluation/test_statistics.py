@@ -1,8 +1,6 @@
 """Intervals: known answers, exact enumeration, independent recomputation and coverage by simulation."""
 
-import itertools
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -10,26 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaluation.measures import intervals as ours
 from evaluation.measures import mean_bounds
 from evaluation.measures.intervals import (
     Estimate,
     SampleError,
     mean_estimate,
     mean_estimates,
-    resampled_means,
     share_estimate,
 )
 
 pytestmark = pytest.mark.filterwarnings("error")
 
 GAMES = st.lists(st.integers(0, 60).map(lambda points: points / 10), min_size=2, max_size=6)
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fewer resamples, where many intervals are made."""
-    monkeypatch.setattr(ours, "RESAMPLES", 400)
 
 
 class TestEstimate:
@@ -206,28 +196,3 @@ class TestShare:
     def test_wrong_parts(self, parts: object) -> None:
         with pytest.raises(SampleError, match="a share needs"):
             share_estimate(parts, [2.0, 2.0], 0)
-
-
-class TestBootstrap:
-    def test_draws_every_resample_as_often_as_it_should(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(ours, "RESAMPLES", 27_000)
-        means = resampled_means(np.array([[0.0], [1.0], [10.0]]), 0)
-        found = Counter(np.rint(3 * means[:, 0]).tolist())
-        exact = Counter(float(sum(drawn)) for drawn in itertools.product([0, 1, 10], repeat=3))
-        assert found.keys() == exact.keys()
-        for value, ways in exact.items():
-            assert found[value] == pytest.approx(1000 * ways, rel=0.12)
-
-    def test_keeps_the_values_of_a_game_together(self) -> None:
-        means = resampled_means(np.array([[1.0, -1.0], [5.0, -5.0], [9.0, -9.0]]), 0)
-        assert means.shape == (ours.RESAMPLES, 2)
-        assert not means.sum(axis=1).any()
-        assert np.ptp(means[:, 0]) == 8
-
-    def test_large_samples_are_drawn_in_parts(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(ours, "RESAMPLES", 24)
-        sample = np.arange(10.0).reshape(10, 1)
-        whole = resampled_means(sample, 0)
-        monkeypatch.setattr(ours, "_CHUNK_VALUES", 70)  # 7, 7, 7 and 3 resamples at a time
-        assert whole.shape == (24, 1)
-        assert resampled_means(sample, 0).tolist() == whole.tolist()

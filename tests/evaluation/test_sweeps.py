@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 import evaluation
 from evaluation.cli.commands import app
+from evaluation.experiments.red_team import BUDGETS, AttackBudget
 from welfare_env import Rules
 
 GAMES = ["--map", "clique:3", "--games", "3", "--workers", "1"]  # 3: balanced seats
@@ -24,6 +25,7 @@ COMMANDS = {
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_sweeps_what_its_help_offers(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(BUDGETS, "quick", AttackBudget(choosing=1, sizes=(1,), most=1))
     run = CliRunner()
     rounds = "0" if name == "red-team" else "0,1"  # of many attacks
     swept = [*COMMANDS[name], *GAMES, "--years", "1,2", "--message-rounds", rounds]

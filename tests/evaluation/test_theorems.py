@@ -1,6 +1,7 @@
 """Certificates on toy boards: the paper's punishing profiles, any policies, and what is refused."""
 
 import json
+import re
 import zlib
 from contextlib import suppress
 from dataclasses import replace
@@ -15,7 +16,6 @@ import welfare_env
 from agents import ScriptedPolicy
 from agents.cliques.punishing_kernels import DEVIATORS, KNOWN, list_orders
 from agents.cliques.shape import clique_of
-from benchmarks.theorems import page
 from evaluation import EvaluationError
 from evaluation.exact import CertificateError, certify, certify_punishers, check_certificate
 from evaluation.exact.certificates import Certificate
@@ -23,8 +23,8 @@ from evaluation.exact.certify import punishers_search
 from evaluation.exact.checking import Checker, _plans, _winter, generous
 from evaluation.exact.clique_search import ALL, CliqueSearch
 from evaluation.exact.graph_kernels import EXPANDED, FALL, NODES, SPRING, next_node, position
-from evaluation.exact.line_pictures import line_picture, line_text
 from evaluation.exact.theorems import fill, payoffs, read_cells
+from studies import theorems as study
 from tests.agents.test_cliques import played
 from welfare_env import Rules, View
 from welfare_env.engine import ADJUSTMENTS
@@ -368,35 +368,24 @@ class TestRefused:
             certify("clique:3", "punisher:t=0", A, 2)
 
 
-@pytest.fixture(scope="module")
-def found():
-    return certify_punishers("clique:3", 1, A, 3, punishers="best")
+def test_the_study_makes_the_page_and_its_pictures_anew(tmp_path):
+    """The tables from the file of cells, the line and the pictures from computation."""
+    pictures = sorted((DOCS / "pictures").glob("theorem-*.svg"))
+    (tmp_path / "pictures").mkdir()
+    page = re.sub(r"(?<=:begin -->\n).*?(?=\n<!--)", "", (DOCS / "theorems.md").read_text(), flags=re.S)
+    (tmp_path / "theorems.md").write_text(page)
+    study.main(DOCS / "theorems.jsonl", tmp_path)
+    assert (tmp_path / "theorems.md").read_bytes() == (DOCS / "theorems.md").read_bytes()
+    assert len(pictures) == 3
+    for picture in pictures:
+        assert (tmp_path / "pictures" / picture.name).read_bytes() == picture.read_bytes()
 
 
-class TestDocs:
-    """What docs/theorems.md shows."""
-
-    def test_the_line(self, found):
-        assert line_text("clique:3", 3, found.line, A) in (DOCS / "theorems.md").read_text(encoding="utf-8")
-
-    def test_its_picture(self, found):
-        kept = (DOCS / "pictures" / "theorem-1-clique-3.svg").read_text(encoding="utf-8")
-        assert line_picture("clique:3", 3, found.line) == kept
-
-    def test_its_picture_has_a_legend(self, found):
-        picture = line_picture("clique:3", 3, found.line)
-        for text in ("player A", "player B", "player C", "nobody's supply center", "before Spring 1901"):
-            assert f">{text}</text>" in picture
-        assert "prefers-color-scheme: dark" in picture
-
-    def test_the_picture_of_the_excluded_player(self):
-        found = certify_punishers("shared-clique:3", 1, "PLAYERD", 4, punishers="best")
-        kept = (DOCS / "pictures" / "theorem-2-shared-clique-3.svg").read_text(encoding="utf-8")
-        assert line_picture("shared-clique:3", 4, found.line) == kept
-
-    def test_the_tables(self):
-        cells = read_cells(DOCS / "theorems.jsonl")
-        assert page(cells) in (DOCS / "theorems.md").read_text(encoding="utf-8")
+def test_a_picture_has_a_legend():
+    picture = (DOCS / "pictures" / "theorem-1-clique-3.svg").read_text(encoding="utf-8")
+    for text in ("player A", "player B", "player C", "nobody's supply center", "before Spring 1901"):
+        assert f">{text}</text>" in picture
+    assert "prefers-color-scheme: dark" in picture
 
 
 def armed_longer(line, years):

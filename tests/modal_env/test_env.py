@@ -2,12 +2,14 @@
 
 import doctest
 from fractions import Fraction
+from inspect import signature
 
 import numpy as np
 import pytest
 
 import modal_env
 from modal_env.envs import aec as env_page
+from modal_env.envs.setting import make_setting
 from modal_env.errors import ActionError, FormulaError, GameError
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
 from modal_env.logic.notation import parse
@@ -374,6 +376,13 @@ def test_wrong_arguments_are_told(options):
         with pytest.raises(GameError) as caught:
             make(**options)
         assert next(iter(reversed(options))) in str(caught.value)
+
+
+@pytest.mark.parametrize("maker", [modal_env.make, modal_env.parallel_env])
+def test_makers_show_their_arguments_and_name_an_unknown_one(maker):
+    assert signature(maker).parameters == signature(make_setting).parameters
+    with pytest.raises(TypeError, match=rf"{maker.__name__}\(\) got .* 'epsilom': did you mean epsilon\?"):
+        maker(epsilom=0.1)
 
 
 def test_agents_that_are_no_formulas_or_have_no_name():

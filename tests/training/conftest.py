@@ -1,12 +1,33 @@
-"""One thread for torch."""
+"""One thread for torch, and finished trainings that tests read or copy."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
 import pytest
 import torch
+
+from tests.training.small import SMALL
 
 
 @pytest.fixture(autouse=True)
 def _one_thread():
     """Threads of torch only wait for each other on networks this small, and for the other test processes."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """The folder of a finished `SMALL` by its seed, with a report and a save after each iteration. Only to be read."""
+    from training.board.ppo import train
+
+    @cache
+    def folder(seed: int = 0) -> Path:
+        place = tmp_path_factory.mktemp(f"finished-{seed}")
+        train(replace(SMALL, seed=seed, held_out_every=1, save_every=1, folder=place))
+        return place
+
+    return folder

@@ -37,6 +37,7 @@ def stock() -> ModuleType:
     return load("rllib_stock")
 
 
+@pytest.mark.slow
 def test_the_single_file_learns_and_repeats_itself(cleanrl, capsys):
     args = cleanrl.Args("clique:3", years=2, num_games=16, phases=14, iterations=5, minibatch=128, lr=5e-3)
     curve = cleanrl.train(args)
@@ -88,6 +89,7 @@ def test_rllibs_runner_plays_the_examples_environment(stock):
         assert single.is_terminated
 
 
+@pytest.mark.slow
 def test_rllibs_learner_learns_from_the_example(stock):
     """Without Ray: PPO makes what was good more probable."""
     from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
@@ -103,6 +105,7 @@ def test_rllibs_learner_learns_from_the_example(stock):
     assert any((value != before[name]).any() for name, value in learner.module[stock.POLICY].state_dict().items())
 
 
+@pytest.mark.slow
 def test_rllibs_example_repeats_itself(stock):
     """What RLlib samples, and what it makes of that, follows from the seed."""
     from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
@@ -171,6 +174,7 @@ def test_the_benchmark_refuses_other_networks():
         benchmark.check_equal(one, two)
 
 
+@pytest.mark.slow
 def test_the_benchmarks_parts_add_up():
     (ours, *_) = benchmark.rows("clique:3", 1, 2)
     seconds = benchmark.where_time_goes(ours)

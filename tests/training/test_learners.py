@@ -13,14 +13,13 @@ import pytest
 import torch
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
-from safetensors.numpy import load_file
 from typer.testing import CliRunner
 
 import agents
 import training
 from agents.runtime.files import parse_json
 from agents.specs import read, read_profile
-from evaluation.word_effects import word_effects
+from tests.training.small import logged, same, stop_after, weights_of
 from training import TrainConfig, TrainingError
 from training.board import ppo
 from training.board.identity import identity, of_earlier
@@ -32,6 +31,7 @@ from training.board.seats import Lineup
 from training.board.tape import ADVANTAGES
 from training.cli.commands import app
 from training.cli.curves import returns
+from training.word_effects import word_effects
 from welfare_env import UnknownAgentError
 from welfare_env.errors import WelfareEnvError
 
@@ -44,19 +44,6 @@ SINGLES = ((0,), (1,), (2,))
 
 def runner_of(config: TrainConfig) -> BatchedEnvRunner:
     return BatchedEnvRunner(config=make_config(play_of(config), config), worker_index=0)
-
-
-def same(one, other) -> bool:
-    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
-
-
-def weights_in(folder: Path, name: str) -> dict[str, np.ndarray]:
-    return load_file(folder / name / "weights.safetensors")
-
-
-def logged(folder: Path) -> list[dict]:
-    lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
-    return [{name: value for name, value in line.items() if not name.startswith("time/")} for line in lines]
 
 
 # Configs.
@@ -317,7 +304,7 @@ def test_networks_begin_differently_and_learn_apart(tmp_path: Path) -> None:
 
 
 def test_all_see_the_position_only(tmp_path: Path) -> None:
-    train(replace(SMALL, sees="position", folder=tmp_path))
+    train(replace(SMALL, sees="position", iterations=1, folder=tmp_path))
     for name in ("checkpoint", "cooperators"):
         policy = agents.make(f"rl:{tmp_path / name}")
         env = runner_of(SMALL)
@@ -333,7 +320,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict]]:
     folder, after = tmp_path_factory.mktemp("whole"), []
 
     def note(progress) -> None:
-        after.append({name: weights_in(folder, name) for name in ("checkpoint", "cooperators")})
+        after.append({name: weights_of(folder, name) for name in ("checkpoint", "cooperators")})
 
     train(replace(SMALL, lr=0.05, save_every=1, folder=folder), note)
     return folder, after
@@ -356,8 +343,8 @@ def test_the_others_are_kept_beside_the_learner(whole) -> None:
 def test_with_the_best_iterate_are_the_others_that_it_met(whole) -> None:
     folder, after = whole
     best = int(np.argmax([line["held-out/return"] for line in logged(folder)]))
-    assert same(weights_in(folder, "best"), after[best]["checkpoint"])
-    assert same(weights_in(folder, "best-cooperators"), after[best]["cooperators"])
+    assert same(weights_of(folder, "best"), after[best]["checkpoint"])
+    assert same(weights_of(folder, "best-cooperators"), after[best]["cooperators"])
 
 
 def test_the_log_tells_of_each(whole) -> None:
@@ -370,29 +357,25 @@ def test_the_log_tells_of_each(whole) -> None:
     assert returns([folder]) == ["play/return", "play/cooperators/return"]
 
 
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+@pytest.mark.parametrize("error", [pytest.param(RuntimeError, marks=pytest.mark.slow), KeyboardInterrupt])
 def test_an_interrupted_training_ends_like_an_undisturbed_one(tmp_path: Path, whole, error) -> None:
     """As if killed, an iteration after the last save; and after Ctrl-C."""
     folder, _ = whole
     config = replace(SMALL, lr=0.05, folder=tmp_path / "parts")
-
-    def cut(progress) -> None:
-        if progress.iteration == 3:
-            raise error
-
     with pytest.raises(error):
-        train(config, cut)
+        train(config, stop_after(3, error))
     training.resume(tmp_path / "parts")
     assert logged(folder) == logged(tmp_path / "parts")
-    assert all(same(weights_in(folder, name), weights_in(tmp_path / "parts", name)) for name in NAMES)
+    assert all(same(weights_of(folder, name), weights_of(tmp_path / "parts", name)) for name in NAMES)
 
 
+@pytest.mark.slow
 def test_an_extended_training_ends_like_an_undisturbed_one(tmp_path: Path, whole) -> None:
     folder, _ = whole
     train(replace(SMALL, lr=0.05, iterations=2, folder=tmp_path))
     training.resume(tmp_path, iterations=4)
     assert logged(folder) == logged(tmp_path)
-    assert all(same(weights_in(folder, name), weights_in(tmp_path, name)) for name in NAMES)
+    assert all(same(weights_of(folder, name), weights_of(tmp_path, name)) for name in NAMES)
 
 
 @pytest.mark.parametrize("name", ["cooperators", "best-cooperators"])
@@ -400,7 +383,7 @@ def test_checkpoints_are_written_again(tmp_path: Path, whole, name) -> None:
     shutil.copytree(whole[0], tmp_path / "run")
     shutil.rmtree(tmp_path / "run" / name)
     training.resume(tmp_path / "run")
-    assert same(weights_in(tmp_path / "run", name), weights_in(whole[0], name))
+    assert same(weights_of(tmp_path / "run", name), weights_of(whole[0], name))
 
 
 @pytest.mark.parametrize(
@@ -420,27 +403,23 @@ def test_others_are_another_training(tmp_path: Path, whole, changes) -> None:
 
 
 def test_a_league_is_the_learners(tmp_path: Path) -> None:
-    config = replace(SMALL, league_share=0.5, league_every=1, folder=tmp_path)
+    config = replace(SMALL, iterations=3, league_share=0.5, league_every=1, held_out_every=0, folder=tmp_path)
     train(config)
     assert any("against/league" in line for line in logged(tmp_path))
-    train(replace(config, iterations=6))
-    assert len(logged(tmp_path)) == 6
+    train(replace(config, iterations=4))
+    assert len(logged(tmp_path)) == 4
 
 
 def test_imitation_and_start_are_the_learners(tmp_path: Path, whole) -> None:
     """The others begin as they would without; a training that stopped after the imitation goes on."""
     start = whole[0] / "checkpoint"
     config = replace(SMALL, imitate="random", imitate_games=4, start=start, lr=1e-9, iterations=1, folder=tmp_path)
-
-    def stop(progress) -> None:
-        raise RuntimeError
-
     with pytest.raises(RuntimeError):
-        train(replace(config, iterations=3), stop)
+        train(replace(config, iterations=3), stop_after(1, RuntimeError))
     train(config)
     plain = make_config(play_of(SMALL), SMALL).build_learner(spaces=_spaces(play_of(SMALL)))
     for name, module_id, is_same in (("checkpoint", DEFAULT_MODULE_ID, False), ("cooperators", "cooperators", True)):
-        now, begun = weights_in(tmp_path, name), weights(plain, module_id)
+        now, begun = weights_of(tmp_path, name), weights(plain, module_id)
         assert all(np.allclose(now[key], begun[key], rtol=0, atol=1e-6) for key in now) is is_same
 
 
@@ -457,6 +436,7 @@ def test_weights_that_are_no_numbers_are_refused_whosever_they_are(tmp_path: Pat
 # Words, and commands.
 
 
+@pytest.mark.slow
 def test_all_speak(tmp_path: Path) -> None:
     config = replace(SMALL, years=1, press="tokens", folder=tmp_path)
     train(config)
@@ -481,25 +461,3 @@ def test_the_command(tmp_path: Path) -> None:
     drawn = CliRunner().invoke(app, ["curves", str(tmp_path), "--out", str(out)])
     assert drawn.exit_code == 0, drawn.output
     assert out.stat().st_size > 5000
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["welfare", "--also", "cops=social"], "'cops' never plays"),
-        (["welfare", "--also", "cops", "--against", "cops"], "give NAME=REWARD"),
-        (["welfare", "--also", "cops=money", "--against", "cops"], "reward 'money'"),
-        (["welfare", "--also", "cops=own", "--against", "cops", "--against", "cop"], "did you mean 'cops'?"),
-        (["standard", "--also", "dove=own"], "the name of a policy"),
-        (
-            ["best-response", "--against", "2*learner + 1*hold", "--map", "clique:3"],
-            "give a policy that does not learn",
-        ),
-    ],
-)
-def test_errors_are_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments, told) -> None:
-    monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 2, result.output
-    assert told in result.stderr
-    assert len(result.stderr.splitlines()) == 1

@@ -258,6 +258,7 @@ class TestLearning:
         play = replace(play, reward=RelayedGuess(), num_games=64, reward_scale=1.0)
         assert np.mean(self.learned(tmp_path, play, iterations=60)[-5:]) > 0.8
 
+    @pytest.mark.slow
     def test_the_same_seed_gives_the_same_weights(self, tmp_path: Path) -> None:
         lineup = Lineup(((0,), (1,)), ("learner", "league"), (0.6, 0.4))
         files = []

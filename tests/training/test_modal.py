@@ -3,10 +3,12 @@
 import doctest
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -26,6 +28,7 @@ import modal_env
 from agents.modal.players import BestReplyPolicy, expected_payoff
 from modal_env.envs.rounds import Contest
 from modal_env.search.findings import least_replies
+from tests.training.small import stop_after
 from training.cli.modal import command
 from training.errors import TrainingError
 from training.modal import ModalConfig, ModalProgress, ModalResult, train_modal
@@ -51,7 +54,12 @@ def commonest(result: ModalResult) -> modal_env.Agent:
 
 
 @pytest.mark.parametrize(
-    ("opponent", "reply"), [("FairBot", "CooperateBot"), ("PrudentBot", "FairBot"), ("CooperateBot", "DefectBot")]
+    ("opponent", "reply"),
+    [
+        ("FairBot", "CooperateBot"),
+        pytest.param("PrudentBot", "FairBot", marks=pytest.mark.slow),
+        pytest.param("CooperateBot", "DefectBot", marks=pytest.mark.slow),
+    ],
 )
 def test_a_learner_finds_the_best_program_of_the_library(tmp_path: Path, opponent: str, reply: str) -> None:
     result = learnt(tmp_path, f"program:{opponent}", iterations=25, games=128, lr=0.1)
@@ -62,6 +70,7 @@ def test_a_learner_finds_the_best_program_of_the_library(tmp_path: Path, opponen
     assert result.history[-1].logged["exact/gap"] < 0.1 < result.history[0].logged["exact/gap"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opponent", ["FairBot", "PrudentBot", "CooperateBot"])
 def test_a_learner_writes_a_formula_as_good_as_the_best_there_is(tmp_path: Path, opponent: str) -> None:
     """Best of all formulas of depth up to 2 without `me`: found by `modal_env.search.findings`, which is complete."""
@@ -183,43 +192,51 @@ def test_the_average_is_that_of_the_last_iterations() -> None:
     assert spec_of(result.average(4)) == "mix:FairBot=3/4,PrudentBot=1/4"
 
 
-# Going on.
+# Resuming.
+
+
+@pytest.fixture(scope="module", params=[SMALL, pytest.param(TOKENS, marks=pytest.mark.slow)], ids=["library", "tokens"])
+def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ModalResult:
+    """A finished training, in `config.folder`; only to be read."""
+    return train_modal(replace(request.param, folder=tmp_path_factory.mktemp("whole")))
+
+
+@pytest.fixture
+def copied(whole: ModalResult, tmp_path: Path) -> ModalConfig:
+    """The config of a copy of it."""
+    return replace(whole.config, folder=shutil.copytree(whole.config.place, tmp_path / "copy"))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError], ids=["saved", "killed after the last save"])
+def test_an_interrupted_training_ends_like_an_undisturbed_one(
+    tmp_path: Path, whole: ModalResult, error: type[BaseException]
+) -> None:
+    config = replace(whole.config, folder=tmp_path)
+    with pytest.raises(error):
+        train_modal(config, stop_after(3, error))
+    seen: list[int] = []
+    parts = train_modal(config, lambda progress: seen.append(progress.iteration))
+    assert seen == ([4, 5] if error is KeyboardInterrupt else [3, 4, 5])
+    assert (parts.history, parts.shares) == (whole.history, whole.shares)
+    before, after = state(whole.config.place), state(tmp_path)
+    assert before.keys() == after.keys()
+    assert any("adam/" in name for name in before)
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    assert (whole.config.place / "log.jsonl").read_text() == (tmp_path / "log.jsonl").read_text()
+
+
+def test_a_finished_training_is_read_and_a_longer_one_goes_on(whole: ModalResult, copied: ModalConfig) -> None:
+    again = train_modal(copied, stop_after(5, RuntimeError))  # nothing is played again
+    assert (again.history, again.shares) == (whole.history, whole.shares)
+    longer = train_modal(replace(copied, iterations=7))
+    assert longer.history[:5] == whole.history
+    assert len(longer.history) == 7
+    with pytest.raises(TrainingError, match="7 iterations"):
+        train_modal(copied)
 
 
 def state(folder: Path) -> dict[str, torch.Tensor]:
     return load_file(folder / "state.safetensors")
-
-
-def stop_after(iteration: int, error: type[BaseException]) -> Callable[[ModalProgress], None]:
-    def stop(progress: ModalProgress) -> None:
-        if progress.iteration == iteration:
-            raise error
-
-    return stop
-
-
-@pytest.mark.parametrize("options", [SMALL, TOKENS], ids=["library", "tokens"])
-@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError], ids=["saved", "killed after the last save"])
-def test_an_interrupted_training_ends_like_an_undisturbed_one(
-    tmp_path: Path, options: ModalConfig, error: type[BaseException]
-) -> None:
-    whole = learn_in(tmp_path / "whole", options)
-    with pytest.raises(error):
-        learn_in(tmp_path / "parts", options, stop_after(3, error))
-    seen: list[int] = []
-    parts = learn_in(tmp_path / "parts", options, lambda progress: seen.append(progress.iteration))
-    assert seen == ([4, 5] if error is KeyboardInterrupt else [3, 4, 5])
-    assert (parts.history, parts.shares) == (whole.history, whole.shares)
-    before, after = state(tmp_path / "whole"), state(tmp_path / "parts")
-    assert before.keys() == after.keys()
-    assert any("adam/" in name for name in before)
-    assert all(torch.equal(before[name], after[name]) for name in before)
-    assert (tmp_path / "whole" / "log.jsonl").read_text() == (tmp_path / "parts" / "log.jsonl").read_text()
-
-
-def learn_in(folder: Path, options: ModalConfig, on_progress: Callable = lambda progress: None) -> ModalResult:
-    given = {name: getattr(options, name) for name in ("actions", "iterations", "games", "save_every", "budget")}
-    return train_modal(ModalConfig(options.against, folder=folder, **given), on_progress)
 
 
 def test_seeds_matter_and_global_chance_does_not(tmp_path: Path) -> None:
@@ -234,38 +251,25 @@ def test_seeds_matter_and_global_chance_does_not(tmp_path: Path) -> None:
     assert not torch.equal(a, c)
 
 
-def test_a_finished_training_is_read_and_a_longer_one_goes_on(tmp_path: Path) -> None:
-    first = learn_in(tmp_path, SMALL)
-    assert learn_in(tmp_path, SMALL, stop_after(5, RuntimeError)) == first  # nothing is played again
-    longer = train_modal(ModalConfig("program:FairBot", iterations=7, games=8, folder=tmp_path))
-    assert longer.history[:5] == first.history
-    assert len(longer.history) == 7
-    with pytest.raises(TrainingError, match="7 iterations"):
-        learn_in(tmp_path, SMALL)
-
-
 # What is refused.
 
 
-def test_another_training_is_not_overwritten(tmp_path: Path) -> None:
-    learn_in(tmp_path, SMALL)
-    before = {file: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()}
+def test_another_training_is_not_overwritten(copied: ModalConfig) -> None:
+    before = {file: file.read_bytes() for file in copied.place.iterdir() if file.is_file()}
     with pytest.raises(TrainingError, match="seed=0 where 3 is given"):
-        learnt(tmp_path, "program:FairBot", iterations=5, games=8, seed=3)
-    assert {file: file.read_bytes() for file in tmp_path.iterdir() if file.is_file()} == before
+        train_modal(replace(copied, seed=3))
+    assert {file: file.read_bytes() for file in copied.place.iterdir() if file.is_file()} == before
 
 
-def test_a_damaged_folder_is_told(tmp_path: Path) -> None:
-    learn_in(tmp_path, SMALL)
-    log = (tmp_path / "log.jsonl").read_text()
-    (tmp_path / "log.jsonl").write_text(log[: len(log) // 2])
+def test_a_damaged_folder_is_told(copied: ModalConfig) -> None:
+    path, log = copied.place / "state.safetensors", (copied.place / "log.jsonl").read_text()
+    (copied.place / "log.jsonl").write_text(log[: len(log) // 2])
     with pytest.raises(TrainingError, match=r"log\.jsonl"):
-        learn_in(tmp_path, SMALL)
-    (tmp_path / "log.jsonl").write_text(log)
-    weights = (tmp_path / "state.safetensors").read_bytes()
-    (tmp_path / "state.safetensors").write_bytes(weights[:50])
+        train_modal(copied)
+    (copied.place / "log.jsonl").write_text(log)
+    path.write_bytes(path.read_bytes()[:50])
     with pytest.raises(TrainingError, match=r"state\.safetensors: damaged"):
-        learn_in(tmp_path, SMALL)
+        train_modal(copied)
 
 
 @pytest.mark.parametrize(
@@ -297,6 +301,7 @@ def test_averages_of_formulas_are_refused() -> None:
         ModalResult(TOKENS, (), (), None).average(2)
 
 
+@pytest.mark.slow
 def test_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = Path(__file__).parents[2] / "docs" / "training-modal.md"
     monkeypatch.chdir(tmp_path)  # trainings go into runs/
@@ -308,7 +313,7 @@ def test_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 app = typer.Typer(pretty_exceptions_enable=False)
 app.command("modal")(command)
-TRAIN = ["--against", "program:FairBot", "--iterations", "4", "--games", "8"]
+TRAIN = ["--against", "program:FairBot", "--iterations", "3", "--games", "4"]
 
 
 def test_the_command_trains_and_tells(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from training import PopulationConfig, TrainConfig, TrainingError, train
 from training.board.seats import Lineup
 from training.cli.commands import app
 from training.cli.psro import step_table
+from training.population import exact_oracle
 from training.population.meta import PARTS, rounded, solve
 from training.population.portfolio import attacked
 from training.population.psro import Step, train_population
@@ -105,7 +106,7 @@ def test_each_seat_draws_its_own_policy_of_a_mix():
 
 def test_a_network_that_sees_the_position_only_does_not_read_points(tmp_path):
     config = TrainConfig(
-        map_name="clique:3", years=3, games=8, iterations=3, horizon=3, width=8, layers=1, folder=tmp_path / "blind",
+        map_name="clique:3", years=3, games=4, iterations=1, horizon=3, width=4, layers=1, folder=tmp_path / "blind",
         sees="position",
     )  # fmt: skip
     path = train(config)
@@ -243,6 +244,7 @@ def test_a_step_tells_what_its_mix_is_worth(undisturbed):
         assert (folder / f"payoffs-{step.step}.png").stat().st_size > 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [1, 3, 4])
 def test_a_population_that_is_interrupted_goes_on_to_the_same_weights(tmp_path, undisturbed, at, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -279,6 +281,7 @@ def test_files_that_are_lost_or_damaged_are_made_again(tmp_path, undisturbed):
         train_population(config)
 
 
+@pytest.mark.slow
 def test_a_population_can_be_extended_but_not_changed(tmp_path, undisturbed):
     folder, _ = undisturbed
     config = replace(SMALL, folder=tmp_path / "p", steps=1)
@@ -290,6 +293,7 @@ def test_a_population_can_be_extended_but_not_changed(tmp_path, undisturbed):
             train_population(replace(config, **changes))
 
 
+@pytest.mark.slow
 def test_an_exact_oracle_begins_with_the_exact_best_response(tmp_path):
     config = replace(SMALL, folder=tmp_path / "p", oracle="exact", begin="hold", steps=1, years=3, iterations=1)
     steps = train_population(config)
@@ -301,6 +305,13 @@ def test_an_exact_oracle_begins_with_the_exact_best_response(tmp_path):
     shutil.rmtree(config.response_folder(1))
     train_population(config)
     assert begin.exists()  # imitated again, where it is lost
+
+
+def test_an_exact_oracle_begins_on_toy_boards_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(exact_oracle, "STEPS", 1)
+    begun = replace(SMALL, folder=tmp_path / "p", oracle="exact", begin="hold", steps=1, years=1, iterations=1)
+    train_population(begun)
+    assert exact_oracle.is_checkpoint(begun.response_folder(1) / "begin")
     with pytest.raises(TrainingError, match="convoyed"):
         train_population(replace(SMALL, map_name="standard", oracle="exact", folder=tmp_path / "q"))
 
@@ -380,6 +391,7 @@ def test_shares_need_not_be_round():
         attacked(config, {"hold": 0.5, "prosocial": 0.25})
 
 
+@pytest.mark.slow
 def test_an_attack_is_a_lower_bound():
     config = replace(SMALL, years=3, portfolio_games=5)  # an interval needs five games
     for mix in ({"hold": 1.0}, {"prosocial": 1.0}, {"prosocial": 0.5, "hold": 0.5}):
@@ -399,6 +411,7 @@ def test_an_attack_is_a_lower_bound():
     assert prosocial.gain > 0
 
 
+@pytest.mark.slow
 def test_the_portfolio_gains_what_it_gains_in_single_games():
     config, rules = PopulationConfig(map_name="standard", years=2, portfolio_games=2), Rules(press=None, years=2)
     for profile in ("hold", "prosocial"):

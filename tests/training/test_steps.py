@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from training import TrainingError, steps
+from training.files import read_config
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,18 @@ save_every = 1
 """
 
 
+def test_a_step_says_what_it_trained(tmp_path: Path) -> None:
+    """Also where the folder needs brackets in a spec."""
+    pytest.importorskip("ray")
+    fields = {"map_name": "clique:3", "years": 1, "iterations": 2, "games": 2, "width": 4, "held_out_every": 0}
+    seen: list[tuple[int, int]] = []
+    spec = steps.run(fields, 3, tmp_path / "a b", lambda done, total: seen.append((done, total)))
+    assert spec == f"rl:({tmp_path / 'a b' / 'checkpoint'})"
+    assert seen == [(1, 2), (2, 2)]
+    assert read_config(tmp_path / "a b")[1]["seed"] == 3
+
+
+@pytest.mark.slow
 def test_an_experiment_trains_is_interrupted_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ray")
     import evaluation

@@ -20,14 +20,14 @@ from agents.rl import checkpoint
 from agents.rl.earlier_network import EarlierNetwork
 from agents.rl.network import Size
 from agents.rl.token_press import Said, word_rounds
-from evaluation import word_effects as words
 from evaluation.checks import EvaluationError
-from evaluation.word_effects import Replaced, _orders, with_words_of_others, word_effects
 from training import TrainConfig, train
+from training import word_effects as words
 from training.board.ppo import make_config, play_of
 from training.board.runner import BatchedEnvRunner
 from training.cli.commands import app
 from training.errors import TrainingError
+from training.word_effects import Replaced, _orders, with_words_of_others, word_effects
 from welfare_env import Rules, load_board
 from welfare_env.engine import YEAR, layout_of
 
@@ -146,6 +146,7 @@ def test_words_do_nothing_to_the_deaf(trained, tmp_path):
     assert [value.value for value in found.lost.values()] == [0, 0]
 
 
+@pytest.mark.slow
 def test_words_move_the_orders_of_those_who_listen(trained, tmp_path):
     plain, loud = (word_effects(folder, games=100) for folder in (trained, rewritten(trained, tmp_path / "l", sharpen)))
     assert abs(plain.bits.value) < 0.02 < loud.bits.low
@@ -176,16 +177,19 @@ def test_every_decision_is_counted_in_its_own_game():
     assert not packed[:, -2].any()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_effects(trained):
     one, same, other = (word_effects(trained, games=20, seed=seed).to_dict() for seed in (0, 0, 1))
     assert one == same != other
 
 
+@pytest.mark.slow
 def test_greedy_play_and_the_best_iterate(trained):
     assert word_effects(trained, games=10).way == "drawn"  # self-play, as in training
     assert word_effects(trained, games=10, way="greedy", best=True).way == "greedy"
 
 
+@pytest.mark.slow
 def test_words_alone_can_be_drawn(trained, tmp_path):
     """Then nothing but words differs from game to game."""
     folder = rewritten(trained, tmp_path / "loud", sharpen)

@@ -22,7 +22,7 @@ Weights = dict[str, np.ndarray]
 Configure = Callable[[Play], Any]  # RLlib's configuration of a runner
 
 HELD_OUT = 5  # the stream of a seed that held-out games are drawn from; others: imitation 1 and 2, gains 3 and 4,
-# words (`evaluation.word_effects`) 6, networks beside the learner 7
+# words (`training.word_effects`) 6, networks beside the learner 7
 
 
 class Sampler:

@@ -34,7 +34,7 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:  # fmt: skip
     """Do words change what happens? The games of a training, with words as said, shuffled among games, and removed."""
-    from evaluation.word_effects import word_effects
+    from training.word_effects import word_effects
 
     tables.check()
     found = word_effects(folder, games, way, best, seed)

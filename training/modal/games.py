@@ -20,7 +20,7 @@ from torch import nn
 import agents
 import modal_env
 from agents.modal.players import ProgramPolicy, Share
-from modal_env.envs.action_modes import Turn
+from modal_env.envs.action_modes import ContestTurn
 from modal_env.envs.rounds import Contest
 from modal_env.errors import GameError
 from training.modal.networks import masked
@@ -83,9 +83,9 @@ class Opponent:
         self.shares = shares_of(policy, setting)
         self._policy, self._setting = policy, setting
         mode = setting.mode()
-        self._turns = {program: reduce(mode.take, mode.actions(program), Turn()) for program, _ in self.shares}
+        self._turns = {program: reduce(mode.take, mode.actions(program), ContestTurn()) for program, _ in self.shares}
 
-    def turn(self, seed: int) -> Turn:
+    def turn(self, seed: int) -> ContestTurn:
         """The complete turn that writes its program in one game."""
         self._policy.reset(self._setting.names[OTHER], seed)
         return self._turns[self._policy.program(self._setting)]

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping
 
 import numpy as np
+
+from evaluation.measures.symmetric_game import SymmetricGame
 
 PARTS = 1000  # shares are multiples of 1 / PARTS
 ROUNDS = 20_000  # of fictitious play, where no equilibrium is found
 
 
-class EmpiricalGame(Protocol):
-    """What is used of an `evaluation.measures.symmetric_game.SymmetricGame`."""
-
-    @property
-    def names(self) -> tuple[str, ...]: ...
-
-    def payoffs(self, mix: np.ndarray) -> np.ndarray:
-        """What each strategy gets if all others draw from the mix."""
-
-    def smallest_equilibria(self) -> Sequence[np.ndarray]:
-        """Symmetric equilibria."""
-
-
-def solve(game: EmpiricalGame, solver: str) -> np.ndarray:
+def solve(game: SymmetricGame, solver: str) -> np.ndarray:
     """Shares of the strategies, multiples of 1 / PARTS that sum to 1: float64 [strategies].
 
     "uniform" mixes all alike. "pure" is the strategy that it is least worth leaving when all play it, of several the
@@ -37,14 +25,14 @@ def solve(game: EmpiricalGame, solver: str) -> np.ndarray:
     return rounded(_pure(game) if solver == "pure" else _nash(game))
 
 
-def _pure(game: EmpiricalGame) -> np.ndarray:
+def _pure(game: SymmetricGame) -> np.ndarray:
     each = np.eye(len(game.names))
     paid = [game.payoffs(mix) for mix in each]
     gains = [round(float(row.max() - row[own]), 6) for own, row in enumerate(paid)]
     return each[max(range(len(each)), key=lambda own: (-gains[own], round(float(paid[own][own]), 6), own))]
 
 
-def _nash(game: EmpiricalGame) -> np.ndarray:
+def _nash(game: SymmetricGame) -> np.ndarray:
     mixes = game.smallest_equilibria()
     if not len(mixes):
         return _fictitious(game)
@@ -53,7 +41,7 @@ def _nash(game: EmpiricalGame) -> np.ndarray:
     return mixes[best]
 
 
-def _fictitious(game: EmpiricalGame) -> np.ndarray:
+def _fictitious(game: SymmetricGame) -> np.ndarray:
     played = np.ones(len(game.names))
     for _ in range(ROUNDS):
         played[int(game.payoffs(played / played.sum()).argmax())] += 1

@@ -12,6 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.specs import read_profile
+from evaluation.experiments.deviators import PORTFOLIO, read_deviators
+from evaluation.measures.choice import choose
+from evaluation.measures.gains import coalition_gain
+from evaluation.play.game_settings import GameSettings
 from training.population.config import PopulationConfig
 from training.population.meta import as_policy
 from training.population.table import Seating, play_seatings
@@ -60,9 +64,6 @@ def attacked(config: PopulationConfig, mix: Mapping[str, float]) -> PortfolioGai
         UnknownAgentError: a policy that there is not, or shares that do not sum to 1. Others as
             `training.population.table.play_seatings`.
     """
-    from evaluation.measures.choice import choose
-    from evaluation.measures.gains import coalition_gain
-
     games, powers = config.portfolio_games, load_board(config.map_name).powers
     candidates = [(deviator, seat) for deviator in _portfolio(config, mix) for seat in range(len(powers))]
 
@@ -113,9 +114,6 @@ def _shares(mix: Mapping[str, float]) -> np.ndarray:
 
 def _portfolio(config: PopulationConfig, mix: Mapping[str, float]) -> tuple[str, ...]:
     """The deviators that come with the package, for games of the config."""
-    from evaluation.experiments.deviators import PORTFOLIO, read_deviators
-    from evaluation.play.game_settings import GameSettings
-
     text = as_policy(mix)
     setting = GameSettings(rules=Rules(press=None, years=config.years), map_name=config.map_name)
     found = read_deviators(PORTFOLIO, read_profile(text), text, setting)

@@ -24,6 +24,9 @@ import numpy as np
 
 from agents.runtime.files import parse_json, read_file, reason, shown
 from agents.runtime.table_files import Row
+from evaluation.checks import EvaluationError
+from evaluation.exact import exploitability
+from evaluation.measures.symmetric_game import SymmetricGame
 from training.board.ppo import Progress, train
 from training.errors import TrainingError
 from training.files import CONFIG, read_config, replaced, unwritable, write_config
@@ -186,8 +189,6 @@ def _train(
 
 def _measured(config: PopulationConfig, number: int, policies: tuple[str, ...]) -> tuple[Step, Plans]:
     """The table, the mix and its exploitability, with the best responses."""
-    from evaluation.measures.symmetric_game import SymmetricGame
-
     points = _table(config, policies)
     game = SymmetricGame.of(policies, payoffs(points, len(policies)))
     mix = solve(game, config.solver)
@@ -200,9 +201,6 @@ def _measured(config: PopulationConfig, number: int, policies: tuple[str, ...]) 
 
 def _with_gap(config: PopulationConfig, step: Step) -> tuple[Step, Plans]:
     """The step with its exact exploitability and the best responses, where they can be had; else with an attack."""
-    from evaluation.checks import EvaluationError
-    from evaluation.exact import exploitability
-
     why = "" if config.is_toy else f"armies can be convoyed on {config.map_name}"
     if not why:
         try:

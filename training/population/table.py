@@ -15,6 +15,7 @@ from itertools import product
 import numpy as np
 
 from agents.rl.network import Size
+from evaluation.measures.symmetric_game import compositions
 from training.board.config import TrainConfig
 from training.board.ppo import make_config
 from training.board.rewards import Reward
@@ -56,8 +57,6 @@ def seatings_of(policies: int, powers: int) -> Iterator[Seating]:
     if powers <= WHOLE:
         yield from product(range(policies), repeat=powers)
         return
-    from evaluation.measures.symmetric_game import compositions
-
     for counts in compositions(powers, policies):
         dealt = [policy for policy, count in enumerate(counts) for _ in range(count)]
         yield from dict.fromkeys(tuple(dealt[shift:] + dealt[:shift]) for shift in range(powers))

@@ -1,7 +1,4 @@
-"""The position of a mask's lowest bit, as one machine instruction in compiled code.
-
-A change of this file changes the kernels' IMPORTS_DIGEST, too: their cache would not notice it.
-"""
+"""The position of a mask's lowest bit, as one machine instruction in compiled code."""
 
 from __future__ import annotations
 

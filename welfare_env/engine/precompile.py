@@ -26,8 +26,8 @@ from welfare_env.engine import kernels
 # when the other one needs it.
 Parts = tuple[tuple[str, ...], tuple[str, ...]]
 SHARED: Parts = (
-    ("_read_orders", "_find_routes", "_move_units", "_step_movement"),
-    ("_resolve_convoys", "_step_winter", "_step_retreats"),
+    ("read_orders", "find_routes", "move_units", "step_movement"),
+    ("resolve_convoys", "step_winter", "step_retreats"),
 )
 GAMES: Parts = ("step_flat",), ("legal_flat",)  # what single games call
 VECTORS: Parts = ("step_games",), ("legal_games", "sample_games")  # what `vector_env` calls

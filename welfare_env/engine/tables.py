@@ -24,7 +24,7 @@ COAST_SHIFT = 20  # in a support bucket: from here on the coast, plus one, of an
 MOVER = (1 << COAST_SHIFT) - 1  # and below the mover's number
 KINDS = {"land": 0, "coast": 1, "port": 1, "sea": 2}
 MOVES_AT_ONCE = 8  # orders that are written together, and
-READ_AT_ONCE = 4  # candidates that are read together: see `kernels._movement_orders`
+READ_AT_ONCE = 4  # candidates that are read together: see `legal_orders._movement_orders`
 PIECES_HERE = 4  # pieces that can stand in one province: an army, a fleet on each of three coasts at most
 HELPS = PIECES_HERE + 1  # a support of each of them, and none of nobody
 
@@ -381,7 +381,7 @@ def _movers(board: Board) -> dict[int, dict[int, int]]:
             for location in {place, place[:3]}:
                 reach[board.location_index[location]].add(board.piece_index[piece])
     for start, _, ends in board.convoys:
-        for end in ends:  # and back: see `kernels._reach_by_convoy`
+        for end in ends:  # and back: see `legal_orders._reach_by_convoy`
             reach[board.location_index[end]].add(board.piece_index[f"A {start}"])
             reach[board.location_index[start]].add(board.piece_index[f"A {end}"])
     key = board.piece_province

@@ -33,16 +33,16 @@ from collections.abc import Sequence
 
 import numpy as np
 from gymnasium import spaces
-from numba import njit
 
 from welfare_env.board.board import Board
 from welfare_env.board.orders import BUILD, CONVOY, GIVE, HOLD, WAIVE
+from welfare_env.compiling import compiler_of
 from welfare_env.engine import DISLODGED, PHASE, UNITS, YEAR, State
 from welfare_env.engine import tables as t
 from welfare_env.engine.tables import tables_of
 
 ORDER_COLUMNS = BUILD - HOLD + 1
-IMPORTS_DIGEST = "071683fcd6e201c7"  # of the numbers that the kernels below import; see `engine.kernels`
+kernel = compiler_of([], [vars(t), globals()])
 
 
 def num_features(board: Board) -> int:
@@ -78,7 +78,7 @@ def observe(
     return seen
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill(T, s, years, power, asked, asked_messages, pending, seen):  # type: ignore[no-untyped-def]
     """Write the observation of a power over `seen`, float32 [provinces, features]. Other arguments: see `observe`."""
     powers, provinces, centers = T[t.N_POWERS], T[t.N_PROVINCES], T[t.N_CENTERS]
@@ -154,7 +154,7 @@ def fill_many(
     _fill_many(tables_of(board).numbers, rows, years, games, powers, seen)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_many(T, S, years, games, powers, seen):  # type: ignore[no-untyped-def]
     """`fill` for many: row S[games[i]] as powers[i] sees it, into seen[i]."""
     nowhere, no, none = np.int64(-1), np.bool_(False), np.zeros(0, np.int32)  # typed, as in `engine.kernels`

@@ -48,10 +48,10 @@ def make_model(name: str, **settings: Any) -> Model:
 def new_model(name: str, **settings: Any) -> Model | OwnModel:
     """As `make_model`, but a model of another distribution is as it was made, not under a budget yet."""
     provider, _, rest = name.partition("/")
-    maker = _MAKERS[provider] if provider in _MAKERS else _installed(provider)
+    maker = PROVIDERS.get(provider) or _installed(provider)
     if maker is None or not rest:
-        others = sorted({point.name for point in entry_points(group=GROUP)} - _MAKERS.keys())
-        told = ", ".join(f"{known}/NAME" for known in (*_MAKERS, *others))
+        others = sorted({point.name for point in entry_points(group=GROUP)} - PROVIDERS.keys())
+        told = ", ".join(f"{known}/NAME" for known in (*PROVIDERS, *others))
         raise ConfigError(
             f"model {name!r}: give one of {told} (PROVIDER/MODEL); in Python your own, too: models={{NAME: MODEL}}"
             f"{did_you_mean(name, ('self', 'none'))}"  # as a summariser
@@ -71,21 +71,24 @@ def _stub(name: str, latency: float = 0.0) -> ScriptedModel:
     return ScriptedModel(lambda request: answered(name, request), latency, name)
 
 
-_MAKERS: dict[str, Callable[..., Model]] = {
+PROVIDERS: dict[str, Callable[..., Model]] = {
     "openai": OpenAIModel,
     "anthropic": AnthropicModel,
     "scripted": _stub,
     "replay": ReplayModel,
 }
+"""Our own providers, and what makes their models."""
 
 
-PROVIDERS = tuple(_MAKERS)
-"""Our own providers."""
+def remote_provider(provider: str) -> type[RemoteModel] | None:
+    """The class of a provider of ours whose replies cost money; None for every other provider."""
+    maker = PROVIDERS.get(provider)
+    return maker if isinstance(maker, type) and issubclass(maker, RemoteModel) else None
 
 
 def distribution_of(provider: str) -> str:
     """Name and version of the distribution that a provider's models are from; "" for ours, and if there is none."""
-    points = () if provider in _MAKERS else entry_points(group=GROUP, name=provider)
+    points = () if provider in PROVIDERS else entry_points(group=GROUP, name=provider)
     return ", ".join(f"{point.dist.name} {point.dist.version}" for point in points if point.dist)
 
 

@@ -19,15 +19,9 @@ from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.event_loop import LOOP
 from agents.lm.models.limits import Halt
-from agents.lm.models.make import PROVIDERS, new_model
+from agents.lm.models.make import PROVIDERS, new_model, remote_provider
 from agents.lm.models.protocol import Model
-from agents.lm.models.providers.anthropic import AnthropicModel
-from agents.lm.models.providers.openai import OpenAIModel
-from agents.lm.models.providers.remote import RemoteModel
 from agents.lm.own_models import as_model
-
-REMOTE: dict[str, type[RemoteModel]] = {"openai": OpenAIModel, "anthropic": AnthropicModel}
-"""Providers whose replies cost money."""
 
 OWN_NAME = re.compile(r"\w+(?:/\S+)?", re.ASCII)
 """What stands for a model in a spec."""
@@ -142,7 +136,7 @@ class SharedModels:
             self.cache.forget_passing()
 
     def _made(self, name: str, settings: dict[str, Any]) -> Model:
-        common = {"budget": self.budget, "halt": self.halt} if name.partition("/")[0] in REMOTE else {}
+        common = {"budget": self.budget, "halt": self.halt} if remote_provider(name.partition("/")[0]) else {}
         return self._cached(as_model(new_model(name, **settings, **common), self.budget, self.halt))
 
     def _cached(self, model: Model) -> Model:
@@ -161,7 +155,7 @@ def _own_name(name: str) -> str:
 
 def _server(name: str, settings: dict[str, Any]) -> str:
     """The address given by the environment, or ""."""
-    maker = REMOTE.get(name.partition("/")[0])
+    maker = remote_provider(name.partition("/")[0])
     return "" if maker is None or settings.get("base_url") else os.environ.get(maker.URL_VARIABLE, "")
 
 

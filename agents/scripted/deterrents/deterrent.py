@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from agents.lm.asking import AskingPolicy, part_asking
+from agents.asking import AskingPolicy, part_asking
 from agents.scripted.deterrents.ownership import RightfulOwners
 from agents.scripted.deterrents.posse import PossePolicy
 from agents.scripted.deterrents.provocation import RULES, has_lost
@@ -19,7 +19,7 @@ from welfare_env.game.press import GLOBAL
 from welfare_env.game.view import MESSAGES
 
 if TYPE_CHECKING:
-    from agents.lm.asking import Asking
+    from agents.asking import Asking
     from agents.policy import Policy
     from welfare_env.game.view import View
 

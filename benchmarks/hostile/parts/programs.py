@@ -14,7 +14,7 @@ from benchmarks.hostile.text import NASTY, junk, mangled, nested, nonsense, pick
 from modal_env import LIBRARY, POST, Game
 from modal_env.cli.plots import shares_over_time
 from modal_env.dynamics.populations import payoffs_of
-from modal_env.envs.action_modes import Turn
+from modal_env.envs.action_modes import ContestTurn
 from modal_env.errors import FormulaError, GameError, ModalError
 
 FORMULAS = (
@@ -228,7 +228,7 @@ def _step(given: tuple[str, int, list[Any]]) -> None:
                 raise Broken("a refused action changed the game") from None
         env.last()
     env.render()
-    if not all(isinstance(turn, Turn) for turn in env.unwrapped.contest.turns):
+    if not all(isinstance(turn, ContestTurn) for turn in env.unwrapped.contest.turns):
         raise Broken("the turns are no turns")
 
 

@@ -179,41 +179,6 @@ class TestGrammar:
             Grammar(schema)
 
 
-class TestLibraries:
-    @each_view
-    def test_xgrammar(self, view: View) -> None:
-        xgrammar = pytest.importorskip("xgrammar")
-        from xgrammar.testing import _is_grammar_accept_string as accepts
-
-        grammar = Grammar(reply_schema(view))
-        compiled = xgrammar.Grammar.from_ebnf(grammar.gbnf())
-        rng = np.random.default_rng(3)
-        for _ in range(5):
-            text = grammar.draw(rng, SENTENCES)
-            assert accepts(compiled, text)
-            assert not accepts(compiled, text.replace('"orders": {', '"orders": {"A XXX": "A XXX H", ')) or (
-                "orders" not in text
-            )
-
-    @each_view
-    def test_llguidance(self, view: View) -> None:
-        llguidance = pytest.importorskip("llguidance")
-        tokens = llguidance.LLTokenizer("byte")
-        grammar = Grammar(reply_schema(view))
-        rng = np.random.default_rng(3)
-        for _ in range(5):
-            text = grammar.draw(rng, SENTENCES)
-            assert self.accepts(llguidance, tokens, grammar.lark(), text)
-            wrong = text.replace('"orders": {', '"orders": {"A XXX": "A XXX H", ')
-            assert wrong == text or not self.accepts(llguidance, tokens, grammar.lark(), wrong)
-
-    @staticmethod
-    def accepts(llguidance: Any, tokens: Any, lark: str, text: str) -> bool:
-        matcher = llguidance.LLMatcher(tokens, llguidance.LLMatcher.grammar_from_lark(lark))
-        assert not matcher.get_error(), matcher.get_error()
-        return all(matcher.consume_token(token) for token in tokens.tokenize_str(text)) and matcher.is_accepting()
-
-
 def test_a_submitted_reply_is_accepted() -> None:
     """By the strict door of the game."""
     rng = np.random.default_rng(4)

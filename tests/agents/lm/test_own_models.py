@@ -10,8 +10,8 @@ import pytest
 
 import agents
 import evaluation
+from agents.asking import Question
 from agents.lm import LMPolicy
-from agents.lm.asking import Question
 from agents.lm.errors import AccessError, BudgetError, ConfigError, ModelError
 from agents.lm.models import NO_USAGE, Block, Model, Reply, Request, ScriptedModel, Usage
 from agents.lm.models.budget import Budget

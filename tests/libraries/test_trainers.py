@@ -1,4 +1,4 @@
-"""The examples for trainers of language models, each where its library is installed."""
+"""The examples for trainers of language models: TRL and OpenEnv."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+import uvicorn
+from openenv.core import GenericEnvClient
 
 import evaluation
 from agents.lm.stub.replies import stub_reply
 from welfare_env import WelfareEnvError
+
+pytestmark = pytest.mark.tools
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -27,7 +31,6 @@ def example(name):
 
 @pytest.fixture(scope="module")
 def trl():
-    pytest.importorskip("trl")
     return example("trl_grpo")
 
 
@@ -63,9 +66,6 @@ def test_a_game_that_the_model_leaves_is_played_to_its_end(trl) -> None:
 @pytest.fixture(scope="module")
 def server():
     """The address of a server in a thread."""
-    pytest.importorskip("openenv.core")
-    import uvicorn
-
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -83,8 +83,6 @@ SMALL = {"map_name": "clique:3", "seat": "PLAYERA", "others": "dove", "years": 2
 
 
 def test_a_game_over_websocket(server) -> None:
-    from openenv.core import GenericEnvClient
-
     with GenericEnvClient(base_url=server).sync() as seat:
         turn, paid = seat.reset(seed=3, **SMALL), 0.0
         assert "# Rules" in turn.observation["text"]
@@ -96,8 +94,6 @@ def test_a_game_over_websocket(server) -> None:
 
 
 def test_connections_play_games_of_their_own(server) -> None:
-    from openenv.core import GenericEnvClient
-
     with GenericEnvClient(base_url=server).sync() as first, GenericEnvClient(base_url=server).sync() as second:
         first.reset(seed=1, **SMALL)
         second.reset(seed=1, **SMALL | {"seat": "PLAYERB"})
@@ -119,15 +115,12 @@ def test_connections_play_games_of_their_own(server) -> None:
     ],
 )
 def test_what_clients_may_not_choose(options) -> None:
-    pytest.importorskip("openenv.core")
     with pytest.raises(WelfareEnvError, match=r"scripted players|comes with the package|import:os\.path"):
         example("openenv_server").check_harmless(options)
 
 
 @pytest.mark.parametrize("wrong", [{"seat": "FRANCE"}, {"others": "dve"}, {"no_such": 1}])
 def test_a_wrong_option_is_told_and_the_connection_lives(server, wrong) -> None:
-    from openenv.core import GenericEnvClient
-
     with GenericEnvClient(base_url=server).sync() as seat:
         with pytest.raises(Exception, match=next(iter(map(str, wrong.values())))[:3] + "|no_such"):  # the library's own
             seat.reset(seed=0, **SMALL | wrong)

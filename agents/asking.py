@@ -1,7 +1,7 @@
-"""Turns that ask language models: as generators that yield questions and take replies, and the two ways to drive them.
+"""Turns that ask language models, as generators: they yield questions and are sent the replies.
 
-A turn does not know how its questions are answered. `answer` waits for one reply after the other; `aanswer` does so in
-an event loop, where many games go on meanwhile; and other libraries may drive `AskingPolicy.asking` themselves.
+A turn does not know how its questions are answered: `answer` waits for each reply, `aanswer` does so in an event loop,
+where other games go on meanwhile, and other libraries may drive `AskingPolicy.asking` themselves.
 """
 
 from __future__ import annotations
@@ -9,26 +9,37 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from agents.lm.errors import ModelError
-
-if TYPE_CHECKING:
-    from agents.lm.models.protocol import Model, Reply, Request
-    from agents.policy import Policy
+from agents.policy import Policy
+from welfare_env.errors import WelfareEnvError
 
 Result = TypeVar("Result")
+
+
+class CallError(WelfareEnvError):
+    """A call that failed for good. The game can go on; the player has no reply this time."""
+
+
+class Answerer(Protocol):
+    """What answers requests; see `agents.lm.models.Model`."""
+
+    def complete(self, request: Any) -> Any:
+        """The reply; raises `CallError` if there is none."""
+
+    async def acomplete(self, request: Any) -> Any:
+        """As `complete`, for event loops."""
 
 
 class Question(NamedTuple):
     """A request, and the model that it is for."""
 
-    model: Model
-    request: Request
+    model: Answerer
+    request: Any
 
 
-Asking = Generator[Question, "Reply | ModelError", Result]
-"""Yields questions, is sent the reply to each or how the call failed, and returns its result."""
+Asking = Generator[Question, Any, Result]
+"""Yields questions, is sent the reply to each or the `CallError`, and returns its result."""
 
 
 def answer(asking: Asking[Result]) -> Result:
@@ -44,7 +55,7 @@ def answer(asking: Asking[Result]) -> Result:
                 model, request = asking.send(reply)
                 try:
                     reply = model.complete(request)
-                except ModelError as error:
+                except CallError as error:
                     reply = error
         except StopIteration as end:
             result: Result = end.value
@@ -63,7 +74,7 @@ async def aanswer(asking: Asking[Result]) -> Result:
                 return result
             try:
                 reply = await model.acomplete(request)
-            except ModelError as error:
+            except CallError as error:
                 reply = error
 
 

@@ -10,24 +10,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import torch
 from rich.table import Table
 
+from agents.rl import checkpoint
+from agents.rl.checkpoint import Checkpoint
+from agents.rl.inputs import Inputs
 from agents.rl.token_press import Said
 from agents.runtime.results import Result, tables_of
 from agents.runtime.table_files import Row
 from evaluation.checks import MOST_GAMES, EvaluationError, check_seed, check_whole
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
+from training.board.config import TrainConfig
+from training.board.ppo import play_of
+from training.board.saving import BEST, CHECKPOINT
+from training.board.seat_gains import runner_of
+from training.board.seats import LEARNER
+from training.runs import config_of
 from welfare_env import checks
 from welfare_env.engine import PHASE, YEAR, layout_of
 from welfare_env.game.press import COLUMNS, Message
 from welfare_env.rules import Rules
-
-if TYPE_CHECKING:
-    from agents.rl.checkpoint import Checkpoint
-    from agents.rl.inputs import Inputs
 
 HEARD = ("as said", "shuffled", "removed")
 WAYS = ("drawn", "greedy", "greedy orders")
@@ -116,9 +122,6 @@ def word_effects(
         EvaluationError: too few games, no such way, or a training without words.
         TrainingError, CheckpointError: no training in the folder, or one that cannot be read.
     """
-    from agents.rl import checkpoint
-    from training.board.saving import BEST, CHECKPOINT
-
     check_whole("games", games, SMALLEST, MOST_GAMES)
     check_seed(seed)
     if way is not None:
@@ -137,9 +140,6 @@ def word_effects(
 
 def _config(folder: Path) -> Any:
     """The `TrainConfig` of a training whose players speak."""
-    from training.board.config import TrainConfig
-    from training.runs import config_of
-
     config = config_of(folder)
     if not isinstance(config, TrainConfig) or not config.rules.has_tokens:
         raise EvaluationError(f"{str(folder)!r:.200}: its players do not speak; give a training with --press tokens")
@@ -150,10 +150,6 @@ def _played(
     config: Any, given: Checkpoint, also: Mapping[str, Checkpoint], games: int, heard: str, way: str, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean returns of the learning seats, and bits: float64 [games] twice."""
-    from training.board.ppo import play_of
-    from training.board.seat_gains import runner_of
-    from training.board.seats import LEARNER
-
     (stream,) = np.random.SeedSequence([seed, STREAM]).generate_state(1).tolist()
     runner = runner_of(replace(play_of(config), num_games=games, seed=stream), given, also)
     if heard != HEARD[0]:
@@ -253,8 +249,6 @@ def _drawn(runner: Any, packed: np.ndarray, rng: np.random.Generator) -> tuple[n
 
 def _judged(runner: Any, packed: np.ndarray, answers: np.ndarray) -> np.ndarray:
     """The log probabilities of decisions: float64 [B]."""
-    import torch
-
     inputs = runner.reader.read(packed)
     with torch.no_grad():
         return _sums(inputs, runner.network.judge(inputs, answers).logp.numpy())

@@ -1,4 +1,4 @@
-"""The tasks of inspect-ai, where it is installed: the games and numbers of `evaluation`, limits, retries, the log."""
+"""The tasks of inspect-ai: the games and numbers of `evaluation`, limits, retries, the log."""
 
 from __future__ import annotations
 
@@ -11,19 +11,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import inspect_ai
 import pytest
-
-import evaluation
-from agents.lm.errors import ConfigError
-from agents.lm.models.scripted import ScriptedModel
-from agents.lm.stub import StubServer
-from agents.lm.stub.replies import stub_reply
-from welfare_env import Rules
-
-inspect_ai = pytest.importorskip("inspect_ai")
-
-from inspect_ai.log import list_eval_logs, read_eval_log  # noqa: E402 (after the skip)
-from inspect_ai.model import (  # noqa: E402
+from inspect_ai.log import list_eval_logs, read_eval_log
+from inspect_ai.model import (
     ChatMessageAssistant,
     ContentReasoning,
     ContentText,
@@ -31,10 +22,18 @@ from inspect_ai.model import (  # noqa: E402
     ModelUsage,
     get_model,
 )
-from inspect_ai.util import JSONSchema  # noqa: E402
+from inspect_ai.util import JSONSchema
 
-from evaluation.inspect import tasks  # noqa: E402
-from evaluation.inspect.model import _reply, _told  # noqa: E402
+import evaluation
+from agents.lm.errors import ConfigError
+from agents.lm.models.scripted import ScriptedModel
+from agents.lm.stub import StubServer
+from agents.lm.stub.replies import stub_reply
+from evaluation.inspect import tasks
+from evaluation.inspect.model import _reply, _told
+from welfare_env import Rules
+
+pytestmark = pytest.mark.tools
 
 POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
 SMALL = {"years": 1, "message_rounds": 1}
@@ -79,6 +78,12 @@ def numbers(log, name):
     return {metric.name: metric.value for metric in score.metrics.values()}
 
 
+def same(estimate):
+    """An estimate, to the last bit; fewer than five games have no interval."""
+    values = {"mean": estimate.value, "low": estimate.low, "high": estimate.high}
+    return pytest.approx(values, rel=0, abs=0, nan_ok=True)
+
+
 def ours():
     """The model that `Mock` is, for our own evaluations: made-up replies depend on how a schema is written, too."""
 
@@ -98,9 +103,9 @@ def test_the_measures_are_those_of_evaluation(run) -> None:
         assert log.status == "success"
         for name in ("root_nash_welfare", "proficiency", "stolen_centers", "conflicts"):
             found = getattr(result, name)
-            assert numbers(log, name) == {"mean": found.value, "low": found.low, "high": found.high}
+            assert numbers(log, name) == same(found)
         for power, found in result.welfare_per_year.items():
-            assert numbers(log, power) == {"mean": found.value, "low": found.low, "high": found.high}
+            assert numbers(log, power) == same(found)
         records = {sample.store["number"]: sample.store["record"]["phases"] for sample in log.samples}
         assert [records[game] for game in range(3)] == [record["phases"] for record in result.records]
 
@@ -128,6 +133,10 @@ def test_the_exploitability_is_that_of_evaluation(run) -> None:
 def test_the_papers_exploiter_asks_the_model_for_its_nice_part(run) -> None:
     log = run(tasks.exploitability(games=1, coalitions="FRANCE", **SMALL), Mock().model)
     assert log.status == "success"
+    result = evaluation.exploitability(
+        "lm:mine", 1, coalitions=["FRANCE"], rules=RULES, simultaneous=True, models=ours()
+    )
+    assert numbers(log, "measures")["exploitability"] == result.value.value  # one attack: there is no choice
     deviating = next(sample for sample in log.samples if sample.metadata["coalition"])
     assert any(event.event == "span_begin" and event.name == "FRANCE" for event in deviating.events)
 
@@ -155,7 +164,6 @@ def test_roles_that_no_spec_names_are_left_alone(run) -> None:
 @pytest.mark.parametrize("arguments", [{}, {"responses_api": False}], ids=["responses", "chat"])
 def test_exploitability_through_the_provider_of_openai(run, monkeypatch, arguments) -> None:
     """Over inspect's own provider, which asks the stub server: the numbers of `evaluation.exploitability`."""
-    pytest.importorskip("openai", minversion="3.4")
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     attack = {"deviator": "dumbbot", "coalitions": "FRANCE,ENGLAND+TURKEY", "games": 1}
     with StubServer() as stub:
@@ -168,7 +176,7 @@ def test_exploitability_through_the_provider_of_openai(run, monkeypatch, argumen
         "lm:mine", 1, deviator="dumbbot", coalitions=coalitions, rules=RULES, simultaneous=True, models=ours()
     )
     found = numbers(log, "measures")
-    assert found["exploitability"] == result.value.value
+    assert math.isnan(found["exploitability"]), "there are no other games to choose the attack on"
     for gain in result.gains:
         assert found[f"gain of {' and '.join(gain.coalition)} by dumbbot"] == gain.gain.value
 
@@ -275,7 +283,6 @@ def test_a_broken_run_goes_on_and_asks_nothing_twice(run) -> None:
 @pytest.mark.parametrize("arguments", [{}, {"responses_api": False}], ids=["responses", "chat"])
 def test_eval_retry_goes_on_within_a_game(run, tmp_path, monkeypatch, arguments) -> None:
     """Over inspect's own provider of OpenAI, which asks the stub server."""
-    pytest.importorskip("openai", minversion="3.4")
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     wanted = {**SMALL, "games": 2}
     with StubServer() as stub:

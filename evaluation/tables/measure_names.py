@@ -1,0 +1,47 @@
+"""Measures as tables and figures name them, with their units."""
+
+NAMES = {
+    "root_nash_welfare": "root Nash welfare, WP a year",
+    "root_nash_welfare_smoothed": "root Nash welfare, smoothed, WP a year",
+    "nash_welfare": "Nash welfare",
+    "proficiency": "basic proficiency",
+    "stolen_centers": "stolen centers per year",
+    "conflicts": "conflicts per movement phase",
+    "exploitability": "exploitability, WP a year",
+    "red_team": "gain of the red team's best attack, WP a year",
+    "points_among_others": "points among other policies, WP a year",
+    "exact_gain": "largest gain of a deviation, exact, WP a year",
+    "kept_promises": "kept promises, share",
+    "tokens_per_game": "tokens a game of self-play",
+    "dollars_per_game": "list price a game of self-play, $",
+    "inside": "WP a year of a member",
+    "outside": "WP a year of another power",
+    "price": "loss of another power, WP a year",
+    "waste": "total loss of all powers, WP a year",
+    "gini": "Gini coefficient of WP",
+    "prosocial_share": "share of the prosocial root Nash welfare",
+    "gain_by_year": "gain of a member in the year, WP",
+    "members_units_by_year": "units of a member",
+    "others_units_by_year": "units of another power",
+    "units_by_year": "units per power",
+    "centers_by_year": "supply centers per power",
+    "welfare_by_year": "welfare points per power",
+}
+"""Of experiments."""
+OF_EACH = {
+    "best_score": "best score",
+    "exploitability": "gain of the attack, WP a year",
+    "red_team": "gain of the red team, WP a year",
+    "welfare_per_year": "WP a year",
+    "welfare_by_policy": "WP a year of a seat",
+    "scores": "score",
+    "scores_by_policy": "score of a seat",
+}
+"""Of comparisons of single results."""
+
+
+def full_name(measure: str) -> str:
+    """A measure with its unit: "root Nash welfare, WP a year", "FRANCE: WP a year"."""
+    name, _, key = measure.partition(":")
+    told = OF_EACH.get(name) or NAMES.get(name, name)
+    return f"{key}: {told}" if key else told

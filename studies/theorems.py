@@ -1,0 +1,91 @@
+"""The tables, the line of play and the pictures of docs/theorems.md: `python -m studies.theorems --docs docs`.
+
+The tables come from docs/theorems.jsonl, which `welfare-env theorems --cells docs/theorems.jsonl --board ...` writes.
+The first table has a column for every T - t: games that differ only in the years before they disarm have the same
+gain; if not, all of them are listed. The second one has what the searches cost. The lines of play are computed anew.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from evaluation.exact import Certified, certify_punishers
+from evaluation.exact.line_pictures import line_picture, line_text
+from evaluation.exact.theorems import Cell, read_cells
+
+SHOWN = ("clique:3", "PLAYERA", 3)  # board, deviator and years of the line whose orders are on the page
+PICTURES = {
+    "theorem-1-clique-3": SHOWN,
+    "theorem-1-clique-4": ("clique:4", "PLAYERA", 3),
+    "theorem-2-shared-clique-3": ("shared-clique:3", "PLAYERD", 4),
+}
+
+
+def main(
+    path: Annotated[Path, typer.Argument(help="A file of cells.")] = Path("docs/theorems.jsonl"),
+    docs: Annotated[
+        Optional[Path],  # noqa: UP045 (typer reads it)
+        typer.Option(help="Write the tables, the line and the pictures of theorems.md in this folder anew."),
+    ] = None,
+) -> None:
+    """Print the tables as Markdown."""
+    text = tables(read_cells(path))
+    print(text)
+    if docs is not None:
+        write(docs, text)
+
+
+def write(docs: Path, text: str) -> None:
+    """Write the tables and the line into theorems.md, and the pictures beside it."""
+    for name, (board, deviator, years) in PICTURES.items():
+        picture = line_picture(board, years, certified(board, deviator, years).line)
+        (docs / "pictures" / f"{name}.svg").write_text(picture, encoding="utf-8")
+    board, deviator, years = SHOWN
+    line = line_text(board, years, certified(board, deviator, years).line, deviator)
+    page = (docs / "theorems.md").read_text(encoding="utf-8")
+    for name, part in (("tables", text), ("line", f"```\n{line}\n```")):
+        begin, end = f"<!-- {name}:begin -->\n", f"\n<!-- {name}:end -->"
+        before, _, rest = page.partition(begin)
+        page = f"{before}{begin}{part}{end}{rest.partition(end)[2]}"
+    (docs / "theorems.md").write_text(page, encoding="utf-8")
+
+
+def certified(board: str, deviator: str, years: int) -> Certified:
+    """The most that a power gains in a game with t = 1 against the best punishers."""
+    return certify_punishers(board, 1, deviator, years, punishers="best")
+
+
+def tables(cells: Iterable[Cell]) -> str:
+    """Tables of gains and of costs."""
+    groups: dict[tuple[str, str, str], list[Cell]] = defaultdict(list)
+    for cell in cells:
+        groups[cell.punishers, cell.map_name, cell.role].append(cell)
+    late = range(8)
+    lines = ["| punishers | board | deviator | " + " | ".join(f"T-t={number}" for number in late) + " |"]
+    lines.append("|---|---|---|" + "--:|" * len(late))
+    for (punishers, name, role), mine in sorted(groups.items(), reverse=True):
+        gains = [gains_of([cell for cell in mine if cell.disarmed == number]) for number in late]
+        lines.append(f"| {punishers} | {name} | {role} | " + " | ".join(gains) + " |")
+    lines.append("")
+    lines.append("| punishers | board | deviator | longest game | games | checked | certificate | states | CPU-s |")
+    lines.append("|---|---|---|--:|--:|--:|--:|--:|--:|")
+    for (punishers, name, role), mine in sorted(groups.items(), reverse=True):
+        counts = (max(cell.years for cell in mine), len(mine), sum(cell.checked for cell in mine))
+        sizes = f"{max(cell.positions for cell in mine):,} | {max(cell.states for cell in mine):,}"
+        seconds = sum(cell.seconds for cell in mine)
+        lines.append(f"| {punishers} | {name} | {role} | {' | '.join(map(str, counts))} | {sizes} | {seconds:,.1f} |")
+    return "\n".join(lines)
+
+
+def gains_of(cells: list[Cell]) -> str:
+    """The gain of games with the same T - t: one number if they all agree."""
+    return "/".join(str(gain) for gain in sorted({cell.gain for cell in cells})) or "-"
+
+
+if __name__ == "__main__":
+    typer.run(main)

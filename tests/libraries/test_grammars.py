@@ -1,0 +1,66 @@
+"""Grammars of replies, as xgrammar and llguidance read them."""
+
+import llguidance
+import numpy as np
+import pytest
+import xgrammar
+from xgrammar.testing import _is_grammar_accept_string as xgrammar_accepts
+
+from agents.lm.reading.grammar import Grammar
+from agents.lm.reading.parsing import reply_schema
+from agents.lm.stub.replies import SENTENCES
+from welfare_env import Game, Rules, View
+
+pytestmark = pytest.mark.tools
+
+PARIS = {"FRANCE": ["PAR", "BRE", "MAR", "SPA"]}
+
+
+def winter(units: list[str], welfare: int = 0, **rules: bool) -> View:
+    game = Game.from_position(
+        "W1905A", {"FRANCE": units}, PARIS, welfare={"FRANCE": welfare}, rules=Rules(press=None, **rules)
+    )
+    return game.view("FRANCE", "orders")
+
+
+VIEWS = {
+    "opening": Game(rules=Rules(message_rounds=1)).view("RUSSIA", "messages", 1),
+    "words": Game(rules=Rules(press="tokens")).view("FRANCE", "messages", 1),
+    "mediator": Game(rules=Rules(mediator=True)).view("MEDIATOR", "messages", 1),
+    "retreat": Game.from_position(
+        "F1905R", {"ENGLAND": ["A SER"]}, PARIS, dislodged={"FRANCE": {"A GRE": ["ALB", "BUL"]}}
+    ).view("FRANCE", "orders"),
+    "builds": winter(["A SPA"]),
+    "gifts": winter(["A SPA"], welfare=13, transfers=True),
+    "both": winter(["A SPA"], build_and_disband=True),
+}
+
+
+def texts(view: View) -> list[tuple[str, str]]:
+    """Five drawn replies, each with one that has an order too many; the same twice where no orders are asked for."""
+    grammar, rng = Grammar(reply_schema(view)), np.random.default_rng(3)
+    drawn = [grammar.draw(rng, SENTENCES) for _ in range(5)]
+    return [(text, text.replace('"orders": {', '"orders": {"A XXX": "A XXX H", ')) for text in drawn]
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_xgrammar(view: View) -> None:
+    compiled = xgrammar.Grammar.from_ebnf(Grammar(reply_schema(view)).gbnf())
+    for text, wrong in texts(view):
+        assert xgrammar_accepts(compiled, text)
+        assert wrong == text or not xgrammar_accepts(compiled, wrong)
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_llguidance(view: View) -> None:
+    tokens = llguidance.LLTokenizer("byte")
+    lark = llguidance.LLMatcher.grammar_from_lark(Grammar(reply_schema(view)).lark())
+
+    def accepts(text: str) -> bool:
+        matcher = llguidance.LLMatcher(tokens, lark)
+        assert not matcher.get_error(), matcher.get_error()
+        return all(matcher.consume_token(token) for token in tokens.tokenize_str(text)) and matcher.is_accepting()
+
+    for text, wrong in texts(view):
+        assert accepts(text)
+        assert wrong == text or not accepts(wrong)

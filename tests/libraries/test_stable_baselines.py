@@ -1,0 +1,38 @@
+"""One seat as a gymnasium environment, for Stable-Baselines3 and its masked PPO."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import gymnasium
+import pytest
+from stable_baselines3.common.env_checker import check_env
+
+import agents.seat_env  # noqa: F401 (registers the environment)
+
+pytestmark = pytest.mark.tools
+
+
+def make():
+    return gymnasium.make("WelfareDiplomacySeat-v0", map_name="clique:3", others="random", years=1)
+
+
+def test_its_checks_pass():
+    check_env(make().unwrapped)
+
+
+def test_a_masked_ppo_takes_it(capsys):
+    """The example's learner, the same twice; docs/training-own-algorithm.md says what it reaches in minutes."""
+    path = Path(__file__).resolve().parents[2] / "examples" / "sb3_maskable_ppo.py"
+    spec = importlib.util.spec_from_file_location("example_sb3", path)
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    env = make()
+    model = example.learned(env, 512, seed=0)
+    told = capsys.readouterr().out
+    example.learned(make(), 512, seed=0)
+    assert capsys.readouterr().out == told
+    assert "512 steps  points" in told
+    action, _ = model.predict(env.reset(seed=0)[0], action_masks=env.unwrapped.action_masks())
+    assert env.unwrapped.action_masks()[env.unwrapped._menus.firsts + action].all()

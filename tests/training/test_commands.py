@@ -1,0 +1,203 @@
+"""The commands of training: their options, what they print, errors in one line, and Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from agents.runtime import progress
+from training import TrainConfig
+from training.cli import console
+from training.cli.commands import app
+from training.files import read_config, saved_iterations
+from training.modal import ModalConfig
+
+TINY = ["--map", "clique:3", "--years", "1", "--games", "2", "--iterations", "1", "--width", "4", "--layers", "1"]
+
+
+@pytest.mark.parametrize("command", ["welfare", "standard", "best-response", "modal"])
+def test_every_field_is_an_option(command: str) -> None:
+    kind = ModalConfig if command == "modal" else TrainConfig
+    shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).stdout
+    names = {field.name for field in fields(kind)} - {"variant", "against", "also", "agents"}
+    renamed = {"folder": "out", "map_name": "map", "lambda_": "lambda"}
+    assert [name for name in names if f"--{renamed.get(name, name).replace('_', '-')} " not in shown] == []
+
+
+def test_options_reach_the_training(tmp_path: Path) -> None:
+    given = [*TINY, "--gamma", "0.9", "--lambda", "0.8", "--clip", "0.1", "--league-every", "3", "--league-size", "2"]
+    given += ["--horizon", "7", "--league-share", "0.5", "--coalition", "PLAYERB", "--out", str(tmp_path)]
+    told = CliRunner().invoke(app, ["welfare", *given])
+    assert told.exit_code == 0, told.output
+    _, values = read_config(tmp_path)
+    wanted = {"gamma": 0.9, "lambda_": 0.8, "clip": 0.1, "league_every": 3, "league_size": 2, "horizon": 7}
+    assert wanted.items() <= values.items()
+    assert values["coalition"] == "PLAYERB"
+
+
+def test_a_second_profile_is_another_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for profile in ("prosocial", "2*dove + 1*hold"):
+        told = CliRunner().invoke(app, ["best-response", "--against", profile, *TINY, "--report-games", "2"])
+        assert told.exit_code == 0, told.output
+    assert len(list((tmp_path / "runs").iterdir())) == 2
+
+
+IMITATE = ["welfare", "--map", "clique:3", "--years", "1", "--games", "2", "--iterations", "2", "--save-every", "1"]
+IMITATE += ["--minibatch", "64", "--width", "4", "--imitate", "dumbbot", "--imitate-games", "4", "--league-share", "0"]
+
+
+@pytest.mark.parametrize(
+    ("stage", "kept"),
+    [
+        ("watching dumbbot", "nothing is saved yet, the same command starts again"),
+        ("imitating dumbbot", "nothing is saved yet, the same command starts again"),
+        ("learning", "the training is saved after iteration 1, the same command resumes it"),
+    ],
+)
+def test_an_interruption_tells_what_is_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str, kept: str
+) -> None:
+    stages = []
+    enter = console.Shown._enter
+
+    def entered(self, what, *rest):
+        if what == stage and stage not in stages:
+            os.kill(os.getpid(), signal.SIGINT)
+        stages.append(what)
+        enter(self, what, *rest)
+
+    monkeypatch.setattr(console.Shown, "_enter", entered)
+    before = signal.getsignal(signal.SIGINT)
+    told = CliRunner().invoke(app, [*IMITATE, "--out", str(tmp_path)])
+    assert told.exit_code == 130
+    assert told.stderr == f"interrupted: {kept}\n"
+    assert signal.getsignal(signal.SIGINT) is before
+    assert stages[-1] == stage  # nothing after it
+    assert (tmp_path / "state.safetensors").exists() == (stage == "learning")
+    if stage != "watching dumbbot":
+        assert CliRunner().invoke(app, [*IMITATE, "--out", str(tmp_path)]).exit_code == 0
+
+
+def test_a_hasty_interruption_tells_what_was_saved_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console.Shown, "iteration", lambda self, told: (_ for _ in ()).throw(KeyboardInterrupt))
+    assert saved_iterations(tmp_path) is None
+    for content in (b"", b"12345678", b"\xff" * 50, (2).to_bytes(8, "little") + b"{}"):
+        (tmp_path / "state.safetensors").write_bytes(content)
+        assert saved_iterations(tmp_path) is None
+    with pytest.raises(typer.Exit), console.training_shown(3, str, tmp_path) as shown:
+        shown.iteration(None)
+
+
+def test_long_commands_tell_how_far_they_are_where_nobody_looks_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "EVERY", 0.001)
+    against = ["best-response", "--against", "prosocial", "--map", "clique:3", "--years", "2", "--games", "2"]
+    small = ["--iterations", "2", "--width", "4", "--minibatch", "64", "--report-games", "2", "--imitate-games", "4"]
+    told = CliRunner().invoke(app, [*against, *small, "--imitate", "dumbbot", "--out", str(tmp_path)])
+    assert told.exit_code == 0, told.output
+    for stage in (r"watching dumbbot: \d of 2 years", r"imitating dumbbot: \d+ of \d+ steps", r"of 2 iterations, 0:",
+                  r"measuring: \d of 4 samples of games"):  # fmt: skip
+        assert re.search(rf"^.*{stage}", told.stderr, re.M), (stage, told.stderr[-2000:])
+    assert "iterations" not in told.stdout
+
+
+def test_curves(tmp_path: Path, finished: Callable[..., Path]) -> None:
+    out = tmp_path / "curves.png"
+    told = CliRunner().invoke(app, ["curves", str(finished(0)), str(finished(1)), "--out", str(out)])
+    assert told.exit_code == 0, told.output
+    assert out.stat().st_size > 5000
+    for name in ("curves.xyz", "nowhere/curves.png"):
+        told = CliRunner().invoke(app, ["curves", str(finished(0)), "--out", str(tmp_path / name)])
+        assert told.exit_code == 2
+        assert "the plot cannot be written" in told.stderr
+
+
+WRONG: list[tuple[list[str], str]] = [
+    (["modal", "--lr", "nan"], "--lr nan"),
+    (["modal", "--lr", "900"], "--lr 900"),
+    (["welfare", "--lr", "900"], "--lr 900"),
+    (["welfare", "--games", "0"], "--games 0"),
+    (["best-response", "--against", "program:FairBot", "--map", "clique:3"], "writes programs of modal_env"),
+    (["best-response", "--against", "2*dove + 1*program:FairBot", "--map", "clique:3"], "writes programs"),
+    (["best-response", "--against", "exploiter:nice=dove,attack=program:FairBot", "--map", "clique:3"], "program"),
+    (["welfare", "--imitate", "mix:FairBot=1", "--map", "clique:3"], "writes programs of modal_env"),
+    (["welfare", "--map", "clique:3", "--workers", "1", "--ray-address", "nonsense"], "--ray-address nonsense"),
+    (["welfare", "--map", "clique:3", "--workers", "1", "--ray-address", "localhost:1"], "--ray-address localhost:1"),
+    (["welfare", "--out", "file"], "folder cannot be made"),
+    (["modal", "--out", "file"], "folder cannot be made"),
+    (["curves", "folder", "--out", "x.foo"], "plot cannot be written"),
+    (["resume", "nowhere"], "no training"),
+    (["resume", "file"], "file"),
+    (["resume", "folder"], "no training"),
+    (["best-response", "--against", "nobody"], "unknown agent"),
+    (["best-response", "--against", "prosocial", "--coalition", "ATLANTIS"], "coalition"),
+    (["best-response", "--against", "learner"], "does not learn"),
+    (["standard", "--reward", "money"], "reward"),
+    (["standard", "--lr", "-1"], "lr"),
+    (["standard", "--map", "nowhere"], "nowhere"),
+    (["standard", "--start", "/nowhere"], "no checkpoint"),
+    (["welfare", "--press", "text"], "press"),
+    (["welfare", "--curriculum", "99"], "curriculum"),
+    (["curves", "/nowhere"], "no log"),
+    (["best-response", "--against", "prosocial", "--coalition", "FRANC"], "did you mean 'FRANCE'?"),
+    (["best-response", "--against", "prosocial", "--coalition", "singel"], "did you mean 'singles'?"),
+    (["best-response", "--against", "prosocail"], "did you mean 'prosocial'?"),
+    (["welfare", "--seed", "9" * 30], "--seed 99"),
+    (["welfare", "--games", "9" * 30], "--games 99"),
+    (["welfare", "--iterations", "9" * 30], "--iterations 99"),
+    (["welfare", "--years", "9" * 30], "--years 99"),
+    (["welfare", "--width", "9" * 30], "--width 99"),
+    (["welfare", "--layers", "9" * 30], "--layers 99"),
+    (["welfare", "--workers", "9" * 30], "--workers 99"),
+    (["welfare", "--lr", "nan"], "--lr nan"),
+    (["welfare", "--entropy", "inf"], "--entropy inf"),
+    (["welfare", "--reward", "inequity:nan,0"], "reward"),
+    (["welfare", "--curriculum", "9" * 5000], "curriculum"),
+    (["welfare", "--out", "/dev/null/x"], "folder cannot be made"),
+    (["welfare", "--start", "y" * 5000], "no checkpoint"),
+    (["modal", "--seed", "9" * 30], "--seed 99"),
+    (["modal", "--games", "9" * 30], "--games 99"),
+    (["modal", "--entropy", "inf"], "--entropy inf"),
+    (["modal", "--lr", "inf"], "--lr inf"),
+    (["modal", "--actions", "wishes"], "--actions wishes"),
+    (["modal", "--out", "/dev/null/x"], "folder cannot be made"),
+    (["welfare", "--also", "cops=social"], "'cops' never plays"),
+    (["welfare", "--also", "cops", "--against", "cops"], "give NAME=REWARD"),
+    (["welfare", "--also", "cops=money", "--against", "cops"], "reward 'money'"),
+    (["welfare", "--also", "cops=own", "--against", "cops", "--against", "cop"], "did you mean 'cops'?"),
+    (["standard", "--also", "dove=own"], "the name of a policy"),
+    (["best-response", "--against", "2*learner + 1*hold", "--map", "clique:3"], "give a policy that does not learn"),
+]  # arguments, and what the error says
+
+
+def test_errors_are_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    Path("folder").mkdir()
+    Path("folder", "log.jsonl").write_text('{"iteration": 1, "play/return": 2.0}\n')
+    wrong = []
+    for arguments, words in WRONG:
+        done = CliRunner().invoke(app, arguments)
+        if done.exit_code != 2 or words not in done.stderr or len(done.stderr.splitlines()) != 1:
+            wrong.append((arguments, done.exit_code, done.output))
+    assert wrong == []
+
+
+@pytest.mark.slow
+def test_training_from_python_prints_nothing(tmp_path: Path) -> None:
+    code = "import training; training.train(training.TrainConfig(map_name='clique:3', years=1, games=2, iterations=1, "
+    code += f"width=4, layers=1, folder={str(tmp_path)!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

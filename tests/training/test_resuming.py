@@ -1,0 +1,285 @@
+"""Going on with a training: interrupted, extended, moved, changed or damaged; and what a training keeps."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import training
+from agents.rl.checkpoint import CheckpointError
+from agents.runtime.files import parse_json
+from tests.training.small import SMALL, logged, same, stop_after, weights_of
+from training.board.ppo import make_config, play_of, train
+from training.board.sampling import HeldOut
+from training.board.seats import Lineup
+from training.cli.commands import app
+from training.errors import TrainingError
+from training.modal import ModalConfig
+
+EARLIER = Path(__file__).resolve().parents[1] / "data" / "earlier"
+REPORTED = replace(SMALL, held_out_every=1)  # the fixture `finished` is such a training
+
+Finished = Callable[..., Path]
+
+
+def origin(folder: Path) -> dict[str, object]:
+    return dict(parse_json((folder / "checkpoint.json").read_bytes())["origin"])
+
+
+@pytest.fixture
+def copied(tmp_path: Path, finished: Finished) -> Path:
+    """A copy of a finished training."""
+    return shutil.copytree(finished(), tmp_path / "run")
+
+
+# Resuming and extending.
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"against": ("league", "learner"), "league_every": 1, "league_size": 2},
+        {"imitate": "random", "imitate_games": 4},
+    ],
+    ids=["fixed opponent", "league", "imitation"],
+)
+def test_a_training_in_parts_ends_like_an_undisturbed_one(tmp_path: Path, changes: dict) -> None:
+    """Killed an iteration after the last save, moved, resumed, and extended."""
+    config = replace(SMALL, held_out_every=2, **changes)
+    train(replace(config, iterations=5, folder=tmp_path / "whole"))
+    with pytest.raises(RuntimeError):
+        train(replace(config, iterations=4, folder=tmp_path / "before"), stop_after(3, RuntimeError))
+    (tmp_path / "before").rename(tmp_path / "parts")
+    training.resume(tmp_path / "parts")
+    path = training.resume(tmp_path / "parts", iterations=5)
+    assert path == tmp_path / "parts" / "checkpoint"
+    assert logged(tmp_path / "whole") == logged(tmp_path / "parts")
+    for name in ("checkpoint", "best"):
+        assert same(weights_of(tmp_path / "whole", name), weights_of(tmp_path / "parts", name))
+
+
+def test_resuming_needs_nothing_but_the_folder(tmp_path: Path, finished: Finished) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        train(replace(REPORTED, folder=tmp_path / "there"), stop_after(1, KeyboardInterrupt))
+    (tmp_path / "there").rename(tmp_path / "here")
+    done = CliRunner().invoke(app, ["resume", str(tmp_path / "here")])
+    assert done.exit_code == 0, done.output
+    assert same(weights_of(finished()), weights_of(tmp_path / "here"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
+def test_a_killed_process_goes_on(tmp_path: Path, name: str) -> None:
+    command = ["best-response", "--against", "prosocial", "--map", "clique:3", "--years", "2", "--iterations", "9"]
+    command += ["--games", "6", "--save-every", "2", "--report-games", "2", "--width", "8", "--json"]
+    start = [sys.executable, "-m", "training", *command, "--out", str(tmp_path / "parts")]
+    log = tmp_path / "parts" / "log.jsonl"
+    with subprocess.Popen(start, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        while not (log.exists() and log.read_text().count("\n") >= 3):
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(getattr(signal, name))
+        told = process.communicate(timeout=60)[1]
+    if name == "SIGINT":
+        assert process.returncode == 130
+        assert "the same command resumes it" in told
+    environment = {**os.environ, "COLUMNS": "200"}
+    subprocess.run(start, check=True, capture_output=True, env=environment, timeout=120)
+    told = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "whole")])
+    assert told.exit_code == 0, told.output
+    assert {gain["coalition"][0] for gain in json.loads(told.stdout)} == {"PLAYERA", "PLAYERB", "PLAYERC"}
+    assert same(weights_of(tmp_path / "whole"), weights_of(tmp_path / "parts"))
+
+
+def test_a_modal_training_is_resumed_too(tmp_path: Path) -> None:
+    training.train(ModalConfig("program:FairBot", games=8, iterations=2, folder=tmp_path))
+    result = training.resume(tmp_path, iterations=4)
+    assert len(result.history) == 4
+    told = CliRunner().invoke(app, ["resume", str(tmp_path), "--iterations", "5"])
+    assert told.stdout.startswith("policy: ")
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "5", "[]", "{", '{"kind": "wild"}', '{"kind": "board", "lr": "x"}', '{"kind": "board", "lrr": 1}', "{}"],
+)
+def test_a_damaged_config_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "config.json").write_text(content)
+    with pytest.raises(TrainingError, match=r"config\.json|lr"):
+        training.resume(tmp_path)
+
+
+def test_fewer_iterations_than_there_are_is_refused(finished: Finished) -> None:
+    with pytest.raises(TrainingError, match="3 iterations: give as many or more"):
+        training.resume(finished(), iterations=2)
+
+
+def test_another_training_in_the_folder_is_refused(finished: Finished) -> None:
+    with pytest.raises(TrainingError, match=r"lr=0\.001 where 0\.5 is given"):
+        train(replace(REPORTED, lr=0.5, folder=finished()))
+
+
+# What is kept.
+
+
+def test_the_best_iterate_is_kept_beside_the_last(tmp_path: Path) -> None:
+    after: list[dict[str, np.ndarray]] = []
+    config = replace(REPORTED, iterations=6, lr=0.5, save_every=1, folder=tmp_path)
+    train(config, lambda progress: after.append(weights_of(tmp_path)))
+    reports = [line["held-out/return"] for line in logged(tmp_path)]
+    best = int(np.argmax(reports))
+    assert [line["held-out/best"] for line in logged(tmp_path)] == np.maximum.accumulate(reports).tolist()
+    assert same(weights_of(tmp_path, "best"), after[best])
+    about = origin(tmp_path / "best")
+    assert (about["iterations"], about["held_out"]) == (best + 1, reports[best])
+
+
+def test_without_a_report_the_last_player_is_the_best(tmp_path: Path) -> None:
+    """Until there is one: an extended training has the same best iterate as one that was never stopped."""
+    config = replace(SMALL, held_out_every=4, folder=tmp_path / "short")
+    train(config)
+    assert same(weights_of(config.place, "best"), weights_of(config.place))
+    train(replace(config, iterations=5))
+    train(replace(config, iterations=5, folder=tmp_path / "whole"))
+    assert same(weights_of(config.place, "best"), weights_of(tmp_path / "whole", "best"))
+    about = origin(config.place / "best")
+    assert (about["iterations"], "held_out" in about) == (4, True)
+
+
+def test_of_equal_reports_the_first_is_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reports = iter([1.0, 3.0, 3.0, 2.0])
+    monkeypatch.setattr(HeldOut, "report", lambda *given: next(reports))
+    train(replace(REPORTED, iterations=4, folder=tmp_path))
+    about = origin(tmp_path / "best")
+    assert (about["iterations"], about["held_out"]) == (2, 3.0)
+
+
+def test_held_out_games_leave_out_past_selves() -> None:
+    asked = []
+
+    def configured(play):
+        asked.append(play.lineup.opponents)
+        return make_config(play, SMALL)
+
+    for opponents in (("league", "hold"), ("league",)):
+        lineup = Lineup(((0,),), opponents, (0.5,) * len(opponents))
+        HeldOut(replace(play_of(SMALL), lineup=lineup), 3, configured)
+    assert asked == [("hold",), ("league",)]  # unless there is nobody else
+
+
+def test_held_out_reports_change_nothing_in_the_training(tmp_path: Path, finished: Finished) -> None:
+    train(replace(SMALL, folder=tmp_path))
+    assert same(weights_of(tmp_path), weights_of(finished()))
+
+
+@pytest.mark.parametrize("damage", ["deleted", "cut", "exchanged"])
+def test_checkpoints_are_written_again(copied: Path, finished: Finished, damage: str) -> None:
+    for name in ("checkpoint", "best"):
+        if damage == "cut":
+            (copied / name / "weights.safetensors").write_bytes(b"")
+        else:
+            shutil.rmtree(copied / name)
+        if damage == "exchanged":
+            shutil.copytree(EARLIER / "training" / "checkpoint", copied / name)
+    training.resume(copied)
+    for name in ("checkpoint", "best"):
+        assert same(weights_of(copied, name), weights_of(finished(), name))
+
+
+# What makes two trainings the same: checkpoints count by their content.
+
+
+@pytest.mark.parametrize("field", ["against", "start"])
+def test_an_exchanged_checkpoint_is_another(tmp_path: Path, finished: Finished, field: str) -> None:
+    given = shutil.copytree(finished(0) / "checkpoint", tmp_path / "given")
+    config = replace(SMALL, folder=tmp_path / "run", **{field: f"rl:{given}" if field == "against" else given})
+    train(config)
+    shutil.rmtree(given)
+    shutil.copytree(finished(1) / "checkpoint", given)
+    told = {"against": "opponents", "start": "start"}[field]
+    with pytest.raises(TrainingError, match=f"another training, with {told}="):
+        train(replace(config, iterations=4))
+
+
+def test_a_moved_opponent_is_the_same(tmp_path: Path, finished: Finished) -> None:
+    config = replace(SMALL, against=f"rl:{finished() / 'checkpoint'}", folder=tmp_path / "run")
+    train(config)
+    moved = shutil.copytree(finished() / "checkpoint", tmp_path / "two")
+    train(replace(config, against=f"rl:{moved}", iterations=4))
+    assert len(logged(tmp_path / "run")) == 4
+
+
+def test_a_start_that_is_gone_is_not_needed_to_resume(tmp_path: Path, finished: Finished) -> None:
+    """But it is known; and what was never there is refused."""
+    start = shutil.copytree(finished(0) / "checkpoint", tmp_path / "start")
+    config = replace(SMALL, start=start, folder=tmp_path / "run")
+    train(config)
+    start.rename(tmp_path / "moved")
+    train(replace(config, iterations=4))
+    assert len(logged(tmp_path / "run")) == 4
+    with pytest.raises(CheckpointError, match="mistyped: no checkpoint"):
+        train(replace(config, iterations=4, start=tmp_path / "mistyped"))
+    with pytest.raises(CheckpointError, match="no checkpoint"):
+        train(replace(config, folder=tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
+    with pytest.raises(TrainingError, match=r"another training, with start='weights-.* where 'weights-"):
+        train(replace(config, iterations=4, start=finished(1) / "checkpoint"))
+    train(replace(config, iterations=5, start=tmp_path / "moved"))
+
+
+def test_what_is_no_start_is_said_in_new_and_in_finished_trainings(
+    tmp_path: Path, copied: Path, finished: Finished
+) -> None:
+    (tmp_path / "empty").mkdir()
+    other = finished(1)
+    missing = r": no checkpoint: checkpoint.json and weights.safetensors missing"
+    for start, told in (
+        (other, rf"{other}: no checkpoint, but the folder of a training; give {other}/checkpoint"),
+        (other / "config.json", r"config.json: no checkpoint: it is a file, not a folder"),
+        (tmp_path / "empty", f"empty{missing}"),
+        (tmp_path / "nowhere", f"nowhere{missing}"),
+    ):
+        for folder in (copied, tmp_path / "new"):
+            with pytest.raises(CheckpointError, match=told):
+                train(replace(REPORTED, start=start, folder=folder))
+
+
+# Folders of earlier versions.
+
+
+def test_a_training_of_an_earlier_network_is_not_resumed(tmp_path: Path) -> None:
+    """It says so, and nothing else; its checkpoint still plays."""
+    shutil.copytree(EARLIER / "training", tmp_path / "run")
+    with pytest.raises(TrainingError, match=r"another training, with network=1 where 2 is given: give another folder"):
+        train(replace(SMALL, iterations=4, folder=tmp_path / "run"))
+
+
+def test_a_checkpoint_of_an_earlier_network_is_no_beginning(tmp_path: Path) -> None:
+    start = EARLIER / "checkpoint"
+    with pytest.raises(CheckpointError, match=r"of format 1, which still plays but learns no more.*imitate"):
+        train(replace(SMALL, start=start, folder=tmp_path / "run"))
+
+
+def test_its_folder_alone_says_what_to_do(tmp_path: Path) -> None:
+    shutil.copytree(EARLIER / "training", tmp_path / "run")
+    with pytest.raises(TrainingError, match="give its command again, with --out and with --horizon"):
+        training.resume(tmp_path / "run")
+
+
+def test_a_modal_training_of_version_0_1_is_resumed(tmp_path: Path) -> None:
+    shutil.copytree(EARLIER / "modal-training", tmp_path / "run")
+    result = training.train(ModalConfig("program:FairBot", games=8, iterations=6, folder=tmp_path / "run"))
+    assert len(result.history) == 6

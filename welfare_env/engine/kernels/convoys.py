@@ -1,0 +1,248 @@
+"""Convoys of a movement phase: their routes, and which are disrupted."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from welfare_env.engine.kernels.combat_table import strengths, unit_of
+from welfare_env.engine.kernels.state_rows import (
+    BY_SEA,
+    CONVOYS,
+    DISRUPTED,
+    HAS_CUT,
+    HOLDS,
+    MAYBE,
+    MOVES,
+    NO_CONVOY,
+    SUPPORTS,
+    VOID,
+    kernel,
+)
+from welfare_env.engine.kernels.supports import cut_support
+from welfare_env.engine.tables import *
+
+
+@kernel
+def find_routes(T, M, s, w, b, movers, carriers):
+    """Step 1A: which moves have a convoy, and which convoys are part of none. Returns whether there is any."""
+    coasts, locations = T[N_COASTS], T[N_LOCATIONS]
+    can_support, province_coast = T[CAN_SUPPORT], T[PROVINCE_COAST]
+    present, found = np.int64(0), False
+    if carriers:
+        for u in range(s[UNITS]):
+            if w[W_TYPE, u] == 1 and w[W_SEA, u] >= 0:
+                present |= np.int64(1) << w[W_SEA, u]
+    for j in range(movers):
+        u = w[W_MOVERS, j]
+        if w[W_TYPE, u] == 1:
+            continue
+        adjacent = T[can_support + w[W_PIECE, u] * locations + w[W_DEST, u]] == 1
+        helping, own, used = np.int64(0), np.int64(0), np.int64(0)
+        for i in range(carriers):
+            v = w[W_CARRIERS, i]
+            if _carries(w, v, u) and w[W_SEA, v] >= 0:
+                helping |= np.int64(1) << w[W_SEA, v]
+                if w[W_POWER, v] == w[W_POWER, u]:
+                    own |= np.int64(1) << w[W_SEA, v]
+        start, end = T[province_coast + w[W_PROVINCE, u]], T[province_coast + w[W_DEST_PROVINCE, u]]
+        if helping and start >= 0 and end >= 0:
+            used = _list_paths(T, M, s, w, b, u, start * coasts + end, helping, own, present, adjacent)
+        if used and T[T[PROVINCE_SEA] + w[W_DEST_PROVINCE, u]] >= 0:  # a port: the route's end counts as a part
+            used |= np.int64(1) << T[T[PROVINCE_SEA] + w[W_DEST_PROVINCE, u]]
+        for i in range(carriers if helping else 0):
+            v = w[W_CARRIERS, i]
+            if _carries(w, v, u):
+                if w[W_SEA, v] >= 0 and used >> w[W_SEA, v] & 1:
+                    w[W_CONVOYS, v] = 1
+                else:
+                    w[W_RESULT, v] = NO_CONVOY
+        if used:
+            w[W_CUTTER, u] = BY_SEA
+            found = True
+        else:
+            w[W_VIA, u] = 0
+            if not adjacent:
+                w[W_RESULT, u] |= NO_CONVOY
+    return found
+
+
+@kernel
+def _carries(w, v, u):
+    """Whether v was ordered to convoy u on the move that u was ordered to make."""
+    return w[W_COMMAND, v] == CONVOYS and w[W_TARGET, v] == u and w[W_TARGET_DEST, v] == w[W_DEST, u]
+
+
+@kernel
+def _list_paths(T, M, s, w, b, u, pair, helping, own, present, adjacent):
+    """List the routes that the helping fleets make: W_PATHS, b[N_LOCATIONS + u] (at most MAX_PATHS, all of the pair).
+
+    Without VIA, an army that could walk goes by sea only if a fleet of its own power helps that could be on a route.
+    Returns the mask of the fleets in any route.
+    """
+    first, last = T[T[PAIR_START] + pair], T[T[PAIR_START] + pair + 1]
+    if adjacent and not w[W_VIA, u]:
+        meant = False
+        for i in range(first, last):
+            fleets = M[T[PAIR_MASK] + i]
+            meant |= fleets & ~present == 0 and fleets & own != 0
+        if not meant:
+            return np.int64(0)
+    used, n = np.int64(0), 0
+    paths = T[N_LOCATIONS] + u
+    for i in range(first, last):
+        fleets = M[T[PAIR_MASK] + i]
+        if fleets & ~helping == 0:
+            used |= fleets
+            b[paths, n] = i
+            n += 1
+    w[W_PATHS, u] = n
+    return used
+
+
+@kernel
+def void_convoys(w, carriers):
+    """Step 1B: convoys that carry nobody."""
+    for i in range(carriers):
+        u = w[W_CARRIERS, i]
+        t = w[W_TARGET, u]
+        if t < 0 or w[W_TYPE, t] == 1:
+            w[W_COMMAND, u] = HOLDS
+        elif not w[W_CONVOYS, u]:
+            w[W_RESULT, u] |= VOID
+
+
+@kernel
+def _paradox_at(T, s, w, start, area, of_move):
+    """Follow supports and convoys from a province: does one support the fleet in `area`, or a move against it?
+
+    At most as many steps as there are units: a chain that returns to itself ends.
+    """
+    u = w[W_OCCUPANT, start]
+    location = -1
+    for _ in range(s[UNITS]):
+        if u < 0:
+            return False
+        if (
+            location >= 0
+            and T[T[LOCATION_COAST] + location]
+            and T[T[PIECE_LOCATION] + s[T[UNIT_PIECE] + u]] != location
+        ):
+            return False
+        command = w[W_COMMAND, u]
+        dest = w[W_TARGET_DEST, u]
+        if command == SUPPORTS:
+            if of_move:
+                if dest >= 0 and dest == T[T[PROVINCE_LOCATION] + area]:
+                    return True
+            elif dest < 0 and w[W_TARGET, u] == w[W_OCCUPANT, area]:
+                return True
+        if command != SUPPORTS and command != CONVOYS:
+            return False
+        t = w[W_TARGET, u]
+        location = dest if dest >= 0 else T[T[PIECE_LOCATION] + s[T[UNIT_PIECE] + t]]
+        u = w[W_OCCUPANT, T[T[LOCATION_PROVINCE] + location]]
+    return False
+
+
+@kernel
+def _remove_routes(T, M, w, b, u, f):
+    """Take the routes over sea f off the list, as the package does: the one after a removed one is not looked at."""
+    paths, n = T[N_LOCATIONS] + u, w[W_PATHS, u]
+    ends_here = T[T[PROVINCE_SEA] + w[W_DEST_PROVINCE, u]] == f  # a port; the package counts a route's ends as parts
+    i = 0
+    while i < n:
+        if ends_here or M[T[PAIR_MASK] + b[paths, i]] >> f & 1:
+            for j in range(i, n - 1):
+                b[paths, j] = b[paths, j + 1]
+            n -= 1
+        i += 1
+    w[W_PATHS, u] = n
+
+
+@kernel
+def _check_disruptions(T, M, s, w, b, final):
+    """Which convoys fail because a fleet would be dislodged, and by no paradox stays."""
+    for u in range(s[UNITS]):
+        if not w[W_CUTTER, u] & BY_SEA:
+            continue
+        end = w[W_DEST_PROVINCE, u]
+        guard = w[W_OCCUPANT, end]
+        adjacent = T[T[CAN_MOVE] + s[T[UNIT_PIECE] + u] * T[N_LOCATIONS] + w[W_DEST, u]] == 1
+        for v in range(s[UNITS]):
+            if not (w[W_COMMAND, v] == CONVOYS and w[W_CONVOYS, v] and w[W_TARGET, v] == u):
+                continue
+            area = w[W_PROVINCE, v]
+            best, many = w[W_BEST, area], w[W_MANY, area]
+            attacked, stands = False, False
+            e = w[W_HEAD, area]
+            while e >= 0:
+                if w[W_ALIVE, e] and w[W_STRENGTH, e] == best:
+                    strong = unit_of(T, e)
+                    attacked |= w[W_POWER, strong] != w[W_POWER, v]
+                    stands |= strong == v
+                e = w[W_NEXT, e]
+            if not attacked:
+                continue
+            paradox = _paradox_at(T, s, w, end, area, NO)
+            if stands and not paradox:
+                continue
+            if many >= 2 and not paradox and not _goes_for(w, guard, area):
+                continue
+            _remove_routes(T, M, w, b, u, T[T[PROVINCE_SEA] + area])
+            cuts_attack = adjacent and _paradox_at(T, s, w, end, area, YES)
+            if w[W_PATHS, u] == 0 and (cuts_attack or not adjacent or w[W_VIA, u]):
+                w[W_RESULT, u] = NO_CONVOY if final else MAYBE
+            if final:
+                w[W_RESULT, v] = DISRUPTED
+
+
+@kernel
+def _goes_for(w, u, area):
+    """Whether a unit moves to a province or supports there (its order's last word is the province)."""
+    if u < 0:
+        return False
+    if w[W_COMMAND, u] == MOVES:
+        return not w[W_VIA, u] and w[W_DEST_PROVINCE, u] == area
+    return w[W_COMMAND, u] == SUPPORTS and w[W_SITE, u] == area
+
+
+@kernel
+def resolve_convoys(T, M, s, w, b):
+    """Steps 4 and 5: convoys are disrupted, convoyed attacks cut supports, until nothing changes."""
+    # Every round but the last marks a further cutter, so there are at most as many rounds as units.
+    again = True
+    while again:
+        again = False
+        strengths(T, s, w)
+        _check_disruptions(T, M, s, w, b, NO)
+        for u in range(s[UNITS]):
+            if w[W_CUTTER, u] & BY_SEA and w[W_RESULT, u] == 0 and not w[W_CUTTER, u] & HAS_CUT:
+                cut_support(T, M, s, w, b, u, NO)
+                w[W_CUTTER, u] |= HAS_CUT
+                again = True
+        if again:
+            continue
+        _check_disruptions(T, M, s, w, b, YES)
+        for u in range(s[UNITS]):
+            if not w[W_CUTTER, u] & BY_SEA:
+                continue
+            if w[W_RESULT, u] & NO_CONVOY:
+                _strand(s, w, u)
+            elif w[W_RESULT, u] & MAYBE and not w[W_CUTTER, u] & HAS_CUT:
+                w[W_RESULT, u] = 0
+                again = True
+                cut_support(T, M, s, w, b, u, NO)
+                w[W_CUTTER, u] |= HAS_CUT
+
+
+@kernel
+def _strand(s, w, u):
+    """An army without convoy: those who supported or carried it did so in vain."""
+    for v in range(s[UNITS]):
+        helps = w[W_COMMAND, v] == SUPPORTS or w[W_COMMAND, v] == CONVOYS
+        if helps and w[W_TARGET, v] == u and w[W_RESULT, v] == 0:
+            w[W_RESULT, v] = NO_CONVOY
+        if w[W_HELPS_NOT, v] == u:
+            w[W_HELPS_NOT, v] = -1
+    w[W_SUPPORT, u] = 0
+    w[W_NO_HELP, u] = 0
