@@ -67,7 +67,8 @@ def collusion(
         EvaluationError: no such coalitions, single powers among them, or a number out of range.
     """
     own: dict[str, Any] = {"sizes": sizes, "coalitions": coalitions, "attackers": attackers, "choosing": choosing}
-    return plan_collusion(policy, games, GameSettings(**options), **own).play()
+    plan = plan_collusion(policy, games, GameSettings(**options), **own)
+    return plan.run(plan.settings)
 
 
 def plan_collusion(

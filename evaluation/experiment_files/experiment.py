@@ -218,7 +218,8 @@ def experiment(
     settings = GameSettings(**options)
     if chosen.train and not chosen.trained:
         _check_all(chosen, settings)
-    return plan_experiment(trained(chosen, folder, on_training), settings).play()
+    plan = plan_experiment(trained(chosen, folder, on_training), settings)
+    return plan.run(plan.settings)
 
 
 def plan_experiment(chosen: Experiment, settings: GameSettings) -> EvaluationPlan[ExperimentResult]:

@@ -324,7 +324,7 @@ def cross_play(
             or a number of games that does not balance the seats.
         LMError: a budget is used up, a model cannot be called, or a prompt does not fit the game.
     """
-    return plan_cross_play(
+    plan = plan_cross_play(
         policies,
         games,
         GameSettings(**options),
@@ -332,7 +332,8 @@ def cross_play(
         types=types,
         background=background,
         focal_seats=focal_seats,
-    ).play()
+    )
+    return plan.run(plan.settings)
 
 
 def plan_cross_play(

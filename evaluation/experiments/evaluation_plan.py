@@ -26,8 +26,6 @@ class EvaluationPlan(Generic[Result]):
     most_games: int
     run: Callable[[GameSettings], Result]
 
-    def play(self, report: Report | None = None) -> Result:
-        """The result; `report`, if given, replaces that of the settings."""
-        if report is None:
-            return self.run(self.settings)
+    def play(self, report: Report) -> Result:
+        """The result; `report` is called with the number of games finished since its last call."""
         return self.run(self.settings.executed(replace(self.settings.execution, report=report)))

@@ -144,7 +144,8 @@ def red_team(
         UnknownAgentError, ProfileError, UnknownMapError, RulesError: invalid input of this kind.
         EvaluationError: an unknown budget, or a number of games or workers below 1.
     """
-    return plan_red_team(policy, budget, GameSettings(**options), games=games, trained=trained).play()
+    plan = plan_red_team(policy, budget, GameSettings(**options), games=games, trained=trained)
+    return plan.run(plan.settings)
 
 
 def plan_red_team(

@@ -235,7 +235,8 @@ def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[Options]) -
         EvaluationError: a number or seed out of range, or a store, report or models of the wrong type.
         LMError: a budget is used up, a model cannot be called, or a prompt does not fit the game.
     """
-    return plan_self_play(policy, games, GameSettings(**options)).play()
+    plan = plan_self_play(policy, games, GameSettings(**options))
+    return plan.run(plan.settings)
 
 
 def plan_self_play(policy: ProfileLike, games: int, settings: GameSettings) -> EvaluationPlan[SelfPlayResult]:
