@@ -86,7 +86,7 @@ def record() -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("certificates") / "clique.npz"
-    certify("clique:3", "punisher:t=1,remembers=yes", "PLAYERA", years=2).certificate.save(path)
+    certify("clique:3", "punisher:t=1", "PLAYERA", years=2).certificate.save(path)
     return path
 
 
