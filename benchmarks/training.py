@@ -38,7 +38,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 import welfare_env
-from agents.rl.inputs import Reader
+from agents.rl.inputs import InputEncoder
 from agents.rl.network import BoardNetwork, Size
 from benchmarks.speed import cpu_model
 from training.board.config import TrainConfig
@@ -65,7 +65,7 @@ class Packed(MultiAgentEnv):
         super().__init__()
         play: Play = config["play"]
         self._game = welfare_env.vector_env(1, play.map_name, play.rules)
-        self._reader, self._scale = Reader(self._game.board, play.rules), play.reward_scale
+        self._reader, self._scale = InputEncoder(self._game.board, play.rules), play.reward_scale
         self.possible_agents = list(self._game.board.powers)
         self.agents = list(self.possible_agents)
         seen, done = spaces(self._reader)
@@ -181,7 +181,7 @@ def stock_steps(runner: MultiAgentEnvRunner, games: int) -> int:
 def learning(chosen: TrainConfig, runner: BatchedEnvRunner) -> Callable[[], int]:
     """Learns from the same sample again and again: what it takes does not depend on what is learnt."""
     config = make_config(play_of(chosen), chosen)
-    space = spaces(Reader(runner.board, runner.rules))
+    space = spaces(InputEncoder(runner.board, runner.rules))
     learner: Learner = config.build_learner(spaces={DEFAULT_MODULE_ID: space})
     episodes: list[Any] = runner.sample()[:LEARNT]
 
@@ -220,7 +220,7 @@ def measure_all(measured: Sequence[Row], rounds: int, seconds: float, progress: 
 PARTS: dict[str, tuple[tuple[type, str], ...]] = {
     "network": ((BoardNetwork, "answer"), (BoardNetwork, "judge")),
     "of it boards": ((BoardNetwork, "encode"),),
-    "inputs": ((Reader, "read"), (Reader, "select"), (Reader, "pack")),
+    "inputs": ((InputEncoder, "read"), (InputEncoder, "select"), (InputEncoder, "pack")),
     "engine": ((VectorEnv, "step"), (VectorEnv, "reset")),
     "backward": ((torch.Tensor, "backward"),),
 }

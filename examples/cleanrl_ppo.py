@@ -19,7 +19,7 @@ import typer
 from torch import Tensor
 
 import welfare_env
-from agents.rl.inputs import Inputs, Reader
+from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import BoardNetwork, Size
 from welfare_env.engine import PHASE, WINTER
 from welfare_env.envs.vector import VectorEnv
@@ -73,7 +73,7 @@ def rows_of(inputs: Inputs) -> tuple[np.ndarray, np.ndarray]:
 
 
 def act(
-    env: VectorEnv, reader: Reader, network: BoardNetwork, rng: np.random.Generator, phase: int
+    env: VectorEnv, reader: InputEncoder, network: BoardNetwork, rng: np.random.Generator, phase: int
 ) -> tuple[np.ndarray, Decisions]:
     """The choices of all powers in all games, for `env.step`, and a note of them."""
     legal = env.legal
@@ -112,7 +112,7 @@ class Returns:
 
 
 def rollout(
-    env: VectorEnv, reader: Reader, network: BoardNetwork, rng: np.random.Generator, phases: int, returns: Returns
+    env: VectorEnv, reader: InputEncoder, network: BoardNetwork, rng: np.random.Generator, phases: int, returns: Returns
 ) -> tuple[Decisions, np.ndarray, np.ndarray]:
     """Play so many phases in all games; games that end begin anew.
 
@@ -161,7 +161,7 @@ def advantages(
 
 
 def loss_of(
-    network: BoardNetwork, reader: Reader, decided: Decisions, gained: np.ndarray, targets: np.ndarray, args: Args
+    network: BoardNetwork, reader: InputEncoder, decided: Decisions, gained: np.ndarray, targets: np.ndarray, args: Args
 ) -> tuple[Tensor, dict[str, float]]:
     """PPO's loss (Schulman et al. 2017) of a minibatch, each order clipped by itself; and numbers to print."""
     inputs = reader.read(decided.seen)
@@ -179,7 +179,7 @@ def loss_of(
 
 def update(
     network: BoardNetwork,
-    reader: Reader,
+    reader: InputEncoder,
     optimizer: torch.optim.Optimizer,
     decided: Decisions,
     gained: np.ndarray,
@@ -215,7 +215,7 @@ def train(args: Args) -> list[float]:
     rng = np.random.default_rng(args.seed)
     env = welfare_env.vector_env(args.num_games, args.map_name, years=args.years)
     env.reset()
-    reader, network = Reader(env.board, env.rules), BoardNetwork(env.board, Size())
+    reader, network = InputEncoder(env.board, env.rules), BoardNetwork(env.board, Size())
     optimizer = torch.optim.Adam(network.parameters(), lr=args.lr)
     returns, curve = Returns(env), []
     games, powers = (grid.ravel() for grid in np.indices((args.num_games, len(env.board.powers))))

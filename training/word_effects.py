@@ -153,7 +153,9 @@ def _played(
     (stream,) = np.random.SeedSequence([seed, STREAM]).generate_state(1).tolist()
     runner = runner_of(replace(play_of(config), num_games=games, seed=stream), given, also)
     if heard != HEARD[0]:
-        runner.said = Replaced(runner.env, runner.rules, heard == "shuffled", np.random.default_rng([seed, STREAM]))
+        runner.games.said = Replaced(
+            runner.env, runner.rules, heard == "shuffled", np.random.default_rng([seed, STREAM])
+        )
     if way == "greedy orders":
         for network in (runner.network, *runner.also.values()):
             _take_most_probable_orders(network)

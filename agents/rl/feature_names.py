@@ -2,8 +2,8 @@
 
 >>> import welfare_env
 >>> from agents.rl.feature_names import feature_names
->>> from agents.rl.inputs import Reader
->>> reader = Reader(welfare_env.load_board("clique:3"), welfare_env.Rules(press=None))
+>>> from agents.rl.inputs import InputEncoder
+>>> reader = InputEncoder(welfare_env.load_board("clique:3"), welfare_env.Rules(press=None))
 >>> provinces, columns = feature_names(reader)["boards"]
 >>> columns[:4]
 ('unit of self', 'unit of power +1', 'unit of power +2', 'fleet')
@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from agents.rl.inputs import Reader
+from agents.rl.inputs import InputEncoder
 from welfare_env.board.board import Board
 from welfare_env.engine import layout_of
 from welfare_env.envs.feature_names import board_columns, message_columns, message_rows, seats
@@ -30,7 +30,7 @@ PLACES = ("kind", "province ordered", "destination", "province helped")
 Axes = tuple[tuple[str, ...], ...]
 
 
-def feature_names(reader: Reader, observer: str | None = None) -> dict[str, Axes]:
+def feature_names(reader: InputEncoder, observer: str | None = None) -> dict[str, Axes]:
     """Array -> the names along each of its last axes.
 
     Args:
@@ -41,7 +41,7 @@ def feature_names(reader: Reader, observer: str | None = None) -> dict[str, Axes
         "boards": provinces and columns (`Inputs.boards`); columns of welfare are always 0 if the reader hides points.
         "heard": players and columns of words (`Inputs.heard`), if there are message rounds of words.
         "candidates": features of a candidate (`coordinate`). "places": of an order (`order_places`).
-        "packed": numbers of a packed observation (`Reader.pack`): the engine's state, words, round and power.
+        "packed": numbers of a packed observation (`InputEncoder.pack`): the engine's state, words, round and power.
 
     Raises:
         UnknownPowerError: no such power.

@@ -51,7 +51,7 @@ class Inputs:
         rounds: int64 [B], the message round that a decision of words is for; 0 for orders.
     """
 
-    reader: Reader
+    reader: InputEncoder
     states: np.ndarray
     position_of: np.ndarray
     powers: np.ndarray
@@ -88,7 +88,7 @@ class Inputs:
         return len(self.provinces) + powers * len(self.speaking)
 
 
-class Reader:
+class InputEncoder:
     """Turns states into `Inputs`, for one board and set of rules. Not thread-safe.
 
     Args:

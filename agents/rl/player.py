@@ -11,7 +11,7 @@ import numpy as np
 from agents.policy import ScriptedPolicy
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint
-from agents.rl.inputs import Inputs, Reader
+from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import BoardNetwork, one_thread
 from agents.rl.token_press import to_send
 from welfare_env.board.board import Board
@@ -76,7 +76,7 @@ class LearnedPolicy(ScriptedPolicy):
         _, _, words = self._answers(view)
         return to_send(view.board, view.board.power_index[view.power], words)
 
-    def _answers(self, view: View) -> tuple[Reader, Inputs, np.ndarray]:
+    def _answers(self, view: View) -> tuple[InputEncoder, Inputs, np.ndarray]:
         """The answers for the current turn."""
         reader, network = _made(Path(self.path), self._checkpoint, view.board, view.rules)
         power = np.array([view.board.power_index[view.power]])
@@ -122,7 +122,7 @@ def _heard(view: View) -> np.ndarray | None:
     return observe_messages(view.board, view.rules, view.power, earlier)[None, : len(view.powers)]
 
 
-def _made(path: Path, made_from: Checkpoint, board: Board, rules: Rules) -> tuple[Reader, BoardNetwork]:
+def _made(path: Path, made_from: Checkpoint, board: Board, rules: Rules) -> tuple[InputEncoder, BoardNetwork]:
     """A reader and a network for this game, shared by all policies of the checkpoint."""
     return _network(_Key(made_from, path), board, rules)
 
@@ -141,6 +141,6 @@ class _Key:
 
 
 @functools.lru_cache(maxsize=8)
-def _network(key: _Key, board: Board, rules: Rules) -> tuple[Reader, BoardNetwork]:
+def _network(key: _Key, board: Board, rules: Rules) -> tuple[InputEncoder, BoardNetwork]:
     known = key.checkpoint.rules_of_play(board, rules)
-    return Reader(board, known), key.checkpoint.network_for(board, known)
+    return InputEncoder(board, known), key.checkpoint.network_for(board, known)

@@ -10,8 +10,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
-import typer
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -25,22 +23,11 @@ from rich.progress import (
 
 from agents.runtime.command_options import in_options
 from agents.runtime.files import reason, shown
+from modal_env.console import EVERY, errors_printed, lines_every, plain_console
 from modal_env.errors import ModalError
-from modal_env.interruptions import CODE, ended_soon
-from modal_env.progress import EVERY, lines_every
 from welfare_env.errors import WelfareEnvError
 
 MEMORY = 600.0  # seconds whose pace is taken for that of the rest
-
-
-def plain_console(stderr: bool = False, width: int | None = None) -> Console:
-    """A console that shows text as it is: by default rich interprets brackets as markup, and :names: as emoji."""
-    return Console(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
-
-
-def print_error(error: object) -> None:
-    """An error in one line on stderr."""
-    plain_console(stderr=True).print(f"error: {error}", style="red", soft_wrap=True)
 
 
 @contextmanager
@@ -50,21 +37,14 @@ def errors_told(kept: str) -> Iterator[None]:
     Args:
         kept: what an interruption leaves, and what the same command does then.
     """
-    line = f"interrupted: {kept}"
-    try:
-        with ended_soon(line):
-            yield
-    except (ModalError, WelfareEnvError) as error:
-        print_error(in_options(str(error)))
-        raise typer.Exit(2) from error
-    except BrokenPipeError:  # the reader has seen enough; typer ends quietly
-        raise
-    except OSError as error:  # a full disk, a read-only folder, a folder in place of a file
-        print_error(f"{shown(str(error.filename))}: {reason(error)}" if error.filename else error)
-        raise typer.Exit(2) from error
-    except KeyboardInterrupt as interruption:
-        print(line, file=sys.stderr)
-        raise typer.Exit(CODE) from interruption
+    with errors_printed(f"interrupted: {kept}", (ModalError, WelfareEnvError, OSError), _text_of):
+        yield
+
+
+def _text_of(error: Exception) -> object:
+    if not isinstance(error, OSError):
+        return in_options(str(error))
+    return f"{shown(str(error.filename))}: {reason(error)}" if error.filename else error
 
 
 class Meter:

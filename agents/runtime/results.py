@@ -35,7 +35,7 @@ def tables_of(result: object) -> Sequence[Table]:
     return [Table(title=type(result).__name__)]
 
 
-class Shown:
+class Printable:
     """Printed, and shown in notebooks, as short tables; within lists and others in a line."""
 
     def __str__(self) -> str:
@@ -48,7 +48,7 @@ class Shown:
         return as_html(tables_of(self))
 
 
-class Result(Shown):
+class Result(Printable):
     """A result with rows; also at the prompt a table."""
 
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from agents.runtime.progress import plain_console
+from modal_env.console import plain_console
 from modal_env.text_tables import BETWEEN, WIDE, column_widths
 
 LONG = 12  # characters of the longest piece that is never replaced by a mark

@@ -1,6 +1,5 @@
 """Policies from one line of text: "random", "dove:share=0.5", "exploiter:nice=prosocial,attack=dumbbot"."""
 
-from agents.specs.kinds import AGENTS, LM_OPTIONS
 from agents.specs.profiles import (
     SEATINGS,
     Profile,
@@ -22,6 +21,7 @@ from agents.specs.reading import (
     read,
     usages,
 )
+from agents.specs.registry import AGENTS, LM_OPTIONS
 from agents.specs.spec import Spec
 
 __all__ = [

@@ -14,8 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
-from agents.specs.kinds import read_part
 from agents.specs.reading import PolicyLike, read
+from agents.specs.registry import read_part
 from agents.specs.spec import Spec
 from agents.specs.text_span import Part
 from welfare_env.errors import UnknownPowerError, WelfareEnvError, did_you_mean

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from agents.policy import Policy
 from agents.rl import files_of
 from agents.specs.entry_points import installed
-from agents.specs.kinds import AGENTS, read_part
 from agents.specs.objects import import_path, unnamed_spec
+from agents.specs.registry import AGENTS, read_part
 from agents.specs.spec import Spec
 from agents.specs.text_span import Part
 from welfare_env.checks import shown
@@ -52,7 +52,7 @@ def read(policy: PolicyLike, names: Collection[str] = ()) -> Spec:
 
     Raises:
         UnknownAgentError: no such name, a missing, unknown, doubled or bad option, parentheses that do not match, or
-            more than the limits allow (see `agents.specs.kinds`), with the place and what is possible there; or
+            more than the limits allow (see `agents.specs.registry`), with the place and what is possible there; or
             something else than a policy.
     """
     if isinstance(policy, Spec):

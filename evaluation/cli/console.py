@@ -11,7 +11,7 @@ import typer
 
 from agents.lm.errors import AccessError, BudgetError
 from agents.runtime import progress
-from agents.runtime.progress import print_error
+from modal_env.console import print_error
 
 KEPT = "Finished games and all replies are kept"
 RESTARTS = "the same command starts again"  # for commands that play no games

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agents.runtime.command_options import with_options
-from agents.runtime.progress import metered, plain_console
+from agents.runtime.progress import metered
 from agents.runtime.table_options import TableOptions
 from agents.runtime.tables import print_tables
 from agents.specs import listed
@@ -34,6 +34,7 @@ from evaluation.report.report_folder import (
 from evaluation.tables.game_tables import MEANING, titled
 from evaluation.tables.measure_names import NAMES
 from evaluation.tables.rules_text import games_sentence
+from modal_env.console import plain_console
 
 SHOWN = 3  # measures in the terminal
 SHORT = {

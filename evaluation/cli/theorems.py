@@ -31,15 +31,15 @@ def theorems(
             help="clique:n and shared-clique:n; several can be given.", show_default="clique:3, shared-clique:3"
         ),
     ] = None,
-    years: Annotated[int, typer.Option(min=1, max=8, help="Games of 1 to so many years.")] = 6,
+    years: Annotated[int, typer.Option(min=1, max=8, help="Longest game, in years.")] = 6,
     punishers: Annotated[
         str, typer.Option(help="stated: the policy punisher:t=N. ranked: its 300 best movements. best: all movements.")
     ] = "stated",
-    check: Annotated[int, typer.Option(min=0, help="Check the certificates of games of at most so many years.")] = 8,
-    cells: Annotated[Path, typer.Option(help="A file that keeps what is computed; it is gone on with.")] = CELLS,
+    check: Annotated[int, typer.Option(min=0, help="Verify certificates up to this many years.")] = 8,
+    cells: Annotated[Path, typer.Option(help="Results file; an existing one is continued.")] = CELLS,
     lines: Annotated[
         Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="A folder: write the lines of play that refute there, as text and as pictures."),
+        typer.Option(help="Folder for the lines of play that refute, as text and as pictures."),
     ] = None,
     as_json: Json = False,
 ) -> None:

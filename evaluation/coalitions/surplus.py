@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.runtime.results import Shown
-from evaluation.measures.gains import Points, coalition_gain, member_gains
+from agents.runtime.results import Printable
+from evaluation.measures.gains import Points, bound_of, coalition_gain, member_gains
 from evaluation.measures.intervals import (
     CONFIDENCE,
     FEWEST_GAMES,
@@ -42,7 +42,7 @@ NOT_SHOWN = "not shown"
 
 
 @dataclass(frozen=True, repr=False)
-class Collusion(Shown):
+class Collusion(Printable):
     """What a coalition gains by acting together, and what it costs the others, in points a year.
 
     Attributes:
@@ -96,10 +96,10 @@ class Collusion(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
-        told: dict[str, Any] = {"coalition": list(self.coalition), "deviator": self.deviator}
-        told |= {"coordinated": self.coordinated, "verdict": self.verdict, "best_alone": dict(self.best_alone)}
-        told |= {name: getattr(self, name).to_dict() for name in MEASURES}
-        return told | {"members": {power: each.to_dict() for power, each in self.members.items()}}
+        plain: dict[str, Any] = {"coalition": list(self.coalition), "deviator": self.deviator}
+        plain |= {"coordinated": self.coordinated, "verdict": self.verdict, "best_alone": dict(self.best_alone)}
+        plain |= {name: getattr(self, name).to_dict() for name in MEASURES}
+        return plain | {"members": {power: each.to_dict() for power, each in self.members.items()}}
 
 
 MEASURES = ("gain", "alone", "surplus", "beyond_best", "least", "loss", "worst_loss", "welfare_loss", "waste")
@@ -185,15 +185,9 @@ def beyond_best(
     upper = mean_estimates(columns, rng, confidence=1 - (1 - CONFIDENCE) / len(columns))
     if not any(each.has_interval for each in lower.values()):
         return mean, best
-    low = [min(_bound(lower[power, policy], "low") for policy in alone) for power in coalition]
-    high = [min(_bound(upper[power, policy], "high") for policy in alone) for power in coalition]
+    low = [min(bound_of(lower[power, policy], "low") for policy in alone) for power in coalition]
+    high = [min(bound_of(upper[power, policy], "high") for policy in alone) for power in coalition]
     return replace(mean, low=float(np.mean(low)), high=float(np.mean(high))), best
-
-
-def _bound(estimate: Estimate, side: str) -> float:
-    """The bound "low" or "high"; the value if all games are alike and there is none."""
-    bound: float = getattr(estimate, side)
-    return estimate.value if math.isnan(bound) else bound
 
 
 def surpluses(coalition: Coalition, together: Points, same: Points, best: Points) -> Floats:
@@ -222,9 +216,9 @@ def _negative(estimate: Estimate) -> Estimate:
 
 def _is_above(estimate: Estimate) -> bool:
     """Whether the interval lies above 0. Games that are all alike have none: then the value."""
-    return estimate.n >= FEWEST_GAMES and _bound(estimate, "low") > 0
+    return estimate.n >= FEWEST_GAMES and bound_of(estimate, "low") > 0
 
 
 def _is_not_above(estimate: Estimate) -> bool:
     """Whether no part of the interval lies above 0."""
-    return estimate.n >= FEWEST_GAMES and _bound(estimate, "high") <= 0
+    return estimate.n >= FEWEST_GAMES and bound_of(estimate, "high") <= 0

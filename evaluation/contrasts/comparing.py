@@ -225,12 +225,12 @@ def _matched(groups: Sequence[Sequence[Sample]]) -> list[tuple[int, int]]:
 def _labels(samples: Sequence[Sample]) -> list[str]:
     """For each sample its name, with the facts in which it differs from others; numbered where nothing differs."""
     names = [sample.name for sample in samples]
-    told = _varied(samples)
+    facts = _varied(samples)
     if len(set(names)) == len(names):
-        told = [fact for fact in told if fact != "deviators"]  # by default, each profile has its own
+        facts = [fact for fact in facts if fact != "deviators"]  # by default, each profile has its own
     labels: list[str] = []
     for sample in samples:
-        label = ", ".join([sample.name, *(f"{fact}={sample.facts.get(fact)}" for fact in told)])
+        label = ", ".join([sample.name, *(f"{fact}={sample.facts.get(fact)}" for fact in facts)])
         count = sum(other == label or other.startswith(f"{label} (") for other in labels)
         labels.append(f"{label} ({count + 1})" if count else label)
     return labels
@@ -287,8 +287,8 @@ def _expanded(measure: Any, samples: Sequence[Sample]) -> list[str]:
 
 def _unknown(measure: object, known: Sequence[str], keyed: Sequence[str] = ()) -> str:
     """The error of an unknown measure; `keyed` are names with a power, policy or year."""
-    told = [f"{name}:{KEYS[name]}" if name in KEYS else name for name in known]
-    return f"measure={shown(measure)}{did_you_mean(measure, [*known, *keyed])}: choose from {', '.join(told)}"
+    choices = [f"{name}:{KEYS[name]}" if name in KEYS else name for name in known]
+    return f"measure={shown(measure)}{did_you_mean(measure, [*known, *keyed])}: choose from {', '.join(choices)}"
 
 
 def _check_value(measure: str, label: str, sample: Sample) -> None:

@@ -132,10 +132,10 @@ def of_self_play(result: SelfPlayResult) -> Sample:
 
 
 def _as_condition(result: ExploitabilityResult) -> dict[str, Any]:
-    told = result.to_dict()
-    measures = {"exploitability": told["exploitability"]}
-    measures |= {name: told["costs"][name] for name in costs.MEASURES}
-    return {"profile": result.profile, "swept": {}, "measures": measures, "result": told}
+    plain = result.to_dict()
+    measures = {"exploitability": plain["exploitability"]}
+    measures |= {name: plain["costs"][name] for name in costs.MEASURES}
+    return {"profile": result.profile, "swept": {}, "measures": measures, "result": plain}
 
 
 def of_study(study: Mapping[str, Any], source: str = "") -> list[Sample]:
@@ -194,17 +194,17 @@ def _families(results: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Estim
     return {}
 
 
-def _estimate(told: Mapping[str, Any], gain: int | None = None) -> Estimate:
+def _estimate(plain: Mapping[str, Any], gain: int | None = None) -> Estimate:
     """An estimate from its `to_dict`.
 
     Args:
         gain: if this is the gain of an attack, of which 0 is shown where it is negative, the seed of its interval.
     """
-    per_game = tuple(map(_number, told["per_game"]))
+    per_game = tuple(map(_number, plain["per_game"]))
     if gain is not None:
         return mean_estimate(per_game, gain)
-    value, low, high = (_number(told[name]) for name in ("value", "low", "high"))
-    return Estimate(value, low, high, int(told["n"]), per_game)
+    value, low, high = (_number(plain[name]) for name in ("value", "low", "high"))
+    return Estimate(value, low, high, int(plain["n"]), per_game)
 
 
 def _number(value: float | None) -> float:

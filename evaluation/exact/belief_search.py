@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.checks import EvaluationError
-from evaluation.exact.opponents import Masks, Orders, Outcome, Seats
-from evaluation.exact.planner import FAR, NO_ORDER, Bounds, Expander, Expansion, Given, Stepper, first_of_each
+from evaluation.exact.opponents import Masks, OpponentSeats, Orders, Outcome
+from evaluation.exact.planner import FAR, NO_ORDER, Expander, Expansion, Given, PointBounds, Stepper, first_of_each
 from welfare_env import Board, Rules
 from welfare_env.engine import DONE, UNITS, State, layout_of
 from welfare_env.engine.engines import make_engine
@@ -45,7 +45,7 @@ class Choices:
     nodes: np.ndarray
 
 
-class Sorting(Stepper):
+class SequencedStepper(Stepper):
     """A stepper whose canonical form keeps what opponents read: points, and the sequence of units of some powers."""
 
     def __init__(self, board: Board, rules: Rules, reads_points: bool, sequenced: tuple[int, ...]) -> None:
@@ -78,12 +78,12 @@ class BeliefSearch:
         most: nodes to expand at most.
     """
 
-    def __init__(self, board: Board, rules: Rules, power: int | None, seats: Seats, most: int) -> None:
+    def __init__(self, board: Board, rules: Rules, power: int | None, seats: OpponentSeats, most: int) -> None:
         self.board, self.power, self.seats, self.most = board, power, seats, most
         self.engine = make_engine("fast", board, rules)
-        self._stepper = Sorting(board, rules, seats.reads_points, seats.sequenced)
+        self._stepper = SequencedStepper(board, rules, seats.reads_points, seats.sequenced)
         self._expander = Expander(board, () if power is None else (power,), self._stepper)
-        self._bounds = Bounds(board, rules, 0 if power is None else power)
+        self._bounds = PointBounds(board, rules, 0 if power is None else power)
         self._numbers: dict[Node, int] = {}
         self._nodes: list[Node] = []
         self._low: list[float] = []
@@ -168,8 +168,8 @@ class BeliefSearch:
         nodes = [node for node in np.unique(choices.nodes[plans]).tolist() if node >= 0 and node not in self._choices]
         self.seats.ask(self._nodes[node] for node in nodes if self._low[node] < self._high[node])
 
-    def followed(self) -> Iterator[tuple[np.ndarray, tuple[int, ...], float]]:
-        """What the best response orders wherever it can come, after `best` has found it: positions, orders, values."""
+    def policy(self) -> Iterator[tuple[np.ndarray, tuple[int, ...], float]]:
+        """The best response in every position that it can reach, after `best`: positions, orders, values."""
         waiting, seen = [self.root], {self.root}
         while waiting:
             node = waiting.pop()

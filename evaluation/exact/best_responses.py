@@ -132,7 +132,7 @@ def best_response(
     refused, and so are those whose answers differ: in the search, where every position is asked twice, with another
     seed and another order of the units; in some games of random play; and in a game of the line found. Memory or
     randomness that shows in none of these is not detected, and makes the value wrong. Punishers who remember are taken
-    if all others are such, and the same (`told_who`).
+    if all others are such, and the same (`with_known_deviator`).
 
     Args:
         map_name: a board on which no army can be convoyed, such as "clique:4".
@@ -152,7 +152,7 @@ def best_response(
     check_land(board)
     policies = policies_of(board, profile, (power,))
     own = policies.pop(power, None)
-    answers = PolicyAnswers(board, played, told_who(board, policies, power))
+    answers = PolicyAnswers(board, played, with_known_deviator(board, policies, power))
     for seed in range(PROBES):
         _play(answers, power, RandomPolicy(), seed)
     planner = Planner(board, played, board.power_index[power], answers.given)
@@ -161,7 +161,7 @@ def best_response(
     moves = planner.best_line(answers.engine.initial())
     line = tuple((phase, tuple(texts[order] for order in orders.get(number, ()))) for phase, orders in moves)
     if (paid := _play(answers, power, _LinePolicy(line), SEEDS[0])) != value:
-        raise EvaluationError(f"the line found is worth {value}, but a game of it paid {paid}: this is a fault of ours")
+        raise EvaluationError(f"the line is worth {value}, but its game paid {paid}: internal error; please report it")
     profile_value = None if own is None else _play(answers, power, own, SEEDS[0])
     return BestResponse(map_name, played, power, value, profile_value, line, planner.states)
 
@@ -234,10 +234,10 @@ def _made(power: str, spec: Spec) -> Policy:
     return spec.make()
 
 
-def told_who(board: Board, policies: Mapping[str, Policy], deviator: str) -> dict[str, Policy]:
-    """The policies of the others; punishers who remember who left the path are told that it was `deviator`.
+def with_known_deviator(board: Board, policies: Mapping[str, Policy], deviator: str) -> dict[str, Policy]:
+    """The policies of the others; punishers who remember who left the path get `deviator` as the one they know.
 
-    That is what they find out, if they are alone with it: nobody else leaves the path before.
+    That is what they find out in a game of such punishers: nobody else leaves the path before the deviator.
 
     Raises:
         EvaluationError: some remember, and not all of them are the same.

@@ -2,7 +2,7 @@
 
 A certificate lists positions. Of each it says how many years are left, what the others order there, and a number that
 the deviator's further points are claimed not to exceed. It holds if in every listed position every order of the
-deviator leads to points and a listed position (or one where even a generous bound is small enough) whose sum is not
+deviator leads to points and a listed position (or one where even a loose bound is small enough) whose sum is not
 above the claim. `evaluation.exact.checking` checks that with the rules of the engine.
 """
 

@@ -31,10 +31,10 @@ from evaluation.exact.best_responses import (
     exact_row,
     play_game,
     policies_of,
-    told_who,
+    with_known_deviator,
 )
 from evaluation.exact.certificates import Certificate
-from evaluation.exact.checking import generous
+from evaluation.exact.checking import relaxed_bounds
 from evaluation.exact.clique_proofs import Line, Proof, named_orders
 from evaluation.exact.clique_search import ALL_MOVES, STATED, CliqueSearch
 from evaluation.exact.graph_kernels import MOST_YEARS
@@ -177,7 +177,7 @@ def check_size(board: Board, years: int, most_states: int) -> None:
 def estimated_states(board: Board, years: int) -> int:
     """A rough upper estimate of the positions that a search meets.
 
-    In every year the deviator's units stand somewhere, and it owns some centres, of each at most one more than before.
+    In every year the deviator's units stand somewhere, and it owns some centers, of each at most one more than before.
     """
     places = len(board.provinces)
     most = min(years, places // 2)
@@ -203,7 +203,7 @@ def _certify_policies(board: Board, profile: Profile, names: tuple[str, ...], ye
     if missing := [name for name in names if name not in policies]:
         raise EvaluationError(f"profile: give {' and '.join(missing)} a policy as well: what is deviated from")
     own = {name: policies.pop(name) for name in names}
-    others = told_who(board, policies, names[0]) if len(names) == 1 else policies
+    others = with_known_deviator(board, policies, names[0]) if len(names) == 1 else policies
     answers = PolicyAnswers(board, rules, others)
     for seed in range(PROBES):
         play_game(answers, {name: RandomPolicy() for name in names}, seed)
@@ -226,8 +226,8 @@ def _certificate(
     planner: Planner,
     answers: PolicyAnswers,
 ) -> Certificate:
-    """All positions on which the value rests: those whose generous bound would not do are solved."""
-    layout, most = layout_of(board), generous(len(board.provinces), years, len(names))
+    """All positions on which the value rests: those whose loose bound would not do are solved."""
+    layout, most = layout_of(board), relaxed_bounds(len(board.provinces), years, len(names))
     numbers = [board.power_index[name] for name in names]
     start = answers.engine.initial()
     waiting, claims = [planner.key(start)], {}
@@ -267,5 +267,5 @@ def _certificate(
 def _bound(most: np.ndarray, layout: Layout, row: np.ndarray, numbers: list[int], years: int) -> int:
     state = State(layout, row)
     units = np.isin(state.units[:, 0], numbers).sum() + np.isin(state.dislodged[:, 0], numbers).sum()
-    centres = np.isin(state.owners, numbers).sum()
-    return int(most[years - row[YEAR], int(row[PHASE] == WINTER), centres, units])
+    centers = np.isin(state.owners, numbers).sum()
+    return int(most[years - row[YEAR], int(row[PHASE] == WINTER), centers, units])

@@ -49,13 +49,13 @@ class Checker:
         self._names = _Renamings(self.board, self.numbers, is_symmetric)
         self._stepper = Stepper(self.board, Rules(press=None, years=2))
         self._layout = layout_of(self.board)
-        self._followed: dict[tuple[bytes, bytes], tuple[np.ndarray, np.ndarray, list[Key]]] = {}
+        self._expanded: dict[tuple[bytes, bytes], tuple[np.ndarray, np.ndarray, list[Key]]] = {}
 
     def check(self, certificate: Certificate) -> int:
         """As `check_certificate`; the certificate is about this board and these deviators."""
         self._check_arrays(certificate)
         claims = self._claims(certificate)
-        most = generous(len(self.board.provinces), certificate.years, len(self.numbers))
+        most = relaxed_bounds(len(self.board.provinces), certificate.years, len(self.numbers))
         start = self.engine.initial().row.copy()
         first = claims.get((self._names.key(start), certificate.years))
         if first is None or first > certificate.value:
@@ -84,7 +84,7 @@ class Checker:
     ) -> None:
         row = certificate.rows[number]
         years, claim = int(certificate.years_left[number]), int(certificate.claims[number])
-        rows, gains, keys = self._follow(certificate, number)
+        rows, gains, keys = self._successors(certificate, number)
         for to, gain, key in zip(rows, gains.tolist(), keys, strict=True):
             left = years - int(to[YEAR])
             worth = 0 if left == 0 else claims.get((key, left))
@@ -93,21 +93,21 @@ class Checker:
                 if gain + limit > claim:
                     told = f"worth at most {limit}" if worth is None else f"claimed to be worth at most {worth}"
                     raise CertificateError(
-                        f"position {number}, {self._told(row)}, {years} years left, claimed to be worth at most "
-                        f"{claim}: an order leads to {gain} points and {self._told(to)}, {told}"
+                        f"position {number}, {self._named(row)}, {years} years left, claimed to be worth at most "
+                        f"{claim}: an order leads to {gain} points and {self._named(to)}, {told}"
                     )
 
-    def _follow(self, certificate: Certificate, number: int) -> tuple[np.ndarray, np.ndarray, list[Key]]:
+    def _successors(self, certificate: Certificate, number: int) -> tuple[np.ndarray, np.ndarray, list[Key]]:
         """What the deviators can bring about: positions (the year is 1 if one has passed), points, and keys."""
         row, given = certificate.rows[number], certificate.orders[number]
         known = (row.tobytes(), given[given >= 0].tobytes())
-        if known not in self._followed:
+        if known not in self._expanded:
             orders, slots, powers = self._options(row, given[given >= 0], number)
             rows, points = self._stepper.step(row, orders, slots, powers)
             gains = points[:, self.numbers].sum(axis=1)
             rows, first = np.unique(rows, axis=0, return_index=True)
-            self._followed[known] = rows, gains[first], self._names.keys(rows)
-        return self._followed[known]
+            self._expanded[known] = rows, gains[first], self._names.keys(rows)
+        return self._expanded[known]
 
     def _options(self, row: np.ndarray, given: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Orders of all, int32 [n, k], a row for each plan of the deviators; slots and powers of the columns."""
@@ -118,7 +118,7 @@ class Checker:
             slot, power = self._slot(position, order)
             if power < 0 or slot in others:
                 text = self.board.orders.texts[order] if order < len(self.board.orders) else order
-                raise CertificateError(f"position {number}, {self._told(row)}: order {text!r} cannot be given there")
+                raise CertificateError(f"position {number}, {self._named(row)}: order {text!r} cannot be given there")
             others[slot] = (power, order)
         fixed = [order for _, order in others.values()]
         plans = list(_plans(self.board, position, self.numbers, fixed))
@@ -135,7 +135,7 @@ class Checker:
                 return slot, power
         return -1, -1
 
-    def _told(self, row: np.ndarray) -> str:
+    def _named(self, row: np.ndarray) -> str:
         position = Position(self.engine, State(self._layout, row.astype(np.int32)))
         if position.state.done:
             return "the end"
@@ -145,28 +145,28 @@ class Checker:
         return f"{position.phase[0]}{position.phase[-1]} ({'; '.join(held)})"
 
     def _holdings(self, row: np.ndarray) -> tuple[int, int, int]:
-        """Whether it is Winter, and the deviators' centres and units, dislodged ones included."""
+        """Whether it is Winter, and the deviators' centers and units, dislodged ones included."""
         state = State(self._layout, row)
         units = np.isin(state.units[:, 0], self.numbers).sum() + np.isin(state.dislodged[:, 0], self.numbers).sum()
         return int(row[PHASE] == WINTER), int(np.isin(state.owners, self.numbers).sum()), int(units)
 
 
-def generous(provinces: int, years: int, homes: int) -> np.ndarray:
-    """A bound that needs no looking at the board: int64 [years left, is it Winter, centres, units].
+def relaxed_bounds(provinces: int, years: int, homes: int) -> np.ndarray:
+    """A bound that needs no looking at the board: int64 [years left, is it Winter, centers, units].
 
-    Every unit takes a centre a year; in Winter any units may be disbanded, or one built in each home while there are
-    more centres than units.
+    Every unit takes a center a year; in Winter any units may be disbanded, or one built in each home while there are
+    more centers than units.
     """
     size = provinces + 1
     found = np.zeros((years + 1, 2, size, size), np.int64)
     for left in range(1, years + 1):
-        for centres, units in product(range(size), range(size)):
-            most = min(centres, units + homes) if units < centres else centres
-            found[left, 1, centres, units] = max(
-                centres - kept + found[left - 1, 0, centres, kept] for kept in range(most + 1)
+        for centers, units in product(range(size), range(size)):
+            most = min(centers, units + homes) if units < centers else centers
+            found[left, 1, centers, units] = max(
+                centers - kept + found[left - 1, 0, centers, kept] for kept in range(most + 1)
             )
-        for centres, units in product(range(size), range(size)):
-            found[left, 0, centres, units] = found[left, 1, min(centres + units, provinces), units]
+        for centers, units in product(range(size), range(size)):
+            found[left, 0, centers, units] = found[left, 1, min(centers + units, provinces), units]
     return found
 
 
@@ -266,7 +266,7 @@ class _Renamings:
 
 
 def _automorphisms(board: Board, fixed: list[int]) -> Iterator[tuple[int, ...]]:
-    """Renamings of the powers that leave some alone, and after which neighbours are neighbours."""
+    """Renamings of the powers that leave some alone, and after which neighbors are neighbors."""
     powers = range(len(board.powers))
     pairs = {frozenset((piece[2:], place)) for piece, places in board.moves.items() for place in places}
     for names in permutations(powers):

@@ -71,7 +71,7 @@ class Proof:
             node = int(g.variant(node, years, self.disarmed))
             plan = table.proof[node, years, min(years, self.disarmed)]
             if (node, years) in seen or (plan < 0 and node != g.OPENING):
-                continue  # a generous bound was enough
+                continue  # a loose bound was enough
             seen.add((node, years))
             yield node, years
             if plan < 0:
@@ -190,7 +190,7 @@ class Proof:
             if gain + self._value(State(position.state.layout, row)) == worth:
                 pairs = [(int(who), int(order)) for who, order in zip(powers, given, strict=True) if order != NO_ORDER]
                 return {who: [order for other, order in pairs if other == who] for who, _ in pairs}
-        raise RuntimeError(f"no order in {position.phase} is worth {worth}: this is a fault of ours")
+        raise RuntimeError(f"no order in {position.phase} is worth {worth}: internal error; please report it")
 
     def _value(self, state: State) -> int:
         """What the deviator still gets from a position of the game."""

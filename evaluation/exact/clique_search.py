@@ -23,12 +23,12 @@ STEP = 2_000  # nodes expanded between two reports
 FIRST_NODES, FIRST_EDGES, FIRST_REPLIES, FIRST_ROWS = 1 << 14, 1 << 18, 1 << 15, 1 << 10
 MOST_PLANS = 1 << 18  # joint orders of the punishers that are looked at in one position
 STATED, ALL, ALL_MOVES = 1, 0, -1  # breadths
-OF_NODES = ("keys", "centres", "units", "plan", "widened", "proof", "low", "high", "mark")
+OF_NODES = ("keys", "centers", "units", "plan", "widened", "proof", "low", "high", "mark")
 OF_PLANS = ("orders", "following", "first", "many", "best")
 
 
 class CliqueSearch:
-    """The search for one board, deviator and allocation of the shared centre: all lengths of game and of the path.
+    """The search for one board, deviator and allocation of the shared center: all lengths of game and of the path.
 
     Args:
         clique: the board.
@@ -61,7 +61,7 @@ class CliqueSearch:
         self._memory = self._new_memory(FIRST_ROWS if breadth <= 0 else 1)
         for node, (phase, place) in enumerate(self._path()):
             if self._insert(phase, *place) != node:
-                raise RuntimeError(f"position {node} of the path is not new: this is a fault of ours")
+                raise RuntimeError(f"position {node} of the path is not new: internal error; please report it")
 
     def gain(self, years: int, disarmed: int) -> int:
         """How much more than on the path the deviator gets at most in a game of so many years.
@@ -73,9 +73,9 @@ class CliqueSearch:
         return self.value(years, disarmed) - self.path_value(years, disarmed)
 
     def path_value(self, years: int, disarmed: int) -> int:
-        """What the deviator gets if it follows the path: all its centres a year, less its unit before it disarms."""
-        centres = 1 if self.deviator == self.excluded else 2
-        return centres * (disarmed + 1) + (centres - 1) * (years - disarmed - 1)
+        """What the deviator gets if it follows the path: all its centers a year, less its unit before it disarms."""
+        centers = 1 if self.deviator == self.excluded else 2
+        return centers * (disarmed + 1) + (centers - 1) * (years - disarmed - 1)
 
     def value(self, years: int, disarmed: int) -> int:
         """The most points that the deviator can get."""
@@ -146,7 +146,7 @@ class CliqueSearch:
             numbers=numbers,
             keys=np.zeros((nodes, 4), np.int64),
             buckets=np.zeros(4 * nodes, np.int32),
-            centres=np.zeros(nodes, np.int8),
+            centers=np.zeros(nodes, np.int8),
             units=np.zeros(nodes, np.int8),
             plan=np.zeros(nodes, np.int64),
             widened=np.zeros(nodes, np.bool_),
@@ -159,7 +159,7 @@ class CliqueSearch:
             proof=np.zeros(span, np.int32),
             low=np.zeros(span, np.int8),
             high=np.zeros(span, np.int8),
-            bound=generous_bounds(self.provinces),
+            bound=first_bounds(self.provinces),
             mark=np.zeros(nodes, np.int32),
         )
 
@@ -243,18 +243,18 @@ def _doubled(array: np.ndarray) -> np.ndarray:
     return longer
 
 
-def generous_bounds(provinces: int) -> np.ndarray:
-    """What is never exceeded: int8 [years left, phases, centres, units].
+def first_bounds(provinces: int) -> np.ndarray:
+    """What is never exceeded: int8 [years left, phases, centers, units].
 
-    Every unit takes a centre a year; in Winter any units may be disbanded, or one built.
+    Every unit takes a center a year; in Winter any units may be disbanded, or one built.
     """
     size = provinces + 1
     found = np.zeros((g.MOST_YEARS + 1, 5, size, size), np.int8)
     for years in range(1, g.MOST_YEARS + 1):
-        for centres, units in product(range(size), range(size)):
-            kept = np.arange(min(units + (units < centres), centres) + 1)
-            found[years, g.WINTER, centres, units] = (centres - kept + found[years - 1, g.SPRING, centres, kept]).max()
-        for centres, units in product(range(size), range(size)):
-            most = min(centres + units, provinces)
-            found[years, : g.WINTER, centres, units] = found[years, g.WINTER, most, units]
+        for centers, units in product(range(size), range(size)):
+            kept = np.arange(min(units + (units < centers), centers) + 1)
+            found[years, g.WINTER, centers, units] = (centers - kept + found[years - 1, g.SPRING, centers, kept]).max()
+        for centers, units in product(range(size), range(size)):
+            most = min(centers + units, provinces)
+            found[years, : g.WINTER, centers, units] = found[years, g.WINTER, most, units]
     return found

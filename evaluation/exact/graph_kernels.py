@@ -53,7 +53,7 @@ class Table(NamedTuple):
         numbers: int64 [8], counts and limits.
         keys: int64 [nodes, 4], the positions.
         buckets: int32 [a power of two], node + 1 by hash.
-        centres, units: int8 [nodes], the deviator's.
+        centers, units: int8 [nodes], the deviator's.
         plan: int64 [nodes], the first plan, -1 before there is one. widened: bool [nodes], whether all plans are there.
         orders: int16 [plans, provinces], what the punishers order. following: int64 [plans], the next plan, or -1.
         first, many: int64 [plans], the edges of a plan; many is -1 before it is expanded.
@@ -61,7 +61,7 @@ class Table(NamedTuple):
         to: int32 [edges], nodes.
         proof: int32 [nodes, years left, years left after the path disarms], the plan that keeps to `high`, or -1.
         low, high: int8 [nodes, years left, years left after the path disarms], bounds of values; high -1 is unknown.
-        bound: int8 [years left, phases, centres, units], what is never exceeded.
+        bound: int8 [years left, phases, centers, units], what is never exceeded.
         mark: int32 [nodes], the expansion that saw a node last.
     """
 
@@ -69,7 +69,7 @@ class Table(NamedTuple):
     numbers: np.ndarray
     keys: np.ndarray
     buckets: np.ndarray
-    centres: np.ndarray
+    centers: np.ndarray
     units: np.ndarray
     plan: np.ndarray
     widened: np.ndarray
@@ -157,20 +157,20 @@ def node_of(t, key):
     t.low[node] = 0
     t.high[node] = -1
     t.proof[node] = -1
-    t.centres[node], t.units[node] = _holdings(t.shape, key)
+    t.centers[node], t.units[node] = _holdings(t.shape, key)
     return node
 
 
 @kernel
 def _holdings(shape, key):
     """Centres and units of the deviator, dislodged ones included."""
-    mine, centres, units = shape[DEVIATOR] + 1, 0, 0
+    mine, centers, units = shape[DEVIATOR] + 1, 0, 0
     for p in range(shape[PROVINCES]):
-        centres += key[0] >> (4 + 4 * p) & 15 == mine
+        centers += key[0] >> (4 + 4 * p) & 15 == mine
         units += key[1] >> (4 * p) & 15 == mine
     for c in range(shape[CORES]):
         units += key[2] >> (4 * c) & 15 == mine
-    return centres, units
+    return centers, units
 
 
 @kernel
@@ -240,7 +240,7 @@ def _settle(shape, phase, owner, unit, lost, options, w):
 
 @kernel
 def _after_retreats(shape, phase, owner, unit):
-    """In Fall the centres go to those who stand on them. Returns the next phase."""
+    """In Fall the centers go to those who stand on them. Returns the next phase."""
     if phase < FALL:
         return FALL
     for p in range(shape[PROVINCES]):
@@ -382,9 +382,9 @@ def _expand_winter(t, node, order, owner, unit, lost, options):
             if mine >> p & 1:
                 new_unit[p] = d if kept >> p & 1 else NOBODY
                 count += kept >> p & 1
-        if count <= t.centres[node] and not _add(t, insert(t, spring, owner, new_unit, lost, options)):
+        if count <= t.centers[node] and not _add(t, insert(t, spring, owner, new_unit, lost, options)):
             return False
-        if kept == mine and count < t.centres[node] and owner[home] == d and unit[home] == NOBODY:
+        if kept == mine and count < t.centers[node] and owner[home] == d and unit[home] == NOBODY:
             new_unit[home] = d
             if not _add(t, insert(t, spring, owner, new_unit, lost, options)):
                 return False
@@ -433,4 +433,4 @@ def _sort(t, first, last):
 
 @kernel
 def _promise(t, node):
-    return 4 * t.centres[node] + t.units[node]
+    return 4 * t.centers[node] + t.units[node]

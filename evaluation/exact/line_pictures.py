@@ -24,7 +24,7 @@ ACROSS = 6  # boards in a row
 
 
 def line_text(map_name: str, years: int, line: Line, deviator: str) -> str:
-    """Phase after phase what everybody orders, and the deviator's centres, units and points after every Winter."""
+    """Phase after phase what everybody orders, and the deviator's centers, units and points after every Winter."""
     board = board_of(map_name)
     number, rows = board.power_index[deviator], []
     after = list(states(map_name, years, line))[1:]
@@ -33,7 +33,7 @@ def line_text(map_name: str, years: int, line: Line, deviator: str) -> str:
         rows.append(f"{phase}  {told or '-'}")
         if phase[0] == "W":
             owned, units = int((state.owners == number).sum()), int((state.units[:, 0] == number).sum())
-            rows.append(f"        {deviator}: {owned} centres, {units} units, {state.welfare[number]} points")
+            rows.append(f"        {deviator}: {owned} centers, {units} units, {state.welfare[number]} points")
     return "\n".join(rows)
 
 

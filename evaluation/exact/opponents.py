@@ -1,4 +1,4 @@
-"""Opponents of an exact search: who may sit in a seat, and what those who may still sit there order in a position.
+"""Opponents of an exact search: the possible opponents per seat, and the orders each would give.
 
 A seat is a mix of players, drawn once a game. What a seat has ordered so far tells which of them it can still be: that
 is all that a deviator can learn, so (position, who may sit in each seat) is the state of its problem.
@@ -85,9 +85,9 @@ class NetworkPlayer:
     reads_sequence = True  # it orders one unit after the other
 
     def __init__(self, board: Board, rules: Rules, policy: Any) -> None:
-        from agents.rl.inputs import Reader
+        from agents.rl.inputs import InputEncoder
 
-        self._network, self._reader = policy.network_for(board, rules), Reader(board, rules)
+        self._network, self._reader = policy.network_for(board, rules), InputEncoder(board, rules)
         self.is_deterministic, self.reads_points = policy.greedy, self._network.reads_points
 
     def answers(self, rows: np.ndarray, powers: np.ndarray) -> list[Answer]:
@@ -133,14 +133,14 @@ def _without_waive(orders: np.ndarray) -> Orders:
 
 
 @dataclass(frozen=True)
-class Seat:
+class OpponentSeat:
     """Who may play a power: players, and their probabilities."""
 
     players: tuple[Player, ...]
     weights: tuple[float, ...]
 
 
-class Seats:
+class OpponentSeats:
     """The seats that others have, and what they order.
 
     Args:
@@ -151,7 +151,7 @@ class Seats:
         EvaluationError: a mix of several players of which one draws its orders.
     """
 
-    def __init__(self, board: Board, seats: Mapping[int, Seat]) -> None:
+    def __init__(self, board: Board, seats: Mapping[int, OpponentSeat]) -> None:
         for power, seat in seats.items():
             if len(seat.players) > 1 and not all(player.is_deterministic for player in seat.players):
                 raise EvaluationError(

@@ -1,7 +1,7 @@
 """Which payoffs a game can have at all: what dominates what, decided by counting everything that can be played.
 
-For boards and games small enough. On larger ones a bound often settles it: nobody can be paid for a centre that does
-not exist, so the points of all together are at most centres times years (`is_total_the_most`).
+For boards and games small enough. On larger ones a bound often settles it: nobody can be paid for a center that does
+not exist, so the points of all together are at most centers times years (`is_total_the_most`).
 """
 
 from __future__ import annotations
@@ -59,5 +59,5 @@ def is_efficient(payoffs: Payoffs, reachable: frozenset[Payoffs]) -> bool:
 
 
 def is_total_the_most(map_name: str, years: int, payoffs: Payoffs) -> bool:
-    """Whether all together have as much as there are centres, every year: then nothing dominates."""
+    """Whether all together have as much as there are centers, every year: then nothing dominates."""
     return sum(payoffs) == len(board_of(map_name).centers) * years

@@ -107,11 +107,11 @@ class Stepper:
         rows[rows[:, DISLODGED] == 0, at.lost_power : at.owner] = 0
 
 
-class Bounds:
+class PointBounds:
     """Upper bounds on the points that a power can still get from a position, whatever the orders.
 
-    A unit takes at most one centre a year, and this year only one to which it can still walk; in Winter a power may
-    disband any units, or build in its homes while it owns more centres than units; it is paid for centres less units.
+    A unit takes at most one center a year, and this year only one to which it can still walk; in Winter a power may
+    disband any units, or build in its homes while it owns more centers than units; it is paid for centers less units.
     """
 
     def __init__(self, board: Board, rules: Rules, power: int) -> None:
@@ -119,7 +119,7 @@ class Bounds:
         self._reach = _reach(board)
         centers, units = len(board.centers), len(board.provinces)
         sites = centers if board.build_anywhere else int((board.home_power == power).sum())
-        # [year, centres, units] before Winter, and before Spring as if every unit took a centre; 0 after the last year
+        # [year, centers, units] before Winter, and before Spring as if every unit took a center; 0 after the last year
         self._winter, self._spring = np.zeros((2, rules.years + 1, centers + 1, units + 1), np.int64)
         for year in range(rules.years)[::-1]:
             for owned, held in product(range(centers + 1), range(units + 1)):
@@ -151,7 +151,7 @@ class Bounds:
 
 
 def _reach(board: Board) -> np.ndarray:
-    """Which centres a unit can reach within a number of steps: bool [TURNS + 1, provinces, centres]."""
+    """Which centers a unit can reach within a number of steps: bool [TURNS + 1, provinces, centers]."""
     provinces = len(board.provinces)
     step = np.eye(provinces, dtype=bool)
     for piece, places in board.moves.items():
@@ -245,7 +245,7 @@ class Planner:
         self.engine = make_engine("fast", board, rules)
         self._stepper = Stepper(board, rules)
         self._expander = Expander(board, self.powers, self._stepper)
-        self._bounds = [Bounds(board, rules, power) for power in self.powers]
+        self._bounds = [PointBounds(board, rules, power) for power in self.powers]
         self._solved: dict[bytes, Solved] = {}
 
     @property

@@ -199,7 +199,7 @@ def replayed(cell: Cell, line: Line) -> Line:
     """
     paid = payoffs(cell.map_name, cell.years, line, "reference")[cell.deviator]
     if paid != cell.value:
-        raise EvaluationError(f"{cell.name}: the line pays {paid}, not {cell.value}: this is a fault of ours")
+        raise EvaluationError(f"{cell.name}: the line pays {paid}, not {cell.value}: internal error; please report it")
     return line
 
 

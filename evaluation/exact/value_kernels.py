@@ -49,7 +49,7 @@ from evaluation.exact.graph_kernels import (
     variant,
 )
 
-IMPORTS_DIGEST = "539a9edc4424fe05"  # of the kernels that those below call; see `agents.cliques.kernels`
+IMPORTS_DIGEST = "8fa31b34bd4f7d83"  # of the kernels that those below call; see `agents.cliques.kernels`
 
 YES, NO, UNKNOWN = 1, 0, -1
 FRESH, NONE, BEGIN, FULL_UP, REFUTED, DEEPEST = -2, -1, -3, -4, -5, 48
@@ -126,7 +126,7 @@ def at_most(t, node, years, disarmed, bound, replies, rows, scores, memory):
         if found == UNKNOWN:
             stack[depth, 3], stack[depth, 4] = plan, i
             to = np.int64(t.to[t.first[plan] + (i if i >= 0 else t.best[plan])])
-            bound -= t.centres[to] - t.units[to] if is_winter else 0
+            bound -= t.centers[to] - t.units[to] if is_winter else 0
             depth += 1
             stack[depth, 0], stack[depth, 1], stack[depth, 2] = variant(to, left, disarmed), left, bound
             stack[depth, 3] = FRESH
@@ -218,7 +218,7 @@ def _known(t, node, years, disarmed, bound):
     """What the bounds of a node say."""
     after = min(years, disarmed)
     if t.high[node, years, after] < 0:
-        t.high[node, years, after] = t.bound[years, PHASE_OF[t.keys[node, 0] & 15], t.centres[node], t.units[node]]
+        t.high[node, years, after] = t.bound[years, PHASE_OF[t.keys[node, 0] & 15], t.centers[node], t.units[node]]
     if t.high[node, years, after] <= bound:
         return YES
     return NO if t.low[node, years, after] > bound else UNKNOWN
@@ -231,7 +231,7 @@ def _too_much(t, node, plan, years, disarmed, bound):
     left = years - is_winter
     for edge in range(t.many[plan]):
         to = np.int64(t.to[t.first[plan] + edge])
-        room = bound - (t.centres[to] - t.units[to] if is_winter else 0)
+        room = bound - (t.centers[to] - t.units[to] if is_winter else 0)
         if room < 0 or (left and t.low[variant(to, left, disarmed), left, min(left, disarmed)] > room):
             return edge
     return -1
@@ -332,7 +332,7 @@ def list_all(t, code, owner, unit, lost, options, rows):
 
 @kernel
 def _list_all_winters(shape, owner, unit, rows):
-    """Every set of disbands, or a build, of each punisher, that leaves nobody with more units than centres."""
+    """Every set of disbands, or a build, of each punisher, that leaves nobody with more units than centers."""
     n, d, provinces = shape[CORES], shape[DEVIATOR], shape[PROVINCES]
     counts, choice = np.ones(MOST_PROVINCES, np.int64), np.zeros(MOST_PROVINCES, np.int64)
     powers = shape[POWERS]

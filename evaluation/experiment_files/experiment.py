@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import welfare_env
-from agents.runtime.results import Shown
+from agents.runtime.results import Printable
 from agents.runtime.table_files import Row
 from agents.specs import Spec, read, read_profile
 from evaluation.checks import EvaluationError, check_games, check_seed, listed
@@ -50,12 +50,12 @@ class ConditionResult(GamesResult):
     cells: tuple[Cell, ...]
 
     def __repr__(self) -> str:
-        return Shown.__repr__(self)
+        return Printable.__repr__(self)
 
     def rows(self, by_year: bool = False) -> list[Row]:
         """The rows of its games, with the measure that they were played for; see `evaluation.columns`.
 
-        Of red teams and exact gains there are none: `to_dict` has what is kept of them.
+        Red teams and exact gains have no rows: see `to_dict`.
         """
         return [
             {

@@ -154,8 +154,8 @@ class Keys(Lines):
             return ("self-play",)
         for each in listed:
             if each == "both":
-                told = 'measure = ["self-play", "exploitability"], and leaderboard = true for its sorted table'
-                self.fault(f"measure='both': write {told}", "measure")
+                advice = 'measure = ["self-play", "exploitability"], and leaderboard = true for its sorted table'
+                self.fault(f"measure='both': write {advice}", "measure")
             elif not isinstance(each, str) or each not in MEASURES:
                 near = self.near(str(each), MEASURES)
                 self.fault(f"measure={shown(each)}{near}: choose one of {', '.join(MEASURES)}", "measure")
@@ -285,8 +285,8 @@ class ExperimentParser(Keys):
         trainings = {}
         for name, given in tables.items():
             if not isinstance(given, dict) or not re.fullmatch(r"[\w-]+", name) or len(name) > LONGEST_NAME:
-                told = "a table [train.NAME], with a short name of letters, digits, - and _"
-                self.fault(f"train.{name:.80}: give {told}", name, "train")
+                advice = "a table [train.NAME], with a short name of letters, digits, - and _"
+                self.fault(f"train.{name:.80}: give {advice}", name, "train")
             elif self.tried(training_step, "train"):
                 trainings[name] = Training(name, given)
                 self._try_training(name, given)
@@ -346,8 +346,8 @@ class ExperimentParser(Keys):
         published = each.get("published", "")
         choose("published", published, ("", *TABLES))
         if kind == "lines" and not all(name.isdecimal() for name in TABLES.get(str(published), {})):
-            told = f"published={published!r}: its x values are not numbers; use points"
-            self.fault(told, "published", "figures", number)
+            fault = f"published={published!r}: its x values are not numbers; use points"
+            self.fault(fault, "published", "figures", number)
         return Figure(str(kind), tuple(map(str, panels)), str(x), str(published), str(each.get("title", "")))
 
     # What depends on several keys.
@@ -411,10 +411,10 @@ class ExperimentParser(Keys):
         if "cross-play" in experiment.measure:
             self._check_cross_play(experiment, conditions)
         if "exact" in experiment.measure and not all(_is_exact(condition.rules) for condition in conditions):
-            told = (
+            fault = (
                 'exact gains are of the paper\'s rules without messages: in [rules] set press = "none" and years only'
             )
-            self.fault(told, "measure")
+            self.fault(fault, "measure")
 
     def _check_cross_play(self, experiment: Experiment, conditions: tuple[Condition, ...]) -> None:
         if len(experiment.profiles) < 2 or any(map(is_profile, experiment.profiles)):

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from agents.runtime.results import Shown
+from agents.runtime.results import Printable
 from agents.runtime.table_files import Row
 from agents.specs import PolicyLike, Spec, as_given, read
 from evaluation.checks import EvaluationError, check_whole
@@ -38,7 +38,7 @@ LEAST_ROTATIONS = 5
 
 
 @dataclass(frozen=True, repr=False)
-class MixedGames(Shown):
+class MixedGames(Printable):
     """Games of one mix.
 
     Attributes:
@@ -88,7 +88,7 @@ class MixedGames(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class Scenario(Shown):
+class Scenario(Printable):
     """A policy in some seats among held-out background players (as in Melting Pot: Leibo et al., ICML 2021).
 
     Attributes:

@@ -72,7 +72,11 @@ class InspectModel:
     def settings(self) -> Mapping[str, Any]:
         """What the replies depend on: the options of sampling, the server, and the arguments of the provider."""
         sampling = self.model.config.model_dump(mode="json", exclude_none=True, exclude=NOT_SAMPLING)
-        return {"config": sampling, "arguments": _told(self.model.model_args), "base_url": self.model.api.base_url}
+        return {
+            "config": sampling,
+            "arguments": _public_arguments(self.model.model_args),
+            "base_url": self.model.api.base_url,
+        }
 
     def complete(self, request: Request) -> Reply:
         """Never: a wait would block inspect's event loop, which is to give the reply."""
@@ -113,7 +117,7 @@ def _text(blocks: Sequence[Block]) -> str:
     return "".join(block.text for block in blocks)
 
 
-def _told(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _public_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a provider that can be kept in a file: no objects and no keys; of lists and dicts a digest."""
     told: dict[str, Any] = {}
     for name, value in _without_secrets(arguments).items():

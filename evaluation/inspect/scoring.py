@@ -89,15 +89,15 @@ def _told_gains(games: Mapping[Attack, Welfare], seed: int) -> dict[str, float]:
     """The exploitability and each coalition's gain; nan while there is no game that all conditions have finished."""
     numbers = sorted(set.intersection(*map(set, games.values()))) if games else []
     if ITSELF not in games or len(games) == 1 or not numbers:
-        return _told("exploitability", None)
+        return _metrics_of("exploitability", None)
     attacks = sorted(attack for attack in games if attack != ITSELF)
     chosen = _chosen(games, attacks, [number for number in numbers if number % 2 == 0])
     others = [number for number in numbers if number % 2] if len(attacks) > 1 else numbers
     found = exploitability_of(_gain(games, chosen, others, seed).gain) if chosen and others else None
-    told = _told("exploitability", found)
+    told = _metrics_of("exploitability", found)
     for attack in attacks:
         gain = _gain(games, attack, numbers, seed)
-        told |= _told(f"gain of {' and '.join(gain.coalition)} by {gain.deviator}", gain.gain)
+        told |= _metrics_of(f"gain of {' and '.join(gain.coalition)} by {gain.deviator}", gain.gain)
     return told
 
 
@@ -132,7 +132,7 @@ def _welfare(score: Score) -> dict[str, float]:
     return {name: float(value) for name, value in score.as_dict().items() if name.isupper()}
 
 
-def _told(name: str, found: Estimate | None) -> dict[str, float]:
+def _metrics_of(name: str, found: Estimate | None) -> dict[str, float]:
     """An estimate as inspect's metrics; nan where there is none yet."""
     numbers = (math.nan,) * 3 if found is None else (found.value, found.low, found.high)
     return dict(zip((name, f"{name} low", f"{name} high"), numbers, strict=True))

@@ -74,11 +74,12 @@ def game(games: Games, lm_cache: str | None = None) -> Solver:
     """
 
     @functools.cache
-    def kept() -> ResponseCache | None:  # made by the first game: while it loads a task, inspect changes the folder
+    def opened_cache() -> ResponseCache | None:
+        # Opened by the first game: while inspect loads a task, the working directory is another.
         return ResponseCache(lm_cache) if lm_cache else None
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        models = SharedModels(kept())
+        models = SharedModels(opened_cache())
         begun = models.halt.begin()
         models.halt.join(begun)  # the seats of this game stop together
         number = state.metadata["game"] + games.games * (state.epoch - 1)
@@ -87,7 +88,7 @@ def game(games: Games, lm_cache: str | None = None) -> Solver:
         record = await aplay_game(played, models, Event())
         state.store.set("number", number)
         state.store.set("record", record)
-        state.output = ModelOutput.from_content("game", _told(record))
+        state.output = ModelOutput.from_content("game", _summary(record))
         state.messages.append(state.output.message)
         return state
 
@@ -129,7 +130,7 @@ def check_roles(policies: Iterable[Spec]) -> None:
         )
 
 
-def _told(record: Mapping[str, Any]) -> str:
+def _summary(record: Mapping[str, Any]) -> str:
     """The result in words."""
     found = measure(record)
     points = ", ".join(f"{power} {points:.2f}" for power, points in found.welfare_per_year.items())

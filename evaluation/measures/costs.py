@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.runtime.results import Shown
+from agents.runtime.results import Printable
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.metrics import GameMeasures
 from welfare_env import Board
@@ -39,7 +39,7 @@ def gini(values: Sequence[float]) -> float:
 
 
 @dataclass(frozen=True, repr=False)
-class Costs(Shown):
+class Costs(Printable):
     """Games in which a coalition deviates, compared with the self-play games of the same seeds.
 
     Attributes:

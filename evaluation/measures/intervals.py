@@ -70,8 +70,8 @@ class Estimate:
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types; nan becomes None."""
         numbers = {"value": self.value, "low": self.low, "high": self.high}
-        told: dict[str, Any] = {name: None if math.isnan(number) else number for name, number in numbers.items()}
-        return told | {"n": self.n, "per_game": [None if math.isnan(x) else x for x in self.per_game]}
+        plain: dict[str, Any] = {name: None if math.isnan(number) else number for name, number in numbers.items()}
+        return plain | {"n": self.n, "per_game": [None if math.isnan(x) else x for x in self.per_game]}
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Estimate:

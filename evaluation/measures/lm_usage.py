@@ -63,20 +63,20 @@ def usage_by_part(games: Iterable[tuple[Mapping[str, Any], Mapping[str, str]]]) 
     Args:
         games: records, each with player -> part.
     """
-    told: dict[str, dict[str, LMUsage]] = {}
+    usage: dict[str, dict[str, LMUsage]] = {}
     for (part, name), used in _grouped(games, lambda part, player, model: (part, model)):
-        told.setdefault(part, {})[name] = used
-    return told
+        usage.setdefault(part, {})[name] = used
+    return usage
 
 
 def usage_by_seat(
     games: Iterable[tuple[Mapping[str, Any], Mapping[str, str]]],
 ) -> dict[str, dict[str, dict[str, LMUsage]]]:
     """Part -> player -> model -> its usage in that player's seat, sorted by name; arguments as `usage_by_part`."""
-    told: dict[str, dict[str, dict[str, LMUsage]]] = {}
+    usage: dict[str, dict[str, dict[str, LMUsage]]] = {}
     for (part, player, name), used in _grouped(games, lambda *seat: seat):
-        told.setdefault(part, {}).setdefault(player, {})[name] = used
-    return told
+        usage.setdefault(part, {}).setdefault(player, {})[name] = used
+    return usage
 
 
 def _grouped(

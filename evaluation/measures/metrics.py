@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 from agents.lm.reading.fields import ORDER_LOSSES, Loss, is_in_form
-from agents.runtime.results import Shown
+from agents.runtime.results import Printable
 from evaluation.messages.conduct import Conduct, conduct
 from welfare_env.checks import shown
 from welfare_env.errors import RecordError, UnknownPowerError, WelfareEnvError
@@ -149,7 +149,7 @@ class GameFacts:
 
 
 @dataclass(frozen=True, repr=False)
-class GameMeasures(Shown):
+class GameMeasures(Printable):
     """Every measure of one game; see the functions of the same names.
 
     Attributes:

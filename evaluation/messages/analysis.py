@@ -96,22 +96,22 @@ class MessageAnalysis(Result):
         ]
 
     def _promises(self, sender: str) -> Row:
-        told: Row = {}
+        counts: Row = {}
         for kind in KINDS:
             name = kind.replace(" ", "_")
-            told[f"promises_{name}"] = len(self.promises_of(kind, sender))
-            told |= {f"kept_{name}": self.kept(kind, sender), f"broken_{name}": self.broken(kind, sender)}
-        return told
+            counts[f"promises_{name}"] = len(self.promises_of(kind, sender))
+            counts |= {f"kept_{name}": self.kept(kind, sender), f"broken_{name}": self.broken(kind, sender)}
+        return counts
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types; nan becomes None."""
         shares = {"public_share": self.public_share, "own": self.similarity.own, "others": self.similarity.others}
-        told = {name: None if math.isnan(share) else share for name, share in shares.items()}
+        plain = {name: None if math.isnan(share) else share for name, share in shares.items()}
         return {
             "messages": self.messages,
-            "public_share": told["public_share"],
+            "public_share": plain["public_share"],
             "matrix": self.matrix,
-            "similarity": {"own": told["own"], "others": told["others"]},
+            "similarity": {"own": plain["own"], "others": plain["others"]},
             "promises": {
                 kind: {"kept": self.kept(kind), "broken": self.broken(kind), "found": len(self.promises_of(kind))}
                 for kind in KINDS
@@ -145,7 +145,7 @@ def analyse_messages(record: Mapping[str, Any], map_name: str | None = None) -> 
         UnknownMapError, MapFormatError: an unknown or invalid map.
     """
     try:
-        texts = [_told(message, phase["name"]) for phase in record["phases"] for message in phase["messages"]]
+        texts = [_checked(message, phase["name"]) for phase in record["phases"] for message in phase["messages"]]
         board = board_of(record["map"] if map_name is None else map_name)
         found = tuple(promises(record, board))
     except WelfareEnvError:
@@ -162,7 +162,7 @@ def analyse_messages(record: Mapping[str, Any], map_name: str | None = None) -> 
     )
 
 
-def _told(message: Mapping[str, Any], phase: object) -> tuple[str, str, str]:
+def _checked(message: Mapping[str, Any], phase: object) -> tuple[str, str, str]:
     """Sender, recipient and text of a message.
 
     Raises:

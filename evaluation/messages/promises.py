@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from evaluation.messages.sentences import KINDS, Announcement, Kind, Reader
+from evaluation.messages.sentences import KINDS, Announcement, Kind, SentenceParser
 from welfare_env import Board
 from welfare_env.game.press import GLOBAL
 
@@ -49,8 +49,8 @@ class Promise:
 
 
 @lru_cache(maxsize=8)
-def _reader(board: Board) -> Reader:
-    return Reader(board)
+def _parser(board: Board) -> SentenceParser:
+    return SentenceParser(board)
 
 
 def promises(record: Mapping[str, Any], board: Board) -> Iterator[Promise]:
@@ -61,17 +61,17 @@ def promises(record: Mapping[str, Any], board: Board) -> Iterator[Promise]:
     * hold: no unit of the sender in a province that the sentence names moves; if it names none, none at all. Movement
       phases only, and not judged where the sender has no unit that could be meant.
     * not enter: no unit of the sender moves to a place named, or to a place where a power named ("you" in a private
-      message) has a unit or a centre when the phase begins. Movement phases only.
+      message) has a unit or a center when the phase begins. Movement phases only.
     * support: a unit of the sender supports a unit of a power named or a unit or a place named. Movement phases only.
     * disband: in the Winter of this year the sender disbands as many units as the sentence says: "all", a
       number, or else one. Orders count, removals by force do not. With no unit left, "all" is kept.
     """
-    reader = _reader(board)
+    parser = _parser(board)
     phases = record["phases"]
     for index, phase in enumerate(phases[:-1]):
         for message in phase["messages"]:
-            for said in reader.find(message["message"]):
-                case = _Case(phases[index:-1], message, said, reader)
+            for said in parser.find(message["message"]):
+                case = _Case(phases[index:-1], message, said, parser)
                 yield Promise(
                     phase["name"],
                     message["round"],
@@ -104,12 +104,12 @@ class _Case:
     """A promise and the phases from its own on."""
 
     def __init__(
-        self, phases: list[Mapping[str, Any]], message: Mapping[str, Any], said: Announcement, reader: Reader
+        self, phases: list[Mapping[str, Any]], message: Mapping[str, Any], said: Announcement, parser: SentenceParser
     ) -> None:
         self.phases, self.kind, self.what = phases, said.kind, said.what
         self.sender = message["sender"]
-        self.places = reader.places(self.what)
-        self.powers = reader.powers(self.what) - {self.sender}
+        self.places = parser.places(self.what)
+        self.powers = parser.powers(self.what) - {self.sender}
         if _YOU.search(self.what) and message["recipient"] != GLOBAL:
             self.powers |= {message["recipient"]}
 
@@ -161,7 +161,7 @@ class _Case:
         return next((number for number in numbers if 0 < number < 100), 1)
 
     def _held_by(self, power: str) -> set[str]:
-        """Provinces in which a power has a unit or a centre when the phase begins."""
+        """Provinces in which a power has a unit or a center when the phase begins."""
         state = self.phases[0]["state"]
         units = {_province(unit.split()[1]) for unit in state["units"].get(power, ()) if unit[0] != "*"}
         return units | set(state["centers"].get(power, ()))

@@ -136,7 +136,7 @@ class Announcement:
     is_open: bool
 
 
-class Reader:
+class SentenceParser:
     """Finds announcements, and mentions of a board's provinces and powers: codes in capitals, names in any case."""
 
     def __init__(self, board: Board) -> None:

@@ -100,8 +100,9 @@ def as_svg(figure: Figure, title: str) -> str:
 
 def label(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Sequence[str] = ()) -> str:
     """The label of a condition in a figure: its profile and swept values, without what the axis shows."""
-    told = [] if "profile" in axes else [_short(profile_label(condition["profile"]), 40)]
-    return ", ".join(told + _differing(study, condition, axes)).replace("$", r"\$")  # matplotlib would read mathematics
+    parts = [] if "profile" in axes else [_short(profile_label(condition["profile"]), 40)]
+    text = ", ".join(parts + _differing(study, condition, axes))
+    return text.replace("$", r"\$")  # matplotlib would read mathematics
 
 
 def full_label(condition: Mapping[str, Any]) -> str:
@@ -116,8 +117,8 @@ def _differing(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Seq
 
 
 def _varied(condition: Mapping[str, Any], axes: Sequence[str] = ()) -> list[str]:
-    told = [condition["coalitions"]] if condition["coalitions"] and "coalitions" not in axes else []
-    return told + swept_words(condition, axes)
+    parts = [condition["coalitions"]] if condition["coalitions"] and "coalitions" not in axes else []
+    return parts + swept_words(condition, axes)
 
 
 def swept_words(condition: Mapping[str, Any], axes: Sequence[str] = ()) -> list[str]:

@@ -130,17 +130,14 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
     notes = dict.fromkeys(note for result in cells for note in result.get("notes", ()))
     yield from (f"{_upper(note)}." for note in notes)
     if any(MADE_UP in condition["profile"] for condition, _ in found):
-        yield (
-            "lm:scripted/ (in figures “stub”) is no language model: its replies are made up, to show how the "
-            "experiment runs."
-        )
+        yield ("lm:scripted/ (in figures “stub”) is a stub with invented replies, for trying out the experiment.")
     if {"exploitability", "red-team"} & {*study["measure"]}:
-        yield "Exploitability is what the best attack that was tried gained: a lower bound."
+        yield "Exploitability is the gain of the best attack that was tried, and so a lower bound."
     if any(name in known_measures(study) for name in OF_MODELS):
         yield (
-            "Promises are found by patterns of English and compared with orders (docs/measures.md). Tokens and prices "
-            "are those of all seats in a game of self-play; a dash stands where no language model played, or no price "
-            "is known."
+            "Promises are found by English patterns and compared with orders (docs/measures.md). Tokens and prices are "
+            "those of all seats in a game of self-play; a dash means that no language model played, or that a price is "
+            "unknown."
         )
 
 
@@ -234,8 +231,8 @@ def _count(study: Mapping[str, Any], condition: Mapping[str, Any]) -> str:
 
 def value_cell(measure: str, point: Mapping[str, Any]) -> str:
     """A value with its interval, which exact values have not, and what a game costs needs not."""
-    told = written(point)
-    return told.partition(" ")[0] if measure in EXACT or measure.endswith("_per_game") else told
+    text = written(point)
+    return text.partition(" ")[0] if measure in EXACT or measure.endswith("_per_game") else text
 
 
 def _differences(study: Mapping[str, Any]) -> str:
@@ -362,8 +359,8 @@ def _replays(study: Mapping[str, Any]) -> str:
             rows.append(f"<tr><th scope=row>{escape(full_label(condition))}</th><td class=words>{links}</td></tr>")
     if not rows:
         return ""
-    told = "Of self-play the game whose welfare is nearest to the mean; of attacks a typical game of the best."
-    return f"<h2>Replays of typical games</h2><p class=note>{told}</p>" + scrolling(
+    which = "Of self-play the game whose welfare is nearest to the mean; of attacks a typical game of the best."
+    return f"<h2>Replays of typical games</h2><p class=note>{which}</p>" + scrolling(
         f"<table><tbody>{''.join(rows)}</tbody></table>", "Replays"
     )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agents import ExploiterPolicy, HoldPolicy
-from agents.specs.kinds import EXPLOITER_OPTIONS
+from agents.specs.registry import EXPLOITER_OPTIONS
 from agents.specs.text_span import Part
 from evaluation.measures.metrics import measure
 from evaluation.messages.analysis import analyse_messages
@@ -62,8 +62,8 @@ def annotations_of(game: Game, facts: Mapping[str, Any], map_name: str | None = 
         players = _players(game, facts.get("players", {}))
         short = policy_names(players.values())
         names = {power: short[policy] for power, policy in players.items()}
-        told = _recorded_deviators(facts)
-        deviators = _minority(players) if told is None else told
+        recorded = _recorded_deviators(facts)
+        deviators = _minority(players) if recorded is None else recorded
         found = analyse_messages(record, map_name).promises
         return Annotations(
             title=_short(game_title(names, power_names(game.powers))) if players else "",
@@ -90,9 +90,9 @@ def write_replay(record: Mapping[str, Any], out: Path, map_name: str | None = No
     played.replay(out, annotations_of(played, record.get("welfare_env", {}), map_name))
 
 
-def _players(game: Game, told: Mapping[str, Any]) -> dict[str, str]:
+def _players(game: Game, recorded: Mapping[str, Any]) -> dict[str, str]:
     """Power -> the spec of its policy; {} if the record does not have all of them."""
-    known = {power: told[power] for power in game.powers if isinstance(told.get(power), str)}
+    known = {power: recorded[power] for power in game.powers if isinstance(recorded.get(power), str)}
     return known if len(known) == len(game.powers) else {}
 
 
@@ -102,10 +102,10 @@ def _short(text: str) -> str:
 
 def _recorded_deviators(facts: Mapping[str, Any]) -> tuple[str, ...] | None:
     """Who the record says deviates: of a saved witness, or a coalition that played together. None: it does not say."""
-    told = facts.get("deviators")
-    if told is None:
-        told = facts.get("coalition") or None
-    return None if told is None else tuple(told)
+    recorded = facts.get("deviators")
+    if recorded is None:
+        recorded = facts.get("coalition") or None
+    return None if recorded is None else tuple(recorded)
 
 
 def _minority(players: Mapping[str, str]) -> tuple[str, ...]:
@@ -125,9 +125,9 @@ def _marked(promise: Promise) -> MarkedPromise:
     return MarkedPromise(*where, promise.sentence, promise.is_kept)
 
 
-def _reasoning(told: Mapping[str, Any]) -> Iterator[Reasoning]:
+def _reasoning(language_models: Mapping[str, Any]) -> Iterator[Reasoning]:
     """The reasoning of language models, turn by turn."""
-    for player, models in told.items():
+    for player, models in language_models.items():
         for model in models:
             for turn in model["turns"]:
                 if turn["reasoning"]:
@@ -150,8 +150,8 @@ def _stabs(phases: Sequence[Mapping[str, Any]], found: Iterable[Promise]) -> Ite
     seen: set[tuple[str, str]] = set()
     for attack in attacks(phases):
         pair = attack.attacker, attack.victim
-        told = {(attack.phase, attack.attacker, other) for other in (attack.victim, GLOBAL)}
-        if pair not in seen and told & broken:
+        promised = {(attack.phase, attack.attacker, other) for other in (attack.victim, GLOBAL)}
+        if pair not in seen and promised & broken:
             yield Event(attack.phase, "stab" if seen else "first stab", f"{pair[0]} stabs {pair[1]}: {attack.order}")
             seen.add(pair)
 

@@ -133,7 +133,7 @@ def _check(models: Mapping[str, Any], players: Sequence[str]) -> None:
     for player in players:
         if player not in models:
             near = did_you_mean(player, models)
-            raise EvaluationError(f"{player!r:.80} asked no language model{near}: choose of {', '.join(models)}")
+            raise EvaluationError(f"{player!r:.80} asked no language model{near}: choose from {', '.join(models)}")
     if not all("transcript" in model for entries in models.values() for model in entries):
         raise EvaluationError(
             "the prompts of this game were not kept: an earlier version played it, or it is a file without private "
@@ -180,8 +180,8 @@ def _asked(
         )
 
 
-def _read(told: Mapping[str, Any]) -> Reply | ModelError:
-    return read_outcome({name: value for name, value in told.items() if name != "cut"})
+def _read(entry: Mapping[str, Any]) -> Reply | ModelError:
+    return read_outcome({name: value for name, value in entry.items() if name != "cut"})
 
 
 def _shown(block: tuple[str, bool], private: bool) -> str:
@@ -228,7 +228,7 @@ def as_lines(transcript: GameTranscript, game: str = "") -> Iterator[str]:
         talk = [("system", asked.system), ("user", asked.user)] if asked.is_kept else []
         if asked.is_kept and not asked.ending.startswith("failed"):
             talk.append(("assistant", asked.reply))
-        told = {
+        line = {
             **({"game": game} if game else {}),
             "player": asked.player,
             "policy": asked.policy,
@@ -241,7 +241,7 @@ def as_lines(transcript: GameTranscript, game: str = "") -> Iterator[str]:
             "ending": asked.ending,
             **asked.reported,
         }
-        yield json.dumps(told, allow_nan=False)
+        yield json.dumps(line, allow_nan=False)
 
 
 def as_text(transcript: GameTranscript) -> Iterator[str]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from rich.table import Table
-from rich.text import Text
 
 from evaluation.coalitions.result import CollusionResult
 from evaluation.coalitions.surplus import Collusion
-from evaluation.tables.game_tables import below, cell, earlier, titled
+from evaluation.tables.game_tables import add_row, below, cell, earlier, titled
 
 KINDS = {True: "as one", False: "by itself"}
 ABOUT = (
@@ -42,13 +41,8 @@ def collusion_table(result: CollusionResult) -> Table:
     table = titled(
         f"Collusion: {found.profile}, {found.map_name} map, years: {found.rules.years}, games: {len(found.baseline)}",
         below(f"{ABOUT}. {tried}first row: the one that was chosen{earlier(result.older_games)}", found.notes),
+        ("members", "|policy", "coalition", ">gain", ">surplus", ">beyond best", ">loss", "shown"),
     )
-    table.add_column("members")
-    table.add_column("policy", overflow="fold")
-    table.add_column("coalition")
-    for name in ("gain", "surplus", "beyond best", "loss"):
-        table.add_column(name, justify="right")
-    table.add_column("shown")
     _add(table, result.best)
     table.add_section()
     best = [each for _, each in sorted(kinds.items()) if each is not result.best]
@@ -59,20 +53,16 @@ def collusion_table(result: CollusionResult) -> Table:
 
 def surplus_table(best: Collusion) -> Table:
     """One coalition: every measure, and each member's surplus."""
-    table = titled(f"{' + '.join(best.coalition)}: {best.deviator}", SAYS[best.verdict])
-    table.add_column("", overflow="fold")
-    table.add_column("points a year", justify="right")
+    table = titled(f"{' + '.join(best.coalition)}: {best.deviator}", SAYS[best.verdict], ("|", ">points a year"))
     for name, meaning in ROWS.items():
-        table.add_row(Text(meaning), Text(cell(getattr(best, name))))
+        add_row(table, meaning, cell(getattr(best, name)))
     table.add_section()
     for power, surplus in best.members.items():
-        table.add_row(
-            Text(f"surplus of {power}; best alone: {best.best_alone[power] or 'no attack'}"), Text(cell(surplus))
-        )
+        add_row(table, f"surplus of {power}; best alone: {best.best_alone[power] or 'no attack'}", cell(surplus))
     return table
 
 
 def _add(table: Table, each: Collusion) -> None:
     estimates = (each.gain, each.surplus, each.beyond_best, each.loss)
-    cells = (KINDS[each.coordinated], each.deviator, "\n".join(each.coalition), *map(cell, estimates), each.verdict)
-    table.add_row(*map(Text, cells))
+    names = KINDS[each.coordinated], each.deviator, "\n".join(each.coalition)
+    add_row(table, *names, *map(cell, estimates), each.verdict)

@@ -275,7 +275,7 @@ def columns(table: str = "games") -> tuple[Column, ...]:
         TableError: no such table.
     """
     if not isinstance(table, str) or table not in TABLES:
-        raise TableError(f"table={shown(table)}{did_you_mean(table, TABLES)}: choose of {', '.join(TABLES)}")
+        raise TableError(f"table={shown(table)}{did_you_mean(table, TABLES)}: choose from {', '.join(TABLES)}")
     return TABLES[table]
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from rich.table import Table
-from rich.text import Text
 
 from evaluation.experiments.cross_play import CrossPlayResult
 from evaluation.measures.basins import STARTS, RestPoint
 from evaluation.measures.intervals import Estimate
-from evaluation.tables.game_tables import MEANING, below, cell, earlier, titled
+from evaluation.tables.game_tables import MEANING, add_row, below, cell, earlier, titled
+from evaluation.tables.measure_names import listed
 
 FITTED = "payoffs of mixes that were not played are a linear fit"
 LONG_TABLE = 3  # policies, above which gains of invaders would not fit the terminal
@@ -25,13 +25,11 @@ def cross_play_tables(result: CrossPlayResult) -> list[Table]:
 
 def mix_table(result: CrossPlayResult) -> Table:
     """One row per mix: its seats, the payoff of each policy, and the root Nash welfare."""
-    table = titled("Mixes", f"points of a policy's seats: {MEANING}")
-    table.add_column("seats", overflow="fold")
-    for policy in (*result.policies, "root Nash welfare"):
-        table.add_column(Text(policy), justify="right")
+    heads = (f">{policy}" for policy in (*result.policies, "root Nash welfare"))
+    table = titled("Mixes", f"points of a policy's seats: {MEANING}", ("|seats", *heads))
     for counts, mix in result.mixes.items():
         paid = [cell(mix.payoffs[policy]) if policy in mix.payoffs else "" for policy in result.policies]
-        _add_row(table, " ".join(map(str, counts)), *paid, cell(mix.root_nash_welfare))
+        add_row(table, " ".join(map(str, counts)), *paid, cell(mix.root_nash_welfare))
     return table
 
 
@@ -48,36 +46,32 @@ def player_table(result: CrossPlayResult) -> Table:
         f"Cross-play: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games per mix: "
         f"{result.games}, mixes: {len(result.mixes)} of {result.mixes_in_all}",
         below(meaning + earlier(result.older_games), result.notes),
+        ("|policy", ">root Nash welfare alone", ">points among others", ">alpha-rank", ">rating"),
     )
-    table.add_column("policy", overflow="fold")
-    for name in ("root Nash welfare alone", "points among others", "alpha-rank", "rating"):
-        table.add_column(name, justify="right")
     for policy in result.policies:
         alone, among = result.self_play_welfare[policy], result.mixed_payoffs[policy]
         rank, rating = result.alpha_rank[policy], result.ratings[policy]
-        _add_row(table, policy, cell(alone), cell(among), cell(rank), cell(rating, 0))
+        add_row(table, policy, cell(alone), cell(among), cell(rank), cell(rating, 0))
     return table
 
 
 def invasion_table(result: CrossPlayResult) -> Table:
     """One row per residents and mutant, or a column per mutant for few policies: what a single mutant gains."""
+    is_wide = len(result.policies) <= LONG_TABLE
+    columns = [f">one {policy}" for policy in result.policies] if is_wide else ["|mutant", ">gain"]
     table = titled(
         "Gain of one mutant among residents",
-        f"over what residents get when all are [95% interval over {samples_text(result)}, each by itself: of "
-        "twenty that are 0, one may not contain 0]",
+        f"over what residents get when all are [95% interval over {samples_text(result)}, each by itself: "
+        "one in twenty misses its true value]",
+        ("|residents", *columns),
     )
-    table.add_column("residents", overflow="fold")
-    if len(result.policies) <= LONG_TABLE:
-        for policy in result.policies:
-            table.add_column(f"one {policy}", justify="right")
+    if is_wide:
         for resident in result.policies:
             found = [result.invasion.get((resident, mutant)) for mutant in result.policies]
-            _add_row(table, resident, *("" if gain is None else cell(gain) for gain in found))
+            add_row(table, resident, *("" if gain is None else cell(gain) for gain in found))
         return table
-    table.add_column("mutant", overflow="fold")
-    table.add_column("gain", justify="right")
     for (resident, mutant), gain in result.invasion.items():
-        _add_row(table, resident, mutant, cell(gain))
+        add_row(table, resident, mutant, cell(gain))
     return table
 
 
@@ -91,20 +85,15 @@ def equilibrium_table(result: CrossPlayResult) -> Table:
             f"resampled games have the equilibrium: {samples_text(result)} drawn with replacement",
             [*ties(result), *(["fitted: rests on payoffs of mixes that were not played"] if result.is_fitted else [])],
         ),
+        ("mix", ">points", "next best", ">its gain", "stable", ">in resampled games"),
     )
-    table.add_column("mix")
-    table.add_column("points", justify="right")
-    table.add_column("next best")
-    table.add_column("its gain", justify="right")
-    table.add_column("stable")
-    table.add_column("in resampled games", justify="right")
     for equilibrium in result.equilibria:
         stable = "fitted" if equilibrium.is_stable is None else "yes" if equilibrium.is_stable else "no"
         best = _next_best(equilibrium.mix, equilibrium.gain_estimates)
         rival = ("-", "-") if best is None else (best, cell(equilibrium.gain_estimates[best]))
         held = "-" if math.isnan(equilibrium.held) else f"{equilibrium.held:.0%}"
         paid = f"{equilibrium.payoff:.2f}"
-        _add_row(table, written_shares(equilibrium.shares), paid, *rival, stable, held)
+        add_row(table, written_shares(equilibrium.shares), paid, *rival, stable, held)
     return table
 
 
@@ -117,11 +106,10 @@ def rest_point_table(result: CrossPlayResult) -> Table:
             f"{samples_text(result)}]",
             [FITTED] if result.is_fitted else [],
         ),
+        ("fitted rest point" if result.is_fitted else "rest point", ">share of the starts"),
     )
-    table.add_column("fitted rest point" if result.is_fitted else "rest point")
-    table.add_column("share of the starts", justify="right")
     for point in result.rest_points:
-        _add_row(table, written_rest(point), cell(point.basin))
+        add_row(table, written_rest(point), cell(point.basin))
     return table
 
 
@@ -144,21 +132,13 @@ def ties(result: CrossPlayResult) -> list[str]:
     return exact + noise
 
 
-def listed(names: Sequence[str]) -> str:
-    """As "dove, hold and random"."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-
-
 def scenario_table(result: CrossPlayResult) -> Table:
     """One row per scenario: a policy in some seats, a held-out player in the others."""
-    table = titled("Scenarios", f"points per seat: {MEANING}")
-    table.add_column("background", overflow="fold")
-    table.add_column("focal policy", overflow="fold")
-    for name in ("seats", "focal per-capita return", "background's"):
-        table.add_column(name, justify="right")
+    columns = ("|background", "|focal policy", ">seats", ">focal per-capita return", ">background's")
+    table = titled("Scenarios", f"points per seat: {MEANING}", columns)
     for each in result.scenarios:
         seats = str(each.games.counts[each.focal])
-        _add_row(table, each.background, each.focal, seats, cell(each.focal_return), cell(each.background_return))
+        add_row(table, each.background, each.focal, seats, cell(each.focal_return), cell(each.background_return))
     return table
 
 
@@ -189,7 +169,3 @@ def written_mix(mix: Mapping[str, float]) -> str:
 def _next_best(mix: Mapping[str, float], gains: Mapping[str, Estimate]) -> str | None:
     outside = [policy for policy in gains if mix[policy] == 0]
     return max(outside, key=lambda policy: gains[policy].value) if outside else None
-
-
-def _add_row(table: Table, *cells: str) -> None:
-    table.add_row(*map(Text, cells))

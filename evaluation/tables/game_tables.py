@@ -21,7 +21,7 @@ from evaluation.play.stored_games import SHOWN_KEY, StoredCondition, day
 BRACKETS = f"[95% interval]; fewer than {FEWEST_GAMES} games: (least to greatest)"
 MEANING = f"mean {BRACKETS}"
 SHOWN_GAMES = 5  # per condition
-UNSEEN = "\nlower bounds allow for games at 0 that these games may have missed; of proficiency the upper bounds, at 1"
+UNSEEN = "\nlower bounds allow for unseen games at 0; of proficiency, upper bounds for unseen games at 1"
 CHOSEN = "\nthe attack was chosen on other games; exploitability: its gain, at least 0"
 
 
@@ -36,15 +36,14 @@ def cell(estimate: Estimate, digits: int = 2) -> str:
 def self_play_table(results: Sequence[SelfPlayResult]) -> Table:
     """One row per policy: the measures of the paper's figures 3 and 5; in standard games the best score."""
     first = results[0]
-    table = _table("Self-play", results, len(first.measures), UNSEEN * (len(first.measures) >= FEWEST_GAMES))
-    table.add_column("policy", overflow="fold")
     main = "root Nash welfare" if first.rules.is_welfare else "best score"
-    for name in (main, "proficiency", "stolen SCs a year", "conflicts a phase"):
-        table.add_column(name, justify="right")
+    columns = ("|policy", f">{main}", ">proficiency", ">stolen SCs a year", ">conflicts a phase")
+    remark = UNSEEN * (len(first.measures) >= FEWEST_GAMES)
+    table = _table("Self-play", results, len(first.measures), columns, remark)
     for result in results:
         paid = cell(result.root_nash_welfare if result.rules.is_welfare else result.best_score, 3)
         others = (result.proficiency, result.stolen_centers, result.conflicts)
-        _add_row(table, result.policy, paid, *(cell(estimate, 2) for estimate in others))
+        add_row(table, result.policy, paid, *(cell(estimate, 2) for estimate in others))
     return table
 
 
@@ -73,28 +72,21 @@ def _paid(
     title: str, who: str, result: SelfPlayResult, welfare: Mapping[str, Estimate], scores: Mapping[str, Estimate]
 ) -> Table:
     points = result.rules.is_welfare
-    table = titled(title)
-    table.add_column(who, overflow="fold")
-    table.add_column("WP a year" if points else f"score ({result.rules.scoring})", justify="right")
+    table = titled(title, "", (f"|{who}", ">WP a year" if points else f">score ({result.rules.scoring})"))
     for name, estimate in (welfare if points else scores).items():
-        _add_row(table, name, cell(estimate))
+        add_row(table, name, cell(estimate))
     return table
 
 
 def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequence[str]) -> Table:
     """One row per profile and set of coalitions, as in the paper's figure 4; several deviators have a column."""
     first = results[0]
-    table = _table("Exploitability", results, len(first.baseline), CHOSEN)
-    table.add_column("profile", overflow="fold")
-    table.add_column("coalitions")
     several = len(results) > 1 or len(first.attacks) > 1
-    if several:
-        table.add_column("deviator", overflow="fold")
-    table.add_column("exploitability, WP a year", justify="right")
-    table.add_column("by")
+    columns = ("|profile", "coalitions", *["|deviator"] * several, ">exploitability, WP a year", "by")
+    table = _table("Exploitability", results, len(first.baseline), columns, CHOSEN)
     for result, name in zip(results, names, strict=True):
         deviator = (result.deviator,) if several else ()
-        _add_row(table, result.profile, name, *deviator, cell(result.value), " + ".join(result.best))
+        add_row(table, result.profile, name, *deviator, cell(result.value), " + ".join(result.best))
     return table
 
 
@@ -104,15 +96,12 @@ def coalition_table(result: ExploitabilityResult) -> Table:
     tried = sum(each.deviator == result.deviator for each in result.screened)
     left = tried - len(gains)
     others = f"gained less in the games for choosing, and were not measured: {left} of {tried} coalitions"
-    table = titled(f"Deviator {result.deviator}", others if left > 0 else "")
-    table.add_column("coalition")
-    table.add_column("gain, WP a year", justify="right")
-    table.add_column("each member", justify="right")
-    table.add_column("others' root Nash welfare", justify="right")
+    columns = ("coalition", ">gain, WP a year", ">each member", ">others' root Nash welfare")
+    table = titled(f"Deviator {result.deviator}", others if left > 0 else "", columns)
     for gain in gains:
         members = "\n".join(f"{power} {cell(member)}" for power, member in gain.members.items())
         others = cell(result.victims_welfare[gain.coalition])
-        _add_row(table, "\n".join(gain.coalition), cell(gain.gain), members if len(gain.members) > 1 else "", others)
+        add_row(table, "\n".join(gain.coalition), cell(gain.gain), members if len(gain.members) > 1 else "", others)
     return table
 
 
@@ -124,23 +113,19 @@ def red_team_table(result: RedTeamResult) -> Table:
         below(
             f"{len(played.screened)} attacks were compared, and the best of each kind played {len(played.baseline)} "
             "other games. powers: how many attack. gain: of the member who gains least, over self-play, in points a "
-            "year, with its 95% interval. contender: did about as well as the best. pact: they act as one; else each "
-            "member acts by itself",
+            "year, with its 95% interval. contender: did about as well as the best. pact: one policy plays all "
+            "members; otherwise each plays by itself",
             played.notes,
         ),
+        (">powers", "kind", "|best attack", "coalition", ">gain"),
     )
-    table.add_column("powers", justify="right")
-    table.add_column("kind")
-    table.add_column("best attack", overflow="fold")
-    table.add_column("coalition")
-    table.add_column("gain", justify="right")
     for (size, kind), best in sorted(result.by_kind().items()):
-        _add_row(table, str(size), kind, best.deviator, "\n".join(best.coalition), cell(best.gain))
+        add_row(table, str(size), kind, best.deviator, "\n".join(best.coalition), cell(best.gain))
     table.add_section()
     shown = [result.best, *result.by_kind().values()]
     contenders = [("contender", each) for each in played.gains if each not in shown]
     for kind, each in [("all", result.best), *contenders]:
-        _add_row(table, str(len(each.coalition)), kind, each.deviator, "\n".join(each.coalition), cell(each.gain))
+        add_row(table, str(len(each.coalition)), kind, each.deviator, "\n".join(each.coalition), cell(each.gain))
     return table
 
 
@@ -156,14 +141,8 @@ def stored_table(
     is_changed = not all(condition.is_current for condition in groups)
     unknown = not all(game.specification["seed"] in numbers for games in groups.values() for game in games)
     own = "; game -: the seed is the game's own, what was given as --seed is unknown" * unknown
-    table = titled("Stored games", f"{changed * is_changed}times in UTC{own}")
-    table.add_column("players")
-    table.add_column("played")
-    table.add_column("games", justify="right")
-    table.add_column("last stored")
-    table.add_column("seed", justify="right")
-    table.add_column("game", justify="right")
-    table.add_column("key")
+    columns = ("players", "played", ">games", "last stored", ">seed", ">game", "key")
+    table = titled("Stored games", f"{changed * is_changed}times in UTC{own}", columns)
     for condition, games in groups.items():
         shown = sorted(games, key=lambda game: numbers.get(game.specification["seed"], (math.inf, 0)))[:SHOWN_GAMES]
         more = [f"{len(games) - len(shown)} more"] if len(games) > len(shown) else []
@@ -173,12 +152,16 @@ def stored_table(
         keys = "\n".join([game.key[:SHOWN_KEY] for game in shown])
         last = day(max(game.created for game in games)).replace("T", "\n").removesuffix("Z")
         rules = condition.rules if condition.is_current else f"{condition.rules}, earlier code"
-        _add_row(table, condition.players, rules, str(len(games)), last, seeds, places, keys)
+        add_row(table, condition.players, rules, str(len(games)), last, seeds, places, keys)
     return table
 
 
 def _table(
-    what: str, results: Sequence[SelfPlayResult] | Sequence[ExploitabilityResult], games: int, remark: str = ""
+    what: str,
+    results: Sequence[SelfPlayResult] | Sequence[ExploitabilityResult],
+    games: int,
+    columns: Sequence[str],
+    remark: str,
 ) -> Table:
     """An empty table with what was played in its title, and the meaning of the numbers in its caption."""
     rules = results[0].rules
@@ -188,6 +171,7 @@ def _table(
     return titled(
         f"{what}: {rules.variant} rules, {results[0].map_name} map, years: {rules.years}, {press}, games: {games}",
         below(f"{MEANING}{remark}{older}", notes),
+        columns,
     )
 
 
@@ -201,15 +185,28 @@ def below(caption: str, notes: Iterable[str]) -> str:
     return "\n".join([caption, *notes])
 
 
-def titled(title: str, caption: str = "") -> Table:
-    """An empty table with a title and a caption."""
-    return Table(
+def titled(title: str, caption: str = "", columns: Sequence[str] = ()) -> Table:
+    """An empty table with a title and a caption.
+
+    Args:
+        columns: heads; ">gain" for numbers, aligned to the right, "|policy" for texts that may break within a word.
+    """
+    table = Table(
         title=Text(title, style="table.title"),
         caption=Text(caption, style="table.caption") if caption else None,
         title_justify="left",
         caption_justify="left",
     )
+    for head in columns:
+        is_number, is_folded = head.startswith(">"), head.startswith("|")
+        table.add_column(
+            Text(head[is_number or is_folded :]),
+            justify="right" if is_number else "left",
+            overflow="fold" if is_folded else "ellipsis",
+        )
+    return table
 
 
-def _add_row(table: Table, *cells: str) -> None:
+def add_row(table: Table, *cells: str) -> None:
+    """Add a row of texts, in which nothing is markup."""
     table.add_row(*map(Text, cells))

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.table import Table
-from rich.text import Text
 
 from agents.runtime.results import Result, tables_of
 from agents.runtime.table_files import Row
@@ -18,7 +17,7 @@ from evaluation.measures.promise_keeping import kept_promises
 from evaluation.messages.analysis import MessageAnalysis, analyse_messages
 from evaluation.messages.promises import KINDS, Kind
 from evaluation.play.stored_games import played, seats
-from evaluation.tables.game_tables import BRACKETS, MEANING, cell, titled
+from evaluation.tables.game_tables import BRACKETS, MEANING, add_row, cell, titled
 from welfare_env.errors import MapFormatError, RecordError, UnknownMapError
 from welfare_env.game.press import GLOBAL
 
@@ -117,10 +116,8 @@ def _(talk: Talk) -> list[Table]:
 
 
 def _messages_table(rows: Sequence[Talk]) -> Table:
-    table = titled("Messages", CAPTION)
-    table.add_column("players and rules")
-    for name in ("games", "messages per game", "public share", "similarity, own", "similarity, others"):
-        table.add_column(name, justify="right")
+    numbers = (">games", ">messages per game", ">public share", ">similarity, own", ">similarity, others")
+    table = titled("Messages", CAPTION, ("players and rules", *numbers))
     for row in rows:
         games = list(row.games.values())
         values = (
@@ -129,7 +126,7 @@ def _messages_table(rows: Sequence[Talk]) -> Table:
             _mean([game.similarity.own for game in games]),
             _mean([game.similarity.others for game in games]),
         )
-        table.add_row(*map(Text, (row.title, str(len(games)), *values)))
+        add_row(table, row.title, str(len(games)), *values)
     return table
 
 
@@ -140,34 +137,28 @@ def _public_share(games: Sequence[MessageAnalysis]) -> Estimate:
 
 def _mean(values: Sequence[float], digits: int = 2) -> str:
     """The mean over the games that have a value."""
-    told = [value for value in values if not math.isnan(value)]
-    return cell(mean_estimate(told, 0), digits) if told else "-"
+    known = [value for value in values if not math.isnan(value)]
+    return cell(mean_estimate(known, 0), digits) if known else "-"
 
 
 def _promises_table(rows: Sequence[Talk]) -> Table:
     caption = (
         f"total over all games; kept share: kept / judged promises {BRACKETS}. --json has the sentences: read them"
     )
-    table = titled("Promises", caption)
-    table.add_column("players and rules")
-    table.add_column("kind")
-    for name in ("found", "kept", "broken", "kept share"):
-        table.add_column(name, justify="right")
+    table = titled("Promises", caption, ("players and rules", "kind", ">found", ">kept", ">broken", ">kept share"))
     for row in rows:
         for kind in KINDS:
             found, kept, broken = row.promises(kind)
             share = cell(kept_promises(row.games.values(), 0, kind))
             title = row.title if kind == KINDS[0] else ""
-            table.add_row(*map(Text, (title, kind, str(found), str(kept), str(broken), share)))
+            add_row(table, title, kind, str(found), str(kept), str(broken), share)
     return table
 
 
 def _matrix_table(row: Talk) -> Table:
-    table = titled("Who writes to whom", "total number of messages, by sender and recipient")
     recipients = sorted({recipient for sent in row.matrix.values() for recipient in sent})
-    table.add_column("from")
-    for recipient in recipients:
-        table.add_column(Text(recipient), justify="right")
+    columns = ("from", *(f">{recipient}" for recipient in recipients))
+    table = titled("Who writes to whom", "total number of messages, by sender and recipient", columns)
     for sender, sent in row.matrix.items():
-        table.add_row(*map(Text, (sender, *(str(sent[recipient] or "-") for recipient in recipients))))
+        add_row(table, sender, *(str(sent[recipient] or "-") for recipient in recipients))
     return table

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rich.table import Table
-from rich.text import Text
 
 from agents.runtime.results import tables_of
 from evaluation.coalitions.result import CollusionResult
@@ -20,6 +19,7 @@ from evaluation.measures.metrics import GameMeasures
 from evaluation.tables.collusion_tables import collusion_table, surplus_table
 from evaluation.tables.cross_play_tables import equilibrium_table, player_table
 from evaluation.tables.game_tables import (
+    add_row,
     cell,
     coalition_table,
     exploitability_table,
@@ -99,29 +99,25 @@ def _(result: ConditionResult) -> list[Table]:
 def _(result: ExperimentResult) -> list[Table]:
     chosen = result.experiment
     names = list(result.conditions[0].measures)[:3]
-    table = titled(f"{chosen.title}: {chosen.games} games per condition, seed {result.seed}")
-    for name in ("profile", "coalitions", *chosen.sweep):
-        table.add_column(Text(name), overflow="fold")
-    for name in names:
-        table.add_column(name.replace("_", " "), justify="right")
+    columns = [f"|{name}" for name in ("profile", "coalitions", *chosen.sweep)]
+    columns += [f">{name.replace('_', ' ')}" for name in names]
+    table = titled(f"{chosen.title}: {chosen.games} games per condition, seed {result.seed}", "", columns)
     for each in result.conditions:
         condition = each.condition
         swept = (str(condition.swept[name]) for name in chosen.sweep)
-        cells = (condition.profile, condition.coalitions, *swept, *(cell(each.measures[name]) for name in names))
-        table.add_row(*map(Text, cells))
+        values = (cell(each.measures[name]) for name in names)
+        add_row(table, condition.profile, condition.coalitions, *swept, *values)
     return [table]
 
 
 @tables_of.register
 def _(game: GameMeasures) -> list[Table]:
-    told = (
+    summary = (
         f"root Nash welfare {game.root_nash_welfare:.3f}, proficiency {game.proficiency.score:.2f}, "
         f"stolen centers {game.stolen_centers.count}, conflicts {game.conflicts.count}"
     )
-    table = titled(f"A game of {game.years_played} years on the {game.facts.map_name} map", told)
-    table.add_column("power")
-    for name in ("welfare", "a year", "score", "centers", "units"):
-        table.add_column(name, justify="right")
+    columns = ("power", ">welfare", ">a year", ">score", ">centers", ">units")
+    table = titled(f"A game of {game.years_played} years on the {game.facts.map_name} map", summary, columns)
     for power, score in game.scores.items():
         welfare = f"{game.welfare[power]:g}", f"{game.welfare_per_year[power]:.2f}"
         table.add_row(power, *welfare, f"{score:.2f}", str(game.centers[power]), str(game.units[power]))
@@ -130,9 +126,7 @@ def _(game: GameMeasures) -> list[Table]:
 
 def _estimates(title: str, what: str, values: dict[str, Estimate], caption: str = "") -> Table:
     """One row per name, with its estimate."""
-    table = titled(title, caption)
-    table.add_column(what, overflow="fold")
-    table.add_column("value", justify="right")
+    table = titled(title, caption, (f"|{what}", ">value"))
     for name, value in values.items():
-        table.add_row(*map(Text, (name, cell(value))))
+        add_row(table, name, cell(value))
     return table

@@ -29,7 +29,7 @@ def rules_text(rules: Mapping[str, Any], swept: Collection[str] = ()) -> str:
     values: dict[str, Any] = {field.name: field.default for field in fields(Rules)}
     values |= rules
     years = int(values["years"])
-    told = {
+    phrases = {
         "variant": VARIANTS[values["variant"]],
         "years": f"{years} year{'s' * (years != 1)}",
         "press": _press(values),
@@ -38,8 +38,8 @@ def rules_text(rules: Mapping[str, Any], swept: Collection[str] = ()) -> str:
     } | {name: text for name, text in OPTIONS.items() if values[name]}
     varied = [name for name in values if name in swept]
     if "message_rounds" in varied and values["press"] is not None:
-        told["press"] = f"press: {values['press']}"
-    fixed = [text for name, text in told.items() if text and name not in varied]
+        phrases["press"] = f"press: {values['press']}"
+    fixed = [text for name, text in phrases.items() if text and name not in varied]
     return ", ".join(fixed) + (f"; varied: {', '.join(varied)}" if varied else "")
 
 
@@ -72,14 +72,14 @@ def rules_sentence(study: Mapping[str, Any]) -> str:
 def games_sentence(study: Mapping[str, Any]) -> str:
     """A sentence on the number of games and their seed."""
     games = study["games"]
-    told = f"{games} game{'s' * (games != 1)} per condition, seed {study['seed']}."
+    text = f"{games} game{'s' * (games != 1)} per condition, seed {study['seed']}."
     if seeds := study["train_seeds"]:
         listed = ", ".join(map(str, seeds))
-        told += (
+        text += (
             f" Trained policies: {len(seeds)} training seed{'s' * (len(seeds) > 1)} ({listed}); their values are means "
             "over these seeds, with intervals or ranges over seeds, not games."
         )
-    return told
+    return text
 
 
 def option_sentences(study: Mapping[str, Any]) -> Iterator[str]:
@@ -95,8 +95,8 @@ def option_sentences(study: Mapping[str, Any]) -> Iterator[str]:
     if study["template"] != "{profile}":
         yield f"Each policy is made of its profile by the template {study['template']}."
     for name, config in study["train"].items():
-        told = ", ".join(f"{field} = {value}" for field, value in config.items())
-        yield f"Trained policy {name}: {told or 'the usual options'}."
+        fields = ", ".join(f"{field} = {value}" for field, value in config.items())
+        yield f"Trained policy {name}: {fields or 'the usual options'}."
 
 
 def _attacks_told(study: Mapping[str, Any]) -> Iterator[str]:

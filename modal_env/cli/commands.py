@@ -19,7 +19,6 @@ from rich.console import Console, Group
 from modal_env.cli import plots
 from modal_env.cli.arguments import all_different, read_agents, read_numbers, read_shares, read_whole
 from modal_env.cli.page import library_page
-from modal_env.cli.progress import watched
 from modal_env.cli.tables import (
     NARROW,
     agents_table,
@@ -34,6 +33,7 @@ from modal_env.cli.tables import (
     trace_table,
     worlds_table,
 )
+from modal_env.console import errors_printed, print_error, watched
 from modal_env.dynamics.basins import basins, power_law
 from modal_env.dynamics.populations import payoffs_of
 from modal_env.dynamics.replicator import growth, replicator
@@ -42,7 +42,6 @@ from modal_env.extras import install_extra
 from modal_env.games.equilibria import equilibria as find_equilibria
 from modal_env.games.game import COSTS, Game, Mix
 from modal_env.games.ranges import ranges as find_ranges
-from modal_env.interruptions import CODE, ended_soon
 from modal_env.logic.library import LIBRARY, SHORT
 from modal_env.logic.provability import play as play_pair
 from modal_env.logic.syntax import Agent
@@ -97,7 +96,7 @@ Agents = Annotated[
     typer.Argument(help=AGENTS, show_default="the four of the post", metavar="AGENT"),
 ]
 Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="Price of one unit of cost: 1/10 or 0.1.")]
-Cost = Annotated[str, typer.Option(help=f"What modelling costs: {', '.join(COSTS)}.")]
+Cost = Annotated[str, typer.Option(help=f"What modeling costs: {', '.join(COSTS)}.")]
 Plot = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option(metavar="FILE", help="Draw a picture: .png, .svg or .pdf. Needs the extra plot."),
@@ -115,7 +114,7 @@ def play(
     ] = None,
 ) -> None:
     """Play two agents against each other, and show every world."""
-    with _errors_told():
+    with _errors_printed():
         a, b = read_agents([first, second])
         outcome = play_pair(a, b, worlds)
         shown = [a] if (a.name, a) == (b.name, b) else [a, b]
@@ -135,7 +134,7 @@ def tournament(
     formulas: Formulas = False,
 ) -> None:
     """Play every agent against every other."""
-    with _errors_told():
+    with _errors_printed():
         if epsilon is None:
             _refuse(context, ["cost"], "goes with --epsilon, such as --epsilon 1/10")
         library = read_agents(agents)
@@ -157,7 +156,7 @@ def equilibria(
     formulas: Formulas = False,
 ) -> None:
     """Find all Nash equilibria of the game of choosing a program, exactly."""
-    with _errors_told():
+    with _errors_printed():
         library = all_different(read_agents(agents))
         if ranges:
             _refuse(context, ["epsilon"], "is one price, --ranges is about all of them: leave one of the two out")
@@ -207,7 +206,7 @@ def evolve(
     formulas: Formulas = False,
 ) -> None:
     """Evolve a population of agents that play each other."""
-    with _errors_told():
+    with _errors_printed():
         library, prices = read_agents(agents), epsilon or ["1/10"]
         for other in Model:
             if other is not model:
@@ -240,7 +239,7 @@ def page(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page.")] = Path("modal.html"),
 ) -> None:
     """Write a library as one HTML page: outcomes, equilibria, evolution, matches. Opens from the disk."""
-    with _errors_told():
+    with _errors_printed():
         game = Game(all_different(read_agents(agents)), epsilon, cost)
         _check_file("--out", out)
         if out.is_file() and not out.open("rb").read(15).lower().startswith(b"<!doctype html"):
@@ -286,7 +285,7 @@ def search(
     the things listed. Of agents that do the same, one of least depth is shown. Without opponents, three classes of
     agents are searched for pure equilibria and for agents that beat the post's mix; this takes half a minute.
     """
-    with _errors_told():
+    with _errors_printed():
         from modal_env.search.findings import findings, least_replies  # which loads numba
 
         if not opponents:
@@ -299,12 +298,12 @@ def search(
             return
         _refuse(context, ["literals"], "goes without opponents")
         agents = read_agents([*opponents, *(call or ["DefectBot"])])
-        met, calls = agents[: len(opponents)], agents[len(opponents) :]
-        game = Game(met, epsilon)
+        others, calls = agents[: len(opponents)], agents[len(opponents) :]
+        game = Game(others, epsilon)
         shares = read_shares(game, mix)
         with watched("searching all that agents can do") as report:
-            replies = least_replies(met, calls, depth, report)
-        _show(*_who(met, formulas), replies_table(game, shares, replies))
+            replies = least_replies(others, calls, depth, report)
+        _show(*_who(others, formulas), replies_table(game, shares, replies))
 
 
 def _replicator(game: Game, who: Sequence[Group], start: Mix, time: float, plot: Path | None, view: View) -> None:
@@ -335,7 +334,7 @@ def _basins(games: Sequence[Game], who: Sequence[Group], starts: int, seed: int,
     drawn = _drawn(games) if plot else ""
     with watched("following random starts") as report:
         parts = [part(report, n / len(games), (n + 1) / len(games)) for n in range(len(games))]
-        found = [basins(game, starts, seed, report=told) for game, told in zip(games, parts, strict=True)]
+        found = [basins(game, starts, seed, report=each) for game, each in zip(games, parts, strict=True)]
     _show(*who, basins_table(games, found))
     if plot:
         prices, shares = [game.epsilon for game in games], [one.share(drawn) for one in found]
@@ -427,30 +426,17 @@ def _show(*tables: Group) -> None:
 
 
 @contextmanager
-def _errors_told() -> Iterator[None]:
-    """Print our own errors to stderr and exit with code 2; after Ctrl-C, a line and code 130."""
-    try:
-        with ended_soon(INTERRUPTED):
+def _errors_printed() -> Iterator[None]:
+    """Print our own errors in one line, also that matplotlib is missing."""
+    with errors_printed(INTERRUPTED, (ModalError, OSError), _text_of):
+        try:
             yield
-    except ModalError as error:
-        _complain(str(error))
-        raise typer.Exit(2) from error
-    except ModuleNotFoundError as error:
-        if not (error.name or "").startswith("matplotlib"):
-            raise
-        _complain(f"--plot needs {install_extra('plot')}")
-        raise typer.Exit(2) from error
-    except BrokenPipeError:  # the reader has seen enough; typer ends quietly
-        raise
-    except OSError as error:
-        _complain(f"{error.filename or 'output'}: {error.strerror or error}")
-        raise typer.Exit(2) from error
-    except KeyboardInterrupt as interruption:
-        print(INTERRUPTED, file=sys.stderr)
-        raise typer.Exit(CODE) from interruption
+        except ModuleNotFoundError as error:
+            if not (error.name or "").startswith("matplotlib"):
+                raise
+            print_error(f"--plot needs {install_extra('plot')}")
+            raise typer.Exit(2) from error
 
 
-def _complain(message: str) -> None:
-    Console(stderr=True).print(
-        f"error: {message}", style="red", markup=False, emoji=False, highlight=False, soft_wrap=True
-    )
+def _text_of(error: Exception) -> str:
+    return f"{error.filename or 'output'}: {error.strerror or error}" if isinstance(error, OSError) else str(error)

@@ -54,7 +54,9 @@ def stepped(clique, unit, order):
     return engine.step(start.replaced(units=np.array(sorted(pieces), np.int32)), orders)[0]
 
 
-@pytest.mark.parametrize("name", BOARDS)
+@pytest.mark.parametrize(
+    "name", [name if "4" in name or "5" in name else pytest.param(name, marks=pytest.mark.slow) for name in BOARDS]
+)
 def test_adjudication_is_the_engines(name):
     clique = clique_of(welfare_env.load_board(name))
     shape, rng = shape_of(clique), np.random.default_rng(1)

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from agents.runtime import progress
-from agents.runtime.progress import Meter, metered, plain_console
+from agents.runtime.progress import Meter, metered
+from modal_env.console import plain_console
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 ROOT = Path(__file__).parents[2]

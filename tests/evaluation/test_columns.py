@@ -27,7 +27,7 @@ def test_the_page_has_the_columns_of_today() -> None:
 def test_an_unknown_table_is_told() -> None:
     with pytest.raises(TableError, match=r"table='game': did you mean 'games'\?|table='game'.*games"):
         evaluation.columns("game")
-    with pytest.raises(TableError, match="choose of"):
+    with pytest.raises(TableError, match="choose from"):
         evaluation.columns(["games"])
 
 

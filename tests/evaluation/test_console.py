@@ -246,9 +246,9 @@ def test_progress_is_never_on_standard_output(run: Run, tmp_path: Path, monkeypa
 def test_progress_of_modal_is_never_on_standard_output(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     for command_line in (["search", "FairBot"], ["evolve", "--time", "3000"], ["equilibria"], ["tournament"], ["page"]):
         quiet = run("modal", *command_line)
-        monkeypatch.setattr("modal_env.cli.progress.EVERY", 0.001)
+        monkeypatch.setattr("modal_env.console.EVERY", 0.001)
         assert run("modal", *command_line)[:2] == quiet[:2]
-        monkeypatch.setattr("modal_env.cli.progress.EVERY", 10.0)
+        monkeypatch.setattr("modal_env.console.EVERY", 10.0)
 
 
 @pytest.mark.parametrize(

@@ -113,14 +113,17 @@ def check_against_all_plans(map_name: str, others: object, played: Rules, power:
     assert best_response(map_name, dict(policies), power, rules=played).value == whole.value(whole.engine.initial())
 
 
-@pytest.mark.parametrize("power", [A, B])
+@pytest.mark.parametrize("power", [A, pytest.param(B, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("others", ["prosocial", "hold", Restless])
 def test_a_search_without_table_and_bounds_finds_the_same(others, power):
     check_against_all_plans("clique:2", others, rules(1), power, remember=False)
     check_against_all_plans("clique:2", others, rules(2), power, remember=False)
 
 
-@pytest.mark.parametrize(("map_name", "years"), [("clique:2", 4), ("clique:3", 2), ("shared-clique:2", 3)])
+@pytest.mark.parametrize(
+    ("map_name", "years"),
+    [pytest.param("clique:2", 4, marks=pytest.mark.slow), ("clique:3", 2), ("shared-clique:2", 3)],
+)
 @pytest.mark.parametrize("others", ["prosocial", "hold", Restless])
 def test_a_search_of_all_plans_without_bounds_finds_the_same(map_name, others, years):
     check_against_all_plans(map_name, others, rules(years), A, remember=True)
@@ -258,28 +261,31 @@ def test_the_sequence_of_units_makes_no_difference(drawn):
     assert planner.key(step(turned, others, own)) == planner.key(step(position, others, own))
 
 
-class NoBounds(planning.Bounds):
+class NoPointBounds(planning.PointBounds):
     """Lets the search solve every position that can be reached."""
 
     def upper(self, rows):
         return np.full(len(rows), 10**6)
 
 
-@pytest.mark.parametrize("others", ["prosocial", "hold", Restless])
-def test_no_value_is_above_its_bound(others, monkeypatch):
+@pytest.mark.parametrize(
+    ("others", "years"),
+    [("prosocial", 3), ("hold", 3), (Restless, 2), pytest.param(Restless, 3, marks=pytest.mark.slow)],
+)
+def test_no_value_is_above_its_bound(others, years, monkeypatch):
     board = welfare_env.load_board("clique:3")
     policies = {who: agents.make(others) if isinstance(others, str) else others() for who in board.powers[1:]}
-    answers = exact.PolicyAnswers(board, rules(3), policies)
-    bounds = planning.Bounds(board, rules(3), 0)
+    answers = exact.PolicyAnswers(board, rules(years), policies)
+    bounds = planning.PointBounds(board, rules(years), 0)
     with monkeypatch.context() as patch:
-        patch.setattr(planning, "Bounds", NoBounds)
-        planner = planning.Planner(board, rules(3), 0, answers.given)
+        patch.setattr(planning, "PointBounds", NoPointBounds)
+        planner = planning.Planner(board, rules(years), 0, answers.given)
     value = planner.value(answers.engine.initial())
     rows = np.array([np.frombuffer(key, np.int32) for key in planner._solved])
     values = np.array([solved.bound for solved in planner._solved.values()])  # without bounds they are the values
     assert (values <= bounds.upper(rows)).all()
     assert (rows[:, PHASE] % 2 == 1).any() == (others is Restless)  # retreats
-    assert best_response("clique:3", dict(policies), A, 3).value == value
+    assert best_response("clique:3", dict(policies), A, years).value == value
 
 
 # Results
@@ -330,7 +336,7 @@ def test_no_part_of_the_profile_for_the_power():
 # What is refused
 
 
-class Told(HoldPolicy):
+class Looking(HoldPolicy):
     """Holds, after a look at something."""
 
     def __init__(self, look):
@@ -384,10 +390,10 @@ class Answering(HoldPolicy):
         ("sheriff:fighters=concerned,fight=punish", "view.history"),
         ("sheriff:fight=punish,forgive=2", "view.history"),
         ("grim:fight=punish", "view.history"),
-        (Told(lambda seen, view: view.history), "view.history"),
-        (Told(lambda seen, view: view.welfare), "view.welfare"),
-        (Told(lambda seen, view: view.scores), "view.scores"),
-        (Told(lambda seen, view: seen["legal"]), "observation"),
+        (Looking(lambda seen, view: view.history), "view.history"),
+        (Looking(lambda seen, view: view.welfare), "view.welfare"),
+        (Looking(lambda seen, view: view.scores), "view.scores"),
+        (Looking(lambda seen, view: seen["legal"]), "observation"),
         (Forgetful(), "of a game"),
         (FirstUnit(), "asked twice"),
         (Answering(["A HBX D"]), "not legal"),

@@ -13,9 +13,9 @@ A, YEARS = "PLAYERA", 4
     ("map_name", "profile", "gain"),
     [
         ("clique:3", "prosocial", 6),
-        ("clique:4", "prosocial", 7),
-        ("clique:3", f"punisher:t=1,deviator={A}", 3),
-        ("clique:4", f"punisher:t=1,deviator={A}", 4),
+        pytest.param("clique:4", "prosocial", 7, marks=pytest.mark.slow),
+        pytest.param("clique:3", f"punisher:t=1,deviator={A}", 3, marks=pytest.mark.slow),
+        pytest.param("clique:4", f"punisher:t=1,deviator={A}", 4, marks=pytest.mark.slow),
     ],
 )
 def test_sampled_exploitability_never_exceeds_the_exact_value(map_name, profile, gain):

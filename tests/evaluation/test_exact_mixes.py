@@ -16,7 +16,7 @@ from agents.rl.checkpoint import Checkpoint
 from agents.rl.network import BoardNetwork, Size
 from evaluation import EvaluationError
 from evaluation.exact import best_response, exploitability
-from evaluation.exact.belief_search import Sorting
+from evaluation.exact.belief_search import SequencedStepper
 from evaluation.exact.opponents import NetworkPlayer
 from tests.evaluation.test_exact import Restless, every_plan, rules
 from welfare_env import View
@@ -114,7 +114,7 @@ RESTLESS = "import:tests.evaluation.test_exact.Restless"
     ("shares", "power"),
     [
         ({"prosocial": 0.5, "hold": 0.5}, A),
-        ({"hold": 0.25, RESTLESS: 0.75}, B),
+        pytest.param({"hold": 0.25, RESTLESS: 0.75}, B, marks=pytest.mark.slow),
         ({"prosocial": 0.2, "hold": 0.3, RESTLESS: 0.5}, A),
     ],
 )
@@ -128,7 +128,7 @@ def test_so_it_does_with_more_powers():
     check("shared-clique:2", 1, {"prosocial": 0.25, RESTLESS: 0.75})
 
 
-@pytest.mark.parametrize(("sees_points", "years"), [(True, 2), (False, 1)])
+@pytest.mark.parametrize(("sees_points", "years"), [pytest.param(True, 2, marks=pytest.mark.slow), (False, 1)])
 def test_and_against_networks(tmp_path, sees_points, years):
     specs = [network_in(tmp_path / str(seed), "clique:2", seed, sees_points) for seed in range(3)]
     check("clique:2", years, {specs[0]: 1.0})
@@ -136,6 +136,7 @@ def test_and_against_networks(tmp_path, sees_points, years):
     check("clique:2", 1, {specs[1]: 0.5, "hold": 0.5})
 
 
+@pytest.mark.slow
 def test_policies_have_the_values_that_best_response_finds():
     for profile, years in (("prosocial", 4), ("hold", 4), (RESTLESS, 3)):
         for power in (A, B):
@@ -181,7 +182,7 @@ def test_what_a_network_may_order_has_the_chances_with_which_it_draws(tmp_path):
         assert abs(drawn[orders] / 60 - chance) < 5 * np.sqrt(chance * (1 - chance) / 60) + 1e-6
 
 
-@pytest.mark.parametrize("sees_points", [True, False])
+@pytest.mark.parametrize("sees_points", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_expected_points_of_a_network_that_draws_are_the_means_of_games(tmp_path, sees_points):
     spec = network_in(tmp_path / "net", "clique:2", 4, sees_points, greedy=False)
     found = exploitability("clique:2", spec, 1)
@@ -207,6 +208,7 @@ def play(env, spec, seed):
     return list(points.values())
 
 
+@pytest.mark.slow
 def test_values_against_a_network_that_draws_are_expectations(tmp_path):
     """A best response to a player that draws is worth the mean over all that it may do, searched without bounds."""
     spec = network_in(tmp_path / "net", "clique:2", 4, False, greedy=False)
@@ -233,9 +235,10 @@ def test_values_against_a_network_that_draws_are_expectations(tmp_path):
 # What the sequence of units means to a network.
 
 
-def test_a_network_is_asked_with_its_units_in_the_sequence_of_the_game(tmp_path):
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 6), marks=pytest.mark.slow)])
+def test_a_network_is_asked_with_its_units_in_the_sequence_of_the_game(tmp_path, seeds):
     """The points of a profile of networks are those of a game, in which units come in any sequence."""
-    for seed in range(6):
+    for seed in seeds:
         spec = network_in(tmp_path / str(seed), "clique:3", seed)
         found = exploitability("clique:3", spec, 4, powers=[])
         paid = play(welfare_env.parallel_env("clique:3", rules(4)), spec, 0)
@@ -280,13 +283,14 @@ def test_canonical_positions_keep_what_networks_read():
     for _ in range(12):
         games.step(games.sample())
         rows = games.state(0).row[None].copy()
-        Sorting(board, rules(5), True, (0, 1, 2)).make_canonical(rows)
+        SequencedStepper(board, rules(5), True, (0, 1, 2)).make_canonical(rows)
         before, after = games.state(0), State(layout_of(board), rows[0])
         for name in ("units", "dislodged", "owners", "welfare", "phase", "year"):
             assert np.array_equal(getattr(before, name), getattr(after, name)), name
 
 
-@pytest.mark.parametrize(("t", "gain"), [(5, 0), (4, 0), (3, 1)])  # T - t = 0, 1, 2: docs/theorems.md
+# T - t = 0, 1, 2: docs/theorems.md
+@pytest.mark.parametrize(("t", "gain"), [(5, 0), (4, 0), pytest.param(3, 1, marks=pytest.mark.slow)])
 def test_the_papers_punishers_who_know_whom_to_punish(t, gain):
     for power in (A, B):
         found = best_response("clique:4", f"punisher:t={t},deviator={power}", power, years=5)
@@ -303,10 +307,10 @@ def test_punishers_who_guess_can_be_misled():
     ("map_name", "t", "years", "gains"),
     [
         ("clique:3", 1, 3, [1, 1, 1]),
-        ("clique:4", 4, 5, [0, 0, 0, 0]),
-        ("clique:4", 1, 3, [1, 1, 1, 1]),
-        ("shared-clique:3", 1, 3, [2, 1, 1, 1]),
-        ("shared-clique:3,shared=PLAYERD", 1, 3, [1, 1, 1, 2]),
+        pytest.param("clique:4", 4, 5, [0, 0, 0, 0], marks=pytest.mark.slow),
+        pytest.param("clique:4", 1, 3, [1, 1, 1, 1], marks=pytest.mark.slow),
+        pytest.param("shared-clique:3", 1, 3, [2, 1, 1, 1], marks=pytest.mark.slow),
+        pytest.param("shared-clique:3,shared=PLAYERD", 1, 3, [1, 1, 1, 2], marks=pytest.mark.slow),
     ],
 )
 def test_punishers_who_remember_find_out_who_it_was(map_name, t, years, gains):

@@ -117,7 +117,7 @@ class TestPage:
         page = write_results(result, tmp_path).read_text()
         assert page.index("lm:scripted/pacifist") < page.index("lm:scripted/raider")
         assert "<td class=words>stub" not in page
-        assert "is no language model" in page
+        assert "is a stub with invented replies" in page
         assert "<script" not in page
         table = (tmp_path / LEADERBOARD).read_text()
         rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| lm:")]

@@ -12,12 +12,13 @@ from typer.testing import CliRunner
 import agents
 import evaluation
 import modal_env
-from agents.runtime.results import LONGEST, Result, Shown
+from agents.runtime.results import LONGEST, Printable, Result
 from agents.runtime.table_files import write_csv
 from evaluation.cli.app import command
 from evaluation.cli.commands import app
 from evaluation.exact import best_response, certify, exploitability
 from evaluation.experiment_files.loading import Experiment
+from evaluation.experiments.red_team import BUDGETS, AttackBudget
 from evaluation.messages.analysis import analyse_messages
 from evaluation.tables.message_tables import talks
 from welfare_env import Rules
@@ -38,7 +39,7 @@ Hostile.__qualname__ = "<script>alert('[bold]&')</script>"
 
 
 @pytest.fixture(scope="module")
-def results() -> dict[str, tuple[str, Shown]]:
+def results() -> dict[str, tuple[str, Printable]]:
     """Name -> table and result."""
     own = evaluation.self_play("dove", 2, **TOY)
     attacked = evaluation.exploitability("dove", 2, deviator=["dumbbot", "hold"], coalitions="all-singles", **TOY)
@@ -54,16 +55,16 @@ def results() -> dict[str, tuple[str, Shown]]:
     swept = evaluation.experiment(chosen)
     program = evaluation.exploitability("program:FairBot", 2, environment=modal_env.make())
     colluding = evaluation.collusion("dove", 1, attackers=["pact:years=1", "dumbbot"], choosing=1, **TOY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(BUDGETS, "quick", AttackBudget(choosing=1, sizes=(1,), most=1))
+        red_team = evaluation.red_team("dove", "quick", games=1, map_name="clique:3", rules=Rules(years=1, press=None))
     (talk,) = talks([("a", own.records[0]), ("b", own.records[1])])
     return {
         "self-play": ("games", own),
         "mixed": ("games", evaluation.self_play("2*dove + 1*hold", 1, **TOY)),
         "hostile": ("games", evaluation.self_play(Hostile, 1, **TOY)),
         "exploitability": ("games", attacked),
-        "red team": (
-            "games",
-            evaluation.red_team("dove", "quick", games=1, map_name="clique:3", rules=Rules(years=1, press=None)),
-        ),
+        "red team": ("games", red_team),
         "cross-play": ("games", crossed),
         "experiment": ("games", swept),
         "condition": ("games", swept.conditions[0]),
@@ -83,19 +84,19 @@ def results() -> dict[str, tuple[str, Shown]]:
     }
 
 
-def test_all_kinds_are_here(results: dict[str, tuple[str, Shown]]) -> None:
+def test_all_kinds_are_here(results: dict[str, tuple[str, Printable]]) -> None:
     def kinds(kind: type) -> Iterator[type]:
         for each in kind.__subclasses__():
             yield each
             yield from kinds(each)
 
     known = {type(result) for _, result in results.values()}
-    ours = {kind for kind in kinds(Shown) if kind.__module__.startswith("evaluation.")}
+    ours = {kind for kind in kinds(Printable) if kind.__module__.startswith("evaluation.")}
     bases = {kind for kind in ours if kind.__name__ in ("GamesResult", "ExactResult")}
     assert ours - bases == known
 
 
-def test_printed_results_are_short(results: dict[str, tuple[str, Shown]]) -> None:
+def test_printed_results_are_short(results: dict[str, tuple[str, Printable]]) -> None:
     for name, (_, result) in results.items():
         text = str(result)
         assert 50 < len(text) <= LONGEST, name
@@ -108,7 +109,7 @@ def test_printed_results_are_short(results: dict[str, tuple[str, Shown]]) -> Non
         assert is_table or "\n" not in repr(result), name
 
 
-def test_notebooks_show_escaped_tables(results: dict[str, tuple[str, Shown]]) -> None:
+def test_notebooks_show_escaped_tables(results: dict[str, tuple[str, Printable]]) -> None:
     for name, (_, result) in results.items():
         page = result._repr_html_()
         assert "<table" in page, name
@@ -129,7 +130,7 @@ def left_out(name: str) -> tuple[str, ...]:
     return {"experiment": (), "condition": OF_EXPERIMENTS}.get(name, OF_EXPERIMENTS + OF_CONDITIONS)
 
 
-def test_rows_have_the_columns_of_the_page(results: dict[str, tuple[str, Shown]]) -> None:
+def test_rows_have_the_columns_of_the_page(results: dict[str, tuple[str, Printable]]) -> None:
     for name, (table, result) in results.items():
         if not table:
             continue
@@ -151,7 +152,7 @@ def is_kind(value: object, dtype: str) -> bool:
     return isinstance(value, KINDS[dtype]) or (dtype == "int" and isinstance(value, float) and math.isnan(value))
 
 
-def test_rows_by_year_have_the_columns_of_the_page(results: dict[str, tuple[str, Shown]]) -> None:
+def test_rows_by_year_have_the_columns_of_the_page(results: dict[str, tuple[str, Printable]]) -> None:
     described = [column.name for column in evaluation.columns("years")]
     for name, (table, result) in results.items():
         if table == "games" and name != "experiment":
@@ -162,7 +163,7 @@ def test_rows_by_year_have_the_columns_of_the_page(results: dict[str, tuple[str,
     assert {tuple(row) for row in swept} == {(*OF_EXPERIMENTS[:3], "swept_map_name", "swept_years", *names)}
 
 
-def test_frames_and_files_hold_the_rows(results: dict[str, tuple[str, Shown]], tmp_path: Path) -> None:
+def test_frames_and_files_hold_the_rows(results: dict[str, tuple[str, Printable]], tmp_path: Path) -> None:
     pytest.importorskip("pandas")
     for name, (table, result) in results.items():
         if not table:
@@ -224,7 +225,7 @@ def test_every_command_with_a_result_writes_tables(group: str) -> None:
     assert with_json - with_tables == (set() if group else {"games"})
 
 
-def test_messages_and_theorems_write_tables(results: dict[str, tuple[str, Shown]], tmp_path: Path) -> None:
+def test_messages_and_theorems_write_tables(results: dict[str, tuple[str, Printable]], tmp_path: Path) -> None:
     game = tmp_path / "game.json"
     save_record(results["self-play"][1].records[0], game)
     for arguments, table in (

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from evaluation.messages.sentences import Reader
+from evaluation.messages.sentences import SentenceParser
 from welfare_env import load_board
 
-READER = Reader(load_board("standard"))
+PARSER = SentenceParser(load_board("standard"))
 
 ANNOUNCED = [
     # hold
@@ -165,19 +165,19 @@ NOTHING = [
 
 @pytest.mark.parametrize(("text", "kind"), ANNOUNCED)
 def test_what_is_found(text, kind):
-    (found,) = READER.find(text)
+    (found,) = PARSER.find(text)
     assert (found.kind, found.sentence, found.is_open) == (kind, text, False)
 
 
 @pytest.mark.parametrize("text", OPEN)
 def test_what_is_found_and_left_open(text):
-    (found,) = READER.find(text)
+    (found,) = PARSER.find(text)
     assert found.is_open
 
 
 @pytest.mark.parametrize("text", NOTHING)
 def test_what_is_not_found(text):
-    assert list(READER.find(text)) == []
+    assert list(PARSER.find(text)) == []
 
 
 @pytest.mark.parametrize(
@@ -196,17 +196,17 @@ def test_what_is_not_found(text):
     ],
 )
 def test_what_it_is_about(text, places, powers):
-    (found,) = READER.find(text)
-    assert (READER.places(found.what), READER.powers(found.what)) == (places, powers)
+    (found,) = PARSER.find(text)
+    assert (PARSER.places(found.what), PARSER.powers(found.what)) == (places, powers)
 
 
 def test_each_sentence_counts_once():
-    found = list(READER.find("I will hold. I will not enter Burgundy; I'll support Munich!\nI disband two units."))
+    found = list(PARSER.find("I will hold. I will not enter Burgundy; I'll support Munich!\nI disband two units."))
     assert [each.kind for each in found] == ["hold", "not enter", "support", "disband"]
 
 
 def test_sentences_are_kept_as_they_were_written():
-    (found,) = READER.find('"Peace", you said.  I\u2019ll hold my units, \u201call\u201d of them.')
+    (found,) = PARSER.find('"Peace", you said.  I\u2019ll hold my units, \u201call\u201d of them.')
     assert found.sentence == "I\u2019ll hold my units, \u201call\u201d of them."
 
 
@@ -235,4 +235,4 @@ def test_long_and_odd_texts_are_read():
         "the own " * 500,
         "(" * 4000,
     ]:
-        list(READER.find(text))
+        list(PARSER.find(text))

@@ -106,7 +106,7 @@ def test_docstrings_that_the_code_reads_do_count() -> None:
         ("agents/lm/prompts/wording.py", {"lm:scripted/stub"}),
         ("agents/lm/models/prices.py", set()),
         ("agents/rl/network.py", {"rl:x"}),
-        ("agents/specs/kinds.py", set()),
+        ("agents/specs/registry.py", set()),
         ("welfare_env/engine/kernels/movement.py", set(PLAYERS)),
         ("welfare_env/rules.py", set(PLAYERS)),
         ("welfare_env/game/press.py", set(PLAYERS)),
@@ -139,7 +139,7 @@ def test_the_order_of_seats_does_not_matter_and_nothing_is_left_out() -> None:
     for name, kind in AGENTS.items():
         module = getattr(kind, "module", None)
         assert module is None or SOURCES.reached(module), name
-    reached = SOURCES.reached("agents.lm.from_options")
+    reached = SOURCES.reached("agents.lm.factory")
     assert {"agents.lm.prompts.wording", "agents.lm.reading.parsing", "agents.lm.player"} <= reached
     assert {"welfare_env.engine.kernels.movement", "welfare_env.game.scoring"} <= SOURCES.reached("welfare_env")
 

@@ -30,7 +30,7 @@ from agents.lm.models.scripted import ScriptedModel
 from agents.lm.stub import StubServer
 from agents.lm.stub.replies import stub_reply
 from evaluation.inspect import tasks
-from evaluation.inspect.model import _reply, _told
+from evaluation.inspect.model import _public_arguments, _reply
 from welfare_env import Rules
 
 pytestmark = pytest.mark.tools
@@ -260,9 +260,9 @@ def test_thoughts_are_kept_apart() -> None:
 def test_arguments_that_replies_depend_on_are_told_and_no_secrets() -> None:
     plain = {"max_thinking_tokens": 5, "tokenizer": "bpe", "keyed": True}
     secret = dict.fromkeys(("key", "API_KEY", "hf_token", "client_secret", "password"), "x")
-    assert _told({**plain, **secret, "client": object(), "parts": [object()]}) == plain
+    assert _public_arguments({**plain, **secret, "client": object(), "parts": [object()]}) == plain
     one, other, again = (
-        _told({"extra_body": body})["extra_body"]
+        _public_arguments({"extra_body": body})["extra_body"]
         for body in ({"a": [1], "b": {"api_key": "x"}}, {"a": [2], "b": {}}, {"b": {"api_key": "y"}, "a": [1]})
     )
     assert one == again != other

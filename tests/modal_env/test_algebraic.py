@@ -34,7 +34,7 @@ def test_arithmetic_is_that_of_the_values(p: Polynomial, q: Polynomial, x: F) ->
 
 
 @given(polynomials, polynomials, polynomials, polynomials, small)
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_quotients_are_those_of_the_values(a: Polynomial, b: Polynomial, c: Polynomial, d: Polynomial, x: F) -> None:
     assume(b(x) and d(x))
     left, right = Ratio.of(a, b), Ratio.of(c, d)
@@ -46,6 +46,7 @@ def test_quotients_are_those_of_the_values(a: Polynomial, b: Polynomial, c: Poly
     assert left.sign(x) == (left(x) > 0) - (left(x) < 0)
 
 
+@settings(max_examples=40)
 @given(st.lists(small, min_size=1, max_size=4), st.lists(st.sampled_from([2, 3, 5]), max_size=2))
 def test_known_roots_are_found_and_fractions_as_such(fractions: list[F], squares: list[int]) -> None:
     polynomial = product_of([X - Polynomial.of([r]) for r in fractions] + [X * X - Polynomial.of([s]) for s in squares])
@@ -70,6 +71,7 @@ def test_numpy_finds_the_same_number_of_roots_where_they_lie_apart(p: Polynomial
 
 
 @given(polynomials)
+@settings(max_examples=40)
 def test_the_sign_at_an_irrational_number(p: Polynomial) -> None:
     rational = sum((value * 2 ** (i // 2) for i, value in enumerate(p.coefficients) if i % 2 == 0), F(0))
     irrational = sum((value * 2 ** (i // 2) for i, value in enumerate(p.coefficients) if i % 2), F(0))

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import modal_env
 from modal_env.cli.commands import app
-from modal_env.cli.progress import _line
+from modal_env.console import _line
 
 RUNNER = CliRunner(env={"COLUMNS": "200"})  # whatever the terminal of whoever tests
 LIBRARY_NAMES = list(modal_env.LIBRARY)[:8]
@@ -118,7 +118,9 @@ def test_search_puts_the_best_first():
     assert shown[0][4:] == ["1", "0", "DefectBot, ⊥"]
 
 
-def test_search_without_opponents_answers_the_post():
+def test_search_without_opponents_answers_the_post(small_findings, monkeypatch):
+    searched = {1: small_findings[0]}
+    monkeypatch.setattr("modal_env.search.findings.findings", lambda literals, report: searched[literals])
     shown = run("search", "--literals", "1")
     assert shown.startswith("Three questions of Garrabrant's post, about agents without `me`")
     answers, details = shown.split("\n\n", 1)
@@ -303,7 +305,7 @@ def test_foreign_text_is_shown_as_it_is():
 
 
 def test_long_work_tells_how_far_it_is_without_a_terminal(monkeypatch):
-    monkeypatch.setattr("modal_env.cli.progress.EVERY", 0.001)
+    monkeypatch.setattr("modal_env.console.EVERY", 0.001)
     commands = {
         "following random starts": ["evolve", "--model", "basins", "--starts", "3000"],
         "following the population": ["evolve", "--time", "10000"],

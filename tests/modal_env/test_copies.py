@@ -29,7 +29,7 @@ MODES = ["library", "formula", "tokens"]
 def begun(maker: Callable[..., Any], actions: str) -> Any:
     helper = parse("[](X(me) | X(FairBot))", name="Wary")
     agents = [*modal_env.POST, helper, *([RandomBot] if actions == "library" else [])]
-    env = maker(actions=actions, agents=agents, rounds=6, players=4, render_mode="ansi")
+    env = maker(actions=actions, agents=agents, rounds=3, players=4, render_mode="ansi")
     env.reset(seed=3)
     return env
 
@@ -52,12 +52,12 @@ def advanced(env: Any, steps: int, seed: int) -> str:
         if parallel:
             seen = {agent: env.contest.observe(player) for player, agent in enumerate(env.agents)}
             result = env.step({agent: chosen(rng, seen[agent]) for agent in env.agents})
-            told.append(([bytes_of(one) for one in result[0].values()], result[1:], env.render()))
+            told.append(([bytes_of(one) for one in result[0].values()], result[1:]))
         else:
             seen, *rest = env.last()
             env.step(None if rest[1] else chosen(rng, seen))
-            told.append((bytes_of(seen), rest, env.render()))
-    return hashlib.sha256(repr(told).encode()).hexdigest()
+            told.append((bytes_of(seen), rest))
+    return hashlib.sha256(repr((told, env.render())).encode()).hexdigest()
 
 
 MAKERS = [modal_env.make, modal_env.parallel_env, lambda **options: modal_env.make(**options).unwrapped]
@@ -66,8 +66,7 @@ EVERY = pytest.mark.parametrize("maker", MAKERS, ids=["aec", "parallel", "unwrap
 
 @EVERY
 @pytest.mark.parametrize("actions", MODES)
-@pytest.mark.parametrize("copier", COPIERS)
-@pytest.mark.parametrize("steps", [0, 1, 9])
+@pytest.mark.parametrize(("copier", "steps"), [(copy.copy, 1), (copy.deepcopy, 0), (pickled, 7)])
 def test_a_copy_goes_on_as_its_original(maker: Callable[..., Any], actions: str, copier: Copier, steps: int) -> None:
     env = begun(maker, actions)
     advanced(env, steps, seed=1)

@@ -166,7 +166,10 @@ class TestCycle:
         assert len(lengths) >= 10
         assert (np.diff(lengths) > 0).all()
 
-    @pytest.mark.parametrize("epsilon", [Fraction(1, 5), Fraction(1, 10), Fraction(1, 50)])
+    @pytest.mark.parametrize(
+        "epsilon",
+        [Fraction(1, 10), *(pytest.param(Fraction(1, n), marks=pytest.mark.slow) for n in (5, 50))],
+    )
     def test_their_ratio_tends_to_what_the_corners_eigenvalues_give(self, epsilon: Fraction) -> None:
         """In logarithms: what shrinks by `contraction` at one corner has to grow back at the next."""
         path = replicator(post(epsilon), EQUAL, 1e7 / float(10 * epsilon))

@@ -34,7 +34,7 @@ def one_at_a_time(rows: list[list[Fraction]], counts: list[int], steps: int) -> 
 
 
 class TestSteps:
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     @given(MATRICES, st.lists(st.integers(0, 4), min_size=4, max_size=4).filter(any))
     def test_runs_are_what_one_step_at_a_time_adds(self, rows: list[list[Fraction]], counts: list[int]) -> None:
         grown = growth(rows, counts, 60)
@@ -43,7 +43,7 @@ class TestSteps:
         assert grown.counts == tuple(count + added.count(str(i)) for i, count in enumerate(counts))
         assert grown.added == tuple(sorted(set(added)))
 
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     @given(MATRICES, st.lists(st.integers(0, 4), min_size=4, max_size=4).filter(any))
     def test_an_endless_run_never_ends(self, rows: list[list[Fraction]], counts: list[int]) -> None:
         grown = growth(rows, counts, 200)

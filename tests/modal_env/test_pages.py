@@ -51,6 +51,7 @@ def cells(name: str, *first: str) -> list[str]:
     return next(row for row in rows if row[: len(first)] == list(first))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "lines"), [(EVOLUTION, 10), (EQUILIBRIA, 30)])
 def test_the_python_of_a_page_gives_what_it_says(name: str, lines: int) -> None:
     failed, attempted = doctest.testfile(str(DOCS / name), module_relative=False, encoding="utf-8")
@@ -65,6 +66,7 @@ def test_the_python_of_a_page_can_be_read() -> None:
 
 
 class TestEvolution:
+    @pytest.mark.slow
     @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1, 100)], ids=str)
     def test_the_cycle(self, epsilon: Fraction) -> None:
         """Lengths of the stays at FairBot, each with the factor to the next."""
@@ -79,6 +81,7 @@ class TestEvolution:
         assert last[columns[0]] == f"{TIMES} {stays[-1] / stays[-2]:.4f}"
         assert last[columns[1]] == f"{TIMES} {runs[-1] / runs[-2]:.4f}"
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1, 20), Fraction(1, 100)], ids=str)
     def test_the_census(self, epsilon: Fraction) -> None:
         assert cells(EVOLUTION, str(epsilon), str(census(Game(POST, epsilon), "DefectBot", 20).adds.sum()))

@@ -332,6 +332,7 @@ def test_nobody_gets_cooperation_from_fair_bot_and_unfair_bot(small_agents: list
     assert any(play(UnfairBot, a).moves[0] == "C" for a in small_agents)
 
 
+@pytest.mark.slow
 def test_nobody_of_depth_one_exploits_cooperate_bot_and_gets_cooperation_from_fair_bot() -> None:
     """Of all agents that are a truth function of two boxes, each with a truth function of X(me) and X(DB) in it."""
     atoms = ("X(me)", "X(DB)")

@@ -99,6 +99,7 @@ def test_asymmetric_equilibria_exist_where_the_opponent_s_size_counts() -> None:
     assert any(family.is_symmetric and not family.is_point for family in families)
 
 
+@pytest.mark.slow
 def test_asymmetric_equilibria_of_a_larger_library() -> None:
     """The post says that all are symmetric; with NiceBot that holds below 1/7 only."""
     families = ranges([*POST, JustBot, TrollBot, NiceBot]).families
@@ -118,7 +119,7 @@ def affine_games(draw: st.DrawFn) -> tuple[tuple[tuple[F, ...], ...], ...]:
 
 
 @given(affine_games(), st.booleans(), st.fractions(0, 3, max_denominator=50))
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_random_games(game: tuple, symmetric_only: bool, somewhere: F) -> None:
     base, slope = game
     names = ("",) * len(base)

@@ -26,7 +26,7 @@ ACTIONS = st.one_of(
 
 @pytest.mark.parametrize("maker", [modal_env.make, modal_env.parallel_env])
 @pytest.mark.parametrize("actions", ["library", "formula", "tokens"])
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(action=ACTIONS)
 def test_what_is_contained_is_taken(maker: Any, actions: str, action: Any) -> None:
     helper = modal_env.parse("[]X(me)", name="Ängstlich")

@@ -79,7 +79,7 @@ def test_ranges_agree_with_single_epsilons(cost: str) -> None:
         if not family.is_point or not family.is_symmetric:
             continue
         found = survival_range(family, agents, EVERYBODY, cost)
-        for epsilon in (F(i, 20) for i in range(30)):
+        for epsilon in (F(i, 8) for i in range(12)):
             if family.interval.covers(epsilon):
                 single = survives(family.rows[0].at(epsilon).mix, agents, EVERYBODY, epsilon, cost)
                 assert single.survives == any(part.covers(epsilon) for part in found.intervals), epsilon

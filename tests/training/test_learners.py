@@ -22,13 +22,13 @@ from agents.specs import read, read_profile
 from tests.training.small import logged, same, stop_after, weights_of
 from training import TrainConfig, TrainingError
 from training.board import ppo
-from training.board.identity import identity, of_earlier
 from training.board.learner import Collate
 from training.board.ppo import _improve, _spaces, describe, make_config, play_of, train
 from training.board.runner import BatchedEnvRunner, GameResult
 from training.board.saving import network_of, weights
 from training.board.seats import Lineup
 from training.board.tape import ADVANTAGES
+from training.board.training_key import identity, of_earlier
 from training.cli.commands import app
 from training.cli.curves import returns
 from training.word_effects import word_effects

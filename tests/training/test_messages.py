@@ -22,7 +22,7 @@ from ray.rllib.core.columns import Columns
 import agents
 import welfare_env
 from agents import ScriptedPolicy
-from agents.rl.inputs import Reader
+from agents.rl.inputs import InputEncoder
 from agents.rl.network import WORDS, BoardNetwork, Size
 from agents.rl.token_press import to_send
 from training.board.config import TrainConfig
@@ -151,7 +151,7 @@ class TestRunner:
         for game in range(4):
             self.check_game(runner.reader, {power: asked[game, power] for power in range(len(runner.board.powers))})
 
-    def check_game(self, reader: Reader, asked: dict[int, deque]) -> None:
+    def check_game(self, reader: InputEncoder, asked: dict[int, deque]) -> None:
         board, size, spoken = reader.board, layout_of(reader.board).size, 0
         env = welfare_env.parallel_env(board.name, rules=reader.rules)
         observations, infos = env.reset()
@@ -224,7 +224,7 @@ class TestImitation:
 
     def test_words_are(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Parrot, "heard", {}, raising=False)
-        lesson, reader = watch(a_play(), "parrot", 4), Reader(BOARD, RULES)
+        lesson, reader = watch(a_play(), "parrot", 4), InputEncoder(BOARD, RULES)
         assert set(lesson.observations[:, -2].tolist()) == {0, 1, 2}
         network = BoardNetwork(BOARD, SMALL, 2)
         assert imitate(network, reader, lesson, seed=0, epochs=40, lr=0.02) < 0.3

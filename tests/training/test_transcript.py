@@ -15,11 +15,11 @@ from agents.rl.network import Size
 from agents.rl.token_press import Said
 from tests.agents.test_cliques import played
 from training import PopulationConfig, TrainConfig
+from training.board.games import Transcript
 from training.board.imitation import watch
 from training.board.ppo import make_config
 from training.board.runner import BatchedEnvRunner, Play
 from training.board.seats import Lineup
-from training.board.transcript import Transcript
 from training.population.table import play_seatings
 from welfare_env import Game, Rules
 from welfare_env.engine import PHASE, SPRING_MOVES, YEAR
@@ -49,7 +49,7 @@ def test_a_transcript_has_the_history_of_each_game(map_name, rules):
     games = [Game(map_name, rules=rules) for _ in range(3)]
     live, retreats = np.ones(3, bool), 0
     while live.any():
-        played.turn(env.rows.copy())
+        played.begin_phase(env.rows.copy())
         said.clear()
         if rules.has_press:
             talk(said, rng, len(env.board.powers))
@@ -87,14 +87,14 @@ def test_new_games_have_a_history_of_their_own():
     env = welfare_env.vector_env(1, "clique:3", rules)
     env.reset()
     played, said = Transcript(env.board, rules), Said(env.board, rules, 1)
-    played.turn(env.rows.copy())
+    played.begin_phase(env.rows.copy())
     played.add(env.legal, env.sample(), said)
     assert len(played.history(0)) == 1
     assert played.history(0)[-1] is played.record(0, 0)
     assert list(played.history(0)[0:1]) == [played.record(0, 0)]
     with pytest.raises(IndexError):
         played.history(0)[1]
-    played.begin()
+    played.clear()
     assert len(played.history(0)) == 0
 
 
@@ -162,4 +162,4 @@ def test_a_curriculum_tells_the_history_of_each_game(monkeypatch):
     assert {number for _, phase, number in seen if phase == "S1901M"} == {0}
     assert {number for _, phase, number in seen if phase == "F1901M"} == {1}
     assert {years for years, phase, _ in seen if phase == "S1901M"} == {1, 3}
-    assert not runner._transcript.history(0)  # what is over takes no memory
+    assert not runner.games.transcript.history(0)  # what is over takes no memory

@@ -13,16 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-import welfare_env
-from agents.rl.inputs import Inputs, Reader, as_choices
+from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import BoardNetwork
-from agents.rl.token_press import Said, speakers
+from training.board.games import GameBatch
 from training.board.learner import means
 from training.board.modules import padded, rows
 from training.board.opponents import Scripted
-from training.board.runner import Play, by_decision, check_press, decisions
+from training.board.runner import Play
 from training.board.tape import POSITION, VALUE_TARGETS, Tape, shuffled
-from training.board.transcript import Transcript
+from welfare_env.board.loading import load_board
 from welfare_env.engine import YEAR
 
 
@@ -57,78 +56,36 @@ def watch(
     Args:
         on_progress: called in every phase with how many years all games have finished, and of how many.
     """
-    check_press(play.rules)
-    env = welfare_env.vector_env(games, play.map_name, play.rules)
-    reader = Reader(env.board, play.rules)
-    policy, powers = Scripted(spec, reader), len(env.board.powers)
-    seats = np.array([(game, power) for game in range(games) for power in range(powers)])
-    policy.begin(seats[:, 0], seats[:, 1], np.random.default_rng([play.seed, 1]).integers(2**31, size=len(seats)))
-    env.reset()
-    said, live = Said(env.board, play.rules, games), np.ones(games, np.bool_)
+    reader = InputEncoder(load_board(play.map_name), play.rules)
+    batch = GameBatch(play.map_name, play.rules, games, reader)
+    policy, powers = Scripted(spec, reader), len(reader.board.powers)
+    seats = np.zeros((games, powers), np.int64)
+    seeds = np.random.default_rng([play.seed, 1]).integers(2**31, size=seats.size)
+    every_game, every_power = np.indices(seats.shape).reshape(2, -1)
+    policy.begin(every_game, every_power, seeds)
     tape, has_spoken = Tape(games, powers, play.reward_scale), False
-    played = Transcript(env.board, play.rules)
-    while live.any():
-        legal, before = env.legal, env.rows.copy()
-        played.turn(before)
-        has_spoken |= _hear(policy, reader, played, live, said, tape)
-        asked = by_decision(legal, np.flatnonzero(live[legal.games]))
-        which, who = decisions(legal.games[asked], legal.powers[asked])
-        heard = said.heard(which, who) if reader.message_rounds else None
-        inputs = reader.select(before, legal, which, who, heard)
-        answers = _noted(policy, reader, played, which, who, inputs, said, tape)
-        chosen = np.full(len(legal), -1, np.int32)
-        chosen[asked] = as_choices(answers, before[legal.games[asked]])
-        played.add(legal, chosen, said)
-        _, done = env.step(chosen)
-        after = np.where(done[:, None], env.final, env.rows)
-        tape.pay(play.reward.pay(env.board, play.rules, before, after) * live[:, None])
-        live &= ~done
-        finished = int(env.rows[live, YEAR].min()) if live.any() else play.rules.years
-        on_progress(finished, play.rules.years)
+
+    def answer(number: int, which: np.ndarray, who: np.ndarray, inputs: Inputs, chances: np.ndarray) -> np.ndarray:
+        """The policy's answers, which are recorded."""
+        answers = policy.answer(batch.transcript, which, who, inputs, chances, batch.said)
+        actions, logps = padded(inputs, answers, np.zeros(inputs.num_rows, np.float32), reader.slots)
+        packed = reader.pack(batch.env.rows[which], who, inputs.heard, inputs.rounds)
+        tape.decide(which, who, packed, actions, logps, np.zeros(len(which), np.float32))
+        return answers
+
+    for before, after, ended in batch.phases(seats, answer, np.zeros):
+        has_spoken |= bool(batch.said.words.any())
+        tape.pay(play.reward.pay(reader.board, play.rules, before, after) * batch.live[:, None])
+        live = batch.live & ~ended
+        on_progress(int(batch.env.rows[live, YEAR].min()) if live.any() else play.rules.years, play.rules.years)
     columns = tape.columns(gamma=1.0, lambda_=1.0)
     lesson = Lesson(columns["observations"], columns["actions"], columns[VALUE_TARGETS], columns[POSITION])
     return lesson if has_spoken or not reader.message_rounds else lesson.orders()
 
 
-def _hear(
-    policy: Scripted,
-    reader: Reader,
-    played: Transcript,
-    live: np.ndarray,
-    said: Said,
-    tape: Tape,
-) -> bool:
-    """Play the message rounds of a phase. Returns whether anything was said."""
-    said.clear()
-    which, who = np.nonzero(speakers(reader.board, played.states) & live[:, None])
-    for message_round in range(1, 1 + reader.message_rounds if len(which) else 1):
-        inputs = reader.words(played.states, which, who, said.heard(which, who), message_round)
-        words = _noted(policy, reader, played, which, who, inputs, said, tape)
-        said.say(message_round, which, who, words.reshape(len(which), -1))
-    return bool(said.words.any())
-
-
-def _noted(
-    policy: Scripted,
-    reader: Reader,
-    played: Transcript,
-    games: np.ndarray,
-    powers: np.ndarray,
-    inputs: Inputs,
-    said: Said,
-    tape: Tape,
-) -> np.ndarray:
-    """A policy's answers int64 [R], which are recorded on the tape."""
-    answers = policy.answer(played, games, powers, inputs, np.zeros(0), said)
-    actions, logps = padded(inputs, answers, np.zeros(inputs.num_rows, np.float32), reader.slots)
-    packed = reader.pack(played.states[games], powers, inputs.heard, inputs.rounds)
-    tape.decide(games, powers, packed, actions, logps, np.zeros(len(games), np.float32))
-    return answers
-
-
 def imitate(
     network: BoardNetwork,
-    reader: Reader,
+    reader: InputEncoder,
     lesson: Lesson,
     seed: int,
     epochs: int = 4,

@@ -1,8 +1,8 @@
 """The network as an RLModule, so that RLlib can train it.
 
-Observations are packed (`agents.rl.inputs.Reader.pack`): int32 [size], a state's row and the observing power; 3.2 KB on
-the standard map, where boards and legal orders as arrays take 150 KB. The network's inputs are made from them on
-demand, in 5 microseconds. Actions are int64 [slots]: for each row of the decision an index into its candidates, then
+Observations are packed (`agents.rl.inputs.InputEncoder.pack`): int32 [size], a state's row and the observing power;
+3.2 KB on the standard map, where boards and legal orders as arrays take 150 KB. The network's inputs are made from them
+on demand, in 5 microseconds. Actions are int64 [slots]: for each row of the decision an index into its candidates, then
 zeros. With tokens, the words of the phase and the message round stand between state and power; a decision is about
 orders or about words, in the same shape.
 """
@@ -18,7 +18,7 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.apis import InferenceOnlyAPI, ValueFunctionAPI
 from ray.rllib.core.rl_module.torch import TorchRLModule
 
-from agents.rl.inputs import Inputs, Reader
+from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import BoardNetwork, Size
 from agents.rl.token_press import word_rounds
 from welfare_env.board.board import Board
@@ -28,7 +28,7 @@ from welfare_env.rules import Rules
 ENTROPY, ROW_DECISION, ROW_SLOT, ROW_WORD = "entropy", "row_decision", "row_slot", "row_word"
 
 
-def spaces(reader: Reader) -> tuple[gym.Space, gym.Space]:
+def spaces(reader: InputEncoder) -> tuple[gym.Space, gym.Space]:
     """The spaces of packed observations and of actions."""
     limits = np.iinfo(np.int32)
     most = len(reader.board.orders)
@@ -48,7 +48,7 @@ class BoardModule(TorchRLModule, ValueFunctionAPI, InferenceOnlyAPI):
     def setup(self) -> None:
         given: Any = self.model_config
         board, rules = load_board(given["map_name"]), Rules.from_dict(given["rules"])
-        self.reader = Reader(board, rules, given["sees_points"])
+        self.reader = InputEncoder(board, rules, given["sees_points"])
         with torch.random.fork_rng():
             torch.manual_seed(given["seed"])
             self.network = BoardNetwork(board, Size(**given["size"]), word_rounds(rules))

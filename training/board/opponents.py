@@ -15,10 +15,10 @@ import torch
 
 import agents
 from agents.modal.players import RoundWriter
-from agents.rl.inputs import Inputs, Reader
+from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import BoardNetwork
 from agents.rl.token_press import Said, as_words
-from training.board.transcript import Transcript
+from training.board.games import Transcript
 from training.errors import TrainingError
 from welfare_env.board.orders import DISBAND, WAIVE
 from welfare_env.envs.actions import split_action
@@ -78,7 +78,7 @@ class Frozen:
 class Scripted:
     """Policies made from one spec, one for each seat."""
 
-    def __init__(self, spec: str, reader: Reader) -> None:
+    def __init__(self, spec: str, reader: InputEncoder) -> None:
         self.spec, self._reader = spec, reader
         self._policies: dict[tuple[int, int], agents.Policy] = {}
         if isinstance(agents.make(spec), RoundWriter):  # an invalid spec raises here, before any game

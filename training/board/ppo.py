@@ -26,7 +26,7 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME
 
 from agents.rl import checkpoint
-from agents.rl.inputs import Reader
+from agents.rl.inputs import InputEncoder
 from agents.rl.network import Size
 from training import run_folder as state
 from training.board.config import TrainConfig
@@ -223,7 +223,9 @@ def make_config(play: Play, config: TrainConfig) -> PPOConfig:
 
 
 def _spaces(play: Play) -> dict[str, Any]:
-    return dict.fromkeys((DEFAULT_MODULE_ID, *play.lineup.also), spaces(Reader(load_board(play.map_name), play.rules)))
+    return dict.fromkeys(
+        (DEFAULT_MODULE_ID, *play.lineup.also), spaces(InputEncoder(load_board(play.map_name), play.rules))
+    )
 
 
 def years_at(config: TrainConfig, iteration: int) -> int:
@@ -284,6 +286,6 @@ def _warm_start(learner: Learner, play: Play, config: TrainConfig, on_warm_start
         return False
     watched, learned = (partial(on_warm_start, f"{stage} {config.imitate}") for stage in ("watching", "imitating"))
     lesson = watch(play, config.imitate, config.imitate_games, partial(watched, "years"))
-    reader, on_step = Reader(board, play.rules, config.sees_points), partial(learned, "steps")
+    reader, on_step = InputEncoder(board, play.rules, config.sees_points), partial(learned, "steps")
     imitate(network, reader, lesson, play.seed, minibatch=config.minibatch, on_progress=on_step)
     return True

@@ -3,15 +3,13 @@
 One forward pass per phase decides for all learners of all games. Opponents play inside the runner, and their moves are
 not recorded. A sample is `num_games` whole games: no game is cut off, so advantages need no bootstrap value, and a
 sample depends only on the weights, the seed and its number.
-
-With tokens, all living powers choose words in every message round before they choose orders, as in
-`welfare_env.envs.parallel`. Words do not affect the rules, so they are kept here, beside the games.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,19 +31,16 @@ from ray.rllib.utils.metrics import (
 )
 
 import agents
-import welfare_env
-from agents.rl.inputs import Inputs, Reader, as_choices
+from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import BoardNetwork, Size
-from agents.rl.token_press import Said, speakers, word_rounds
+from agents.rl.token_press import word_rounds
+from training.board.games import GameBatch
 from training.board.modules import padded, spaces
 from training.board.opponents import Frozen, Opponent, Scripted
 from training.board.rewards import Reward, centers, holdings
 from training.board.seats import LEAGUE, LEARNER, Lineup
 from training.board.tape import ADVANTAGES, POSITION, VALUE_TARGETS, Tape
-from training.board.transcript import Transcript
-from training.errors import TrainingError
 from welfare_env.board.loading import load_board
-from welfare_env.envs.vector import LegalLists
 from welfare_env.rules import Rules
 
 
@@ -115,7 +110,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         self.samples = 0
         self._weights_seq_no = 0
         # For the longest games, also while a curriculum plays shorter ones: the learner uses the same reader.
-        self.reader = Reader(load_board(self.play.map_name), self.play.rules)
+        self.reader = InputEncoder(load_board(self.play.map_name), self.play.rules)
         self._spaces = spaces(self.reader)
         self.make_env()
         self.make_module()
@@ -124,17 +119,14 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
     def make_env(self) -> None:
         """Make the games and the learner's opponents."""
         play = self.play
-        check_press(play.rules)
-        self.env = welfare_env.vector_env(play.num_games, play.map_name, play.rules)
-        self.board, self.rules = self.env.board, play.rules
-        self.said = Said(self.board, self.rules, play.num_games)
-        self._transcript = Transcript(self.board, self.rules)
+        self.games = GameBatch(play.map_name, play.rules, play.num_games, self.reader)
+        self.env, self.board, self.rules = self.games.env, self.games.env.board, play.rules
         players = dict(enumerate(play.lineup.players))
         self._opponents = {
             number: self._opponent(spec) for number, spec in players.items() if spec not in play.lineup.also
         }
         self._also = {number: spec for number, spec in players.items() if spec in play.lineup.also}
-        self._is_told = any(isinstance(opponent, Scripted) for opponent in self._opponents.values())
+        self.games.keeps_transcript = any(isinstance(opponent, Scripted) for opponent in self._opponents.values())
 
     def set_years(self, years: int) -> None:
         """Change the length of games (a curriculum)."""
@@ -160,7 +152,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         if spec.startswith("rl:"):
             policy: Any = agents.make(spec)
             return Frozen(policy.network_for(self.board, self.rules), policy.greedy)
-        return Scripted(spec, Reader(self.board, self.rules))
+        return Scripted(spec, InputEncoder(self.board, self.rules))
 
     # Playing.
 
@@ -181,31 +173,18 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         for number, opponent in self._opponents.items():
             games, played = np.nonzero(seats == number)
             opponent.begin(games, played, rng.integers(2**31, size=len(games)))
-        env.reset(seed=0)
-        self._transcript.begin()
         tapes = {number: Tape(env.num_games, powers, self.play.reward_scale) for number in (-1, *self._also)}
-        live = np.ones(env.num_games, np.bool_)
         returns = np.zeros((env.num_games, powers), np.float32)
         phases = np.zeros(env.num_games, np.int64)
         final = np.zeros_like(env.rows)
-        while live.any():
-            before = env.rows.copy()
-            self._transcript.turn(before)
-            self._talk(rng, seats, live, tapes, explore is False)
-            choices = self._choices(rng, seats, live, tapes, explore is False)
-            if self._is_told:
-                self._transcript.add(env.legal, choices, self.said)
-            _, done = env.step(choices)
-            after = np.where(done[:, None], env.final, env.rows)
-            paid = self._pay(seats, before, after) * live[:, None]
+        decide = partial(self._decide, tapes=tapes, greedy=explore is False)
+        for before, after, ended in self.games.phases(seats, decide, rng.random):
+            paid = self._pay(seats, before, after) * self.games.live[:, None]
             for tape in tapes.values():
                 tape.pay(paid)
             returns += paid
-            phases += live
-            ended = done & live
+            phases += self.games.live
             final[ended] = after[ended]
-            live &= ~done
-        self._transcript.begin()  # what is over takes memory
         self._record(seats, coalition, drawn, final, returns, phases)
         episodes = [episode for number, tape in tapes.items() for episode in self._episodes(number, tape, final)]
         if episodes:
@@ -224,47 +203,6 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
             paid = np.where(seats == number, own, paid)
         return paid
 
-    def _talk(
-        self, rng: np.random.Generator, seats: np.ndarray, live: np.ndarray, tapes: Mapping[int, Tape], greedy: bool
-    ) -> None:
-        """Play the message rounds of a phase, in each of which all speak at once."""
-        self.said.clear()
-        if not self.reader.message_rounds:
-            return
-        speaking = np.where(speakers(self.board, self.env.rows) & live[:, None], seats, -2)
-        for message_round in range(1, 1 + self.reader.message_rounds):
-            spoken = []
-            for number in range(-1, len(self.play.lineup.players)):
-                games, powers = np.nonzero(speaking == number)
-                if not len(games):
-                    continue
-                heard = self.said.heard(games, powers)
-                inputs = self.reader.words(self.env.rows, games, powers, heard, message_round)
-                drawn = rng.random(inputs.num_rows)
-                words = self._decide(number, games, powers, inputs, drawn, tapes, greedy)
-                spoken.append((games, powers, words.reshape(len(games), -1)))
-            for games, powers, words in spoken:
-                self.said.say(message_round, games, powers, words)
-
-    def _choices(
-        self, rng: np.random.Generator, seats: np.ndarray, live: np.ndarray, tapes: Mapping[int, Tape], greedy: bool
-    ) -> np.ndarray:
-        """A choice for every row of the legal lists: int32 [rows]."""
-        legal = self.env.legal
-        chosen = np.full(len(legal), -1, np.int32)
-        seat = np.where(live[legal.games], seats[legal.games, legal.powers], -2)
-        chances = rng.random(len(legal))
-        for number in range(-1, len(self.play.lineup.players)):
-            rows = by_decision(legal, np.flatnonzero(seat == number))
-            if not len(rows):
-                continue
-            games, powers = decisions(legal.games[rows], legal.powers[rows])
-            heard = self.said.heard(games, powers) if self.reader.message_rounds else None
-            inputs = self.reader.select(self.env.rows, legal, games, powers, heard)
-            answers = self._decide(number, games, powers, inputs, chances[rows], tapes, greedy)
-            chosen[rows] = as_choices(answers, self.env.rows[legal.games[rows]])
-        return chosen
-
     def _decide(
         self,
         number: int,
@@ -277,7 +215,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
     ) -> np.ndarray:
         """The answers int64 [R] of an opponent, or of one who learns, whose answers are recorded."""
         if number in self._opponents:
-            return self._opponents[number].answer(self._transcript, games, powers, inputs, drawn, self.said)
+            return self._opponents[number].answer(self.games.transcript, games, powers, inputs, drawn, self.games.said)
         network = self.also[self._also[number]] if number in self._also else self.network
         answers, logps, values = network.answer(inputs, np.full_like(drawn, -1) if greedy else drawn)
         actions, padded_logps = padded(inputs, answers, logps, self.reader.slots)
@@ -414,26 +352,3 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
 
     def stop(self) -> None:
         """Nothing to close."""
-
-
-def check_press(rules: Rules) -> None:
-    """Check that press is off or tokens, without a mediator.
-
-    Raises:
-        TrainingError: free text, or a mediator.
-    """
-    if rules.mediator:
-        raise TrainingError("mediator=True: no policy plays the mediator in training; leave it out")
-    if rules.has_press and not rules.has_tokens:
-        raise TrainingError(f"press={rules.press!r}: learners can only speak tokens; give press='tokens' or None")
-
-
-def by_decision(legal: LegalLists, rows: np.ndarray) -> np.ndarray:
-    """Rows of legal lists in the order of decisions: by game, power and row."""
-    return rows[np.lexsort((rows, legal.powers[rows], legal.games[rows]))]
-
-
-def decisions(games: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different (game, power) pairs of rows, sorted: int64 twice."""
-    pairs = np.unique(games.astype(np.int64) * 1000 + powers)
-    return pairs // 1000, pairs % 1000

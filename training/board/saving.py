@@ -23,9 +23,9 @@ from agents.rl.checkpoint import Checkpoint, CheckpointError
 from agents.rl.network import BoardNetwork
 from training import run_folder as state
 from training.board.config import TrainConfig
-from training.board.identity import identity, of_earlier
 from training.board.runner import Play
 from training.board.sampling import Weights
+from training.board.training_key import identity, of_earlier
 from training.files import STATE
 from welfare_env.board.loading import load_board
 

@@ -15,9 +15,10 @@ from rich.table import Table
 
 from agents.runtime.command_options import with_options
 from agents.runtime.files import reason, shown
-from agents.runtime.progress import metered, plain_console
+from agents.runtime.progress import metered
 from agents.runtime.table_options import TableOptions
 from agents.runtime.tables import print_tables
+from modal_env.console import plain_console
 from training.board.config import TrainConfig
 from training.board.seats import LEAGUE, LEARNER
 from training.cli.console import errors_told, training_shown

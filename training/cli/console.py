@@ -12,8 +12,9 @@ from typing import Any
 
 import typer
 
-from agents.runtime.progress import Meter, metered, print_error
+from agents.runtime.progress import Meter, metered
 from agents.runtime.progress import errors_told as own_errors_told
+from modal_env.console import print_error
 from modal_env.interruptions import patient
 from training.files import saved_iterations
 from welfare_env.extras import install_extra
@@ -22,7 +23,7 @@ EXTRAS = {"torch": "rl", "ray": "rl", "safetensors": "rl", "tensorboardX": "rl",
 PATIENCE = "interrupted: stopping at the next safe point; interrupt again to stop at once\n"
 
 
-class Shown:
+class Printable:
     """The callbacks of a training: they move its progress bar, and stop it after Ctrl-C."""
 
     def __init__(
@@ -72,14 +73,14 @@ class Shown:
 @contextmanager
 def training_shown(
     iterations: int, line: Callable[[Any], str], folder: Path, kept: str | None = None
-) -> Iterator[Shown]:
+) -> Iterator[Printable]:
     """Shows progress on stderr: a bar, or a line now and then; `line` describes the last iteration.
 
     The first Ctrl-C saves after the current iteration and stops, a second one stops at once. The last line says what
     the folder holds: `kept`, or by default how many iterations are saved.
     """
     with patient() as hurry, metered("learning", iterations, "iterations") as meter:
-        shown = Shown(meter, iterations, line, hurry)
+        shown = Printable(meter, iterations, line, hurry)
         before = signal.signal(signal.SIGINT, shown.stop)
         try:
             yield shown

@@ -13,9 +13,9 @@ import typer
 from rich.table import Table
 
 from agents.runtime.command_options import with_options
-from agents.runtime.progress import plain_console
 from agents.runtime.table_options import TableOptions
 from agents.runtime.tables import print_tables
+from modal_env.console import plain_console
 from training.cli.console import errors_told, training_shown
 from training.population.config import PopulationConfig
 

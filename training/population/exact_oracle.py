@@ -10,7 +10,7 @@ import torch
 
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint, CheckpointError
-from agents.rl.inputs import Reader
+from agents.rl.inputs import InputEncoder
 from agents.rl.network import BoardNetwork, Size, one_thread
 from training.board.imitation import Lesson, imitate
 from training.board.modules import padded
@@ -48,7 +48,7 @@ def imitate_plans(config: PopulationConfig, step: int, plans: Plans, folder: Pat
         CheckpointError: it cannot be written.
     """
     board, rules = load_board(config.map_name), Rules(press=None, years=config.years)
-    reader, size = Reader(board, rules, sees_points=False), Size(config.width, config.layers)
+    reader, size = InputEncoder(board, rules, sees_points=False), Size(config.width, config.layers)
     seed = (config.seed * 1000 + step) % 2**32
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -64,7 +64,7 @@ def imitate_plans(config: PopulationConfig, step: int, plans: Plans, folder: Pat
     checkpoint.save(folder, Checkpoint(weights, size, board.name, rules, words, origin, greedy=True))
 
 
-def lesson(reader: Reader, plans: Plans) -> Lesson:
+def lesson(reader: InputEncoder, plans: Plans) -> Lesson:
     """Plans as decisions to imitate, each with its units in two sequences: games have them in any."""
     board, rows, powers, orders, returns = reader.board, [], [], [], []
     for power, plan in plans.items():
@@ -87,7 +87,7 @@ def lesson(reader: Reader, plans: Plans) -> Lesson:
     return Lesson(packed[asked], actions[asked], np.array(returns, np.float32)[asked], np.flatnonzero(asked))
 
 
-def _none(reader: Reader, legal: list[int]) -> int:
+def _none(reader: InputEncoder, legal: list[int]) -> int:
     """The index of the order that a unit without one gets: hold, disband (when dislodged), or WAIVE (Winter)."""
     is_retreat = legal[0] != WAIVE and reader.board.orders.kind[legal[-1]] == DISBAND
     return len(legal) - 1 if is_retreat else 0

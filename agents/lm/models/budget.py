@@ -8,11 +8,11 @@ from concurrent.futures import Future
 from threading import Lock
 
 from agents.lm.errors import BudgetError, ConfigError
-from agents.lm.models.limits import Turn
+from agents.lm.models.limits import RequestSlot
 from agents.lm.models.protocol import NO_USAGE, Usage
 
 
-class Hold(Turn):
+class Hold(RequestSlot):
     """What a call in progress may cost and, once known, what it did cost. Made by `Budget.hold`.
 
     Attributes:

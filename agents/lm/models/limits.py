@@ -111,7 +111,7 @@ class Halt:
             raise type(self._error)(*self._error.args)  # a new error for each call, with its own traceback
 
 
-class Turn(ABC):
+class RequestSlot(ABC):
     """Something to wait for, with `async with`; the tasks of all event loops are served in the order they come."""
 
     async def __aenter__(self) -> Self:
@@ -128,19 +128,19 @@ class Turn(ABC):
         self._leave()
 
     def _give_up(self, ticket: Future[None]) -> None:
-        if not ticket.cancel():  # too late: the turn is ours
+        if not ticket.cancel():  # too late: the slot is ours
             self._leave()
 
     @abstractmethod
     def _enter(self) -> Future[None] | None:
-        """None if it is our turn at once, else a future that is done when it is."""
+        """None if the slot is ours at once, else a future that is done when it is."""
 
     @abstractmethod
     def _leave(self) -> None:
-        """Ends the turn."""
+        """Gives the slot back."""
 
 
-class Gate(Turn):
+class Gate(RequestSlot):
     """Lets a fixed number in at a time."""
 
     def __init__(self, places: int) -> None:

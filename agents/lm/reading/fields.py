@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agents.lm.reading.repair import MAX_REPLY, Cut, Pairs, find_objects, without_fences
+from agents.lm.reading.repair import MAX_REPLY, CutText, Pairs, find_objects, without_fences
 from agents.lm.reading.thinking import without_thinking
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def _without_thoughts(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     outside = without_thinking(value)
-    return Cut(outside.text) if outside.is_open or isinstance(value, Cut) else outside.text
+    return CutText(outside.text) if outside.is_open or isinstance(value, CutText) else outside.text
 
 
 def _has_doubled_key(value: Any) -> bool:
@@ -180,7 +180,7 @@ def _has_doubled_key(value: Any) -> bool:
 
 
 def texts_of(value: Any) -> Iterator[str]:
-    """All texts in a value, in sequence; `Cut` texts stay `Cut`."""
+    """All texts in a value, in sequence; `CutText` texts stay `CutText`."""
     if isinstance(value, list):
         for part in value:
             yield from texts_of(part[1] if isinstance(part, tuple) else part)
@@ -190,7 +190,7 @@ def texts_of(value: Any) -> Iterator[str]:
 
 def joined_texts(value: Any, whole: bool = False) -> str:
     """All texts in a value joined; if `whole`, only those that were not cut off."""
-    return without_surrogates("\n".join(text for text in texts_of(value) if not (whole and isinstance(text, Cut))))
+    return without_surrogates("\n".join(text for text in texts_of(value) if not (whole and isinstance(text, CutText))))
 
 
 def lose(losses: list[Loss], kind: str, text: Any, reason: str) -> None:

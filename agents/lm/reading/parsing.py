@@ -38,7 +38,7 @@ from agents.lm.reading.fields import (
 )
 from agents.lm.reading.order_schema import MAX_ENUM_ORDERS, object_schema, order_schema
 from agents.lm.reading.orders import OrderBook, OrderFault
-from agents.lm.reading.repair import Cut, Pairs
+from agents.lm.reading.repair import CutText, Pairs
 from welfare_env.engine import ADJUSTMENTS
 from welfare_env.game.press import GLOBAL, MAX_MESSAGE_LENGTH, MEDIATOR
 from welfare_env.game.view import MESSAGES
@@ -180,7 +180,7 @@ class _Orders:
                 yield from self._of_object(part) if self._is_one_order(part) else self._listed(part)
         elif value is not None:
             pieces = _BETWEEN_ORDERS.split(_IN_PARENTHESES.sub(_without_signs, str(value)))
-            if isinstance(value, Cut) and pieces[-1].strip():
+            if isinstance(value, CutText) and pieces[-1].strip():
                 lose(self.losses, "order syntax", pieces.pop(), "cut off")
             yield from (piece for piece in pieces if piece.strip())
 
@@ -207,7 +207,7 @@ class _Orders:
 
     def _of_object(self, parts: Pairs) -> Iterator[str]:
         """One order, such as {"unit": "A PAR", "order": "A PAR - BUR"}: one of the parts, or all together."""
-        if any(isinstance(value, Cut) for _, value in parts):
+        if any(isinstance(value, CutText) for _, value in parts):
             lose(self.losses, "order syntax", " ".join(texts_of(parts)), "cut off")
             return
         texts = list(texts_of(parts))
@@ -310,7 +310,7 @@ class _Messages:
     def _pieces(self, value: Any) -> Iterator[str]:
         """The complete texts in a value."""
         for piece in texts_of(value):
-            if isinstance(piece, Cut):
+            if isinstance(piece, CutText):
                 lose(self.losses, "message text", piece, "cut off")
             else:
                 yield piece

@@ -35,7 +35,7 @@ _KEY, _VALUE, _ITEM = "key", "value", "item"  # the role of a text: a key, the v
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
 
 
-class Cut(str):
+class CutText(str):
     """A text cut off by the end of the reply."""
 
     __slots__ = ()
@@ -61,14 +61,14 @@ class Pairs(list[tuple[str, Any]]):
         return next((value for name, value in self if name.strip().casefold() == key), None)
 
 
-class Strict(NamedTuple):
+class StrictResult(NamedTuple):
     """The result of strict parsing: the object or None, and the position after it or of the first fault."""
 
     value: Pairs | None
     end: int
 
 
-class Found(NamedTuple):
+class FoundObject(NamedTuple):
     """An object found in a text.
 
     Attributes:
@@ -92,7 +92,7 @@ class Objects(NamedTuple):
         has_prose: whether there is text outside them, apart from code fences.
     """
 
-    found: list[Found]
+    found: list[FoundObject]
     has_prose: bool
 
     @property
@@ -103,7 +103,7 @@ class Objects(NamedTuple):
 
 def find_objects(text: str) -> Objects:
     """All JSON objects of a text. Never raises."""
-    found: list[Found] = []
+    found: list[FoundObject] = []
     outside: list[str] = []
     at = 0
     while (start := _OPENING.search(text, at)) is not None:
@@ -119,24 +119,24 @@ def without_fences(text: str) -> str:
     return _FENCE.sub("", text).strip()
 
 
-def _object_at(text: str, start: int) -> Found:
+def _object_at(text: str, start: int) -> FoundObject:
     strict = strict_object(text, start)
     if strict.value is not None:
-        return Found(strict.value, strict.end)
-    reader = _Reader(text, start)
+        return FoundObject(strict.value, strict.end)
+    reader = _RepairParser(text, start)
     value = reader.object(0)
-    return Found(value, reader.at, reader.is_repaired, reader.is_truncated)
+    return FoundObject(value, reader.at, reader.is_repaired, reader.is_truncated)
 
 
-def strict_object(text: str, start: int) -> Strict:
+def strict_object(text: str, start: int) -> StrictResult:
     """Strictly parses the object that begins with the { at `start`; only raw line breaks in texts are allowed."""
     try:
         value, end = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
-        return Strict(None, error.pos)
+        return StrictResult(None, error.pos)
     except (ValueError, RecursionError):  # e.g. a number with thousands of digits, or absurd nesting
-        return Strict(None, len(text))
-    return Strict(None, end) if _is_deep(value) else Strict(value, end)
+        return StrictResult(None, len(text))
+    return StrictResult(None, end) if _is_deep(value) else StrictResult(value, end)
 
 
 def _is_deep(value: Any) -> bool:
@@ -148,7 +148,7 @@ def _is_deep(value: Any) -> bool:
     return any(isinstance(part, list) for part in level)
 
 
-class _Reader:
+class _RepairParser:
     """Reads values at `at`, and moves `at` past them. Every step goes forward."""
 
     def __init__(self, text: str, at: int) -> None:
@@ -254,7 +254,7 @@ class _Reader:
         self.at += len(match.group()) if match else 0
         if self.at >= len(self.text):
             self.is_truncated = True
-            return Cut(word)
+            return CutText(word)
         self._note(not _LITERAL.fullmatch(word))
         return None if word in ("", "null", "None", "undefined") else word
 
@@ -279,7 +279,7 @@ class _Reader:
                 self.is_repaired = True
                 pieces.append(sign)
         self.is_truncated = True
-        return Cut("".join(pieces))
+        return CutText("".join(pieces))
 
     def _escape(self) -> str:
         """Reads an escape sequence."""

@@ -26,7 +26,7 @@ import typer
 from agents.lm.errors import ConfigError
 from agents.lm.stub.characters import CHARACTERS
 from agents.lm.stub.replies import stub_reply
-from agents.lm.stub.wire import INTERFACES, Answered, Asked, error_body, read, write
+from agents.lm.stub.wire import INTERFACES, Answered, ParsedRequest, error_body, read, write
 
 FAULTS = {
     "ok": "answers as always",
@@ -85,7 +85,7 @@ class _Exchange:
         await self.writer.drain()
 
 
-def _in_character(asked: Asked) -> str:
+def _in_character(asked: ParsedRequest) -> str:
     return CHARACTERS.get(asked.model, stub_reply)(asked.prompt, asked.schema)
 
 
@@ -113,7 +113,7 @@ class StubServer:
         self,
         port: int = 0,
         latency: float = 0.0,
-        reply: Callable[[Asked], str | Answered] | None = None,
+        reply: Callable[[ParsedRequest], str | Answered] | None = None,
         keep: bool = True,
     ) -> None:
         self.port, self.latency = port, latency
@@ -225,7 +225,7 @@ class StubServer:
         await exchange.send(200, write(exchange.path, asked, _CHANGES.get(kind, lambda same: same)(whole)))
         return True
 
-    def _next_fault(self, asked: Asked) -> str:
+    def _next_fault(self, asked: ParsedRequest) -> str:
         by_name = _MODEL_FAULT.search(asked.model)
         if by_name is not None and by_name[1].partition(":")[0] in FAULTS:
             return by_name[1]
@@ -268,12 +268,12 @@ async def _refuse(exchange: _Exchange, kind: str, seconds: str) -> None:
     await exchange.send(status, error_body(exchange.path, status, text, code), headers)
 
 
-async def _never(exchange: _Exchange, asked: Asked) -> bool:
+async def _never(exchange: _Exchange, asked: ParsedRequest) -> bool:
     await exchange.reader.read()  # until the client leaves
     return False
 
 
-async def _slow(exchange: _Exchange, asked: Asked) -> bool:
+async def _slow(exchange: _Exchange, asked: ParsedRequest) -> bool:
     content = json.dumps(write(exchange.path, asked, Answered("slow"))).encode("ascii")
     exchange.writer.write(_head(200, len(content)))
     for byte in content:
@@ -283,25 +283,25 @@ async def _slow(exchange: _Exchange, asked: Asked) -> bool:
     return True
 
 
-async def _cut(exchange: _Exchange, asked: Asked) -> bool:
+async def _cut(exchange: _Exchange, asked: ParsedRequest) -> bool:
     content = json.dumps(write(exchange.path, asked, Answered("cut off"))).encode("ascii")
     exchange.writer.write(_head(200, len(content)) + content[: len(content) // 2])
     await exchange.writer.drain()
     return False
 
 
-async def _truncated(exchange: _Exchange, asked: Asked) -> bool:
+async def _truncated(exchange: _Exchange, asked: ParsedRequest) -> bool:
     content = json.dumps(write(exchange.path, asked, Answered("truncated"))).encode("ascii")
     await exchange.send(200, content[: len(content) // 2])
     return True
 
 
-async def _malformed(exchange: _Exchange, asked: Asked) -> bool:
+async def _malformed(exchange: _Exchange, asked: ParsedRequest) -> bool:
     await exchange.send(200, b"<html><body>Bad Gateway</body></html>", {"content-type": "text/html"})
     return True
 
 
-async def _wrong(exchange: _Exchange, asked: Asked) -> bool:
+async def _wrong(exchange: _Exchange, asked: ParsedRequest) -> bool:
     await exchange.send(200, {"choices": [], "content": {}, "output": [None]})
     return True
 

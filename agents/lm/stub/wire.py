@@ -10,7 +10,7 @@ CHARACTERS_A_TOKEN = 4
 
 
 @dataclass(frozen=True)
-class Asked:
+class ParsedRequest:
     """A request, independent of the interface."""
 
     model: str
@@ -40,8 +40,8 @@ class Interface(NamedTuple):
     """One of the three interfaces."""
 
     fields: frozenset[str]  # those that we send, and a few more; all others are rejected
-    read: Callable[[dict[str, Any]], Asked]
-    write: Callable[[Asked, Answered], dict[str, Any]]
+    read: Callable[[dict[str, Any]], ParsedRequest]
+    write: Callable[[ParsedRequest, Answered], dict[str, Any]]
 
 
 def error_body(path: str, status: int, text: str, code: str | None = None) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def error_body(path: str, status: int, text: str, code: str | None = None) -> di
     return {"error": {"message": text, "type": f"error_{status}", "param": None, "code": code}}
 
 
-def read(path: str, body: Any) -> Asked:
+def read(path: str, body: Any) -> ParsedRequest:
     """Reads a request.
 
     Raises:
@@ -74,7 +74,7 @@ def read(path: str, body: Any) -> Asked:
     return asked
 
 
-def write(path: str, asked: Asked, answered: Answered) -> dict[str, Any]:
+def write(path: str, asked: ParsedRequest, answered: Answered) -> dict[str, Any]:
     """The JSON of an answer. The system prompt counts as read from the cache."""
     return INTERFACES[path.rpartition("/v1/")[2]].write(asked, answered)
 
@@ -83,15 +83,15 @@ def _tokens(text: str) -> int:
     return -(-len(text) // CHARACTERS_A_TOKEN)
 
 
-def _read_chat(body: dict[str, Any]) -> Asked:
+def _read_chat(body: dict[str, Any]) -> ParsedRequest:
     system, user = _told(body["messages"])
     form = body.get("response_format")
     schema = None if form is None else form["json_schema"]["schema"]
     limit = body["max_completion_tokens"] if "max_completion_tokens" in body else body["max_tokens"]
-    return Asked(body["model"], system, user, schema, limit)
+    return ParsedRequest(body["model"], system, user, schema, limit)
 
 
-def _write_chat(asked: Asked, answered: Answered) -> dict[str, Any]:
+def _write_chat(asked: ParsedRequest, answered: Answered) -> dict[str, Any]:
     is_refusal = answered.finish == "refusal"
     message = {"role": "assistant", "content": answered.text, "refusal": None}
     if is_refusal:
@@ -107,14 +107,14 @@ def _write_chat(asked: Asked, answered: Answered) -> dict[str, Any]:
     return head | {"choices": [choice], "usage": usage}
 
 
-def _read_responses(body: dict[str, Any]) -> Asked:
+def _read_responses(body: dict[str, Any]) -> ParsedRequest:
     system, user = _told(body["input"])
     form = body.get("text", {}).get("format", {})
     system = body.get("instructions", "") + system
-    return Asked(body["model"], system, user, form.get("schema"), body["max_output_tokens"])
+    return ParsedRequest(body["model"], system, user, form.get("schema"), body["max_output_tokens"])
 
 
-def _write_responses(asked: Asked, answered: Answered) -> dict[str, Any]:
+def _write_responses(asked: ParsedRequest, answered: Answered) -> dict[str, Any]:
     part: dict[str, Any] = {"type": "output_text", "text": answered.text, "annotations": []}
     if answered.finish == "refusal":
         part = {"type": "refusal", "refusal": answered.text}
@@ -135,7 +135,7 @@ def _write_responses(asked: Asked, answered: Answered) -> dict[str, Any]:
     return head | status | tools | {"output": [thinking, item], "usage": usage}
 
 
-def _read_messages(body: dict[str, Any]) -> Asked:
+def _read_messages(body: dict[str, Any]) -> ParsedRequest:
     pieces = [*body.get("system", []), *(piece for message in body["messages"] for piece in message["content"])]
     if any(not piece["text"].strip() for piece in pieces):
         raise WireError("messages: text content blocks must contain non-whitespace text")
@@ -143,10 +143,10 @@ def _read_messages(body: dict[str, Any]) -> Asked:
         raise WireError("A maximum of 4 blocks with cache_control may be provided.")
     user = "".join(_plain(message["content"]) for message in body["messages"])
     schema = body.get("output_config", {}).get("format", {}).get("schema")
-    return Asked(body["model"], _plain(body.get("system", [])), user, schema, body["max_tokens"])
+    return ParsedRequest(body["model"], _plain(body.get("system", [])), user, schema, body["max_tokens"])
 
 
-def _write_messages(asked: Asked, answered: Answered) -> dict[str, Any]:
+def _write_messages(asked: ParsedRequest, answered: Answered) -> dict[str, Any]:
     cached = _tokens(asked.system)
     usage = {
         "input_tokens": _tokens(asked.prompt) - cached,

@@ -60,6 +60,12 @@ def api(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+@pytest.fixture(params=["chat", "messages"])
+def sdk(request: pytest.FixtureRequest) -> str:
+    """An interface of each SDK, where it does not matter which."""
+    return request.param
+
+
 @pytest.fixture
 def fake_clock() -> FakeClock:
     return FakeClock()
@@ -98,10 +104,10 @@ async def _ask_and_close(model: Model, request: Request) -> Reply:
             await asked.aclose()
 
 
-@pytest.fixture(params=["sync", "async"])
+@pytest.fixture
 def ask(request: pytest.FixtureRequest) -> Callable[[Model, Request], Reply]:
-    """Asks a model in either way."""
-    if request.param == "sync":
+    """Asks a model: of `chat` in a thread, of the other interfaces in an event loop. The first does the second."""
+    if {"chat"} >= {request.getfixturevalue(name) for name in ("api", "sdk") if name in request.fixturenames}:
         return lambda model, asked: model.complete(asked)
     return lambda model, asked: asyncio.run(_ask_and_close(model, asked))
 

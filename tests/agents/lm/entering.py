@@ -1,20 +1,20 @@
-"""What tasks wait for (`agents.lm.models.limits.Turn`), entered by threads."""
+"""What tasks wait for (`agents.lm.models.limits.RequestSlot`), entered by threads."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
 from agents.lm.models.event_loop import LOOP
-from agents.lm.models.limits import Turn
+from agents.lm.models.limits import RequestSlot
 
-Entered = TypeVar("Entered", bound=Turn)
+Entered = TypeVar("Entered", bound=RequestSlot)
 
 
 @contextmanager
-def entered(turn: Entered) -> Iterator[Entered]:
-    """``with entered(gate):`` waits in a task for the turn, and leaves at the end of the block."""
-    LOOP.run(turn.__aenter__())
+def entered(slot: Entered) -> Iterator[Entered]:
+    """``with entered(gate):`` waits in a task for the slot, and leaves at the end of the block."""
+    LOOP.run(slot.__aenter__())
     try:
-        yield turn
+        yield slot
     finally:
-        LOOP.run(turn.__aexit__())
+        LOOP.run(slot.__aexit__())

@@ -11,7 +11,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from benchmarks.local_server import LocalServer
+from tests.agents.lm.local_server import LocalServer
 
 Script = Callable[["Connection"], Awaitable[None]]
 

@@ -363,6 +363,7 @@ class TestProcesses:
         with ResponseCache(path) as cache:
             assert cache.count() == 40
 
+    @pytest.mark.slow
     def test_kill_at_any_moment(self, path: Path) -> None:
         """What a process has told of is there after it was killed in the middle of its writing."""
         for patience in (1, 40):

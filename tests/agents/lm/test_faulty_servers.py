@@ -49,12 +49,6 @@ def connect(server: FaultyServer) -> Iterator[Start]:
         model.close()
 
 
-@pytest.fixture(params=["chat", "messages"])
-def sdk(request: pytest.FixtureRequest) -> str:
-    """An interface of each SDK, where it does not matter which."""
-    return request.param
-
-
 def failure(model: RemoteModel, ask: Ask = RemoteModel.complete) -> ModelError | AccessError:
     with pytest.raises((ModelError, AccessError)) as caught:
         ask(model, QUESTION)

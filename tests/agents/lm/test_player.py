@@ -115,12 +115,11 @@ class TestTurns:
             assert policy.ledger.calls == 9
             assert [turn["round"] for turn in policy.ledger.turns] == [1, 2, 3] * 3
 
-    @pytest.mark.parametrize("parallel", [False, True])
     @pytest.mark.parametrize(
-        "options",
+        ("options", "parallel"),
         [
-            *({}, {"press": None}, {"mediator": True}, {"transfers": True}, {"variant": "standard"}),
-            {"press": "tokens", "mediator": True},
+            *(({}, False), ({}, True), ({"press": None}, True), ({"press": "tokens", "mediator": True}, False)),
+            *(({"transfers": True}, True), ({"variant": "standard"}, False), ({"mediator": True}, True)),
         ],
         ids=str,
     )

@@ -21,7 +21,7 @@ from agents.lm.models.cache import ResponseCache
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubServer
 from agents.lm.stub import server as stub_module
-from agents.lm.stub.wire import Asked
+from agents.lm.stub.wire import ParsedRequest
 from welfare_env import Rules
 
 RULES = Rules(years=1, message_rounds=2)
@@ -39,7 +39,7 @@ class Unreliable(StubServer):
         super().__init__(**options)
         self.asked: Counter[tuple[str, str]] = Counter()
 
-    def _next_fault(self, asked: Asked) -> str:
+    def _next_fault(self, asked: ParsedRequest) -> str:
         digest = hashlib.sha256(asked.prompt.encode()).hexdigest()
         fault = {"0": "400", "1": "500", "2": "400"}.get(digest[0], "ok")
         self.asked[fault, digest] += 1
@@ -51,7 +51,7 @@ def _picky(monkeypatch: pytest.MonkeyPatch) -> None:
     """The server takes no top_p, of which every process has to find out anew."""
     read = stub_module.read
 
-    def picky(path: str, body: dict[str, Any]) -> Asked:
+    def picky(path: str, body: dict[str, Any]) -> ParsedRequest:
         if "top_p" in body:
             raise ValueError("`top_p` is deprecated for this model.")
         return read(path, body)
@@ -78,6 +78,7 @@ def stored(path: Path) -> Any:
     return json.loads(zlib.decompress(record))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_picky")
 def test_a_killed_game_takes_the_same_course(tmp_path: Path) -> None:
     """kill -9 at a random moment, of a game with calls that fail for good; the server counts."""

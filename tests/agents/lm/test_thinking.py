@@ -56,28 +56,10 @@ TAGS = [name for name in PAIRS if "harmony" not in name and name not in ("commen
 # What a model may think: drafts, halves of drafts, signs of JSON and of code, but not the mark that ends its thought.
 PIECES = (
     *(DRAFT, DRAFT[:-1], DRAFT[1:], DRAFT[:25], '{"orders": ["A MAR H"', '"messages": {"ENGLAND": "LEAKED"}'),
-    *(
-        "{",
-        "}",
-        "{ it's ",
-        "it's odd",
-        '"',
-        "'",
-        "`",
-        "[",
-        "]",
-        "\\",
-        "\\u",
-        "```json\n",
-        "```",
-        "\n",
-        "\ud800",
-        "//",
-        "/*",
-        "#",
-    ),
+    *("{", "}", "{ it's ", "it's odd", '"', "'", "`", "[", "]", "\\", "\\u"),
+    *("```json\n", "```", "\n", "\ud800", "//", "/*", "#"),
     *("<answer>", "</answer>", "<", "x"),
-)
+)  # fmt: skip
 OTHERS = st.text(alphabet=st.characters(exclude_characters="<[\u25c1"), max_size=8)
 THOUGHTS = st.lists(st.sampled_from(PIECES) | OTHERS, max_size=8).map("".join)
 
@@ -139,10 +121,9 @@ def test_a_text_in_which_a_thought_has_no_end_is_lost_and_counted(thought: str) 
 
 
 @pytest.mark.parametrize("view", [OPENING, WORDS, MEDIATOR], ids=["texts", "words", "mediator"])
-@each_pair
-def test_all_kinds_of_players_think(name: str, view: View) -> None:
-    opening, closing = PAIRS[name]
-    assert parse(f"{opening}{DRAFT}{closing}{GOOD}", view) == whole(view)
+def test_all_kinds_of_players_think(view: View) -> None:
+    replies = {name: parse(f"{opening}{DRAFT}{closing}{GOOD}", view) for name, (opening, closing) in PAIRS.items()}
+    assert replies == dict.fromkeys(PAIRS, whole(view))
 
 
 @each_pair
@@ -165,12 +146,14 @@ def cuts(text: str) -> Iterator[str]:
     yield from (text[:end] for end in range(len(text)))
 
 
-@each_pair
-def test_nothing_is_sent_of_a_thought_that_is_cut_off(name: str) -> None:
-    opening, closing = PAIRS[name]
-    for text in cuts(f"{opening}Let me see. {DRAFT}\nNo. {DRAFT} {closing}"):
-        if len(text) >= len(opening):
-            assert said(parse(text, OPENING)) == "[[], []]"
+def test_nothing_is_sent_of_a_thought_that_is_cut_off() -> None:
+    sent = {
+        text: reply
+        for opening, closing in PAIRS.values()
+        for text in cuts(f"{opening}Let me see. {DRAFT}\nNo. {DRAFT} {closing}")
+        if len(text) >= len(opening) and (reply := said(parse(text, OPENING))) != "[[], []]"
+    }
+    assert sent == {}
 
 
 @given(name=st.sampled_from(list(PAIRS)), thought=THOUGHTS)
@@ -231,14 +214,21 @@ def test_a_long_thought_takes_no_room_of_the_reply() -> None:
     assert parse(f"<think>{thought}</think>{GOOD}", OPENING) == whole()
 
 
-@pytest.mark.parametrize(
-    "unit",
-    ["<think>", "</think>", "<think>{", "<think></think>{", '{"a":', '<think></think>{"a":[', "<|channel|>", "[", "<"],
-)
-def test_any_number_of_marks_is_read_in_bounded_time(unit: str) -> None:
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
+def test_any_number_of_marks_is_read_in_bounded_time(step: int) -> None:
     """Anything quadratic in what is read would take minutes here."""
-    parsed = parse(unit * (10_000_000 // len(unit)), OPENING)
-    assert said(parsed) == "[[], []]"
-    nested = parse('{"a":' * 15_000 + "<think></think>", OPENING)
-    assert said(nested) == "[[], []]"
+    units = (
+        "<think>",
+        "</think>",
+        "<think>{",
+        "<think></think>{",
+        '{"a":',
+        '<think></think>{"a":[',
+        "<|channel|>",
+        "[",
+        "<",
+    )
+    read = {unit: said(parse(unit * (2 * MAX_THOUGHT // len(unit)), OPENING)) for unit in units[::step]}
+    read["nested"] = said(parse('{"a":' * 15_000 + "<think></think>", OPENING))
+    assert read == dict.fromkeys(read, "[[], []]")
     assert not parse(f"<think>{' ' * MAX_THOUGHT}</think>{GOOD}", OPENING).messages  # behind what is read

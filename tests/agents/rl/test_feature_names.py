@@ -8,7 +8,7 @@ import pytest
 import modal_env
 import welfare_env
 from agents.rl.feature_names import CANDIDATE, PLACES, feature_names, state_names
-from agents.rl.inputs import FEATURES, Reader, order_places
+from agents.rl.inputs import FEATURES, InputEncoder, order_places
 from modal_env.envs import feature_names as modal_names
 from welfare_env import Game, Rules, UnknownPowerError, load_board
 from welfare_env.engine import WINTER
@@ -46,7 +46,7 @@ def test_there_is_a_name_for_each_number_of_an_observation(map_name, rules, make
 def test_there_is_a_name_for_each_number_of_an_input(map_name, rules):
     env = welfare_env.vector_env(2, map_name, variant=rules.variant)
     env.reset(0)
-    reader = Reader(env.board, replace(rules, mediator=False))
+    reader = InputEncoder(env.board, replace(rules, mediator=False))
     names = feature_names(reader)
     states, powers = env.rows, np.array([0, 1])
     packed = reader.pack(states, powers)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import welfare_env
-from agents.rl.inputs import FEATURES, Reader, coordinate, order_places
+from agents.rl.inputs import FEATURES, InputEncoder, coordinate, order_places
 from welfare_env.board.orders import WAIVE
 from welfare_env.engine import WINTER, State, layout_of
 from welfare_env.engine.fast import FastEngine
@@ -19,7 +19,7 @@ def positions(map_name, variant, steps, games=6, seed=0):
     """Random positions, step by step: (vector_env, reader)."""
     env = welfare_env.vector_env(games, map_name, variant=variant, years=4)
     env.reset(seed)
-    reader = Reader(env.board, env.rules)
+    reader = InputEncoder(env.board, env.rules)
     for _ in range(steps):
         yield env, reader
         env.step(env.sample())

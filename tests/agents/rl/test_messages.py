@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 import welfare_env
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint, CheckpointError
-from agents.rl.inputs import Inputs, Reader
+from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import WORDS, BoardNetwork, Size
 from agents.rl.player import LearnedPolicy
 from agents.rl.token_press import Said, as_words, speakers, to_send
@@ -55,7 +55,7 @@ def some_words(rng: np.random.Generator, board: welfare_env.Board, rules: Rules,
     return said
 
 
-def mixed(reader: Reader, rng: np.random.Generator) -> Inputs:
+def mixed(reader: InputEncoder, rng: np.random.Generator) -> Inputs:
     """Decisions of words and of orders in one batch, in random positions."""
     env = welfare_env.vector_env(8, reader.board.name, replace(reader.rules, press=None))
     env.reset(seed=3)
@@ -158,13 +158,13 @@ class TestNetwork:
         chances = np.random.default_rng(0).random(12)
         answers = [
             made(rules).answer(reader.read(reader.pack(env.rows[games], powers)), chances)
-            for rules, reader in ((NONE, Reader(BOARD, NONE)), (TOKENS, Reader(BOARD, TOKENS)))
+            for rules, reader in ((NONE, InputEncoder(BOARD, NONE)), (TOKENS, InputEncoder(BOARD, TOKENS)))
         ]
         for without, silent in zip(*answers, strict=True):
             np.testing.assert_array_equal(without, silent)
 
     def test_learning_reads_the_probabilities_that_playing_drew_from(self) -> None:
-        network, inputs = made(TOKENS), mixed(Reader(BOARD, TOKENS), np.random.default_rng(5))
+        network, inputs = made(TOKENS), mixed(InputEncoder(BOARD, TOKENS), np.random.default_rng(5))
         assert 0 < len(inputs.provinces) < inputs.num_rows
         answers, logps, values = network.answer(inputs, np.random.default_rng(1).random(inputs.num_rows))
         judged = network.judge(inputs, answers)
@@ -173,7 +173,7 @@ class TestNetwork:
         np.testing.assert_allclose(network.values(inputs).detach(), values, atol=1e-5)
 
     def test_words_are_drawn_as_often_as_they_are_probable(self) -> None:
-        network, reader = made(TOKENS), Reader(BOARD, TOKENS)
+        network, reader = made(TOKENS), InputEncoder(BOARD, TOKENS)
         rows = np.repeat(Game("clique:3", TOKENS).position.state.row[None], 4000, axis=0)
         inputs = reader.read(reader.pack(rows, np.zeros(4000, np.int64), rounds=1))
         answers, _, _ = network.answer(inputs, np.random.default_rng(0).random(inputs.num_rows))
@@ -184,7 +184,7 @@ class TestNetwork:
     @pytest.mark.parametrize("of_words", [False, True])
     def test_what_was_heard_is_learned_from(self, of_words: bool) -> None:
         """Orders and words both send gradients to what hears; only words to what speaks."""
-        network, inputs = made(TOKENS), mixed(Reader(BOARD, TOKENS), np.random.default_rng(5))
+        network, inputs = made(TOKENS), mixed(InputEncoder(BOARD, TOKENS), np.random.default_rng(5))
         count = len(inputs.provinces)
         logp = network.judge(inputs, np.zeros(inputs.num_rows, np.int64)).logp
         (logp[count:] if of_words else logp[:count]).sum().backward()
@@ -194,7 +194,7 @@ class TestNetwork:
 
     def test_it_learns_to_answer_what_it_heard(self) -> None:
         """Supervised: say to each power what it said to you. That cannot be known from the board."""
-        rng, reader, network = np.random.default_rng(0), Reader(BOARD, TOKENS), made(TOKENS)
+        rng, reader, network = np.random.default_rng(0), InputEncoder(BOARD, TOKENS), made(TOKENS)
         row = Game("clique:3", TOKENS).position.state.row
         optimizer, losses = torch.optim.Adam(network.parameters(), lr=0.02), []
         for _ in range(60):
@@ -211,7 +211,7 @@ class TestNetwork:
         assert losses[-1] < 0.2
 
     def test_a_silent_network_is_silent_where_words_are_asked_for(self) -> None:
-        network, inputs = made(NONE), mixed(Reader(BOARD, TOKENS), np.random.default_rng(5))
+        network, inputs = made(NONE), mixed(InputEncoder(BOARD, TOKENS), np.random.default_rng(5))
         answers, logps, _ = network.answer(inputs, np.random.default_rng(1).random(inputs.num_rows))
         assert not answers[len(inputs.provinces) :].any()
         assert not logps[len(inputs.provinces) :].any()

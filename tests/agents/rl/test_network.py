@@ -8,7 +8,7 @@ import torch
 
 import welfare_env
 from agents.rl.earlier_network import EarlierNetwork, ranges
-from agents.rl.inputs import Inputs, Reader
+from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import BoardNetwork, Size, row_statistics
 
 
@@ -18,7 +18,7 @@ def batch(map_name="standard", variant="welfare", steps=9, games=12):
     env.reset(1)
     for _ in range(steps):
         env.step(env.sample())
-    reader = Reader(env.board, env.rules)
+    reader = InputEncoder(env.board, env.rules)
     pairs = np.unique(np.stack([env.legal.games, env.legal.powers], axis=1), axis=0).astype(np.int64)
     return env.board, reader, reader.select(env.rows, env.legal, pairs[:, 0], pairs[:, 1])
 
@@ -103,7 +103,7 @@ def test_powers_see_the_same_position_differently():
 @pytest.mark.parametrize("kind", [BoardNetwork, EarlierNetwork])
 def test_without_the_weights_of_points_it_plays_by_the_position(kind):
     board, reader, inputs = batch("clique:4", steps=9)
-    net, blind = network(board, kind=kind), Reader(board, reader.rules, sees_points=False)
+    net, blind = network(board, kind=kind), InputEncoder(board, reader.rules, sees_points=False)
     packed = reader.pack(inputs.states[inputs.position_of], inputs.powers)
     assert net.reads_points
     assert not torch.equal(net.values(reader.read(packed)), net.values(blind.read(packed)))
@@ -113,20 +113,22 @@ def test_without_the_weights_of_points_it_plays_by_the_position(kind):
 
 
 def test_draws_follow_the_probabilities():
-    board, _, inputs = batch("clique:4", steps=0, games=1)
-    net, rng = network(board), np.random.default_rng(0)
-    row = 0
-    options = inputs.starts[row + 1] - inputs.starts[row]
-    counts = np.zeros(options)
-    for _ in range(4000):
-        counts[net.answer(inputs, rng.random(len(inputs.provinces)))[0][row]] += 1
+    games = 4000
+    board, _, inputs = batch("clique:4", steps=0, games=games)
+    net = network(board)
+    rows = inputs.first_rows[:-1][inputs.powers == 0]  # the first power's first unit in each game: all alike
+    assert len(rows) == games
+    options = inputs.starts[rows[0] + 1] - inputs.starts[rows[0]]
+    drawn = net.answer(inputs, np.random.default_rng(0).random(len(inputs.provinces)))[0][rows]
+    counts = np.bincount(drawn, minlength=options)
+    _, _, inputs = batch("clique:4", steps=0, games=1)
     answers = np.zeros(len(inputs.provinces), np.int64)
     wanted = []
     for option in range(options):
-        answers[row] = option
-        wanted.append(net.judge(inputs, answers).logp[row].exp().item())
+        answers[0] = option
+        wanted.append(net.judge(inputs, answers).logp[0].exp().item())
     assert sum(wanted) == pytest.approx(1, abs=1e-5)
-    assert np.abs(counts / 4000 - wanted).max() < 0.03  # four deviations
+    assert np.abs(counts / games - wanted).max() < 0.03  # four deviations
 
 
 def test_greedy_takes_the_most_probable():

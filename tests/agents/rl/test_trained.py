@@ -10,7 +10,7 @@ import pytest
 import agents
 import welfare_env
 from agents.rl import TRAINED, checkpoint
-from agents.rl.inputs import Reader
+from agents.rl.inputs import InputEncoder
 from training.board.rewards import Reward
 from training.board.runner import Play
 from training.board.seat_gains import gains, play_games
@@ -35,7 +35,7 @@ def test_they_play_as_they_did_when_they_were_made(name, wanted):
     given = checkpoint.load(name)
     assert given.format == 1
     env = welfare_env.vector_env(6, given.map_name, given.rules)
-    network, reader = given.network_for(env.board, given.rules), Reader(env.board, given.rules)
+    network, reader = given.network_for(env.board, given.rules), InputEncoder(env.board, given.rules)
     env.reset(1)
     digest, rng = hashlib.sha256(), np.random.default_rng(0)
     for _ in range(18):

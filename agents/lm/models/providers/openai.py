@@ -120,11 +120,11 @@ class OpenAIModel(RemoteModel):
         """As for every model; here the limit of a reply has two names."""
         return super().optional(request) | ({LIMIT: self._limits[0]} if self.api == "chat" else {})
 
-    def told_without(self, name: str, fault: Fault) -> str:
+    def dropped_text(self, name: str, fault: Fault) -> str:
         """The log message when a parameter is dropped."""
         if name == LIMIT:
             return f"the server does not take {self._limits[0]}; {self._limits[1]} is sent in its place from now on"
-        return super().told_without(name, fault)
+        return super().dropped_text(name, fault)
 
     @property
     def _limits(self) -> tuple[str, str]:

@@ -142,9 +142,9 @@ class RemoteModel(ABC):
             self.PROVIDER, self.name, self.base_url, self.key_variable, timeout, self.new_client, self.endpoint
         )
         if elsewhere and self.key_variable is not None:
-            self.tell_once(f"what {self.key_variable} holds is sent to {self.base_url} as the key")
+            self.warn_once(f"what {self.key_variable} holds is sent to {self.base_url} as the key")
         if self.price is None and (self.is_own_server or prices is not None):
-            self.tell_once("no price is known, so dollars are not counted; give a file with `prices`")
+            self.warn_once("no price is known, so dollars are not counted; give a file with `prices`")
 
     @property
     def name(self) -> str:
@@ -231,7 +231,7 @@ class RemoteModel(ABC):
             self._warned[kind, is_last] = now + BETWEEN_WARNINGS
             return True
 
-    def tell_once(self, text: str) -> None:
+    def warn_once(self, text: str) -> None:
         """Logs a warning, only the first time."""
         with self._lock:
             is_new = text not in self._told
@@ -239,7 +239,7 @@ class RemoteModel(ABC):
         if is_new:
             _log.warning("%s: %s", self.name, text)
 
-    def forgoes(self, fault: Fault, request: Request, without: frozenset[str]) -> bool:
+    def drops_rejected(self, fault: Fault, request: Request, without: frozenset[str]) -> bool:
         """Whether the server has rejected a parameter that we can do without; it is dropped from now on.
 
         This is logged. Replies do not depend on which call finds out.
@@ -255,7 +255,7 @@ class RemoteModel(ABC):
             return False
         with self._lock:
             self.without |= {name}
-        self.tell_once(self.told_without(name, fault))
+        self.warn_once(self.dropped_text(name, fault))
         return True
 
     def optional(self, request: Request) -> dict[str, str]:
@@ -266,7 +266,7 @@ class RemoteModel(ABC):
         sampling = {name: name for name in SAMPLING if getattr(request, name) is not None}
         return sampling | ({SCHEMA: SCHEMA} if request.schema is not None and self.structured else {})
 
-    def told_without(self, name: str, fault: Fault) -> str:
+    def dropped_text(self, name: str, fault: Fault) -> str:
         """The log message when a parameter is dropped."""
         if name == SCHEMA:
             return f"the server does not take the schema of a reply; it is left out from now on: {fault.text}"

@@ -25,7 +25,7 @@ BYTES_A_TOKEN = 3  # of prompts in English, rather too few
 BESIDES = 100  # tokens that a server may add around the prompts and the schema
 
 
-class Asked(Protocol):
+class AskedModel(Protocol):
     """What a call needs from the model that is asked; see `RemoteModel`.
 
     Attributes:
@@ -49,10 +49,10 @@ class Asked(Protocol):
     def note(self, fault: Fault, tries: int, wait: float | None) -> None:
         """Records a failed try; the next one follows after `wait` seconds, or none."""
 
-    def tell_once(self, text: str) -> None:
+    def warn_once(self, text: str) -> None:
         """Logs a warning, only the first time."""
 
-    def forgoes(self, fault: Fault, request: Request, without: frozenset[str]) -> bool:
+    def drops_rejected(self, fault: Fault, request: Request, without: frozenset[str]) -> bool:
         """Whether the server has rejected a parameter that the model can do without; it is dropped from now on."""
 
 
@@ -67,7 +67,7 @@ class Call:
         likely: the tokens that it uses if its reply is as long as it may be.
     """
 
-    def __init__(self, model: Asked, request: Request) -> None:
+    def __init__(self, model: AskedModel, request: Request) -> None:
         self._model, self._request = model, request
         self.without = model.without
         self.reply: Reply | None = None
@@ -94,7 +94,7 @@ class Call:
             self.reply = Reply(
                 outcome.text, self._usage, outcome.finish, outcome.model, attempts, faults, outcome.reasoning
             )
-        elif self._model.forgoes(outcome, self._request, self.without):
+        elif self._model.drops_rejected(outcome, self._request, self.without):
             self.wait = 0.0
         else:
             self._faults.append(outcome.kind)
@@ -113,7 +113,7 @@ class Call:
         return NO_USAGE if counts is None else counts.usage(self._model.price)
 
     def _counted(self, text: str) -> Counts:
-        self._model.tell_once("its server tells no usage that can be right; every byte is counted as a token, too many")
+        self._model.warn_once("its server tells no usage that can be right; every byte is counted as a token, too many")
         return Counts(self._prompt, 0, 0, len(text.encode()))
 
     def _wait_after(self, fault: Fault) -> float:

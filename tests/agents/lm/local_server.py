@@ -1,4 +1,4 @@
-"""A server on this machine that answers as a subclass says, for tests and benchmarks of language models."""
+"""A server on this machine that answers as a subclass says, for tests of language models."""
 
 from __future__ import annotations
 

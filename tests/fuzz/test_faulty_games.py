@@ -1,8 +1,5 @@
 """Games against a server that thinks in every way, and answers badly: is anything lost, spoken, or paid for wrongly?
 
-    python -m benchmarks.faulty_games
-    python -m benchmarks.faulty_games --games 10
-
 The server speaks all three interfaces. Its good answers come with thinking of every kind (fields, parts, items, tags,
 channels), as texts or parts, at once or in drops, and with odd usage. Every third try fails: no answer, half of one, a
 broken stream, headers without end, pages and errors of many kinds. It keeps its own account, with which the players' is
@@ -14,14 +11,14 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import time
+import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
+import pytest
 
 import evaluation
 from agents.lm.models import AnthropicModel, OpenAIModel
@@ -30,7 +27,7 @@ from agents.lm.models.prices import Counts, Price
 from agents.lm.models.providers.retries import BESIDES
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub.replies import stub_reply
-from benchmarks.local_server import LocalServer
+from tests.agents.lm.local_server import LocalServer
 from welfare_env import Rules
 
 PRICE = Price(input=3.0, output=15.0, cached=0.3)
@@ -39,6 +36,7 @@ DRAFT = f'{{"orders": ["A PAR - BUR"], "messages": {{"GLOBAL": "{SECRET}"}}}}'
 THOUGHT = f"Hm: {SECRET}. Maybe {DRAFT}. No."
 TIMEOUT = 8.0  # seconds
 SHARE_OF_FAULTS = 1 / 3
+GAMES = int(os.environ.get("FAULTY_GAMES", "5"))
 POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
 APIS = ("chat", "responses", "messages")
 
@@ -276,31 +274,17 @@ def played(url: str, games: int, seed: int, budget: Budget) -> list[dict[str, An
     return list(result.records)
 
 
-def main(games: Annotated[int, typer.Option(min=1)] = 100, seed: Annotated[int, typer.Option(min=0)] = 0) -> None:
-    """Play the games, and compare the accounts."""
+@pytest.mark.slow
+def test_nothing_is_lost_spoken_or_paid_for_wrongly() -> None:
     budget = Budget()
-    with Server(seed) as server:
-        began = time.perf_counter()
-        records = played(server.url, games, seed, budget)
-        took = time.perf_counter() - began
+    with Server(seed=0) as server:
+        records = played(server.url, GAMES, 0, budget)
     found = [models for record in records for models in record["welfare_env"]["language_models"].values()]
     ledgers = [ledger for models in found for ledger in models]
-    calls, failed = (sum(ledger[name] for ledger in ledgers) for name in ("calls", "failed"))
-    losses = sum(any(kind != "prose" for kind, _ in turn["losses"]) for ledger in ledgers for turn in ledger["turns"])
-    texts, spent, faults = said(records), budget.spent.dollars or 0.0, server.account.total() - server.account["good"]
-    wrong = {
-        "thoughts spoken": sum(SECRET in text for text in texts),
-        "good answers lost": server.account["good"] - (calls - failed),
-        "replies with a loss": losses,
-        "dollars too many or too few": round(spent - server.dollars, 6),
-    }
-    print(f"{games} games, {calls:,} calls, {faults:,} faults of {len(server.account) - 1} kinds, {took:.0f} s")
-    print(f"{len(texts):,} texts and orders; {spent:.6f} dollars, the server's account: {server.dollars:.6f}")
-    print(f"calls given up after three unusable answers, which are paid for: {failed}")
-    for name, count in wrong.items():
-        print(f"{name}: {count}")
-    raise typer.Exit(1 if any(wrong.values()) else 0)
-
-
-if __name__ == "__main__":
-    typer.run(main)
+    answered = sum(ledger["calls"] - ledger["failed"] for ledger in ledgers)
+    losses = [loss for ledger in ledgers for turn in ledger["turns"] for loss in turn["losses"] if loss[0] != "prose"]
+    assert len(server.account) > len(FAULTS) // 2, "too few kinds of faults occurred to say anything"
+    assert not any(SECRET in text for text in said(records))
+    assert server.account["good"] == answered
+    assert losses == []
+    assert budget.spent.dollars == pytest.approx(server.dollars, abs=1e-6)

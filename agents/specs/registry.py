@@ -279,7 +279,7 @@ class LanguageModel(Keyed):
 
 def _make_player(name: str, models: SharedModels | None, **options: Any) -> Policy:
     """Imported only when asked for."""
-    from agents.lm.from_options import make_player
+    from agents.lm.factory import make_player
 
     return make_player(name, models, **options)
 
@@ -541,7 +541,7 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
     "pact": Keyed(PactPolicy, optional=EXPLOITER_OPTIONS),
     "posse": Keyed(PossePolicy, optional={"force": _whole, "more": _whole}),
     "punish": Keyed(PunishPolicy),
-    "lm": LanguageModel(_make_player, optional=LM_OPTIONS, home="agents.lm.from_options"),
+    "lm": LanguageModel(_make_player, optional=LM_OPTIONS, home="agents.lm.factory"),
     "rl": Learned(_make_learned, optional={"greedy": _one_of("yes", "no")}, home="agents.rl.player"),
     "import": Imported(),
     "program": Program(),

@@ -1,0 +1,495 @@
+"""Odd specs, programs, replies of language models, and answers of their servers."""
+
+import functools
+import json
+import os
+import pickle
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+from hypothesis import strategies as st
+
+import agents
+import modal_env
+import welfare_env
+from agents import SeatGame
+from agents.lm.errors import FAULT_KINDS, AccessError, ConfigError, ModelError
+from agents.lm.models import AnthropicModel, Block, OpenAIModel, Request
+from agents.lm.models.prices import Price, load_prices
+from agents.lm.models.protocol import Finish
+from agents.lm.models.providers.answers import MOST_TOKENS
+from agents.lm.models.settings import checked_url, checked_variable, hide_secrets, redacted
+from agents.lm.program_prompts import program_schema, read_program
+from agents.lm.reading.grammar import Grammar
+from agents.lm.reading.parsing import parse, reply_schema
+from agents.lm.stub.replies import SENTENCES, Instance, stub_reply
+from agents.lm.stub.wire import Answered, read, write
+from agents.specs import AGENTS, LM_OPTIONS, ProfileError, named_files, named_models
+from modal_env import LIBRARY, POST
+from modal_env.errors import FormulaError, GameError, ModalError
+from tests.fuzz.hunting import changed, encoded, hunt, mangled, nasty, nested, odd, words
+from welfare_env import Game, Rules
+from welfare_env.errors import (
+    ActionError,
+    MapFormatError,
+    RulesError,
+    UnknownAgentError,
+    UnknownMapError,
+    UnknownPowerError,
+)
+from welfare_env.game.press import check_message
+
+# Specs: no module but ours and Python's own is imported, no model but the stub asked.
+
+MODULES = ["sys.exit", "os.abort", "os._exit", "antigravity.x", "subprocess.Popen", "no_such.Mine", "agents.HoldPolicy",
+           "agents.HoldPolcy", "agents.Policy", "agents.specs.AGENTS", ".", "a..b", "a.b" * 50]  # fmt: skip
+VALUES = ["0", "1/20", "1e999999999", "9" * 5000, "nan", "-1", "1/0", "yes", "none", "no_reasoning", "", "MY_KEY"]
+NAMED = ["share", "units", "years", "centers", "nice", "attack", "to", "greedy", *LM_OPTIONS]
+PARTS = ["random", "hold", "dove", "dove:share=0.5", "prosocail", " dove ", "rl:attacker", "rl:/nowhere",
+         "rl:/dev/zero", "program:FairBot", "program:[](X(me) & (X(DefectBot) -> []false))", "mix:dove=1/2,hold=1/2",
+         "lm:scripted/stub", "lm:opnai/x", "lm:"]  # fmt: skip
+OPTION = st.builds("{}={}".format, st.sampled_from(NAMED), st.sampled_from(VALUES))
+SPECS = st.recursive(
+    st.sampled_from(PARTS) | st.builds("import:{}".format, st.sampled_from(MODULES)),
+    lambda inner: (
+        st.builds("exploiter:nice=({}),attack=({}),{}".format, inner, inner, OPTION)
+        | st.builds("best-reply:to=({})".format, inner)
+        | st.builds("{},{}".format, inner, OPTION)
+    ),
+    max_leaves=6,
+)
+TEXTS = st.one_of(
+    *[mangled(SPECS)] * 4, words([*AGENTS, *NAMED, *VALUES, *PARTS]), odd, nested("exploiter:nice=(", ")", "dove"),
+    nested("program:[](", ")", "X(me)"),
+)  # fmt: skip
+
+
+def is_safe(text: Any) -> bool:
+    unsafe = ("import:", "prices", "replay", "openai", "anthropic")
+    return not isinstance(text, str) or not any(word in text.casefold() for word in unsafe)
+
+
+@hunt(TEXTS, UnknownAgentError)
+def test_writing_specs(spec: Any) -> None:
+    written = agents.canonical(spec)
+    assert agents.canonical(written) == written
+    assert named_models(written) == named_models(spec)
+
+
+@hunt(TEXTS.filter(is_safe) | st.builds("import:{}".format, st.sampled_from(MODULES)), UnknownAgentError, slow=10)
+def test_making_players(spec: Any) -> None:
+    assert isinstance(agents.make(spec), agents.Policy)
+    assert all(path.is_file() for path in named_files(spec))
+
+
+# Programs
+
+FORMULAS = [agent.text for agent in LIBRARY.values()] + [agent.unicode for agent in LIBRARY.values()]
+FORMULAS += ["⌜□(Them(Me)=C ∧ ¬◇Me(Them)=D)⌝", "[3]b & <2>~a || false", "box X(me)", r"[]X(FB) /\ <>X(DB) \/ T"]
+SIGNS = ["[]", "<>", "□", "[2]", "[99999]", "X", "Them", "me", "X(me)", "X(FB)", "a", "T", "⊥", "~", "!", "&", "∨",
+         "->", "<->", "⌜", "⌝", "=C"]  # fmt: skip
+DEEP = [
+    nested(a, b, "X(me)") for a, b in [("[]", ""), ("(", ")"), ("~", ""), ("[](", ")"), ("⌜", "⌝"), ("(true & ", ")")]
+]
+HELPERS = {"H": "[]X(me)", "h2": "~[]X(H)"}
+
+
+@hunt(mangled(st.sampled_from(FORMULAS)) | words(SIGNS, 30) | st.one_of(DEEP), FormulaError, GameError, slow=5)
+def test_formulas(text: str) -> None:
+    """What is read can be written, read again, pickled and played."""
+    agent = modal_env.parse(text, helpers=HELPERS)
+    if len(agent.text) < 5000:
+        assert modal_env.parse(agent.text, helpers=HELPERS) == agent
+    assert pickle.loads(pickle.dumps(agent)) == agent  # noqa: S301
+    assert hash(agent) == hash(agent.renamed("Other"))
+    modal_env.play(agent, POST[2])
+    modal_env.play(agent, agent)
+
+
+BODIES = ["[]p", "[][]p -> [](p -> []~p)", "~[]q & <>p", "[3]q <-> []p", "p", "[]me"]
+
+
+@hunt(st.dictionaries(st.sampled_from("pqr") | nasty, mangled(st.sampled_from(BODIES)), min_size=1), FormulaError)
+def test_fixed_points(system: dict[str, str]) -> None:
+    modal_env.fixed_point(system)
+
+
+GAME = modal_env.Game(POST, "1/10")
+NUMBERS = st.sampled_from([0, 1, "1/10", 1e-9, "1/3", -1, "1e-31", "1e7", "٣", "1/0", 10**400, 2.0**-1074, "9" * 5000])
+BOTS = st.sampled_from(["FB", "DB", "PB", "RandomBot", "[]X(me) & []X(DB)", "Nobody", "\uff26\uff22", "fairbot ", ""])
+GIVEN = odd | NUMBERS | st.lists(BOTS, max_size=3) | st.lists(NUMBERS, max_size=5) | st.dictionaries(BOTS, NUMBERS)
+CALLS = [
+    lambda a, b, c: modal_env.play(a, b, c),
+    lambda a, b, c: modal_env.tournament(a),
+    lambda a, b, c: modal_env.Game(a, b, c).utilities,
+    lambda a, b, c: modal_env.Game(POST, a, payoffs=b),
+    lambda a, b, c: GAME.mix(a),
+    lambda a, b, c: GAME.best_replies(a),
+    lambda a, b, c: modal_env.exploitability(GAME, a, b),
+    lambda a, b, c: modal_env.equilibria(a, b),
+    lambda a, b, c: modal_env.survives(a, b, c, "1/10"),
+    lambda a, b, c: modal_env.growth(GAME, a, b),
+    lambda a, b, c: modal_env.basins(GAME, 5, a, tolerance=b),
+    lambda a, b, c: modal_env.replies(a, b, depth=1),
+    lambda a, b, c: modal_env.replicator(GAME, a, 1, times=b),
+    lambda a, b, c: modal_env.WaitFairBot(a),
+]
+
+
+@hunt(st.tuples(st.sampled_from(CALLS), GIVEN, GIVEN, GIVEN), ModalError, slow=10)
+def test_functions_of_programs(given: Any) -> None:
+    function, *arguments = given
+    function(*arguments)
+
+
+MODES = {
+    "actions": st.sampled_from(["library", "formula", "tokens"]), "cost": st.sampled_from(["depth", "size", "worlds"]),
+    "render_mode": st.sampled_from(["ansi", None]),
+} | dict.fromkeys(("epsilon", "agents", "rounds", "players", "budget", "strict"), GIVEN)  # fmt: skip
+
+
+@hunt(st.fixed_dictionaries({}, optional=MODES), ModalError, slow=5)
+def test_making_contests(options: dict[str, Any]) -> None:
+    for make in (modal_env.make, modal_env.parallel_env):
+        make(**options).reset(seed=0)
+
+
+@functools.cache
+def contest(actions: str) -> Any:
+    return modal_env.make(actions=actions, epsilon=0.1, rounds=3, budget=None if actions == "library" else 60)
+
+
+PLAYS = st.sampled_from(["library", "formula", "tokens"]).flatmap(
+    lambda mode: st.tuples(
+        st.just(mode),
+        st.lists((mangled(st.sampled_from(FORMULAS)) if mode == "formula" else st.integers(-1, 17)) | odd, max_size=12),
+    )
+)
+
+
+@hunt(PLAYS, slow=5)
+def test_contests(given: Any) -> None:
+    env = contest(given[0])
+    env.reset(seed=0)
+    for action in given[1]:
+        before = env.agent_selection, env.unwrapped.contest.history, list(env.unwrapped.contest.turns)
+        try:
+            env.step(action)
+        except ModalError:
+            assert before == (env.agent_selection, env.unwrapped.contest.history, list(env.unwrapped.contest.turns))
+        env.last()
+    env.render()
+
+
+# Replies, with thinking in them, mangled and cut off
+
+SECRET = "LEAKED"
+MARKS = [("<think>", "</think>"), ("<THINK >", "</Think>"), ("<reasoning>", "</reasoning>"), ("[THINK]", "[/THINK]"),
+         ("<|START_THINKING|>", "<|END_THINKING|>"), ("\u25c1think\u25b7", "\u25c1/think\u25b7"),
+         ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>")]  # fmt: skip
+AROUND = ["", "Here is my reply:\n```json\n", "I see {it's odd}. ", "\n\n"]
+
+
+@functools.cache
+def moments() -> list[tuple[Game, welfare_env.View]]:
+    """Turns of every kind."""
+    centers = {"FRANCE": ["PAR", "SPA", "MAR", "BRE", "POR"]}
+    units = {"FRANCE": ["F MAO", "F LYO", "A SPA", "F ENG", "A BRE"], "ENGLAND": ["F NTH", "A LON"]}
+    dislodged = {"FRANCE": {"A GAS": ["PAR", "BUR"], "F WES": ["SPA/SC", "TUN"]}}
+    gifts: dict[str, Any] = {"welfare": {"FRANCE": 2}, "rules": Rules(transfers=True)}
+    turns = [
+        (Game(), "FRANCE", "messages"),
+        (Game(rules=Rules(press=None)), "RUSSIA", "orders"),
+        (Game.from_position("F1905M", units, centers), "FRANCE", "messages"),
+        (Game.from_position("W1905A", {"FRANCE": ["F MAO", "A SPA"]}, centers, **gifts), "FRANCE", "messages"),
+        (Game.from_position("F1905R", {"ENGLAND": ["A SER"]}, centers, dislodged=dislodged), "FRANCE", "orders"),
+        (Game(rules=Rules(press="tokens")), "FRANCE", "messages"),
+        (Game(rules=Rules(mediator=True)), "MEDIATOR", "messages"),
+    ]
+    return [(game, game.view(player, asked, int(asked == "messages"))) for game, player, asked in turns]
+
+
+@st.composite
+def replies(draw: Any) -> tuple[int, str, str, str]:
+    """A turn, a reply its schema allows, a draft that may never be sent, and thinking with the draft in it."""
+    number = draw(st.integers(0, 6))
+    view, rng = moments()[number][1], draw(st.randoms(use_true_random=False))
+    schema = reply_schema(view)
+    numbers = np.random.default_rng(rng.getrandbits(32))
+    reply = (
+        Grammar(schema).draw(numbers, SENTENCES)
+        if rng.random() < 0.3
+        else json.dumps(Instance(schema, numbers).make(schema))
+    )
+    word = view.vocabulary[0] if view.vocabulary else SECRET
+    draft = json.dumps({"reasoning": "", "orders": [], "messages": dict.fromkeys((*view.recipients, "GLOBAL"), word)})
+    pieces = st.sampled_from(
+        ["it's odd", "{", "}", '"', "`", "\n", "//", "\\", '{"orders": [', "...", draft]
+    ) | mangled(draft)
+    thought = "".join(draw(st.lists(pieces, min_size=1, max_size=5))).replace("\u25c1", "")
+    return number, reply, draft, thought
+
+
+def check_usable(number: int, parsed: Any) -> None:
+    game, view = moments()[number]
+    if view.legal_orders or parsed.orders:
+        game.check_orders(view.power, parsed.orders)
+    for recipient, text in parsed.messages:
+        check_message(view.board, view.rules, view.power, recipient, text, 1)
+    json.dumps([parsed.reasoning, [loss.what for loss in parsed.losses]], ensure_ascii=False).encode()
+
+
+@hunt(st.tuples(replies(), st.sampled_from(MARKS), st.sampled_from(AROUND)))
+def test_thinking_before_a_reply(given: Any) -> None:
+    (number, reply, _, thought), (opening, closing), around = given
+    view = moments()[number][1]
+    assert parse(f"{opening}{thought}{closing}{reply}", view) == parse(reply, view)
+    check_usable(number, parse(f"{opening}{thought}{closing}{around}{reply}", view))
+
+
+@hunt(
+    st.tuples(
+        replies().flatmap(lambda r: st.tuples(st.just(r), mangled(r[1]))), st.sampled_from(MARKS), st.integers(0, 9)
+    )
+)
+def test_thoughts_are_not_sent(given: Any) -> None:
+    """Neither those of a mangled reply nor what stands before the end of thinking or in a reply that is cut off."""
+    ((number, reply, draft, thought), wrong), (opening, closing), cut = given
+    view = moments()[number][1]
+    cases = [
+        (wrong, False),
+        (f"{opening}{thought}{closing}{wrong}", False),
+        (f"{opening}{thought}{closing[: cut % 3]}", False),
+    ]
+    cases += [(f"{opening}{thought}{closing}{reply}"[: -1 - cut], True), (draft + thought, True)]
+    for text, is_cut in cases:
+        parsed = parse(text, view, is_cut)
+        check_usable(number, parsed)
+        assert not (is_cut and parsed.messages), text
+        assert view.vocabulary or not any(SECRET in said for _, said in parsed.messages), text
+
+
+@hunt(st.tuples(st.integers(0, 2), st.sampled_from(["FairBot", "[]X(me)", "true"]), st.sampled_from(MARKS), st.data()))
+def test_programs_of_replies(given: Any) -> None:
+    number, program, (opening, closing), data = given
+    env = contest(["formula", "library", "tokens"][number])
+    env.reset(seed=0)
+    setting = env.infos["player_0"]["setting"]
+    schema, numbers = program_schema(setting), np.random.default_rng(data.draw(st.integers(0, 999)))
+    made = Instance(schema, numbers).make(schema) | ({"program": program} if number != 1 else {})
+    thought = '{"program": "DefectBot"}'
+    found = read_program(f"{opening}{thought}{closing}" + data.draw(mangled(json.dumps(made))), setting)
+    assert found.program is not None or found.losses
+    if found.program is not None:
+        setting.mode().actions(found.program)
+    assert read_program(opening + thought, setting).program is None
+
+
+# A seat as text
+
+SEAT = {"seat": "PLAYERA", "others": "2*dove", "reward": "gain", "baseline": "dove", "press": None,
+        "variant": "welfare", "map_name": "clique:3", "years": 1, "message_rounds": 0}  # fmt: skip
+REFUSED = (UnknownPowerError, UnknownAgentError, ProfileError, ConfigError, RulesError, UnknownMapError, MapFormatError)
+
+
+@hunt(changed(SEAT, odd), *REFUSED)
+def test_options_of_seats(options: Any) -> None:
+    if isinstance(options, dict) and set(options) <= set(SEAT):
+        SeatGame(**{"map_name": "clique:3", "years": 1} | options).reset()
+
+
+@functools.cache
+def seat_game() -> SeatGame:
+    return SeatGame(map_name="clique:3", others="random", years=2, message_rounds=1)
+
+
+@hunt(st.tuples(st.integers(0, 99), st.lists(st.tuples(st.integers(0, 999), st.none() | odd), max_size=4), st.data()))
+def test_replies_of_seats(given: Any) -> None:
+    seed, turns, data = given
+    game = seat_game()
+    turn = game.reset(seed)
+    paid = turn.reward
+    for number, other in turns:
+        good = stub_reply(f"JSON {number}: A AAA H, A AAA D, A BBB - AAA")
+        reply = data.draw(mangled(good)) if other is None else other
+        before = game.record()
+        try:
+            turn = game.step(reply)
+        except ActionError:
+            assert not isinstance(reply, str)
+            assert game.record() == before
+            continue
+        paid += turn.reward
+        if turn.is_done:
+            break
+    assert paid == Game.from_record(game.record()).welfare[game.seat]
+
+
+# Servers
+
+KEY = "sk-nobody-may-read-this-0123456789"
+GOOD = 'Peace? {"orders": ["A PAR H"]} é🙂'
+QUESTION = Request((Block("You play FRANCE."),), (Block("What now?"),), {"type": "object"}, max_tokens=500)
+MESSAGE = {"role": "assistant", "content": GOOD, "refusal": None, "reasoning_content": "Hm."}
+CHAT = {
+    "id": "x", "object": "chat.completion", "created": 1, "model": "any",
+    "choices": [{"index": 0, "message": MESSAGE, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 11, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 3}},
+}  # fmt: skip
+OUTPUT = [{"type": "reasoning", "summary": []}, {"type": "message", "content": [{"type": "output_text", "text": GOOD}]}]
+RESPONSES = {
+    "id": "x", "object": "response", "model": "any", "status": "completed", "error": None, "output": OUTPUT,
+    "usage": {"input_tokens": 11, "output_tokens": 7, "input_tokens_details": {"cached_tokens": 3}},
+}  # fmt: skip
+MESSAGES = {
+    "id": "x", "type": "message", "role": "assistant", "model": "any", "stop_reason": "end_turn",
+    "content": [{"type": "thinking", "thinking": "Hm.", "signature": ""}, {"type": "text", "text": GOOD}],
+    "usage": {"input_tokens": 11, "cache_read_input_tokens": 3, "output_tokens": 7},
+}  # fmt: skip
+ANSWERS: dict[str, Any] = {"chat": CHAT, "responses": RESPONSES, "messages": MESSAGES}
+ERRORS: list[Any] = [
+    {"error": {"message": f"Incorrect API key provided: {KEY}.", "type": "invalid_request_error"}},
+    {"error": {"message": "Unsupported parameter: 'max_tokens'.", "param": "max_tokens"}},
+    {"detail": [{"type": "extra_forbidden", "loc": ["body", "response_format"], "msg": "Extra inputs"}]},
+    {"object": "error", "message": f"no such model, {KEY}", "code": 404}, "plain words", [], None,
+]  # fmt: skip
+STATUSES = [200, 201, 204, 301, 307, 400, 401, 403, 404, 408, 413, 418, 422, 429, 499, 500, 502, 529, 599]
+HEADERS = st.dictionaries(
+    st.sampled_from(["retry-after", "content-encoding", "location", "x-should-retry", "content-length"]),
+    st.sampled_from(["1", "-1", "1e999", "nan", "Mon, 99 Xyz 2026 25:61:61 +9999", "x" * 5000, "gzip", "identity",
+                     f"http://me:{KEY}@host/?{KEY}", "//[", "", "9" * 5000]),
+    max_size=2,
+)  # fmt: skip
+
+
+@functools.cache
+def model_of(api: str) -> tuple[Any, list[tuple[int, dict[str, str], bytes]]]:
+    """A model whose SDK gets what is put into the list, without a network."""
+    os.environ["HOSTILE_KEY"] = KEY
+    sending: list[tuple[int, dict[str, str], bytes]] = []
+    base = AnthropicModel if api == "messages" else OpenAIModel
+
+    class Mocked(base):  # type: ignore[misc, valid-type]
+        def new_client(self, sdk: Any, **options: Any) -> Any:
+            http = self._connection._http
+
+            def respond(request: Any) -> Any:
+                status, headers, content = sending[0]
+                return http.Response(status, headers=headers, stream=http.ByteStream(content))
+
+            hooks = options["http_client"].event_hooks
+            client = sdk.DefaultAsyncHttpxClient(transport=http.MockTransport(respond), event_hooks=hooks)
+            return super().new_client(sdk, **options | {"http_client": client})
+
+    settings: dict[str, Any] = {"key_variable": "HOSTILE_KEY", "base_url": "http://127.0.0.1:1", "retries": 0}
+    settings |= {"prices": {"any": Price(1.0, 2.0)}} | ({} if api == "messages" else {"api": api})
+    return Mocked("any", **settings), sending
+
+
+def receive(api: str, status: int, headers: dict[str, str], content: bytes) -> Any:
+    """The reply; errors are readable, without the key, and account for what was used."""
+    model, sending = model_of(api)
+    model.without = frozenset()
+    sending[:] = [(status, headers, content)]
+    try:
+        reply = model.complete(QUESTION)
+    except (ModelError, AccessError) as error:
+        check_error(error)
+        raise
+    json.dumps(asdict(reply), allow_nan=False)
+    assert reply.finish in get_args(Finish)
+    assert reply.text.strip() or reply.finish not in ("stop", "other")
+    check_usage(reply.usage)
+    return reply
+
+
+def check_error(error: Any) -> None:
+    text = str(error)
+    assert error.kind in FAULT_KINDS
+    assert KEY not in text
+    assert len(text) < 1000
+    assert text.isprintable()
+    if isinstance(error, ModelError) and error.usage is not None:
+        check_usage(error.usage)
+
+
+def check_usage(usage: Any) -> None:
+    counts = (usage.input_tokens, usage.cached_tokens, usage.output_tokens)
+    assert all(type(number) is int and 0 <= number <= 3 * MOST_TOKENS for number in counts)
+    assert usage.cached_tokens <= usage.input_tokens
+    assert 0 <= usage.dollars < MOST_TOKENS
+
+
+apis = st.sampled_from(list(ANSWERS))
+
+
+@hunt(apis.flatmap(lambda api: st.tuples(st.just(api), changed(ANSWERS[api]["usage"]))))
+def test_good_answers_with_odd_usage(given: Any) -> None:
+    api, usage = given
+    assert receive(api, 200, {}, encoded(ANSWERS[api] | {"usage": usage})).text == GOOD
+
+
+@hunt(
+    apis.flatmap(
+        lambda api: st.tuples(st.just(api), (changed(ANSWERS[api]) | mangled(json.dumps(ANSWERS[api]))).map(encoded))
+    ),
+    ModelError,
+    AccessError,
+)
+def test_odd_answers(given: Any) -> None:
+    receive(given[0], 200, {}, given[1])
+
+
+@hunt(st.tuples(apis, st.sampled_from(STATUSES), HEADERS, st.sampled_from(ERRORS).flatmap(changed).map(encoded)),
+      ModelError, AccessError)  # fmt: skip
+def test_errors_of_servers(given: Any) -> None:
+    receive(*given)
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"a": {"enum": ["x", "y"]}, "b": {"type": "array", "items": {"type": "integer"}}},
+}
+ASKED = {
+    "model": "any",
+    "messages": [{"role": "user", "content": "What now? JSON: A PAR H"}],
+    "max_tokens": 9,
+    "response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": SCHEMA}},
+}
+
+
+@hunt(changed(ASKED), ValueError)
+def test_requests_to_the_stub(body: Any) -> None:
+    asked = read("/v1/chat/completions", body)
+    json.dumps(write("/v1/chat/completions", asked, Answered(stub_reply(asked.prompt, asked.schema))))
+
+
+ADDRESSES = ["http://127.0.0.1:8123/v1", "https://me:pw@host/v1?key=x", "OPENAI_API_KEY", KEY]
+
+
+@hunt(mangled(st.sampled_from(ADDRESSES)) | nested("(", ")", "x"))
+def test_keys_are_not_quoted(text: str) -> None:
+    assert KEY not in redacted(text[:2000], KEY)
+    assert KEY not in redacted(hide_secrets(text)[:2000], KEY)
+    for check in (checked_url, checked_variable):
+        try:
+            check(text)
+        except ConfigError as error:
+            assert not any(secret in text and secret in str(error) for secret in ("me:pw", KEY))  # noqa: PT017
+
+
+PRICES = {"any": {"input": 0.5, "cached": 0.05, "output": 2.0, "up_to": 200000}, "other": {"input": 1, "output": 2}}
+
+
+@hunt((changed(PRICES) | mangled(json.dumps(PRICES))).map(encoded), ConfigError)
+def test_files_of_prices(content: bytes) -> None:
+    path = Path(f"prices-{os.getpid()}.json")
+    try:
+        path.write_bytes(content)
+        for price in load_prices(path).values():
+            dollars = price.dollars(1, 1, 1, 1)
+            assert dollars is None or 0 <= dollars < float("inf")
+    finally:
+        path.unlink()
