@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.scripted.centre_partition import partition
+from agents.scripted.center_partition import partition
 from agents.scripted.peaceful_policy import PeacefulPolicy, foreign_centers, occupied
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class ProsocialPolicy(PeacefulPolicy):
     """Takes its share of the neutral centres in the first year, disbands everything in Winter, then does nothing.
 
-    The shares are those of `agents.scripted.centre_partition.partition`, which every power computes identically from
+    The shares are those of `agents.scripted.center_partition.partition`, which every power computes identically from
     the board alone: on the standard map five centres for each power and four for Italy, a root Nash welfare of (5^6 *
     4)^(1/7) = 4.843 a year.
 

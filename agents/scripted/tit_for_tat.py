@@ -12,7 +12,7 @@ import functools
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from agents.scripted.centre_partition import planned_owners
+from agents.scripted.center_partition import planned_owners
 from agents.scripted.dove import shortest_ways
 from agents.scripted.peaceful_policy import foreign_centers, occupied
 from agents.scripted.prosocial import ProsocialPolicy
@@ -36,7 +36,7 @@ class TitForTatPolicy(ProsocialPolicy):
       units hold.
 
     Neighbors are the powers with a unit or a center within two moves of one of its centers. A lost center is one that
-    the fair partition gives to it (`agents.scripted.centre_partition.planned_owners`) and another power owns. What it
+    the fair partition gives to it (`agents.scripted.center_partition.planned_owners`) and another power owns. What it
     orders follows from the position, without memory or chance, and it never speaks.
     """
 

@@ -9,7 +9,7 @@ import agents
 import evaluation
 import welfare_env
 from agents.cliques.punishing import punishing_orders
-from agents.scripted.centre_partition import planned_owners
+from agents.scripted.center_partition import planned_owners
 from agents.scripted.deterrents.ownership import RightfulOwners, fair_shares
 from agents.scripted.deterrents.posse import PossePolicy
 from welfare_env.errors import WelfareEnvError
@@ -175,7 +175,7 @@ def test_among_themselves_they_keep_the_peace(rule):
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("seat", ["RUSSIA", "ITALY"])
+@pytest.mark.parametrize("seat", ["RUSSIA", pytest.param("ITALY", marks=pytest.mark.slow)])
 def test_a_robber_gains_nothing(rule, seat):
     found = evaluation.exploitability(rule, games=1, deviator=[ROBBER, "dumbbot"], coalitions=[seat], rules=QUIET)
     assert found.value.value <= 0

@@ -8,7 +8,7 @@ from scipy import optimize
 
 import agents
 import welfare_env
-from agents.scripted.centre_partition import PartitionError, partition
+from agents.scripted.center_partition import PartitionError, partition
 
 MAPS = ["standard", "ancmed", "pure", "modern"]
 BEST = {"AUSTRIA": 5, "ENGLAND": 5, "FRANCE": 5, "GERMANY": 5, "ITALY": 4, "RUSSIA": 5, "TURKEY": 5}

@@ -6,7 +6,7 @@ import functools
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from agents.scripted.centre_partition import planned_owners
+from agents.scripted.center_partition import planned_owners
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ NOBODY = ""  # to whom is due what a power has taken beyond its share
 def fair_shares(board: Board) -> Mapping[str, int]:
     """Power -> its number of centres in the fairest peaceful partition of the opening.
 
-    On the standard map 5, and 4 for Italy (`agents.scripted.centre_partition.partition`).
+    On the standard map 5, and 4 for Italy (`agents.scripted.center_partition.partition`).
     """
     owners = list(planned_owners(board).values())
     return MappingProxyType({power: owners.count(power) for power in board.powers})
