@@ -1,7 +1,7 @@
 """Modal combat: open-source games between agents that are formulas of provability logic.
 
 An agent is a formula about its opponent X: ``[]X(me)``, "it is provable that X cooperates with me", is
-FairBot. Two agents that read each other's formulas play the prisoner's dilemma, and modelling the opponent has a cost
+FairBot. Two agents that read each other's formulas play the prisoner's dilemma, and modeling the opponent has a cost
 (Garrabrant, "Prisoners' Dilemma with Costs to Modeling", 2018).
 
 >>> import modal_env
@@ -156,7 +156,7 @@ def make(*args: Any, **options: Any) -> AECEnv:
         rounds: number of rounds of a game, at most 100,000.
         players: number of players, even, at most 1000 (fewer if they see many tokens of each other). More than two are
             paired at random in every round.
-        cost: what modelling costs: "depth" (the post's), "size", "opponent", "sum" or "worlds", see
+        cost: what modeling costs: "depth" (the post's), "size", "opponent", "sum" or "worlds", see
         `modal_env.games.game`.
         budget: maximal length of a formula: in characters under "formula" (1,000; at most 10,000), in tokens under
             "tokens" (16; at most 500).

@@ -28,7 +28,7 @@ MAX_SEED = 1 << 128
 _EXPONENT = re.compile(r"e([-+]?[\d_]+)\s*\Z", re.IGNORECASE)
 
 
-def shown(value: object) -> str:
+def brief(value: object) -> str:
     """A value of any type as a short text for an error message."""
     try:
         return f"{value!r:.80}"
@@ -58,7 +58,7 @@ def whole(name: str, value: object, least: int, most: int | None = None) -> int:
     found = integer(value)
     if found is None or found < least or (most is not None and found > most):
         bounds = f"from {least:,}" if most is None else f"from {least:,} to {_short(most)}"
-        raise GameError(f"{name}={shown(value)}: give a whole number {bounds}")
+        raise GameError(f"{name}={brief(value)}: give a whole number {bounds}")
     return found
 
 
@@ -75,7 +75,7 @@ def seed_of(value: object) -> int:
     """
     found = integer(value)
     if found is None or not 0 <= found <= MAX_SEED:
-        raise GameError(f"seed={shown(value)}: give a whole number from 0 to 2^128")
+        raise GameError(f"seed={brief(value)}: give a whole number from 0 to 2^128")
     return found
 
 
@@ -99,7 +99,7 @@ def choice(name: str, value: object, choices: Iterable[str]) -> str:
         GameError: it is not one of them.
     """
     if not isinstance(value, str) or value not in choices:
-        raise GameError(f"{name}={shown(value)}: choose one of {', '.join(map(repr, choices))}")
+        raise GameError(f"{name}={brief(value)}: choose one of {', '.join(map(repr, choices))}")
     return value
 
 
@@ -129,11 +129,11 @@ def exact(value: object, name: str, sizes: tuple[int, int] = SIZES) -> Fraction:
     is_far = _is_far(value)
     found = None if is_far else _fraction(value)
     if found is None and not is_far:
-        raise GameError(f"{name} is {shown(value)}: give a number such as 1/100, 0.01 or Fraction(1, 100)")
+        raise GameError(f"{name} is {brief(value)}: give a number such as 1/100, 0.01 or Fraction(1, 100)")
     low, high = sizes
     if found is None or (found and not Fraction(10) ** low <= abs(found) <= 10**high):
         bounds = f"of a size from 10^{low} to 10^{high}, in {MAX_DIGITS} digits at most"
-        raise GameError(f"{name} is {shown(value)}: give 0, or a number {bounds}")
+        raise GameError(f"{name} is {brief(value)}: give 0, or a number {bounds}")
     return found
 
 

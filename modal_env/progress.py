@@ -7,7 +7,7 @@ from collections.abc import Callable
 Report = Callable[[float], object]
 
 
-def unheard(share: float) -> None:
+def no_report(share: float) -> None:
     """A report that is ignored."""
 
 

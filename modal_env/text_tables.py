@@ -20,7 +20,7 @@ BETWEEN = 3  # characters between the contents of two columns
 
 
 def as_text(shown: Group) -> str:
-    """A table without colour codes."""
+    """A table without color codes."""
     lines = io.StringIO()
     Console(file=lines, width=WIDE, no_color=True).print(shown)
     return "\n".join(line.rstrip() for line in lines.getvalue().splitlines())
@@ -60,7 +60,7 @@ class Rows:
     """A table; if the words of its columns do not fit side by side, a list with one line per cell.
 
     Attributes:
-        columns: names; a leading > aligns right, a leading = centres.
+        columns: names; a leading > aligns right, a leading = centers.
         rows: cells.
     """
 

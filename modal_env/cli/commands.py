@@ -96,7 +96,7 @@ Agents = Annotated[
     typer.Argument(help=AGENTS, show_default="the four of the post", metavar="AGENT"),
 ]
 Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="Price of one unit of cost: 1/10 or 0.1.")]
-Cost = Annotated[str, typer.Option(help=f"What modelling costs: {', '.join(COSTS)}.")]
+Cost = Annotated[str, typer.Option(help=f"What modeling costs: {', '.join(COSTS)}.")]
 Plot = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option(metavar="FILE", help="Draw a picture: .png, .svg or .pdf. Needs the extra plot."),
@@ -298,12 +298,12 @@ def search(
             return
         _refuse(context, ["literals"], "goes without opponents")
         agents = read_agents([*opponents, *(call or ["DefectBot"])])
-        met, calls = agents[: len(opponents)], agents[len(opponents) :]
-        game = Game(met, epsilon)
+        others, calls = agents[: len(opponents)], agents[len(opponents) :]
+        game = Game(others, epsilon)
         shares = read_shares(game, mix)
         with watched("searching all that agents can do") as report:
-            replies = least_replies(met, calls, depth, report)
-        _show(*_who(met, formulas), replies_table(game, shares, replies))
+            replies = least_replies(others, calls, depth, report)
+        _show(*_who(others, formulas), replies_table(game, shares, replies))
 
 
 def _replicator(game: Game, who: Sequence[Group], start: Mix, time: float, plot: Path | None, view: View) -> None:
@@ -334,7 +334,7 @@ def _basins(games: Sequence[Game], who: Sequence[Group], starts: int, seed: int,
     drawn = _drawn(games) if plot else ""
     with watched("following random starts") as report:
         parts = [part(report, n / len(games), (n + 1) / len(games)) for n in range(len(games))]
-        found = [basins(game, starts, seed, report=told) for game, told in zip(games, parts, strict=True)]
+        found = [basins(game, starts, seed, report=each) for game, each in zip(games, parts, strict=True)]
     _show(*who, basins_table(games, found))
     if plot:
         prices, shares = [game.epsilon for game in games], [one.share(drawn) for one in found]

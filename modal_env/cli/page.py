@@ -17,7 +17,7 @@ from modal_env.logic.provability import play
 from modal_env.pictures.curves import Mark, bands, largest, simplex
 from modal_env.pictures.style import as_text, name_of, page
 from modal_env.pictures.tables import match, matrix, rows
-from modal_env.progress import Report, part, unheard
+from modal_env.progress import Report, no_report, part
 from modal_env.text_tables import Rows
 
 MOST_SOLVED = 10  # agents whose equilibria are looked for
@@ -25,11 +25,11 @@ MOST_MATCHES = 24
 PATHS = "A path starts at its dot, follows its arrows and is shown up to its ring."
 ABOUT = (
     "Each agent is a formula of provability logic about its opponent, X: [] says that something is provable. Agents "
-    "read each other's formulas and play the prisoner's dilemma; modelling the other costs epsilon a unit."
+    "read each other's formulas and play the prisoner's dilemma; modeling the other costs epsilon a unit."
 )
 
 
-def library_page(game: Game, time: float, report: Report = unheard) -> str:
+def library_page(game: Game, time: float, report: Report = no_report) -> str:
     """The page of a game.
 
     Args:
@@ -111,8 +111,8 @@ def _marks(found: Sequence[Equilibrium], corners: Sequence[int]) -> list[Mark]:
 
 
 def _equilibria(game: Game, found: Sequence[Equilibrium] | None) -> str:
-    told = f"Not looked for: of more than {MOST_SOLVED} agents they may take long. See welfare-env modal equilibria."
-    return _section("Nash equilibria", _note(told) if found is None else _table(equilibria_table(game, found)))
+    text = f"Not looked for: of more than {MOST_SOLVED} agents they may take long. See welfare-env modal equilibria."
+    return _section("Nash equilibria", _note(text) if found is None else _table(equilibria_table(game, found)))
 
 
 def _agents(game: Game) -> str:
@@ -127,8 +127,8 @@ def _matches(game: Game) -> str:
     latest = sorted(pairs, key=lambda pair: -int(settles[pair]))[:MOST_MATCHES]
     shown = [_match(game, *pair) for pair in sorted(latest)]
     left = f" These {MOST_MATCHES} of {len(pairs)} matches settle last." if len(pairs) > MOST_MATCHES else ""
-    told = f"What holds at world n follows from the worlds before it; from some world on nothing changes.{left}"
-    return _section("Matches over worlds", f'<div class="matches">{"".join(shown)}</div>{_note(told)}')
+    text = f"What holds at world n follows from the worlds before it; from some world on nothing changes.{left}"
+    return _section("Matches over worlds", f'<div class="matches">{"".join(shown)}</div>{_note(text)}')
 
 
 def _match(game: Game, first: int, second: int) -> str:

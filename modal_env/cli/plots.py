@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from modal_env.checks import items, real, shown
+from modal_env.checks import brief, items, real
 from modal_env.dynamics.basins import Estimate, PowerLaw
 from modal_env.dynamics.growth import Growth
 from modal_env.dynamics.populations import Floats
 from modal_env.dynamics.replicator import Limit, Trajectory
 from modal_env.errors import GameError
 from modal_env.games.game import position
-from modal_env.pictures.style import COLOURS
+from modal_env.pictures.style import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,7 +101,7 @@ def shares_over_time(
         GameError: `least` is not a number from 0 to 0.1; a logarithmic axis of time without a time above 0.
     """
     if not 0 <= real(least) <= 0.1:
-        raise GameError(f"least={shown(least)}: give a share from 0 to 0.1")
+        raise GameError(f"least={brief(least)}: give a share from 0 to 0.1")
     first = min((time for time in trajectory.times.tolist() if time > 0 or not log_time), default=inf)
     if log_time and first == inf:
         raise GameError("log_time=True: give a trajectory that reports a time above 0")
@@ -209,9 +209,9 @@ def _title(given: str | None, model: str, runs: Sequence[Trajectory | Growth]) -
 
 
 def _line(agent: int) -> dict[str, Any]:
-    """The style of an agent's lines in all plots: the ninth has the first one's colour, but other dashes."""
-    dashes = _DASHES[(agent + agent // len(COLOURS)) % len(_DASHES)]
-    return {"color": COLOURS[agent % len(COLOURS)], "linestyle": dashes, "linewidth": 1.6}
+    """The style of an agent's lines in all plots: the ninth has the first one's color, but other dashes."""
+    dashes = _DASHES[(agent + agent // len(PALETTE)) % len(_DASHES)]
+    return {"color": PALETTE[agent % len(PALETTE)], "linestyle": dashes, "linewidth": 1.6}
 
 
 def _log_lines(axes: Axes, trajectory: Trajectory, least: float) -> None:
@@ -232,7 +232,7 @@ def _bands(axes: Axes, places: Floats, shares: Floats, names: Sequence[str]) -> 
         places, shares.T, labels=[*map(_plain, names)], colors=colors, edgecolor="white", linewidth=0.2
     )
     for i, band in enumerate(bands):
-        band.set_hatch(_HATCHES[i // len(COLOURS) % len(_HATCHES)])
+        band.set_hatch(_HATCHES[i // len(PALETTE) % len(_HATCHES)])
     axes.set_ylim(0, 1)
 
 
@@ -256,7 +256,7 @@ def _checked_corners(corners: Sequence[str], names: Sequence[str]) -> list[str]:
     given = items(corners) or ()
     found = [names[position(names, corner)] for corner in given]
     if len(found) != 3 or len(set(found)) != 3:
-        raise GameError(f"corners {shown(corners)}: give three different agents of {', '.join(names):.300}")
+        raise GameError(f"corners {brief(corners)}: give three different agents of {', '.join(names):.300}")
     return found
 
 
@@ -268,8 +268,8 @@ def _checked_marks(
     for label, shares in marks.items():
         values = np.array([real(share) for share in items(shares) or ()])
         if len(values) != len(names) or not np.isfinite(values).all():
-            told = f"mark {label!r:.80} has {len(values)} shares, {shown(shares)}"
-            raise GameError(f"{told}: give one for each of {', '.join(names):.300}")
+            text = f"mark {label!r:.80} has {len(values)} shares, {brief(shares)}"
+            raise GameError(f"{text}: give one for each of {', '.join(names):.300}")
         yield label, values
 
 

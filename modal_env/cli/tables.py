@@ -148,8 +148,8 @@ def _twins(names: Sequence[str], game: Game) -> str:
     alike: dict[tuple[Fraction, ...], list[str]] = {}
     for name, row in zip(names, game.utilities, strict=True):
         alike.setdefault(row, []).append(name)
-    told = [" and ".join(same) for same in alike.values() if len(same) > 1]
-    return "".join(f"; {same} are always paid the same: their shares keep their proportion" for same in told)
+    groups = [" and ".join(same) for same in alike.values() if len(same) > 1]
+    return "".join(f"; {same} are always paid the same: their shares keep their proportion" for same in groups)
 
 
 def growth_table(game: Game, grown: Growth) -> Group:

@@ -22,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from modal_env.checks import items, real, seed_of, shown, whole
+from modal_env.checks import brief, items, real, seed_of, whole
 from modal_env.dynamics.integration import integrate
 from modal_env.dynamics.populations import Bools, Floats, Matrix, Payoffs, is_trapped, payoffs_of, shares_of
 from modal_env.errors import GameError
@@ -30,7 +30,7 @@ from modal_env.frames import Row, Tabular
 from modal_env.games.game import Game
 from modal_env.pictures.style import notebook
 from modal_env.pictures.tables import rows
-from modal_env.progress import Report, part, unheard
+from modal_env.progress import Report, no_report, part
 
 Z95 = 1.959963984540054
 """97.5% quantile of the normal distribution."""
@@ -102,7 +102,7 @@ class Basins(Tabular):
             GameError: the agent is not a strict pure equilibrium of the game.
         """
         if not isinstance(agent, str) or agent not in self.ends:
-            raise GameError(f"agent {shown(agent)}: strict pure equilibria are {', '.join(self.ends) or 'none'}")
+            raise GameError(f"agent {brief(agent)}: strict pure equilibria are {', '.join(self.ends) or 'none'}")
         return Estimate(self.ends[agent] / self.starts, *wilson(self.ends[agent], self.starts))
 
 
@@ -121,7 +121,7 @@ def basins(
     *,
     time: float = 1e4,
     tolerance: float = 1e-6,
-    report: Report = unheard,
+    report: Report = no_report,
 ) -> Basins:
     """Evolve uniformly random populations, and count how many end at each strict pure equilibrium.
 
@@ -142,9 +142,9 @@ def basins(
         raise GameError(f"no agent of {', '.join(payoffs.names)} is the only best reply to itself: no basins to count")
     starts = whole("starts", starts, 1, MAX_STARTS)
     if not 0 < real(time) < math.inf:
-        raise GameError(f"time={shown(time)}: give a number above 0")
+        raise GameError(f"time={brief(time)}: give a number above 0")
     if not 1e-13 <= real(tolerance) <= 0.1:
-        raise GameError(f"tolerance={shown(tolerance)}: give a number above 0, from 1e-13 to 0.1")
+        raise GameError(f"tolerance={brief(tolerance)}: give a number above 0, from 1e-13 to 0.1")
     generator = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed_of(seed))
     return _counted(payoffs, starts, generator, float(time), float(tolerance), report)
 
@@ -186,10 +186,10 @@ def power_law(epsilons: Sequence[Fraction | float], counts: Sequence[int], start
     x, hits, totals = (np.array([real(value) for value in items(given) or ()]) for given in (epsilons, counts, starts))
     if not len(x) == len(hits) == len(totals) or len(set(x.tolist())) < 2 or not ((x > 0) & (x < math.inf)).all():
         raise GameError(
-            f"epsilons {shown(epsilons)}, counts {shown(counts)}: give two different ones above 0, and a count for each"
+            f"epsilons {brief(epsilons)}, counts {brief(counts)}: give two different ones above 0, and a count for each"
         )
     if not ((hits > 0) & (hits < totals) & (totals < math.inf)).all():
-        raise GameError(f"counts {shown(counts)} of {shown(starts)}: a power law needs counts above 0, and below all")
+        raise GameError(f"counts {brief(counts)} of {brief(starts)}: a power law needs counts above 0, and below all")
     share = hits / totals
     weight = hits / (1 - share)
     x, y = np.log(x), np.log(share)
@@ -246,7 +246,7 @@ def _fates(
     is_elsewhere: Callable[[Floats], Bools],
     time: float,
     tolerance: float,
-    report: Report = unheard,
+    report: Report = no_report,
 ) -> NDArray[np.int64]:
     """[starts] the agent that takes over, or `_ELSEWHERE`, or `_UNDECIDED`, from [n, starts] logarithms of weights."""
     fates = np.full(logs.shape[1], _UNDECIDED)

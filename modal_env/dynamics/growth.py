@@ -16,7 +16,7 @@ from math import comb, lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from modal_env.checks import shown, whole
+from modal_env.checks import brief, whole
 from modal_env.dynamics.populations import MOST, Bools, Matrix, Numbers, Payoffs, payoffs_of, read_counts
 from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
@@ -24,7 +24,7 @@ from modal_env.games.game import Game, position
 from modal_env.logic.tournaments import listed
 from modal_env.pictures.style import notebook
 from modal_env.pictures.tables import rows
-from modal_env.progress import Report, unheard
+from modal_env.progress import Report, no_report
 
 MAX_STARTS = 1_000_000  # of a census
 
@@ -147,7 +147,7 @@ class Census:
 
 
 def growth(
-    game: Game | Matrix, counts: Numbers, steps: int, *, max_runs: int = 10_000, report: Report = unheard
+    game: Game | Matrix, counts: Numbers, steps: int, *, max_runs: int = 10_000, report: Report = no_report
 ) -> Growth:
     """Add the best reply to the population `steps` times. Of equally good replies the first in the sequence is added.
 
@@ -180,7 +180,7 @@ def census(game: Game | Matrix, agent: str, size: int, steps: int = 10**9) -> Ce
     name = payoffs.names[payoffs.index(agent)]
     size, steps = whole("size", size, 1), whole("steps", steps, 1, MOST)
     if size > MAX_STARTS or comb(size + payoffs.size - 1, size) > MAX_STARTS:
-        raise GameError(f"size={shown(size)}: {payoffs.size} agents have more than {MAX_STARTS:,} populations of it")
+        raise GameError(f"size={brief(size)}: {payoffs.size} agents have more than {MAX_STARTS:,} populations of it")
     matrix = scaled(payoffs)
     starts = list(compositions(size, payoffs.size))
     grown = [_grown(payoffs, matrix, start, steps, max_runs=10_000) for start in starts]
@@ -210,7 +210,7 @@ def _grown(
     start: tuple[int, ...],
     steps: int,
     max_runs: int,
-    report: Report = unheard,
+    report: Report = no_report,
 ) -> Growth:
     scores = [sum(value * count for value, count in zip(row, start, strict=True)) for row in matrix]
     runs: list[Run] = []

@@ -15,7 +15,7 @@ from numbers import Rational
 import numpy as np
 from numpy.typing import NDArray
 
-from modal_env.checks import MAX_DIGITS, Number, exact, integer, items, shown
+from modal_env.checks import MAX_DIGITS, Number, brief, exact, integer, items
 from modal_env.errors import GameError
 from modal_env.games.game import Game, arranged, position
 
@@ -82,11 +82,11 @@ def payoffs_of(game: Game | Matrix) -> Payoffs:
         return Payoffs(game.names, game.utilities, game.terms)
     rows = [items(row) for row in items(game) or ()]
     if not rows or any(row is None or len(row) != len(rows) for row in rows):
-        raise GameError(f"payoffs {shown(game)}: give a Game, or a square matrix of integers and Fractions")
+        raise GameError(f"payoffs {brief(game)}: give a Game, or a square matrix of integers and Fractions")
     for i, row in enumerate(rows):
         for j, value in enumerate(row or ()):
             if isinstance(value, bool) or not isinstance(value, Rational):
-                raise GameError(f"payoff [{i}][{j}] is {shown(value)}: give an integer or a Fraction")
+                raise GameError(f"payoff [{i}][{j}] is {brief(value)}: give an integer or a Fraction")
     names = tuple(map(str, range(len(rows))))
     return Payoffs(names, tuple(tuple(exact(value, "a payoff") for value in row or ()) for row in rows))
 
@@ -99,8 +99,8 @@ def read_shares(payoffs: Payoffs, shares: Numbers) -> Floats:
     """
     values = np.array([float(exact(share, "a share")) for share in _in_sequence(payoffs, shares)])
     if not ((values >= 0).all() and abs(values.sum() - 1) <= _SUM_SLACK):
-        told = f"{values.tolist()} add up to {values.sum()}"
-        raise GameError(f"shares {told:.300}: give numbers from 0 that add up to 1")
+        text = f"{values.tolist()} add up to {values.sum()}"
+        raise GameError(f"shares {text:.300}: give numbers from 0 that add up to 1")
     return values / values.sum()
 
 
@@ -125,7 +125,7 @@ def read_counts(payoffs: Payoffs, counts: Numbers) -> tuple[int, ...]:
     given = _in_sequence(payoffs, counts)
     found = [count for count in map(integer, given) if count is not None and 0 <= count <= MOST]
     if len(found) != len(given) or not any(found):
-        raise GameError(f"counts {shown(given)}: give integers from 0 to 10^{MAX_DIGITS}, and one member at least")
+        raise GameError(f"counts {brief(given)}: give integers from 0 to 10^{MAX_DIGITS}, and one member at least")
     return tuple(found)
 
 
@@ -163,6 +163,6 @@ def _in_sequence(payoffs: Payoffs, given: Numbers) -> list[object]:
         return list(arranged(payoffs.names, given, 0))
     numbers = items(given)
     if numbers is None or len(numbers) != payoffs.size:
-        told = shown(given) if numbers is None else f"{len(numbers)} numbers"
-        raise GameError(f"{told} for {payoffs.size} agents: give one for each of {', '.join(payoffs.names):.300}")
+        text = brief(given) if numbers is None else f"{len(numbers)} numbers"
+        raise GameError(f"{text} for {payoffs.size} agents: give one for each of {', '.join(payoffs.names):.300}")
     return list(numbers)

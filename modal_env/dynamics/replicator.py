@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from modal_env.checks import items, real, shown
+from modal_env.checks import brief, items, real
 from modal_env.dynamics.basins import Basins, basins
 from modal_env.dynamics.growth import Growth, growth
 from modal_env.dynamics.populations import (
@@ -38,7 +38,7 @@ from modal_env.games.game import Game, position
 from modal_env.logic.tournaments import listed
 from modal_env.pictures.curves import bands, largest, simplex
 from modal_env.pictures.style import notebook
-from modal_env.progress import Report, unheard
+from modal_env.progress import Report, no_report
 
 __all__ = ["Basins", "Growth", "Limit", "Stability", "Stay", "Trajectory", "basins", "growth", "jacobian", "replicator"]
 
@@ -80,7 +80,7 @@ class Stay:
 
 @dataclass(frozen=True)
 class Limit:
-    """The behaviour of a trajectory, as far as it was followed.
+    """How a trajectory behaves in the long run, as far as it was computed.
 
     Attributes:
         kind: "taken over": one agent tends to share 1, by the argument of `populations.is_trapped`.
@@ -164,7 +164,7 @@ def replicator(
     *,
     times: Sequence[float] | None = None,
     tolerance: float = 1e-10,
-    report: Report = unheard,
+    report: Report = no_report,
 ) -> Trajectory:
     """Follow a population under replicator dynamics (scipy's DOP853).
 
@@ -184,30 +184,30 @@ def replicator(
     payoffs = payoffs_of(game)
     shares = read_shares(payoffs, start)
     _check_options(time, tolerance)
-    asked = None if times is None else _read_times(times, float(time))
+    wanted = None if times is None else _read_times(times, float(time))
     there = np.flatnonzero(shares)
     here = Payoffs(
         tuple(payoffs.names[i] for i in there), tuple(tuple(payoffs.exact[i][j] for j in there) for i in there)
     )
     solution = _solve(here.floats, np.log(shares[there]), float(time), float(tolerance), report)
     stays = _stays(here.names, solution)
-    reported = _finer(solution.t) if asked is None else asked
+    reported = _finer(solution.t) if wanted is None else wanted
     log_shares = np.full((len(reported), payoffs.size), -np.inf)
-    log_shares[:, there] = _normalised(solution.sol(reported)).T
+    log_shares[:, there] = _normalized(solution.sol(reported)).T
     return Trajectory(payoffs.names, reported, log_shares, stays, _limit(here, solution, stays), payoffs.terms)
 
 
 def _check_options(time: float, tolerance: float) -> None:
     if not 0 < real(time) < math.inf:
-        raise GameError(f"time={shown(time)}: give a number above 0")
+        raise GameError(f"time={brief(time)}: give a number above 0")
     if not 1e-13 <= real(tolerance) <= 1e-3:
-        raise GameError(f"tolerance={shown(tolerance)}: give a number from 1e-13 to 1e-3")
+        raise GameError(f"tolerance={brief(tolerance)}: give a number from 1e-13 to 1e-3")
 
 
 def _read_times(times: Sequence[float], end: float) -> Floats:
     found = np.array([real(time) for time in items(times) or ()])
     if len(found) == 0 or not (np.diff([0, *found, end]) >= 0).all():
-        raise GameError(f"times {shown(times)}: give a list of one at least, in order, from 0 to {end:g}")
+        raise GameError(f"times {brief(times)}: give a list of one at least, in order, from 0 to {end:g}")
     return found
 
 
@@ -236,7 +236,7 @@ def _solve(matrix: Floats, start: Floats, time: float, tolerance: float, report:
     return solution
 
 
-def _normalised(log_shares: Floats) -> Floats:
+def _normalized(log_shares: Floats) -> Floats:
     """[n, T] without the tiny drift of the sum of shares away from 1."""
     top = log_shares.max(axis=0)
     return log_shares - top - np.log(np.exp(log_shares - top).sum(axis=0))

@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from modal_env.checks import integer, shown
+from modal_env.checks import brief, integer
 from modal_env.envs.tokens import NOTHING, Vocabulary
 from modal_env.errors import ActionError, FormulaError
 from modal_env.logic.library import DefectBot
@@ -131,7 +131,7 @@ class LibraryMode:
 
     def take(self, turn: ContestTurn, action: Any) -> ContestTurn:
         if isinstance(action, str | Agent):
-            raise ActionError(f"action {shown(action)}: give the number of a program, {self._choices}")
+            raise ActionError(f"action {brief(action)}: give the number of a program, {self._choices}")
         number = check_number(action, len(self.agents))
         return ContestTurn(self.agents[number], (1 + number,))
 
@@ -157,9 +157,9 @@ class FormulaMode:
 
     def take(self, turn: ContestTurn, action: Any) -> ContestTurn:
         if not isinstance(action, str):
-            raise ActionError(f"action {shown(action)}: give a formula as text, such as '[]X(me)'")
+            raise ActionError(f"action {brief(action)}: give a formula as text, such as '[]X(me)'")
         if len(action) > self.budget:
-            raise FormulaError(f"formula {shown(action)}: {len(action)} characters, of at most {self.budget}", action)
+            raise FormulaError(f"formula {brief(action)}: {len(action)} characters, of at most {self.budget}", action)
         return ContestTurn(check_calls(find(action, self.helpers)))
 
 
@@ -234,5 +234,5 @@ def check_number(action: Any, count: int) -> int:
     """
     number = number_of(action, count)
     if number is None:
-        raise ActionError(f"action {shown(action)}: give a whole number from 0 to {count - 1}")
+        raise ActionError(f"action {brief(action)}: give a whole number from 0 to {count - 1}")
     return number

@@ -1,7 +1,7 @@
 """Modal combat as a PettingZoo AEC environment: players choose programs that can reason about each other.
 
 Each player writes an agent of `modal_env`, a formula about its opponent. The agents then play the prisoner's dilemma,
-each reading the other's formula, and the players get their agents' payoffs, less a cost for modelling the opponent
+each reading the other's formula, and the players get their agents' payoffs, less a cost for modeling the opponent
 (Garrabrant, "Prisoners' Dilemma with Costs to Modeling", 2018).
 
 Creation

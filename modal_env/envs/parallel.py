@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 from pettingzoo import ParallelEnv
 
-from modal_env.checks import shown
+from modal_env.checks import brief
 from modal_env.envs.contest_env import ContestEnv
 from modal_env.envs.setting import RENDER_MODES, check_reset
 from modal_env.errors import ActionError
@@ -54,7 +54,7 @@ class ParallelModalCombatEnv(ContestEnv, ParallelEnv):
         if not isinstance(actions, Mapping) or set(actions) != set(self.agents):
             given = list(actions) if isinstance(actions, Mapping) else actions
             names = ", ".join(self.agents)
-            raise ActionError(f"actions of {shown(given)}: give a dict with an action of each of {names:.300}")
+            raise ActionError(f"actions of {brief(given)}: give a dict with an action of each of {names:.300}")
         self.contest.take({player: actions[agent] for player, agent in enumerate(self.possible_agents)})
         rewards = self.contest.play() if self.contest.all_ready else [0.0] * len(self.agents)
         over = self.contest.is_over

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from modal_env.checks import Number, choice, items, seed_of, shown, whole
+from modal_env.checks import Number, brief, choice, items, seed_of, whole
 from modal_env.envs.action_modes import FormulaMode, LibraryMode, Mode, TokenMode, check_calls
 from modal_env.envs.tokens import Vocabulary
 from modal_env.errors import ActionError, GameError
@@ -74,7 +74,7 @@ def make_setting(
     if render_mode is not None:
         choice("render_mode", render_mode, RENDER_MODES)
     if not isinstance(strict, bool):
-        raise GameError(f"strict={shown(strict)}: give True or False")
+        raise GameError(f"strict={brief(strict)}: give True or False")
     setting = Setting(
         check_epsilon(epsilon),
         actions,
@@ -114,10 +114,10 @@ def check_reset(seed: Any, options: Any) -> None:
     if seed is not None:
         seed_of(seed)
     if options is not None and not isinstance(options, Mapping):
-        raise GameError(f"options={shown(options)}: there are none; leave it out")
+        raise GameError(f"options={brief(options)}: there are none; leave it out")
     for name in options or {}:
         if name != CONFORMANCE_OPTION:
-            raise GameError(f"options: {shown(name)} is none, reset() has no options; leave it out")
+            raise GameError(f"options: {brief(name)} is none, reset() has no options; leave it out")
 
 
 def number_of(player: object, names: Sequence[str]) -> int:
@@ -127,7 +127,7 @@ def number_of(player: object, names: Sequence[str]) -> int:
         ActionError: there is no player of this name.
     """
     if not isinstance(player, str) or player not in names:
-        raise ActionError(f"player {shown(player)}: there are {', '.join(names):.300}")
+        raise ActionError(f"player {brief(player)}: there are {', '.join(names):.300}")
     return names.index(player)
 
 
@@ -139,7 +139,7 @@ def _checked_agents(agents: Iterable[Agent | str], actions: str) -> tuple[Agent,
     """
     given = items(agents, MAX_AGENTS + 1)
     if given is None or len(given) > MAX_AGENTS:
-        raise GameError(f"agents={shown(agents)}: give a list of at most {MAX_AGENTS:,} agents, names or formulas")
+        raise GameError(f"agents={brief(agents)}: give a list of at most {MAX_AGENTS:,} agents, names or formulas")
     found = tuple(map(check_calls, as_agents(given))) if given else ()
     if actions == "library" and not found:
         raise GameError("agents: give one at least for players to choose from")
@@ -156,7 +156,7 @@ def _checked_budget(budget: int | None, actions: str) -> int | None:
     """
     if actions not in BUDGETS:
         if budget is not None:
-            raise GameError(f"budget={shown(budget)}: only formulas and tokens have one; leave it out")
+            raise GameError(f"budget={brief(budget)}: only formulas and tokens have one; leave it out")
         return None
     if budget is not None:
         return whole("budget", budget, 1, MAX_BUDGETS[actions])

@@ -16,7 +16,7 @@ from modal_env.games.game import PAYOFFS, Game, Mix, Shares
 from modal_env.games.reduction import classes, smaller, spread
 from modal_env.games.vertices import Sides, Vertex, bicliques, cliques, connected, vertices
 from modal_env.logic.syntax import Agent
-from modal_env.progress import Report, unheard
+from modal_env.progress import Report, no_report
 
 ZERO = Fraction(0)
 
@@ -101,7 +101,7 @@ def equilibria(
     *,
     payoffs: Mapping[str, Number] = PAYOFFS,
     symmetric_only: bool = False,
-    report: Report = unheard,
+    report: Report = no_report,
 ) -> list[Equilibrium]:
     """All equilibria of a library, pure and mixed: maximal convex sets, which are points unless the game is degenerate.
 
@@ -122,7 +122,7 @@ def equilibria_of(
     names: tuple[str, ...],
     utilities: Sequence[Sequence[Fraction]],
     symmetric_only: bool,
-    report: Report = unheard,
+    report: Report = no_report,
 ) -> list[Equilibrium]:
     """The equilibria of a symmetric game, given the payoffs of the row's agent against the column's, [n][n]."""
     alike = classes(utilities, [[ZERO] * len(names)] * len(names))

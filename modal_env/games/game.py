@@ -1,4 +1,4 @@
-"""The game of choosing a program: the prisoner's dilemma, in which modelling the opponent has a cost.
+"""The game of choosing a program: the prisoner's dilemma, in which modeling the opponent has a cost.
 
 Garrabrant, Prisoners' Dilemma with Costs to Modeling (2018): two players choose agents, these play each other, and each
 player is paid 2 for mutual cooperation, 1 for mutual defection, 3 for exploiting and 0 for being exploited, less
@@ -29,7 +29,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TypeVar
 
-from modal_env.checks import EPSILONS, Number, choice, exact, items, shown
+from modal_env.checks import EPSILONS, Number, brief, choice, exact, items
 from modal_env.errors import FormulaError, GameError
 from modal_env.frames import Row, Tabular
 from modal_env.logic.notation import as_agents, find
@@ -180,7 +180,7 @@ class Game(Tabular):
             shares = arranged(self.names, shares, 0)
         given = items(shares, len(self.agents) + 1)
         if given is None:
-            raise GameError(f"mix {shown(shares)}: give a list of shares, a mapping of names to shares, or an agent")
+            raise GameError(f"mix {brief(shares)}: give a list of shares, a mapping of names to shares, or an agent")
         values = tuple(exact(share, "a share") for share in given)
         if len(values) != len(self.agents) or min(values) < 0 or sum(values) != 1:
             told = ", ".join(map(str, values))
@@ -260,7 +260,7 @@ def position(names: Sequence[str], agent: object) -> int:
         with suppress(FormulaError):
             agent = alike[0] if len(alike) == 1 else find(agent).name
     if not isinstance(agent, str) or agent not in names:
-        raise GameError(f"agent {shown(agent)} is not among {', '.join(names):.300}")
+        raise GameError(f"agent {brief(agent)} is not among {', '.join(names):.300}")
     return names.index(agent)
 
 
@@ -274,7 +274,7 @@ def arranged(names: Sequence[str], given: Mapping[str, Given], absent: Given) ->
     for agent, value in given.items():
         place = position(names, agent)
         if place in found:
-            raise GameError(f"{names[place]} is named twice in {shown(dict(given))}")
+            raise GameError(f"{names[place]} is named twice in {brief(dict(given))}")
         found[place] = value
     return [found.get(place, absent) for place in range(len(names))]
 
@@ -287,7 +287,7 @@ def check_epsilon(epsilon: object) -> Fraction:
     """
     found = exact(epsilon, "epsilon", EPSILONS)
     if found < 0:
-        raise GameError(f"epsilon is {shown(epsilon)}: give a number from 0")
+        raise GameError(f"epsilon is {brief(epsilon)}: give a number from 0")
     return found
 
 
@@ -319,7 +319,7 @@ def check_payoffs(payoffs: Mapping[str, Number]) -> Mapping[str, Fraction]:
         GameError: the keys are not CC, CD, DC and DD, or DC > CC > DD > CD does not hold.
     """
     if not isinstance(payoffs, Mapping) or set(payoffs) != set(PAYOFFS):
-        raise GameError(f"payoffs={shown(payoffs)}: give those of CC, CD, DC and DD, own move first")
+        raise GameError(f"payoffs={brief(payoffs)}: give those of CC, CD, DC and DD, own move first")
     found = {moves: exact(payoffs[moves], f"the payoff of {moves}") for moves in PAYOFFS}
     if not found["DC"] > found["CC"] > found["DD"] > found["CD"]:
         told = ", ".join(f"{moves} {points}" for moves, points in found.items())

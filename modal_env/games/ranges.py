@@ -26,7 +26,7 @@ from modal_env.logic.syntax import Agent
 from modal_env.logic.tournaments import listed
 from modal_env.pictures.style import notebook
 from modal_env.pictures.tables import rows
-from modal_env.progress import Report, unheard
+from modal_env.progress import Report, no_report
 
 
 class Interval(NamedTuple):
@@ -138,7 +138,7 @@ def ranges(
     *,
     payoffs: Mapping[str, Number] = PAYOFFS,
     symmetric_only: bool = False,
-    report: Report = unheard,
+    report: Report = no_report,
 ) -> Ranges:
     """All equilibria of a library as functions of epsilon, with the exact range of each.
 
@@ -154,7 +154,7 @@ def ranges(
 
 
 def follow(
-    names: tuple[str, ...], base: Matrix, slope: Matrix, symmetric_only: bool, report: Report = unheard
+    names: tuple[str, ...], base: Matrix, slope: Matrix, symmetric_only: bool, report: Report = no_report
 ) -> Ranges:
     """The equilibria of the symmetric games base - epsilon * slope, [n][n] each."""
     alike = classes(base, slope)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import groupby
 
-from modal_env.checks import Number, shown
+from modal_env.checks import Number, brief
 from modal_env.errors import GameError
 from modal_env.games.algebraic import Algebraic, Ratio, between, positive_roots
 from modal_env.games.game import PAYOFFS, Game, Shares, dot, meet
@@ -118,7 +118,7 @@ def survival_range(
     """
     game = Game(agents, 0, cost, payoffs)
     if not isinstance(family, Family):
-        raise GameError(f"family={shown(family)}: give one of those that `ranges` finds")
+        raise GameError(f"family={brief(family)}: give one of those that `ranges` finds")
     paths = dict.fromkeys((*family.rows, *family.columns))
     if game.names != family.names or not all(_is_path_of(game, path, family.interval) for path in paths):
         raise GameError(f"family {family}: it is of another game; give the agents, cost and payoffs of its `ranges`")

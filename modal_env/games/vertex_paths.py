@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from modal_env.games.algebraic import Algebraic, Polynomial, Ratio, Root, between, positive_roots
 from modal_env.games.vertices import Labels, Vertex, vertices
-from modal_env.progress import Report, unheard
+from modal_env.progress import Report, no_report
 
 Matrix = Sequence[Sequence[Fraction]]
 ZERO = Fraction(0)
@@ -92,7 +92,7 @@ class Walk:
         ]
         self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], Path] = {}
 
-    def cells(self, report: Report = unheard) -> list[Cell]:
+    def cells(self, report: Report = no_report) -> list[Cell]:
         """All intervals between events, ascending."""
         found: list[Cell] = []
         todo: list[tuple[Algebraic, Algebraic | None]] = [(ZERO, None)]

@@ -1,7 +1,7 @@
 """The best-response polyhedron, and the sets of equilibria that its vertices span.
 
 A symmetric game is a matrix U of the payoffs of the row's agent against the column's. Against a mix x every agent gets
-at most max U x. A vertex of {(x, v): x a mix, U x <= v} is labelled by the agents that x plays and its best replies,
+at most max U x. A vertex of {(x, v): x a mix, U x <= v} is labeled by the agents that x plays and its best replies,
 and two vertices x and y are an extreme equilibrium if each plays only best replies to the other (Mangasarian,
 Equilibrium points of bimatrix games, 1964). All equilibria are mixtures of these: they are a union of products of
 faces, the maximal Nash subsets, and those are the maximal bicliques of the extreme equilibria (Avis, Rosenberg, Savani
@@ -17,7 +17,7 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import NamedTuple
 
-from modal_env.progress import Report, unheard
+from modal_env.progress import Report, no_report
 
 Mix = tuple[Fraction, ...]
 Sides = tuple[tuple[int, ...], tuple[int, ...]]
@@ -40,7 +40,7 @@ class Vertex:
     labels: Labels
 
 
-def vertices(utilities: Sequence[Sequence[Fraction]], report: Report = unheard) -> list[Vertex]:
+def vertices(utilities: Sequence[Sequence[Fraction]], report: Report = no_report) -> list[Vertex]:
     """The vertices of {(x, v): x a mix, U x <= v}, sorted: those that play the first agents most come first.
 
     With z = x / v, for payoffs above 0, they are the vertices of {z >= 0: U z <= 1} other than 0. Random games of 8, 10

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from modal_env.errors import GameError
 from modal_env.logic.provability import AND, BOX, CALL, DIAMOND, IMPLIES, ME, NOT, OR, Plays, Solution, solve
 from modal_env.logic.syntax import Agent, closure
-from modal_env.progress import Report, unheard
+from modal_env.progress import Report, no_report
 
 Square = NDArray[np.bool_]
 
@@ -52,7 +52,7 @@ class Played:
     settles: NDArray[np.int64]
 
 
-def play_all(players: Sequence[Agent], report: Report = unheard) -> Played:
+def play_all(players: Sequence[Agent], report: Report = no_report) -> Played:
     """Play all agents against all, including themselves; equal agents count once.
 
     Raises:

@@ -30,7 +30,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 import modal_env.compiling  # noqa: F401 (says on stderr when something is compiled)
-from modal_env.checks import items, shown
+from modal_env.checks import brief, items
 from modal_env.errors import GameError
 from modal_env.logic.notation import Agent, Op, as_agent
 from modal_env.logic.syntax import can_be_called, closure
@@ -91,7 +91,7 @@ def machine(agent: Agent | str, calls: Sequence[Agent | str] | None = None) -> M
 def _letters(calls: object) -> tuple[Agent, ...]:
     given = items(calls)
     if given is None:
-        raise GameError(f"calls={shown(calls)}: give a list of agents")
+        raise GameError(f"calls={brief(calls)}: give a list of agents")
     return tuple(map(as_agent, given))
 
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from modal_env.checks import items, nearest, shown
+from modal_env.checks import brief, items, nearest
 from modal_env.errors import FormulaError, GameError
 from modal_env.logic.definitions import LISTED, OWN_WORDS, THIS, parse_agents
 from modal_env.logic.library import LIBRARY, SHORT
@@ -46,9 +46,9 @@ def parse(text: str, *, name: str | None = None, helpers: Mapping[str, Agent | s
             circle, a formula too long or too deep. The message points at the place and says what is possible there.
     """
     if not isinstance(text, str):
-        raise FormulaError(f"formula {shown(text)}: give a text such as '[]X(me)'")
+        raise FormulaError(f"formula {brief(text)}: give a text such as '[]X(me)'")
     if name is not None and (not isinstance(name, str) or not name):
-        raise FormulaError(f"name={shown(name)}: give a text, or leave it out")
+        raise FormulaError(f"name={brief(name)}: give a text, or leave it out")
     agent = parse_agents({THIS: text, **_checked(helpers)}, {**LIBRARY, **SHORT})[THIS]
     return agent.renamed(name or agent.text)
 
@@ -83,7 +83,7 @@ def as_agent(given: object) -> Agent:
     if isinstance(given, str):
         return find(given)
     if not isinstance(given, Agent):
-        raise GameError(f"{shown(given)} is not an agent: give one, a name, or a formula like '[]X(me)'")
+        raise GameError(f"{brief(given)} is not an agent: give one, a name, or a formula like '[]X(me)'")
     return given
 
 
@@ -97,16 +97,16 @@ def as_agents(given: object, name: str = "agents") -> tuple[Agent, ...]:
     found = items(given)
     if not found or not all(isinstance(agent, (Agent, str)) for agent in found):
         hint = "give a list of agents, one at least: names such as 'FairBot' or formulas '[]X(me)'"
-        raise GameError(f"{name}={shown(given)}: {hint}")
+        raise GameError(f"{name}={brief(given)}: {hint}")
     return tuple(map(as_agent, found))
 
 
 def _checked(helpers: Mapping[str, Agent | str] | None) -> Mapping[str, Agent | str]:
     if helpers is not None and not isinstance(helpers, Mapping):
-        raise FormulaError(f"helpers={shown(helpers)}: give a mapping of names to agents or texts")
+        raise FormulaError(f"helpers={brief(helpers)}: give a mapping of names to agents or texts")
     for name, agent in (helpers or {}).items():
         if not isinstance(name, str) or not can_be_called(name):
-            raise FormulaError(f"helper {shown(name)}: give a name of letters, digits and _ that is not 'me'")
+            raise FormulaError(f"helper {brief(name)}: give a name of letters, digits and _ that is not 'me'")
         if not isinstance(agent, Agent | str):
-            raise FormulaError(f"helper {name!r}: {shown(agent)} is neither an agent nor a text")
+            raise FormulaError(f"helper {name!r}: {brief(agent)} is neither an agent nor a text")
     return helpers or {}

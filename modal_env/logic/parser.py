@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple, NoReturn
 
-from modal_env.checks import shown
+from modal_env.checks import brief
 from modal_env.errors import FormulaError
 from modal_env.logic.syntax import BINDING, MAX_NESTING, PARTS, RIGHT, Formula, Op
 
@@ -68,7 +68,7 @@ class FormulaParser:
     def __init__(self, text: str, title: str) -> None:
         self.text, self.title = text, title
         if not isinstance(text, str):
-            raise FormulaError(f"{title}, {shown(text)}: give a text")
+            raise FormulaError(f"{title}, {brief(text)}: give a text")
         if len(text) > MAX_TEXT:
             self.fail(MAX_TEXT, f"a text of {len(text):,} characters is too long", f"at most {MAX_TEXT:,}")
         self.tokens = self._split()

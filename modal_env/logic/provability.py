@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
-from modal_env.checks import nearest, shown, whole
+from modal_env.checks import brief, nearest, whole
 from modal_env.errors import FormulaError, GameError
 from modal_env.logic.notation import Agent, Formula, Op, as_agent
 from modal_env.logic.parser import CONSTANTS, FormulaParser, Token, read
@@ -286,7 +286,7 @@ class FixedPoint:
 
 
 def fixed_point(system: Mapping[str, str]) -> FixedPoint:
-    """The fixed point of a modalised system, such as ``{"p": "[][]p -> [](p -> []~p)"}``.
+    """The fixed point of a modalized system, such as ``{"p": "[][]p -> [](p -> []~p)"}``.
 
     It exists and is unique (Boolos, The Logic of Provability, chapter 8).
 
@@ -318,10 +318,10 @@ def parse_system(system: Mapping[str, str]) -> dict[str, Formula]:
             equation or under no [] or <>.
     """
     if not isinstance(system, Mapping) or not system:
-        raise FormulaError(f"system {shown(system)}: give a mapping of letters to formulas such as {{'p': '[]p'}}")
+        raise FormulaError(f"system {brief(system)}: give a mapping of letters to formulas such as {{'p': '[]p'}}")
     for letter in system:
         if not isinstance(letter, str) or not NAME.fullmatch(letter) or letter in CONSTANTS:
-            raise FormulaError(f"letter {shown(letter)}: give a name, but none of {', '.join(CONSTANTS)}")
+            raise FormulaError(f"letter {brief(letter)}: give a name, but none of {', '.join(CONSTANTS)}")
 
     def atom(parser: FormulaParser, token: Token) -> Formula:
         if token.text in CONSTANTS:

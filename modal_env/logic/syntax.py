@@ -19,7 +19,7 @@ from functools import cached_property
 from hashlib import blake2b
 from types import MappingProxyType
 
-from modal_env.checks import shown
+from modal_env.checks import brief
 from modal_env.errors import FormulaError
 
 MAX_NESTING = 500
@@ -124,15 +124,15 @@ class Formula:
             or not isinstance(parts, tuple)
             or not all(isinstance(p, Formula) for p in parts)
         ):
-            raise FormulaError(f"a node {shown(self.op)} of {shown(parts)}: give an Op, and a tuple of Formulas")
+            raise FormulaError(f"a node {brief(self.op)} of {brief(parts)}: give an Op, and a tuple of Formulas")
         if not (self.agent is None or (is_call and isinstance(self.agent, Agent))):
-            raise FormulaError(f"a node {self.op.name} with {shown(self.agent)}: only a CALL has an Agent")
+            raise FormulaError(f"a node {self.op.name} with {brief(self.agent)}: only a CALL has an Agent")
         if (
             not isinstance(self.letter, str)
             or bool(self.letter) != (self.op is Op.LETTER)
             or len(self.letter) > MAX_NAME
         ):
-            raise FormulaError(f"a node {self.op.name} with the letter {shown(self.letter)}: only a LETTER has one")
+            raise FormulaError(f"a node {self.op.name} with the letter {brief(self.letter)}: only a LETTER has one")
 
     def __eq__(self, other: object) -> bool:
         return self.digest == other.digest if isinstance(other, Formula) else NotImplemented
@@ -194,7 +194,7 @@ class Agent:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or not isinstance(self.formula, Formula):
             raise FormulaError(
-                f"agent {shown(self.name)} of {shown(self.formula)}: give a name and a Formula, or use parse"
+                f"agent {brief(self.name)} of {brief(self.formula)}: give a name and a Formula, or use parse"
             )
         nodes = self.formula.postfix()
         if not self.formula.boxed:

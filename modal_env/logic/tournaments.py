@@ -16,7 +16,7 @@ from modal_env.logic.all_against_all import Played, play_all, settled
 from modal_env.logic.notation import Agent, as_agents
 from modal_env.pictures.style import notebook
 from modal_env.pictures.tables import matrix
-from modal_env.progress import Report, unheard
+from modal_env.progress import Report, no_report
 
 MAX_SHOWN = 40  # agents of a printed table
 
@@ -70,7 +70,7 @@ class Tournament(Tabular):
         return settled(played)[_places(played, self.agents)]
 
 
-def tournament(agents: Iterable[Agent | str], report: Report = unheard) -> Tournament:
+def tournament(agents: Iterable[Agent | str], report: Report = no_report) -> Tournament:
     """Play all agents against all, including themselves.
 
     Args:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from modal_env.pictures.style import COLOURS, as_text
+from modal_env.pictures.style import PALETTE, as_text
 
 Floats = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ def simplex(names: Sequence[str], corners: Sequence[int], path: Floats, marks: S
     edges = "".join(_line(CORNERS[a], CORNERS[b]) for b in range(len(ends)) for a in range(b))
     signs = "".join(_mark(mark, np.asarray(mark.shares, np.float64) @ places) for mark in marks)
     dots = "".join(
-        f'<circle cx="{x:g}" cy="{y:g}" r="7" {_colour(agent, names, others)} />'
+        f'<circle cx="{x:g}" cy="{y:g}" r="7" {_color(agent, names, others)} />'
         for (x, y), agent in zip(CORNERS, ends, strict=False)
     )
     about = f"Path of a population of {', '.join(map(as_text, labels))}"
@@ -59,10 +59,10 @@ def simplex(names: Sequence[str], corners: Sequence[int], path: Floats, marks: S
     return _svg(640 if others else 410, about, drawn)
 
 
-def _colour(agent: int, names: Sequence[str], others: Sequence[int]) -> str:
-    """The fill of a corner: the agent's own colour, where it has one in `bands` too."""
+def _color(agent: int, names: Sequence[str], others: Sequence[int]) -> str:
+    """The fill of a corner: the agent's own color, where it has one in `bands` too."""
     is_own = len(names) <= MOST_BANDS and (agent not in others or len(others) == 1)
-    return f'fill="{COLOURS[agent]}"' if is_own else f'class="soft" fill="{SOFT}"'
+    return f'fill="{PALETTE[agent]}"' if is_own else f'class="soft" fill="{SOFT}"'
 
 
 def largest(shares: Floats) -> tuple[int, int, int]:
@@ -90,7 +90,7 @@ def bands(names: Sequence[str], times: Floats, shares: Floats) -> str:
     tops = np.vstack([np.zeros(len(seen)), np.cumsum(heights, axis=0)])
     x = np.linspace(LEFT, RIGHT, len(seen))
     drawn = "".join(
-        f'<polygon points="{_points(x, lower, upper)}" fill="{COLOURS[agent]}" />'
+        f'<polygon points="{_points(x, lower, upper)}" fill="{PALETTE[agent]}" />'
         for agent, (lower, upper) in enumerate(pairwise(tops))
     )
     frame = f'<path class="edge" d="M{LEFT} {TOP}V{BOTTOM}H{RIGHT}" fill="none" stroke="#8a909c" />'
@@ -108,9 +108,9 @@ def _gathered(names: Sequence[str], shares: Floats) -> tuple[list[str], Floats]:
     """At most `MOST_BANDS` agents, those with the largest shares; the rest as one."""
     if len(names) <= MOST_BANDS:
         return list(names), shares
-    kept = sorted(np.argsort(-shares.max(axis=0), kind="stable")[: MOST_BANDS - 1].tolist())
-    rest = 1 - shares[:, kept].sum(axis=1, keepdims=True)
-    return [names[agent] for agent in kept] + [OTHERS], np.hstack([shares[:, kept], np.clip(rest, 0, 1)])
+    chosen = sorted(np.argsort(-shares.max(axis=0), kind="stable")[: MOST_BANDS - 1].tolist())
+    rest = 1 - shares[:, chosen].sum(axis=1, keepdims=True)
+    return [names[agent] for agent in chosen] + [OTHERS], np.hstack([shares[:, chosen], np.clip(rest, 0, 1)])
 
 
 def _points(x: Floats, lower: Floats, upper: Floats) -> str:
@@ -124,11 +124,11 @@ def _points(x: Floats, lower: Floats, upper: Floats) -> str:
 
 
 def _key(names: Sequence[str]) -> tuple[int, str]:
-    """Colours and names below the bands, and the height of the picture."""
+    """Colors and names below the bands, and the height of the picture."""
     signs = []
     for agent, name in enumerate(names):
         x, y = LEFT + 210 * (agent % 2), BOTTOM + 44 + 23 * (agent // 2)
-        signs.append(f'<rect x="{x}" y="{y - 12}" width="14" height="14" rx="3" fill="{COLOURS[agent]}" />')
+        signs.append(f'<rect x="{x}" y="{y - 12}" width="14" height="14" rx="3" fill="{PALETTE[agent]}" />')
         signs.append(_label(x + 21, y, name, "start", "ink"))
     return BOTTOM + 54 + 23 * ((len(names) - 1) // 2), "".join(signs)
 
@@ -149,9 +149,9 @@ def _line(a: Floats, b: Floats) -> str:
 def _label(x: float, y: float, text: str, anchor: str, kind: str = "soft") -> str:
     """A text; what of it is cut is given where the pointer rests."""
     whole = f"<title>{as_text(text, 1000)}</title>" if len(text) > LABEL else ""
-    colour = {"soft": SOFT, "ink": INK}[kind]
+    color = {"soft": SOFT, "ink": INK}[kind]
     place = f'x="{x:g}" y="{y:g}" text-anchor="{anchor}"'
-    return f'<text class="{kind}" {place} fill="{colour}">{whole}{as_text(text, LABEL)}</text>'
+    return f'<text class="{kind}" {place} fill="{color}">{whole}{as_text(text, LABEL)}</text>'
 
 
 def _corner(name: str, number: int) -> str:
@@ -160,19 +160,19 @@ def _corner(name: str, number: int) -> str:
 
 
 def _grounded(label: str) -> str:
-    """A label with a rim of the paper's colour, to be read above lines."""
+    """A label with a rim of the paper's color, to be read above lines."""
     rim = 'class="halo" stroke="#ffffff" stroke-width="5" stroke-linejoin="round" paint-order="stroke"'
     return f"<g {rim}>{label}</g>"
 
 
 def _path(points: Floats) -> str:
     """A line through [T, 2] points, without steps too short to be seen."""
-    kept = _apart(points)
-    line = "L".join(f"{x:.1f} {y:.1f}" for x, y in kept)
-    (x, y), (u, v) = kept[0], kept[-1]
+    chosen = _apart(points)
+    line = "L".join(f"{x:.1f} {y:.1f}" for x, y in chosen)
+    (x, y), (u, v) = chosen[0], chosen[-1]
     route = f'class="route" fill="none" stroke="{ACCENT}"'
     return (
-        f'<path {route} d="M{line}" stroke-width="1.6" stroke-linejoin="round" />{_arrows(kept)}'
+        f'<path {route} d="M{line}" stroke-width="1.6" stroke-linejoin="round" />{_arrows(chosen)}'
         f'<circle class="head" cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{ACCENT}" />'
         f'<circle {route} cx="{u:.1f}" cy="{v:.1f}" r="11" stroke-width="2" />'
     )
@@ -180,11 +180,11 @@ def _path(points: Floats) -> str:
 
 def _apart(points: Floats) -> Floats:
     """[T, 2] points without those that are too close to the one kept before."""
-    kept = [points[0].tolist()]
+    chosen = [points[0].tolist()]
     for x, y in points[1:].tolist():
-        if abs(x - kept[-1][0]) + abs(y - kept[-1][1]) >= SEEN:
-            kept.append([x, y])
-    return np.array(kept)
+        if abs(x - chosen[-1][0]) + abs(y - chosen[-1][1]) >= SEEN:
+            chosen.append([x, y])
+    return np.array(chosen)
 
 
 def _arrows(points: Floats) -> str:
@@ -193,11 +193,11 @@ def _arrows(points: Floats) -> str:
     places = np.arange(ARROWS / 2, along[-1], ARROWS)
     at, ahead, behind = ([np.interp(places + d, along, axis) for axis in points.T] for d in (0.0, 1.0, -1.0))
     turns = np.degrees(np.arctan2(ahead[1] - behind[1], ahead[0] - behind[0]))
-    kept: list[tuple[float, float]] = []
+    chosen: list[tuple[float, float]] = []
     heads = []
     for x, y, turn in zip(*at, turns, strict=True):
-        if all(abs(x - a) + abs(y - b) > ARROWS / 2 for a, b in kept):
-            kept.append((x, y))
+        if all(abs(x - a) + abs(y - b) > ARROWS / 2 for a, b in chosen):
+            chosen.append((x, y))
             heads.append(_head(f"translate({x:.1f} {y:.1f}) rotate({turn:.0f})"))
     return "".join(heads)
 
@@ -211,5 +211,5 @@ def _mark(mark: Mark, place: Floats) -> str:
     x, y = place
     sign = f'<path class="ink" d="M0 -8L8 0L0 8L-8 0Z" fill="{INK}" transform="translate({x:.1f} {y:.1f})" />'
     is_left = x < WIDTH / 2
-    told = _label(x + (14 if is_left else -14), y + 5, mark.label, "start" if is_left else "end", "ink")
-    return sign + _grounded(told)
+    label = _label(x + (14 if is_left else -14), y + 5, mark.label, "start" if is_left else "end", "ink")
+    return sign + _grounded(label)

@@ -1,6 +1,6 @@
-"""Colours, the style sheet, names as text, and a page around pictures.
+"""Colors, the style sheet, names as text, and a page around pictures.
 
-Colours are those of Okabe and Ito, which colour-blind readers can distinguish; letters always say the same as colours.
+Colors are those of Okabe and Ito, which color-blind readers can distinguish; letters always say the same as colors.
 All markup is well-formed XML, and none has a `style` attribute, so that a page can forbid them.
 """
 
@@ -13,7 +13,7 @@ import re
 from html import escape
 from importlib import resources
 
-COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#8c8c8c")
+PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#8c8c8c")
 """Of agents, in the sequence of a library."""
 
 # What XML and UTF-8 cannot hold: control characters, halves of surrogate pairs, U+FFFE and U+FFFF.

@@ -27,7 +27,7 @@ from modal_env.logic.library import CooperateBot, DefectBot, FairBot
 from modal_env.logic.notation import Agent, as_agents, parse
 from modal_env.logic.provability import play
 from modal_env.logic.syntax import closure
-from modal_env.progress import Report, unheard
+from modal_env.progress import Report, no_report
 from modal_env.search.best_replies import check_called
 
 ROWS = 200  # of the table of all against all, between two reports
@@ -87,7 +87,7 @@ class Behaviours:
     @cached_property
     def cooperates(self) -> Bools:
         """[n, n] whether the row's agent cooperates with the column's; about 0.1 microseconds a pair."""
-        return self._meet(unheard)
+        return self._meet(no_report)
 
     def meet(self, report: Report) -> None:
         """Compute `cooperates`, with a report (`modal_env.progress`)."""
@@ -95,13 +95,13 @@ class Behaviours:
 
     def _meet(self, report: Report) -> Bools:
         count = len(self)
-        met = np.zeros((count, count), np.bool_)
+        cooperates = np.zeros((count, count), np.bool_)
         words, until = self._heard()
         for first in range(0, count, ROWS):
             report(1 - (1 - first / count) ** 2)  # later rows are shorter
-            if _meet(self.outputs, self.moves, words, until, met, first, min(first + ROWS, count)):
+            if _meet(self.outputs, self.moves, words, until, cooperates, first, min(first + ROWS, count)):
                 raise GameError(f"two of the agents do not settle within {MAX_WORLDS} worlds")
-        return met
+        return cooperates
 
     def _heard(self) -> tuple[NDArray[np.int64], int]:
         """[n, calls]: each one's moves against the agents called, worlds as bits; and when all of them settle."""
@@ -114,12 +114,12 @@ class Behaviours:
         for world in range(MAX_WORLDS):
             made = [self.outputs[everybody, state].astype(np.int64) for state in own]
             words |= np.stack([*(move << world for move in made)], axis=1) if made else 0
-            heard = sum(move << bit for bit, move in enumerate(made, start=1))
+            inputs = sum(move << bit for bit, move in enumerate(made, start=1))
             before = [*own, *theirs]
             for k, one in enumerate(called):
                 seen = one.outputs[theirs[k]] + mutual[k][min(world, len(mutual[k]) - 1)]
                 own[k] = self.moves[everybody, own[k], seen].astype(np.int64)
-                theirs[k] = one.moves[theirs[k], heard + made[k]].astype(np.int64)
+                theirs[k] = one.moves[theirs[k], inputs + made[k]].astype(np.int64)
             if world >= until and all(map(np.array_equal, before, [*own, *theirs])):
                 return words, world
         raise GameError(f"an agent and one that it calls do not settle within {MAX_WORLDS} worlds")
@@ -273,7 +273,7 @@ def _distinct(
 
 
 @njit(cache=True, nogil=True)
-def _meet(outputs, moves, words, until, met, first, last):  # type: ignore[no-untyped-def]
+def _meet(outputs, moves, words, until, cooperates, first, last):  # type: ignore[no-untyped-def]
     """Play agents first to last - 1 against themselves and all later ones; True if a play does not settle in time."""
     count, calls = words.shape
     for a in range(first, last):
@@ -291,5 +291,5 @@ def _meet(outputs, moves, words, until, met, first, last):  # type: ignore[no-un
                 if u == s and v == t and world >= until:
                     break
                 s, t = u, v
-            met[a, b], met[b, a] = outputs[a, s], outputs[b, t]
+            cooperates[a, b], cooperates[b, a] = outputs[a, s], outputs[b, t]
     return False

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, product
 
-from modal_env.checks import items, shown, whole
+from modal_env.checks import brief, items, whole
 from modal_env.errors import GameError
 from modal_env.logic.finite_machines import MAX_CALLS, Machine, check_machines, check_names, machine
 from modal_env.logic.notation import Agent, as_agent, as_agents, parse
 from modal_env.logic.provability import Outcome, play
 from modal_env.logic.syntax import closure
-from modal_env.progress import Report, unheard
+from modal_env.progress import Report, no_report
 
 MAX_DEPTH = 3
 SEARCHED = 0.1  # share of the time until all replies are found, with an agent for each still to be written
@@ -46,7 +46,7 @@ class Reply:
 
 
 def replies(
-    opponents: Iterable[Agent | str], calls: Iterable[Agent | str] = (), *, depth: int = 2, report: Report = unheard
+    opponents: Iterable[Agent | str], calls: Iterable[Agent | str] = (), *, depth: int = 2, report: Report = no_report
 ) -> list[Reply]:
     """All outcomes of agents of a depth against the opponents, each with an agent that reaches it.
 
@@ -78,7 +78,7 @@ def check_called(calls: Iterable[Agent | str], depth: int) -> tuple[Agent, ...]:
     """
     given = items(calls, MAX_CALLS + 1)
     if given is None or len(given) > MAX_CALLS:
-        raise GameError(f"calls={shown(calls)}: give a list of at most {MAX_CALLS} agents")
+        raise GameError(f"calls={brief(calls)}: give a list of at most {MAX_CALLS} agents")
     called = tuple(map(as_agent, given))
     check_machines("calls", called)
     if deep := [call for call in called if call.depth > depth]:
@@ -146,7 +146,7 @@ class _Search:
     """The opponents, the agents that they call, and all that does not depend on the searched agent."""
 
     def __init__(
-        self, opponents: tuple[Agent, ...], calls: tuple[Agent, ...], depth: int, report: Report = unheard
+        self, opponents: tuple[Agent, ...], calls: tuple[Agent, ...], depth: int, report: Report = no_report
     ) -> None:
         self.opponents, self.calls, self.depth, self.report = opponents, calls, depth, report
         self.met = closure(opponents)

@@ -166,9 +166,9 @@ def partners(depth: int = MAX_DEPTH) -> NDArray[np.int64]:
 def _cooperating(
     following: NDArray[np.int64], rows: NDArray[np.int64], columns: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    met = np.zeros((len(rows), len(columns)), np.bool_)
-    _mark_cooperating(following, rows, columns, met)
-    places = np.argwhere(met)
+    cooperates = np.zeros((len(rows), len(columns)), np.bool_)
+    _mark_cooperating(following, rows, columns, cooperates)
+    places = np.argwhere(cooperates)
     return np.stack([rows[places[:, 0]], columns[places[:, 1]]], axis=1)
 
 
@@ -185,11 +185,11 @@ def _play(following, a, b):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _mark_cooperating(following, rows, columns, met):  # type: ignore[no-untyped-def]
+def _mark_cooperating(following, rows, columns, cooperates):  # type: ignore[no-untyped-def]
     for i in range(len(rows)):
         for j in range(len(columns)):
             x, y = _play(following, rows[i], columns[j])
-            met[i, j] = x == 1 and y == 1
+            cooperates[i, j] = x == 1 and y == 1
 
 
 @njit(cache=True, nogil=True)

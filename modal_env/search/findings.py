@@ -30,7 +30,7 @@ from modal_env.errors import GameError
 from modal_env.logic.library import CooperateBot, DefectBot, FairBot, PrudentBot, SlipBot, UnfairBot
 from modal_env.logic.notation import Agent, as_agents, parse
 from modal_env.logic.provability import play
-from modal_env.progress import Report, part, unheard
+from modal_env.progress import Report, no_report, part
 from modal_env.search import direct_agents as direct
 from modal_env.search.behaviours import Behaviours, two_boxes
 from modal_env.search.best_replies import MAX_DEPTH, Reply, check_called, replies
@@ -93,7 +93,7 @@ def certify(
 
 
 def least_replies(
-    opponents: Iterable[Agent | str], calls: Iterable[Agent | str] = (), depth: int = 2, report: Report = unheard
+    opponents: Iterable[Agent | str], calls: Iterable[Agent | str] = (), depth: int = 2, report: Report = no_report
 ) -> list[Reply]:
     """As `replies`, each by an agent of the least possible depth.
 
@@ -101,12 +101,12 @@ def least_replies(
         GameError, FormulaError: as `replies`.
     """
     depth = whole("depth", depth, 0, MAX_DEPTH)
-    met, called = as_agents(opponents, "opponents"), check_called(calls, depth)
+    others, called = as_agents(opponents, "opponents"), check_called(calls, depth)
     found: dict[tuple[tuple[str, str], ...], Reply] = {}
     for d in range(depth + 1):
         done = [HARDER ** (below - depth) for below in (d - 1, d)]  # time of each depth relative to the one before it
-        told = part(report, done[0] if d else 0.0, done[1])
-        for reply in replies(met, [call for call in called if call.depth <= d], depth=d, report=told):
+        report_depth = part(report, done[0] if d else 0.0, done[1])
+        for reply in replies(others, [call for call in called if call.depth <= d], depth=d, report=report_depth):
             found.setdefault(reply.moves, reply)
     return list(found.values())
 
@@ -128,36 +128,39 @@ def _nonnegative(lines: Sequence[Line]) -> tuple[Fraction, Fraction | None] | No
     return None if high is not None and high < low else (low, high)
 
 
-def pure_equilibria(behaviours: Behaviours, report: Report = unheard) -> list[PureEquilibrium]:
+def pure_equilibria(behaviours: Behaviours, report: Report = no_report) -> list[PureEquilibrium]:
     """All pure equilibria in which both players choose from a list, at any epsilon > 0; each pair once.
 
     Args:
         report: see `modal_env.progress`.
     """
-    met, depths = behaviours.cooperates, behaviours.depths
-    theirs = np.ascontiguousarray(met.T)
+    moves, depths = behaviours.cooperates, behaviours.depths
+    theirs = np.ascontiguousarray(moves.T)
     table = np.array(direct.PAYOFFS, np.int8)
     # [depth, n]: the best payoff of agents up to a depth against the column's agent
     best = np.full((int(depths.max()) + 1, len(behaviours)), -1, np.int8)
-    for row, depth in _told(depths, part(report, 0, 0.5)):
-        best[depth:] = np.maximum(best[depth:], table[met[row].astype(np.int8), theirs[row].astype(np.int8)])
+    for row, depth in _each_agent(depths, part(report, 0, 0.5)):
+        best[depth:] = np.maximum(best[depth:], table[moves[row].astype(np.int8), theirs[row].astype(np.int8)])
     # Agents with the best payoff at their depth, above that of all smaller depths; else no epsilon > 0 works.
-    fits = np.zeros_like(met)
-    for row, depth in _told(depths, part(report, 0.5, 1)):
-        payoffs = table[met[row].astype(np.int8), theirs[row].astype(np.int8)]
+    fits = np.zeros_like(moves)
+    for row, depth in _each_agent(depths, part(report, 0.5, 1)):
+        payoffs = table[moves[row].astype(np.int8), theirs[row].astype(np.int8)]
         fits[row] = (payoffs == best[depth]) & (payoffs > best[:depth]).all(axis=0)
     pairs = [(row, column) for row, column in np.argwhere(fits & fits.T).tolist() if row <= column]
     found = []
     for a, b in pairs:
         bounds = _nonnegative(
-            [*_margins(_payoff(met, a, b), depths[a], best[:, b]), *_margins(_payoff(met, b, a), depths[b], best[:, a])]
+            [
+                *_margins(_payoff(moves, a, b), depths[a], best[:, b]),
+                *_margins(_payoff(moves, b, a), depths[b], best[:, a]),
+            ]
         )
         if bounds is not None and bounds[1] != 0:
             found.append(PureEquilibrium(behaviours.agent(a), behaviours.agent(b), *bounds))
     return found
 
 
-def _told(depths: NDArray[np.int64], report: Report) -> Iterator[tuple[int, int]]:
+def _each_agent(depths: NDArray[np.int64], report: Report) -> Iterator[tuple[int, int]]:
     """Row and depth of each agent; reports every hundredth."""
     for row, depth in enumerate(depths.tolist()):
         if row % 100 == 0:
@@ -165,8 +168,8 @@ def _told(depths: NDArray[np.int64], report: Report) -> Iterator[tuple[int, int]
         yield row, depth
 
 
-def _payoff(met: NDArray[np.bool_], a: int, b: int) -> int:
-    return direct.PAYOFFS[int(met[a, b])][int(met[b, a])]
+def _payoff(moves: NDArray[np.bool_], a: int, b: int) -> int:
+    return direct.PAYOFFS[int(moves[a, b])][int(moves[b, a])]
 
 
 def _margins(payoff: int, depth: int, best: NDArray[np.int8]) -> list[Line]:
@@ -324,7 +327,7 @@ def _pair_text(pair: PureEquilibrium) -> str:
     return f"  {pair.first.unicode}  against  {pair.second.unicode}, for {range_text(pair.low, pair.high)}"
 
 
-def findings(literals: int = 2, report: Report = unheard) -> Findings:
+def findings(literals: int = 2, report: Report = no_report) -> Findings:
     """Search all three classes; with the standard `literals` about half a minute on one core.
 
     Args:
@@ -336,8 +339,8 @@ def findings(literals: int = 2, report: Report = unheard) -> Findings:
     """
     behaviours = two_boxes(literals=literals)
     behaviours.meet(part(report, 0.07, 0.7))
-    met = behaviours.cooperates
-    rows = np.packbits(np.concatenate([met, met.T], axis=1), axis=1)
+    cooperates = behaviours.cooperates
+    rows = np.packbits(np.concatenate([cooperates, cooperates.T], axis=1), axis=1)
     told_apart = len({row.tobytes() for row in rows})  # np.unique takes seconds
     listed = tuple(pure_equilibria(behaviours, part(report, 0.72, 0.8)))
     pairs = tuple(direct_equilibria())

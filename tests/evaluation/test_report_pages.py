@@ -16,7 +16,7 @@ from evaluation.report.page import STYLE, html_table, report_page, summary
 from evaluation.report.report_folder import read_study
 from evaluation.tables.rules_text import rules_text
 from modal_env.logic.library import POST
-from modal_env.pictures.style import COLOURS
+from modal_env.pictures.style import PALETTE
 from tools.browser import Browser, chromium
 from welfare_env import Rules
 
@@ -139,6 +139,6 @@ def test_the_colors_are_those_of_the_list() -> None:
         assert re.search(rf"`{color}` [a-z ]+ \| policies \| {policy} ", listed)
     for reward, color in REWARDS.items():
         assert re.search(rf"`{color}` [a-z ]+ \| rewards \| .*{reward}", listed)
-    for agent, shade in zip(POST, COLOURS, strict=False):
+    for agent, shade in zip(POST, PALETTE, strict=False):
         assert re.search(rf"`{shade}` [a-z ]+ \| programs \| {agent.name} ", listed)
     assert reward_color("inequity:1,0.5") == REWARDS["inequity"]

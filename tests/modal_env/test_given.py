@@ -17,7 +17,7 @@ import pytest
 
 import modal_env
 from modal_env import FairBot, PrudentBot
-from modal_env.checks import MAX_SEED, exact, items, seed_of, shown, whole
+from modal_env.checks import MAX_SEED, brief, exact, items, seed_of, whole
 from modal_env.dynamics.basins import power_law
 from modal_env.dynamics.growth import census
 from modal_env.dynamics.stability import jacobian
@@ -266,8 +266,8 @@ class TestNumbers:
         lists: list = []
         for _ in range(100_000):
             lists = [lists]
-        assert shown(lists) == "of type list, too long to print"
-        assert shown(10**5000) == "of type int, too long to print"
+        assert brief(lists) == "of type list, too long to print"
+        assert brief(10**5000) == "of type int, too long to print"
         assert items(np.array(3)) is items("text") is items(5) is None
         assert items([1, 2, 3], 2) == (1, 2)
 
@@ -356,5 +356,5 @@ class TestFace:
                     with suppress(ModalError):
                         door(junk)
                 except Exception as error:  # noqa: BLE001 (reported below)
-                    wrong.append(f"DOORS[{number}]({shown(junk)}): {error!r:.200}")
+                    wrong.append(f"DOORS[{number}]({brief(junk)}): {error!r:.200}")
         assert wrong == []

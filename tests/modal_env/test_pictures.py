@@ -18,7 +18,7 @@ from modal_env.cli.page import MOST_MATCHES, MOST_SOLVED, library_page
 from modal_env.dynamics.replicator import Trajectory
 from modal_env.logic.notation import parse
 from modal_env.pictures.curves import bands, largest, simplex
-from modal_env.pictures.style import COLOURS, name_of, notebook, page
+from modal_env.pictures.style import PALETTE, name_of, notebook, page
 from modal_env.pictures.tables import MOST_AGENTS, match, matrix, number, rows
 from tools.browser import Browser, chromium
 
@@ -165,7 +165,7 @@ class TestCurves:
 
     def test_corners_have_the_colours_of_the_bands(self, path: Trajectory) -> None:
         drawn = {dot.get("fill") for dot in read(path._repr_svg_()).iter(f"{SVG}circle")}
-        assert drawn >= set(COLOURS[:4])
+        assert drawn >= set(PALETTE[:4])
 
     def test_a_resting_population(self) -> None:
         root = read(

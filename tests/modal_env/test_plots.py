@@ -19,7 +19,7 @@ from modal_env.dynamics.replicator import Trajectory, growth, replicator
 from modal_env.errors import GameError
 from modal_env.games.game import Game
 from modal_env.logic.library import POST, JustBot
-from modal_env.pictures.style import COLOURS
+from modal_env.pictures.style import PALETTE
 
 FACE = ("CooperateBot", "FairBot", "PrudentBot")
 LAW = PowerLaw(3.0, Estimate(2.0, 1.9, 2.1))
@@ -114,9 +114,9 @@ class TestShares:
 
     def test_agents_have_the_colors_of_the_pages(self, paths: list[Trajectory]) -> None:
         lines = plots.shares_over_time(paths[0], log_shares=True).axes[0].get_lines()
-        assert [line.get_color() for line in lines] == list(COLOURS[:4])
+        assert [line.get_color() for line in lines] == list(PALETTE[:4])
         taken = plots.simplex(paths, FACE).axes[0].get_lines()
-        assert {line.get_color() for line in taken if line.get_label() == "taken over by DefectBot"} == {COLOURS[1]}
+        assert {line.get_color() for line in taken if line.get_label() == "taken over by DefectBot"} == {PALETTE[1]}
 
     def test_lines_of_logarithms(self, paths: list[Trajectory]) -> None:
         lines = plots.shares_over_time(paths[0], log_shares=True).axes[0].get_lines()

@@ -16,7 +16,7 @@ from rich.progress import track
 
 import modal_env
 from agents.runtime.colors import LEVEL
-from modal_env.pictures.style import COLOURS
+from modal_env.pictures.style import PALETTE
 from training.modal import ACTIONS, ModalConfig, ModalResult, train_modal
 from training.modal.mixes import name_of
 
@@ -30,7 +30,7 @@ SETTINGS = {"default": "default entropy", "entropy 0.5": "more entropy"}
 WRITES = {"library": "chooses a program", "tokens": "writes a formula"}
 STDERR = Console(stderr=True)  # progress; figures go to stdout
 SHOWN = 3  # seeds of self-play in a picture
-COLORS = {agent.name: color for agent, color in zip(modal_env.POST, COLOURS, strict=False)}  # as in other pictures
+COLORS = {agent.name: color for agent, color in zip(modal_env.POST, PALETTE, strict=False)}  # as in other pictures
 LEARNED = "#333333"  # no agent's color
 DASHES = {"CooperateBot": "-", "DefectBot": ":", "FairBot": "--", "PrudentBot": "-."}
 
