@@ -207,7 +207,7 @@ def test_an_interrupted_experiment_goes_on_with_the_next_cell(
 ) -> None:
     stop = 4  # in the middle of the second cell of exact gains
     chosen, solved, attacks = read_experiment(EVERYTHING), [], []
-    solve, attack = measuring.exact_gain, measuring.red_team
+    solve, attack = measuring.exact_gain, measuring.plan_red_team
 
     def stopping(*given: Any) -> Any:
         if len(solved) == stop:
@@ -217,11 +217,11 @@ def test_an_interrupted_experiment_goes_on_with_the_next_cell(
         return solve(*given)
 
     def counted(*given: Any, **options: Any) -> Any:
-        attacks.append(given)
-        return attack(*given, **options)
+        plan = attack(*given, **options)
+        return replace(plan, run=lambda settings: attacks.append(given) or plan.run(settings))
 
     monkeypatch.setattr(measuring, "exact_gain", stopping)
-    monkeypatch.setattr(measuring, "red_team", counted)
+    monkeypatch.setattr(measuring, "plan_red_team", counted)
     with GameStore(store_path) as store:
         with pytest.raises(KeyboardInterrupt):
             evaluation.experiment(chosen, store=store)
