@@ -49,7 +49,7 @@ PIP_grammars := torch==2.13.0 -e . 'xgrammar>=0.2' 'llguidance>=1.7'
 $(TOOLS)/%/.installed: pyproject.toml constraints.txt environments/welfare_diplomacy/constraints.txt
 	@echo "setting up $(@D): a minute or three, once"
 	@"$(PYTHON)" -m venv $(@D)
-	@$(@D)/bin/pip install -q --disable-pip-version-check $(PIP_$*) pytest hypothesis
+	@$(@D)/bin/pip install -q --disable-pip-version-check $(PIP_$*) pytest pytest-xdist hypothesis
 	@touch $@
 
 test-tools: $(foreach name,inspect verifiers trainers grammars,$(TOOLS)/$(name)/.installed)  ## tests with inspect, verifiers, TRL, OpenEnv, Stable-Baselines3 and two grammar libraries

@@ -12,7 +12,7 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees onl
 | ``hold`` | holds every unit and builds nothing |
 | ``prosocial`` | the paper's Optimal Prosocial: a fair peaceful partition, then no units at all |
 | ``dumbbot`` | a heuristic attacker without press |
-| ``dove:share=0.25`` | takes free centres, disarms step by step, sends peaceful messages |
+| ``dove:share=0.25`` | takes free centers, disarms step by step, sends peaceful messages |
 | ``exploiter:nice=SPEC,attack=SPEC`` | plays `nice`, then `attack`, then `nice` again, disarmed |
 | ``grim``, ``police``, ``sheriff``, ``marshal`` | deterrents: peaceful until provoked, then at war |
 | ``deterrent:provoked=theft,fight=SPEC,...`` | a deterrent of one's own, see `DeterrentPolicy` |

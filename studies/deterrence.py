@@ -28,10 +28,9 @@ import evaluation
 from agents.runtime.colors import LEARNED, PUBLISHED
 from agents.runtime.progress import metered
 from agents.runtime.tables import print_tables
-from agents.specs import read_profile
 from evaluation.experiments import published
-from evaluation.experiments.attacks import GAMES, count_games
-from evaluation.experiments.red_team import BUDGETS, plan
+from evaluation.experiments.attacks import GAMES
+from evaluation.experiments.red_team import BUDGETS, plan_red_team
 from welfare_env import Rules, load_board
 
 if TYPE_CHECKING:
@@ -111,8 +110,7 @@ class Study:
         return sum(2 * GAMES + beside + self._attacks(rule, setting) for rule in rules)
 
     def _attacks(self, rule: str, setting: evaluation.Setting) -> int:
-        tried, _ = plan(read_profile(rule), rule, setting, self.budget, ())
-        return count_games(len(tried), GAMES, BUDGETS[self.budget].choosing, len({each.group for each in tried}))
+        return plan_red_team(rule, self.budget, setting).most_games
 
     def line(self, rule: str, report: Any) -> Line:
         """All of one rule."""

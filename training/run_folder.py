@@ -35,7 +35,7 @@ Renewed = Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]]
 def save(
     folder: Path,
     network: nn.Module,
-    optimiser: torch.optim.Optimizer,
+    optimizer: torch.optim.Optimizer,
     iteration: int,
     identity: str,
     others: Mapping[str, Tensor] | None = None,
@@ -46,12 +46,12 @@ def save(
     Args:
         identity: what must be the same for the training to resume, as JSON.
         others: tensors to keep with it, by name.
-        also: other networks that are trained, with their optimisers, by name.
+        also: other networks that are trained, with their optimizers, by name.
 
     Raises:
         TrainingError: it cannot be written. The state saved before is unchanged.
     """
-    tensors = _tensors(network, optimiser)
+    tensors = _tensors(network, optimizer)
     for whose, trained in (also or {}).items():
         tensors |= {f"{ALSO}{whose}/{name}": tensor for name, tensor in _tensors(*trained).items()}
     tensors |= {OTHERS + name: tensor for name, tensor in (others or {}).items()}
@@ -65,10 +65,10 @@ def save(
             raise OSError(str(error)) from error
 
 
-def _tensors(network: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+def _tensors(network: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     """Weights and Adam's moments by name."""
     tensors = {NETWORK + name: tensor for name, tensor in network.state_dict().items()}
-    for number, memory in optimiser.state_dict()["state"].items():
+    for number, memory in optimizer.state_dict()["state"].items():
         tensors |= {f"{ADAM}{number}/{name}": tensor for name, tensor in memory.items()}
     return tensors
 
@@ -85,13 +85,13 @@ def _digest(about: Mapping[str, str], tensors: Mapping[str, Tensor]) -> str:
 def load(
     folder: Path,
     network: nn.Module,
-    optimiser: torch.optim.Optimizer,
+    optimizer: torch.optim.Optimizer,
     identity: str,
     most: int,
     earlier: Renewed = lambda there, now: there,
     also: Mapping[str, Trained] | None = None,
 ) -> tuple[int, dict[str, Tensor]]:
-    """Restore networks and optimisers from the state, if there is one. Makes the folder, if there is none.
+    """Restore networks and optimizers from the state, if there is one. Makes the folder, if there is none.
 
     Args:
         identity, also: as for `save`.
@@ -103,7 +103,7 @@ def load(
 
     Raises:
         TrainingError: it has another identity, has seen more than `most` iterations, or is damaged. Networks and
-            optimisers are unchanged then.
+            optimizers are unchanged then.
     """
     path = folder / STATE
     try:
@@ -120,13 +120,13 @@ def load(
         raise TrainingError(
             f"{folder} holds a training of {done} iterations: give as many or more, or another folder (--out)"
         )
-    parts = [(network, optimiser, tensors)]
+    parts = [(network, optimizer, tensors)]
     parts += [(*trained, _part(tensors, f"{ALSO}{whose}/")) for whose, trained in (also or {}).items()]
     if not all(_fits(each, _part(mine, NETWORK), _memories(each, mine)) for each, _, mine in parts):
         raise TrainingError(f"{path}: damaged: it does not fit the network: give another folder (--out)")
-    for each, its_optimiser, mine in parts:
+    for each, its_optimizer, mine in parts:
         each.load_state_dict(_part(mine, NETWORK))
-        its_optimiser.load_state_dict({**its_optimiser.state_dict(), "state": _memories(each, mine)})
+        its_optimizer.load_state_dict({**its_optimizer.state_dict(), "state": _memories(each, mine)})
     return done, _part(tensors, OTHERS)
 
 

@@ -26,17 +26,17 @@ class Rules:
 
     Attributes:
         variant: ``"welfare"`` (welfare points, voluntary disbands, a Winter every year, no victory) or ``"standard"``
-            (Calhamer's game, which also ends when a power owns more than half of the centres).
+            (Calhamer's game, which also ends when a power owns more than half of the centers).
         years: number of years; the game ends after the Winter of the last.
         press: ``"text"`` (free messages), ``"tokens"`` (each message is one word of `welfare_env.game.press.TOKENS`) or
             ``None``.
         message_rounds: rounds of messages before the orders of each movement and adjustment phase. 0 means no press.
         scoring: how the final position is scored. Welfare: ``"welfare"``, the welfare points themselves. Standard
             (paper, appendix A): ``"sum-of-squares"`` (default), ``"draw-size"`` or ``"concave"``. The last one is the
-            paper's SD': no victory, fixed length, score sqrt(centres).
+            paper's SD': no victory, fixed length, score sqrt(centers).
         progressive: one whole number a year, the weight of that year's gain (``None``: all 1).
         transfers: powers may give away welfare points in Winter, one with each order ``GIVE RECIPIENT``.
-        overmilitarise: a power may hold more units than centres; the difference is subtracted from its points.
+        overmilitarise: a power may hold more units than centers; the difference is subtracted from its points.
         retreat_welfare: compatibility with the published experiments, whose program added welfare points at the end of
             every retreat phase too. Raises totals whenever there are retreats. Off in the paper's text and here.
         build_and_disband: compatibility with the same experiments: a power may build and disband in one Winter. It may
@@ -128,7 +128,7 @@ class Rules:
 
     @property
     def has_victory(self) -> bool:
-        """Whether a power that owns more than half of the centres ends the game."""
+        """Whether a power that owns more than half of the centers ends the game."""
         return self.variant == "standard" and self.scoring != "concave"
 
     def weight(self, year_index: int) -> int:
@@ -136,7 +136,7 @@ class Rules:
         return 1 if self.progressive is None else self.progressive[year_index]
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types. Rules that came later are told where they are on: older files say the same as ever."""
+        """As plain JSON types. Newer rules are written only if enabled, so older files stay unchanged."""
         values = {name: value for name, value in asdict(self).items() if name not in LATER_RULES or value}
         return values | {"progressive": None if self.progressive is None else list(self.progressive)}
 

@@ -1,6 +1,6 @@
 """Kernels for the toy boards clique:n and shared-clique:n: adjudication of armies, and the choice of the punishers.
 
-The rules here are only those that such boards need (armies, no convoys, a centre in every province). They are compared
+The rules here are only those that such boards need (armies, no convoys, a center in every province). They are compared
 with the engine's in `tests/agents/test_cliques.py`; the checker of certificates uses the engine and nothing of this.
 
 A position is two rows int8 [provinces]: `owner` and `unit`, a power or NOBODY. Province c < n is a core, province

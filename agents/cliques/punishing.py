@@ -26,7 +26,7 @@ Orders = dict[str, list[str]]  # power -> orders
 def punishing_orders(board: Board, state: State, deviator: str) -> Orders:
     """What everybody but the deviator orders to punish it: power -> orders, all of them legal.
 
-    A function of units, centres and phase: neither of the year nor of what happened before.
+    A function of units, centers and phase: neither of the year nor of what happened before.
 
     Args:
         board: clique:n or shared-clique:n, n from 2 to 6.

@@ -37,10 +37,10 @@ WORST = 1 << 30
 DEVIATORS, PUNISHERS = np.int64(0), np.int64(1)
 OWN, KNOWN, GUESSED = np.int64(0), np.int64(1), np.int64(2)
 
-# What a unit, a centre and so on is worth to the deviator after a movement phase.
+# What a unit, a center and so on is worth to the deviator after a movement phase.
 UNIT, UNIT_IN_CORE, ON_OWN = 30, 25, 60
 ON_OTHERS_SPRING, ON_OTHERS_FALL = 80, 100
-EMPTY_CENTRE = 80
+EMPTY_CENTER = 80
 PUNISHER_IN_CORE, ON_DEVIATORS_SPRING, ON_DEVIATORS_FALL = -12, -15, -20
 LOST_UNIT, LOST_BUT_RETREATS, PUNISHER_LOST, WATCHED_LEAF = 20, 15, 25, -10
 
@@ -75,7 +75,7 @@ def _score(shape, owner, unit, is_fall, w):
             if owner[p] == d:
                 total += ON_DEVIATORS_FALL if is_fall else ON_DEVIATORS_SPRING
         elif owner[p] == d:
-            total += EMPTY_CENTRE
+            total += EMPTY_CENTER
         if p >= n and (here == d or owner[p] == d):
             guard = w[AFTER, core_of(shape, p)]
             if guard >= 0 and guard != d:

@@ -26,33 +26,33 @@ def _mix(a, b):
 
 
 @kernel
-def _colour(who, me, colours):
+def _color(who, me, colors):
     """Another power as a power sees it."""
     if who == NOBODY:
         return 0
-    return 1 if who == me else colours[who]
+    return 1 if who == me else colors[who]
 
 
 @kernel
-def _colours(shape, owner, unit, lost, options, colours):
-    """A number for each power that does not depend on names, into `colours` int64 [powers]."""
+def _colors(shape, owner, unit, lost, options, colors):
+    """A number for each power that does not depend on names, into `colors` int64 [powers]."""
     n, m, d = shape[CORES], shape[POWERS], shape[DEVIATOR]
     fresh = np.zeros(MOST_PROVINCES, np.int64)
     for x in range(m):
         shares = m > n and (x == 0 or x == n)
-        colours[x] = 2 if x == d else (3 if shares else 4)
+        colors[x] = 2 if x == d else (3 if shares else 4)
     for _ in range(ROUNDS):
         for x in range(m):
             core, leaf = (x if x < n else 0), n + x
-            found = _mix(colours[x], _colour(owner[leaf], x, colours))
-            found = _mix(found, _colour(unit[leaf], x, colours))
-            found = _mix(found, _colour(owner[core], x, colours))
-            found = _mix(found, _colour(unit[core], x, colours))
-            found = _mix(found, _colour(lost[core], x, colours))
+            found = _mix(colors[x], _color(owner[leaf], x, colors))
+            found = _mix(found, _color(unit[leaf], x, colors))
+            found = _mix(found, _color(owner[core], x, colors))
+            found = _mix(found, _color(unit[core], x, colors))
+            found = _mix(found, _color(lost[core], x, colors))
             seen = 0
             for p in range(shape[PROVINCES]):
                 host = p if p < n else p - n
-                place = colours[0] + colours[n] if m > n and p == 0 else colours[host] + (p >= n)
+                place = colors[0] + colors[n] if m > n and p == 0 else colors[host] + (p >= n)
                 if owner[p] == x:
                     seen += _mix(place, 5)
                 if unit[p] == x:
@@ -65,15 +65,15 @@ def _colours(shape, owner, unit, lost, options, colours):
                     seen += _mix(place, 9 + (options[p] >> core & 1))
             fresh[x] = _mix(found, seen)
         for x in range(m):
-            colours[x] = fresh[x]
+            colors[x] = fresh[x]
 
 
 @kernel
 def relabelling(shape, owner, unit, lost, options, seat):
     """The new number of each power, into `seat` int64 [powers]. Returns the deviator's."""
     n, m, d = shape[CORES], shape[POWERS], shape[DEVIATOR]
-    colours = np.zeros(MOST_PROVINCES, np.int64)
-    _colours(shape, owner, unit, lost, options, colours)
+    colors = np.zeros(MOST_PROVINCES, np.int64)
+    _colors(shape, owner, unit, lost, options, colors)
     for x in range(m):
         seat[x] = -1
     front = 0
@@ -82,14 +82,14 @@ def relabelling(shape, owner, unit, lost, options, seat):
             seat[n - d] = n
         else:
             front = 1
-            swapped = colours[n] < colours[0]
+            swapped = colors[n] < colors[0]
             seat[0], seat[n] = (n, 0) if swapped else (0, n)
     seat[d] = front
     following = front + 1
     while True:
         first = -1
         for x in range(m):
-            if seat[x] < 0 and (first < 0 or colours[x] < colours[first]):
+            if seat[x] < 0 and (first < 0 or colors[x] < colors[first]):
                 first = x
         if first < 0:
             return front

@@ -44,25 +44,26 @@ def make_player(
         ConfigError, PromptError: no such model, or an unknown or invalid option.
         CacheError: a file of cached replies cannot be read.
     """
-    kept = default_models() if models is None else models
-    given: dict[str, Any] = {
+    source = default_models() if models is None else models
+    chosen: dict[str, Any] = {
         key: None if key in _SAMPLING and value == "none" else value for key, value in options.items()
     }
-    settings = {key: value for key, value in given.items() if key not in _STYLE}
-    own: dict[str, Any] = {key: value for key, value in given.items() if key in _STYLE}
+    settings = {key: value for key, value in chosen.items() if key not in _STYLE}
+    own: dict[str, Any] = {key: value for key, value in chosen.items() if key in _STYLE}
     own["flavour"] = None if flavour is None else Flavour(flavour)
     own["ablation"] = NOTHING if ablate is None else parse_ablation(ablate)
     own["addition"] = PLAIN if add is None else parse_addition(add)
-    noting = name if summariser == "self" else summariser
-    is_same_provider = noting.partition("/")[0] == name.partition("/")[0]
-    noting_settings = settings if is_same_provider else {}
-    if noting not in (name, "none") and "max_tokens" not in own:
-        own.setdefault("note_tokens", _usual_tokens(noting, noting_settings))
+    summariser_name = name if summariser == "self" else summariser
+    is_same_provider = summariser_name.partition("/")[0] == name.partition("/")[0]
+    summariser_settings = settings if is_same_provider else {}
+    if summariser_name not in (name, "none") and "max_tokens" not in own:
+        own.setdefault("note_tokens", _usual_tokens(summariser_name, summariser_settings))
     own.setdefault("max_tokens", _usual_tokens(name, settings))
     _check_thinking("max_tokens", own, settings)
-    _check_thinking("note_tokens", own, noting_settings)
-    model = kept.get(name, **settings)
-    return LMPolicy(model, Style(**own), None if noting == "none" else kept.get(noting, **noting_settings))
+    _check_thinking("note_tokens", own, summariser_settings)
+    model = source.get(name, **settings)
+    summariser_model = None if summariser_name == "none" else source.get(summariser_name, **summariser_settings)
+    return LMPolicy(model, Style(**own), summariser_model)
 
 
 def _usual_tokens(name: str, settings: Mapping[str, Any]) -> int:

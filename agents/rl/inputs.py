@@ -1,7 +1,7 @@
 """The inputs of a network: boards, and the legal orders of the deciding powers, as flat arrays.
 
 A *decision* is all that a power orders in one phase: a *row* for each unit (dislodged unit; in Winter each unit that
-may be disbanded, then each centre where a unit may be built), in the order of `welfare_env.envs.vector.LegalLists`. A
+may be disbanded, then each center where a unit may be built), in the order of `welfare_env.envs.vector.LegalLists`. A
 row's *candidates* are its legal orders; in Winter WAIVE (no order) comes first. The answer to a decision is one index
 into the candidates per row.
 
@@ -45,7 +45,7 @@ class Inputs:
         first_rows: int64 [B + 1], where each decision's rows begin.
         starts: int64 [R + 1], where each row's candidates begin.
         orders: int64 [M], order numbers.
-        provinces: int64 [R], the province of a row's unit or centre.
+        provinces: int64 [R], the province of a row's unit or center.
         heard: int8 [B, powers, 3 * message rounds], the words of the phase (`welfare_env.game.press.observe_messages`,
             without the mediator); None if there are no words.
         rounds: int64 [B], the message round that a decision of words is for; 0 for orders.

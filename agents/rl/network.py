@@ -1,7 +1,7 @@
 """The network of learned players: plain torch, for any map.
 
 A graph network over provinces reads a position, once for all powers that decide in it; a power then sees its provinces
-with its own units and centres marked (`Perspective`). A power's units are answered in sequence: each legal order is
+with its own units and centers marked (`Perspective`). A power's units are answered in sequence: each legal order is
 scored from its features (kind, unit, coast) and the provinces it names, given the orders already chosen for the power's
 other units. A value head estimates the points still to come.
 
@@ -43,7 +43,7 @@ class Size:
 
     Attributes:
         width: length of a province's vector.
-        layers: rounds of message passing between neighbouring provinces.
+        layers: rounds of message passing between neighboring provinces.
 
     Raises:
         SizeError: not a whole number from 1, or more than `WIDEST` or `MOST_LAYERS`.
@@ -70,14 +70,14 @@ class Judged:
 
 
 class Exchange(nn.Linear):
-    """A linear map of a province's vector and the mean of its neighbours', without concatenating them."""
+    """A linear map of a province's vector and the mean of its neighbors', without concatenating them."""
 
     def __init__(self, width: int) -> None:
         super().__init__(2 * width, width)
 
-    def forward(self, x: Tensor, neighbours: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, x: Tensor, neighbors: Tensor) -> Tensor:  # type: ignore[override]
         own, near = self.weight.split(x.shape[-1], dim=1)
-        return nn.functional.linear(x, own, self.bias) + torch.matmul(neighbours, nn.functional.linear(x, near))
+        return nn.functional.linear(x, own, self.bias) + torch.matmul(neighbors, nn.functional.linear(x, near))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Perspective(nn.Module):
     """A power's view of encoded positions: the part of the network that knows who decides.
 
     A province's vector is added to what stands out there for the power (`marks`). The whole position is added to the
-    sums of the provinces where the power has units, and centres; to its balance and welfare points; and to a vector of
+    sums of the provinces where the power has units, and centers; to its balance and welfare points; and to a vector of
     its own.
 
     Args:
@@ -118,18 +118,18 @@ class Perspective(nn.Module):
         self.held = nn.Linear(2 * width, width, bias=False)
         self.standing = nn.Linear(2, width, bias=False)
 
-    def marks(self, boards: Tensor, neighbours: Tensor) -> Tensor:
-        """For each power whether its unit, its centre or its home is in a province; the mean of both of neighbours.
+    def marks(self, boards: Tensor, neighbors: Tensor) -> Tensor:
+        """For each power whether its unit, its center or its home is in a province; the mean of both of neighbors.
 
         Returns:
             float32 [U, provinces, MARKS, powers].
         """
         flags = self._flags(boards)
-        near = torch.matmul(neighbours, flags[..., : 2 * self.powers])
+        near = torch.matmul(neighbors, flags[..., : 2 * self.powers])
         return torch.cat([flags, near], dim=-1).unflatten(-1, (MARKS, self.powers))
 
     def _flags(self, boards: Tensor) -> Tensor:
-        """Units, centres and homes of each power: float32 [U, provinces, 3 * powers]."""
+        """Units, centers and homes of each power: float32 [U, provinces, 3 * powers]."""
         powers = self.powers
         firsts = 0, powers + 5, 2 * powers + 6  # see `welfare_env.envs.observation`
         return torch.cat([boards[..., first : first + powers] for first in firsts], dim=-1)
@@ -181,12 +181,12 @@ class BoardNetwork(nn.Module):
         message_rounds: message rounds of the games with tokens that it can play; 0: it neither hears nor speaks.
     """
 
-    neighbours: Tensor
+    neighbors: Tensor
 
     def __init__(self, board: Board, size: Size = Size(), message_rounds: int = 0) -> None:
         super().__init__()
         self.size, width, self.powers = size, size.width, len(board.powers)
-        self.register_buffer("neighbours", torch.from_numpy(neighbours(board)), persistent=False)
+        self.register_buffer("neighbors", torch.from_numpy(neighbors(board)), persistent=False)
         self.places = order_places(board)
         self.read = nn.Linear(num_features(board), width)
         self.place = nn.Parameter(torch.zeros(len(board.provinces), width))
@@ -232,7 +232,7 @@ class BoardNetwork(nn.Module):
     def _encode(self, boards: Tensor) -> Tensor:
         x = torch.relu(self.read(boards) + self.place)
         for exchange, norm in zip(self.exchange, self.norms, strict=True):
-            x = norm(x + torch.relu(exchange(x, self.neighbours)))
+            x = norm(x + torch.relu(exchange(x, self.neighbors)))
         return x
 
     def values(self, inputs: Inputs) -> Tensor:
@@ -316,7 +316,7 @@ class BoardNetwork(nn.Module):
         target = np.where(inputs.orders != 0, named[:, 2], inputs.provinces[row_of])
         decisions = np.concatenate([rows, rows[row_of], rows[row_of[helping]]])
         provinces = np.concatenate([inputs.provinces, target, named[helping, 3]])
-        marks = self.perspective.marks(scene.boards, self.neighbours)
+        marks = self.perspective.marks(scene.boards, self.neighbors)
         seen = self.perspective.provinces(scene, marks, decisions, provinces)
         own, to, helped = seen.split([len(rows), len(target), len(helping)])
         keys = self.kind(torch.from_numpy(named[:, 0])) + self.target(to)
@@ -345,7 +345,7 @@ class BoardNetwork(nn.Module):
         return self.score(torch.relu(keys + queries[row_of] + self.fit(fit)))[:, 0]
 
     def _fit(self, inputs: Inputs, answers: np.ndarray) -> np.ndarray:
-        fitting = Fitting(self.places, inputs, self.neighbours.shape[0])
+        fitting = Fitting(self.places, inputs, self.neighbors.shape[0])
         for step in range(int(np.diff(inputs.first_rows).max(initial=0))):
             fitting.step(step, answers)
         return fitting.features
@@ -438,7 +438,7 @@ def row_statistics(logits: Tensor, row_of: Tensor, rows: int) -> tuple[Tensor, T
     return logp, torch.zeros(rows).index_add(0, row_of, -logp.exp() * logp)
 
 
-def neighbours(board: Board) -> np.ndarray:
+def neighbors(board: Board) -> np.ndarray:
     """Adjacency by army or fleet, each row summing to one: float32 [provinces, provinces]."""
     table = np.zeros((len(board.provinces), len(board.provinces)), np.float32)
     index = {province: number for number, province in enumerate(board.provinces)}

@@ -24,7 +24,7 @@ def word_rounds(rules: Rules) -> int:
 
 
 def speakers(board: Board, states: np.ndarray) -> np.ndarray:
-    """The speakers: in phases with message rounds all powers with a unit or a centre. bool [games, powers].
+    """The speakers: in phases with message rounds all powers with a unit or a center. bool [games, powers].
 
     Args:
         states: int32 [games, state size].

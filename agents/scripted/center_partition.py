@@ -1,4 +1,4 @@
-"""A conflict-free assignment of neutral centres to units in the first year (paper, appendix B.2)."""
+"""A conflict-free assignment of neutral centers to units in the first year (paper, appendix B.2)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from welfare_env.board.board import Board
 
 TURNS = 2  # Spring and Fall
-EMPTY_LOG = -20.0  # used as the logarithm of zero centres
+EMPTY_LOG = -20.0  # used as the logarithm of zero centers
 TOLERANCE = 1e-5  # slack of earlier objectives in later programmes: far less than any two plans differ
 GOLDEN = 0.6180339887498949  # its multiples modulo 1 are distinct and evenly spread
 
 
 class PartitionError(WelfareEnvError, RuntimeError):
-    """The solver found no optimal partition of a board's centres, or cannot prove that it is optimal."""
+    """The solver found no optimal partition of a board's centers, or cannot prove that it is optimal."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class Route:
 
 @functools.lru_cache(maxsize=32)
 def partition(board: Board) -> dict[tuple[str, str], Route]:
-    """The fairest peaceful partition of a board's neutral centres, from its opening position.
+    """The fairest peaceful partition of a board's neutral centers, from its opening position.
 
-    Each unit stays where it is or ends the year on a neutral centre, reached in at most two steps without a convoy and
-    without entering another power's centre. In no turn do two units occupy or move to the same province, so nothing can
-    bounce. Among all such plans: the largest minimum of the powers' final centre counts, then the largest geometric
-    mean, then the fewest steps. On the standard map that is five centres for every power and four for Italy. Solved
-    exactly, as three integer programmes.
+    Each unit stays where it is or ends the year on a neutral center, reached in at most two steps without a convoy and
+    without entering another power's center. In no turn do two units occupy or move to the same province, so nothing can
+    bounce. Among all such plans: the largest minimum of the powers' final center counts, then the largest geometric
+    mean, then the fewest steps. On the standard map that is five centers for every power and four for Italy. Solved
+    exactly, as three integer programs.
 
     Returns:
         (power, unit) -> its route, for every unit of the opening position. The same board gives the same plan.
@@ -70,7 +70,7 @@ def partition(board: Board) -> dict[tuple[str, str], Route]:
 
 @functools.lru_cache(maxsize=32)
 def planned_owners(board: Board) -> Mapping[str, str]:
-    """Centre -> its owner once `partition` has been carried out; without those that nobody gets."""
+    """Center -> its owner once `partition` has been carried out; without those that nobody gets."""
     owners = {center: power for power, owned in board.start_centers.items() for center in owned}
     taken = {route.stops[-1][:3]: power for (power, _), route in partition(board).items() if _gains(board, route)}
     return MappingProxyType(owners | taken)
@@ -85,7 +85,7 @@ def _gains(board: Board, route: Route) -> bool:
 
 
 def _routes(board: Board, power: str, unit: str) -> list[Route]:
-    """The routes of one unit: staying, then all that end on a neutral centre."""
+    """The routes of one unit: staying, then all that end on a neutral center."""
     foreign = {center for other, centers in board.start_centers.items() if other != power for center in centers}
     routes = [Route(power, unit, (unit[2:],))]
     for _ in range(TURNS):
@@ -100,17 +100,17 @@ def _routes(board: Board, power: str, unit: str) -> list[Route]:
 
 
 def _choose(board: Board, routes: list[Route]) -> np.ndarray:
-    """bool [routes]: the best set of routes, by a sequence of integer programmes that keep earlier optima."""
+    """bool [routes]: the best set of routes, by a sequence of integer programs that keep earlier optima."""
     program = _Program(board, routes)
-    program.maximise(program.minimum)
-    program.maximise(program.logarithms)
-    return program.maximise(-program.effort)[: len(routes)] > 0.5
+    program.maximize(program.minimum)
+    program.maximize(program.logarithms)
+    return program.maximize(-program.effort)[: len(routes)] > 0.5
 
 
 class _Program:
-    """The integer programme: its constraints, and three objectives as vectors over the variables.
+    """The integer program: its constraints, and three objectives as vectors over the variables.
 
-    Variables: for each route whether it is taken; for each power and each number of centres it may gain (1, 2, ...)
+    Variables: for each route whether it is taken; for each power and each number of centers it may gain (1, 2, ...)
         whether
     it gains that many; the smallest final count of a power.
     """
@@ -129,7 +129,7 @@ class _Program:
         self.logarithms = self._vector({len(routes) + i: self._worth(*step) for i, step in enumerate(self.steps)})
         self.effort = self._vector({i: _effort(i, route) for i, route in enumerate(routes)})
 
-    def maximise(self, objective: np.ndarray) -> np.ndarray:
+    def maximize(self, objective: np.ndarray) -> np.ndarray:
         """float64 [variables]: the best point; adds the constraint that later points are not worse by this objective.
 
         Raises:
@@ -169,7 +169,7 @@ class _Program:
             self._add(self._vector({**counted, self.size - 1: -1.0}), -held, np.inf)
 
     def _worth(self, power: str, gain: int) -> float:
-        """What the `gain`-th centre adds to the logarithm of the power's final count."""
+        """What the `gain`-th center adds to the logarithm of the power's final count."""
         before = len(self.board.start_centers[power]) + gain - 1
         return float(np.log(before + 1) - (np.log(before) if before else EMPTY_LOG))
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from welfare_env.game.view import View
 
 PROPOSAL, AGREEMENT = "propose demilitarisation", "accept"  # where messages are words
-Names = tuple[tuple[str, ...], ...]  # of units or centres, power by power
+Names = tuple[tuple[str, ...], ...]  # of units or centers, power by power
 Way = tuple[str, ...]  # locations from where a unit stands to where it is going, both included
 
 WISHES = (
@@ -34,14 +34,14 @@ REPLIES = (
 
 
 class DovePolicy(PeacefulPolicy):
-    """Takes free centres, disarms step by step, and believes in peace whatever happens.
+    """Takes free centers, disarms step by step, and believes in peace whatever happens.
 
-    - Movement: each neutral centre is assigned to the nearest unit of any power. Every dove computes the same
-      assignment, so doves seldom meet. A unit walks to its centre by a shortest path around other powers' centres and
-      all units; a unit without a centre, or whose path is blocked, holds. A centre assigned to a nearer unit stays that
+    - Movement: each neutral center is assigned to the nearest unit of any power. Every dove computes the same
+      assignment, so doves seldom meet. A unit walks to its center by a shortest path around other powers' centers and
+      all units; a unit without a center, or whose path is blocked, holds. A center assigned to a nearer unit stays that
       unit's, even if it never comes.
     - Winter: disbands each unit with probability `share`, and all of them in the last Winter; units on their way to a
-      centre go last. Never builds. In the standard variant it disbands only what it must.
+      center go last. Never builds. In the standard variant it disbands only what it must.
     - Messages: in the first round it announces its plans to all; it answers everybody who writes to it, once a phase,
       with good wishes. Messages of others do not change its play. If messages are words (``press="tokens"``), it
       proposes demilitarisation to all, and accepts whatever others propose.
@@ -103,7 +103,7 @@ class DovePolicy(PeacefulPolicy):
 
 
 def _others(view: View) -> str:
-    """The other powers that have units or centres: "England, France or Italy"."""
+    """The other powers that have units or centers: "England, France or Italy"."""
     units, centers = view.units, view.centers
     *names, last = [
         power.title() for power in view.powers if power != view.power and (units[power] or centers[power])
@@ -130,9 +130,9 @@ def _unanswered(view: View) -> list[str]:
 
 
 def share_out(view: View) -> Mapping[tuple[str, str], Way]:
-    """(power, unit) -> its way to the neutral centre that falls to it; a unit that stands there has a way of one.
+    """(power, unit) -> its way to the neutral center that falls to it; a unit that stands there has a way of one.
 
-    Pairs of units and centres are matched greedily: the shortest way first, among equals the power with fewer centres,
+    Pairs of units and centers are matched greedily: the shortest way first, among equals the power with fewer centers,
     then the first in the board's order. Nothing depends on whose view it is, so that all doves share one answer.
     """
     return _shares(view.board, tuple(view.units.values()), tuple(view.centers.values()))
@@ -140,7 +140,7 @@ def share_out(view: View) -> Mapping[tuple[str, str], Way]:
 
 @functools.lru_cache(maxsize=64)
 def _shares(board: Board, units: Names, centers: Names) -> Mapping[tuple[str, str], Way]:
-    """`share_out` of a position: the units and the centres of each power."""
+    """`share_out` of a position: the units and the centers of each power."""
     neutral = set(board.centers).difference(*centers)
     standing = {unit[2:5] for own in units for unit in own}
     offers = []

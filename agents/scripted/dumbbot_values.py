@@ -14,29 +14,29 @@ if TYPE_CHECKING:
     from welfare_env.board.board import Board
     from welfare_env.game.view import View
 
-Names = tuple[tuple[str, ...], ...]  # of units or centres, power by power
-NEIGHBOURS = 5  # the published divisor: a place has about five neighbours
+Names = tuple[tuple[str, ...], ...]  # of units or centers, power by power
+NEIGHBORS = 5  # the published divisor: a place has about five neighbors
 STEPS = 9  # that a value is passed on
-UNIT = NEIGHBOURS**STEPS  # values are whole numbers of its parts
+UNIT = NEIGHBORS**STEPS  # values are whole numbers of its parts
 
 
 @dataclass(frozen=True)
 class Weights:
     """The weights of one season.
 
-    The numbers are DumbBot's. The only difference is in Winter: DumbBot adds a little for centres in danger, which is
+    The numbers are DumbBot's. The only difference is in Winter: DumbBot adds a little for centers in danger, which is
     too small to matter and is left out here.
 
     Attributes:
-        attack: weight of a foreign centre's value.
-        defence: weight of an own centre's value.
+        attack: weight of a foreign center's value.
+        defense: weight of an own center's value.
         proximity: weights of the value that reaches a place in 0, 1, 2 ... steps.
         strength: weight of each own unit that can move into the province.
         competition: weight of each unit of the strongest rival that can move into the province.
     """
 
     attack: float
-    defence: float
+    defense: float
     proximity: tuple[float, ...]
     strength: float
     competition: float
@@ -76,7 +76,7 @@ def valuate(view: View, spared: frozenset[str] = frozenset()) -> Valuation:
     """Values for the view's power in the view's season.
 
     Args:
-        spared: powers that are no enemies: their centres are worth nothing, and their units are no rivals.
+        spared: powers that are no enemies: their centers are worth nothing, and their units are no rivals.
     """
     board, own = view.board, view.board.power_index[view.power]
     units = tuple(() if power in spared else placed for power, placed in view.units.items())
@@ -93,7 +93,7 @@ def _valuations(
 
     Args:
         units, centers: of each power.
-        worthless: the powers whose centres count nothing.
+        worthless: the powers whose centers count nothing.
     """
     weights = WEIGHTS[season]
     near, standing = _presence(board, units)
@@ -133,7 +133,7 @@ def _strongest_other(*counts: np.ndarray) -> np.ndarray:
 def _center_values(
     board: Board, sizes: np.ndarray, menaces: np.ndarray, centers: Names, weights: Weights
 ) -> np.ndarray:
-    """A foreign centre counts by its owner's size, an own one by its largest neighbour's.
+    """A foreign center counts by its owner's size, an own one by its largest neighbor's.
 
     Args:
         sizes: of each power.
@@ -146,18 +146,18 @@ def _center_values(
     values = np.zeros(menaces.shape)
     values[:, board.center_province] = weights.attack * _size(0)
     values[:, owned] = weights.attack * sizes[owners]
-    values[owners, owned] = weights.defence * menaces[owners, owned]
+    values[owners, owned] = weights.defense * menaces[owners, owned]
     return values
 
 
 def _size(centers: int) -> int:
-    """The size that the heuristic assigns to a power with so many centres."""
+    """The size that the heuristic assigns to a power with so many centers."""
     return centers**2 + 4 * centers + 16
 
 
 @functools.lru_cache(maxsize=32)
 def _graph(board: Board) -> tuple[np.ndarray, np.ndarray]:
-    """float64 [pieces, pieces]: 1 for a place and its neighbours; float64 [pieces, provinces]: 1 for a step."""
+    """float64 [pieces, pieces]: 1 for a place and its neighbors; float64 [pieces, provinces]: 1 for a step."""
     spread = np.eye(len(board.pieces))
     reach = np.zeros((len(board.pieces), len(board.provinces)))
     for number, piece in enumerate(board.pieces):
@@ -178,5 +178,5 @@ def _proximity(board: Board, season: str) -> np.ndarray:
     total, step = np.zeros(spread.shape), UNIT * np.eye(len(spread))
     for weight in WEIGHTS[season].proximity:
         total += weight * step
-        step = step @ spread / NEIGHBOURS
+        step = step @ spread / NEIGHBORS
     return total

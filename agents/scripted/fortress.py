@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class FortressPolicy(HoldPolicy):
-    """Holds with all units and builds all it may (in each home centre, the first unit by name); disbands only what it
+    """Holds with all units and builds all it may (in each home center, the first unit by name); disbands only what it
     must. Deterministic.
 
     A feint: it provokes players that react to armament, although it takes nothing.

@@ -1,4 +1,4 @@
-"""Base of the peaceful policies, which leave other powers' centres and units alone, and never build."""
+"""Base of the peaceful policies, which leave other powers' centers and units alone, and never build."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def foreign_centers(view: View, power: str) -> set[str]:
-    """Provinces of the centres that powers other than `power` own."""
+    """Provinces of the centers that powers other than `power` own."""
     return {center for other, centers in view.centers.items() if other != power for center in centers}
 
 
@@ -23,7 +23,7 @@ def occupied(view: View) -> set[str]:
 class PeacefulPolicy(ScriptedPolicy):
     """Base of `ProsocialPolicy` and `DovePolicy`.
 
-    Retreats go to the first place by name that is not another power's centre; without one the unit disbands.
+    Retreats go to the first place by name that is not another power's center; without one the unit disbands.
     """
 
     def retreat_to(self, view: View, unit: str, places: list[str]) -> str | None:

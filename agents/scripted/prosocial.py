@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class ProsocialPolicy(PeacefulPolicy):
-    """Takes its share of the neutral centres in the first year, disbands everything in Winter, then does nothing.
+    """Takes its share of the neutral centers in the first year, disbands everything in Winter, then does nothing.
 
     The shares are those of `agents.scripted.center_partition.partition`, which every power computes identically from
-    the board alone: on the standard map five centres for each power and four for Italy, a root Nash welfare of (5^6 *
+    the board alone: on the standard map five centers for each power and four for Italy, a root Nash welfare of (5^6 *
     4)^(1/7) = 4.843 a year.
 
     If others get in the way it stays peaceful: a unit that is delayed goes on while it can still arrive in Fall, and

@@ -1,4 +1,4 @@
-"""The paper's profile pi_t: take a centre each, disarm in an agreed Winter, and punish whoever deviates."""
+"""The paper's profile pi_t: take a center each, disarm in an agreed Winter, and punish whoever deviates."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _changes(orders: Iterable[str]) -> set[str]:
 def suspect(path: Path, state: State) -> str | None:
     """Who seems to have left the path: the power that differs most from it; None if several do, or nobody.
 
-    A centre of another's, owned or occupied, weighs most, then centres that stand open although a punisher would have
+    A center of another's, owned or occupied, weighs most, then centers that stand open although a punisher would have
     built there.
     """
     clique = path.clique

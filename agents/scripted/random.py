@@ -24,7 +24,7 @@ class RandomPolicy(ScriptedPolicy):
       from its disband and no order, each empty home center from its builds and no build, and of this list it orders
       what their program executes (`executed`). Units go by force where it disbands too few.
     - standard variant: the units that the rules take are drawn uniformly. If none is due, it may build.
-    - Builds: in random order, each empty home centre draws uniformly from its builds and from no build, until the
+    - Builds: in random order, each empty home center draws uniformly from its builds and from no build, until the
       number allowed is reached.
 
     It never speaks.

@@ -29,7 +29,7 @@ from welfare_env import Rules
 __all__ = ["OneCallHarness", "WelfareEnv", "WelfareTaskset"]
 
 MODEL = "agent"
-"""What stands in a spec for the agent of the seat: "lm:agent,schema=form"."""
+"""The name of the seat's agent in a spec: "lm:agent,schema=form"."""
 
 
 class Question(vf.TaskData):
@@ -85,7 +85,11 @@ class SeatModel:
         self.traces: list[vf.Trace] = []
 
     def complete(self, request: Request) -> Reply:
-        """Never: a wait would block the event loop, in which the agents run."""
+        """Not possible: waiting would block the event loop in which the agents run.
+
+        Raises:
+            LMError: always; use `acomplete`.
+        """
         raise LMError(f"{self.name}: this player can only be asked in an event loop")
 
     async def acomplete(self, request: Request) -> Reply:
@@ -141,10 +145,10 @@ class WelfareEnvConfig(vf.EnvConfig):
 
     Attributes:
         years, message_rounds: rules.
-        seed: of all games.
+        seed: seed of the games.
         policy: what plays where an agent is asked, a profile of `agents` in which "lm:agent" stands for the agent of
             the seat: "lm:agent,summariser=none", "4*lm:agent + 3*dove".
-        max_concurrent_agents: of one game; None for all seven powers at the same time.
+        max_concurrent_agents: questions of one game at a time; None for all seven powers at once.
     """
 
     austria: vf.AgentConfig = _seat()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
@@ -15,7 +15,7 @@ from agents.runtime.command_options import with_options
 from agents.runtime.progress import metered
 from agents.runtime.table_options import TableOptions
 from agents.runtime.tables import print_tables
-from agents.specs import ProfileLike, read_profile, usages
+from agents.specs import usages
 from evaluation.cli import experiments, store_commands
 from evaluation.cli.compare import compare
 from evaluation.cli.console import RESTARTS, errors_told, print_json
@@ -34,6 +34,7 @@ from evaluation.cli.options import (
     Store,
     Witness,
     check_files,
+    policies_of,
     read_coalitions,
     written,
 )
@@ -41,11 +42,13 @@ from evaluation.cli.red_team import collusion, red_team
 from evaluation.cli.replays import replay
 from evaluation.cli.theorems import theorems
 from evaluation.cli.transcripts import transcript
-from evaluation.experiments.attacks import CHOOSING, count_games
-from evaluation.experiments.deviators import read_deviators
-from evaluation.experiments.exploitability import resolve_coalitions
+from evaluation.experiments.attacks import CHOOSING
+from evaluation.experiments.evaluation_plan import EvaluationPlan
+from evaluation.experiments.exploitability import plan_exploitability
+from evaluation.experiments.self_play import plan_self_play
 from evaluation.measures.lm_usage import LMUsage, usage_table
 from evaluation.measures.rows import same_columns
+from evaluation.play.game_settings import GameSettings
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import choose, conditions, latest, numbered, open_store, save, told
 from evaluation.report.replays import write_replay
@@ -59,7 +62,6 @@ from evaluation.tables.game_tables import (
     stored_table,
 )
 from evaluation.tables.sweep_tables import exploitability_sweep, self_play_sweep
-from welfare_env import load_board
 from welfare_env.extras import install_extra
 
 DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumbbot")
@@ -101,14 +103,12 @@ def self_play(
     """Welfare, proficiency, stolen centres and conflicts in self-play, or of mixed profiles."""
     with errors_told():
         settings = play.settings(variant, scoring)
-        load_board(play.map_name)
         tables.check()
-        with run.playing(policies, play.games * len(policies) * len(settings)) as means:
-            by_setting = [
-                [evaluation.self_play(policy, play.games, **setting, **means) for policy in policies]
-                for setting in settings
-            ]
-        results = [result for played in by_setting for result in played]
+        results = run.play(
+            policies_of(policies),
+            settings,
+            lambda each: [plan_self_play(policy, play.games, each) for policy in policies],
+        )
         tables.write(same_columns(row for result in results for row in result.rows()))
         if as_json:
             print_json([result.to_dict() for result in results])
@@ -166,32 +166,15 @@ def exploitability(
     """How much the best coalition gains by deviating from a profile, in welfare points a year."""
     with errors_told():
         settings = play.settings()
-        board = load_board(play.map_name)
-        chosen = read_coalitions(coalitions, board.powers)
+        chosen = read_coalitions(coalitions, settings[0].board.powers)
         check_files(settings, tables, witness)
-        profile = read_profile(policy)
-        tried = [
-            read_deviators(deviator or None, profile, policy, evaluation.Setting(**setting)) for setting in settings
-        ]
-        most, coalition_count = play.games if precision is None else most_games, len(resolve_coalitions(board, chosen))
-        total = sum(count_games(len(each) * coalition_count, most, choosing, len(each)) for each in tried)
-        playing: list[ProfileLike] = [profile, *(spec for some in tried for each in some for spec in each.policies)]
-        with run.playing(playing, total) as means:
-            results = [
-                evaluation.exploitability(
-                    policy,
-                    play.games,
-                    choosing=choosing,
-                    deviator=deviator or None,
-                    coalitions=chosen,
-                    coordinated=coordinated,
-                    precision=precision,
-                    most_games=most_games,
-                    **setting,
-                    **means,
-                )
-                for setting in settings
-            ]
+        attack: dict[str, Any] = {"deviator": deviator or None, "coalitions": chosen, "coordinated": coordinated}
+        attack |= {"choosing": choosing, "precision": precision, "most_games": most_games}
+        results = run.play(
+            policies_of([policy], deviator or ()),
+            settings,
+            lambda each: [plan_exploitability(policy, play.games, each, **attack)],
+        )
         if written(results, tables, as_json, witness):
             return
         if len(results) > 1:
@@ -227,24 +210,21 @@ def demo(
         conditions.insert(1, ("prosocial", "singles", LEARNED))
     else:
         print(f"without the learned best response: it needs {install_extra('rl')}", file=sys.stderr)
-    sizes = [count_games(len(evaluation.COALITIONS[name]), DEMO_GAMES, DEMO_CHOOSING) for _, name, _ in conditions]
     run = RunOptions(workers=workers, store=store)
+
+    def plan(settings: GameSettings) -> list[EvaluationPlan[Any]]:
+        attacks = [
+            plan_exploitability(
+                policy, DEMO_GAMES, settings, choosing=DEMO_CHOOSING, deviator=deviator, coalitions=name
+            )
+            for policy, name, deviator in conditions
+        ]
+        return [*(plan_self_play(policy, DEMO_GAMES, settings) for policy in DEMO_POLICIES), *attacks]
+
     with errors_told():
         tables.check()
-        with run.playing(DEMO_POLICIES, DEMO_GAMES * len(DEMO_POLICIES) + sum(sizes)) as means:
-            played = [evaluation.self_play(policy, DEMO_GAMES, seed=seed, **means) for policy in DEMO_POLICIES]
-            exploited = [
-                evaluation.exploitability(
-                    policy,
-                    DEMO_GAMES,
-                    choosing=DEMO_CHOOSING,
-                    deviator=deviator,
-                    coalitions=name,
-                    seed=seed,
-                    **means,
-                )
-                for policy, name, deviator in conditions
-            ]
+        results = run.play(policies_of(DEMO_POLICIES), [GameSettings(seed=seed)], plan)
+        played, exploited = results[: len(DEMO_POLICIES)], results[len(DEMO_POLICIES) :]
         tables.write(same_columns(row for result in (*played, *exploited) for row in result.rows()))
         if as_json:
             own, gains = [result.to_dict() for result in played], [result.to_dict() for result in exploited]

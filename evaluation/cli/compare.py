@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
-from typing import Annotated, Any, Optional
+from typing import Annotated, Optional
 
 import typer
 
@@ -15,9 +14,11 @@ from agents.runtime.table_options import TableOptions
 from agents.runtime.tables import print_tables
 from agents.specs import listed
 from evaluation.cli.console import errors_told, print_json
-from evaluation.cli.options import GameOptions, Json, RunOptions
+from evaluation.cli.options import GameOptions, Json, RunOptions, policies_of
 from evaluation.contrasts.comparing import GAMES, check_measures
 from evaluation.contrasts.samples import is_results
+from evaluation.experiments.self_play import plan_self_play
+from evaluation.play.game_settings import GameSettings
 from evaluation.tables.comparison_tables import contrast_table
 
 
@@ -63,7 +64,7 @@ def compare(
         else:
             settings = play.settings(variant)
             for setting in settings:
-                check_measures(measures, evaluation.Setting(**setting))
+                check_measures(measures, setting)
             found = evaluation.compare(*_played(conditions, settings, play.games, run), measure=measures, pairs=pairs)
         tables.write(found.rows())
         if as_json:
@@ -73,14 +74,14 @@ def compare(
 
 
 def _played(
-    policies: Sequence[str], settings: Sequence[dict[str, Any]], games: int, run: RunOptions
+    policies: Sequence[str], settings: Sequence[GameSettings], games: int, run: RunOptions
 ) -> list[evaluation.SelfPlayResult]:
     """Self-play of every policy under all rules."""
-    played = list(product(settings, policies))
-    if len(played) < 2:
+    if len(settings) * len(policies) < 2:
         raise evaluation.EvaluationError(
             "nothing to compare: give two or more policies, an option with several values (--years 5,10), or the "
             "folder of an experiment"
         )
-    with run.playing(policies, games * len(played)) as means:
-        return [evaluation.self_play(policy, games, **setting, **means) for setting, policy in played]
+    return run.play(
+        policies_of(policies), settings, lambda each: [plan_self_play(policy, games, each) for policy in policies]
+    )

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
-import evaluation
 from agents.runtime.command_options import with_options
 from agents.runtime.table_files import check_file, write_page
 from agents.runtime.table_options import TableOptions
 from agents.runtime.tables import print_tables, print_text
 from evaluation.cli.console import errors_told
-from evaluation.cli.options import GameOptions, Json, RunOptions, check_single, command_line, written
-from evaluation.experiments.cross_play import MOST_TYPES, planned_mixes
+from evaluation.cli.options import GameOptions, Json, RunOptions, check_single, command_line, policies_of, written
+from evaluation.experiments.cross_play import MOST_TYPES, plan_cross_play
 from evaluation.measures.lm_usage import usage_table
 from evaluation.report.cross_play_page import cross_play_page, summary
 from evaluation.tables.cross_play_tables import cross_play_tables, mix_table
 from evaluation.tables.sweep_tables import cross_play_sweep
-from welfare_env import load_board
 
 
 @dataclass(frozen=True)
@@ -68,29 +66,18 @@ def cross_play(
     """Payoffs of policies in every mix of them, with equilibria, replicator dynamics and alpha-rank."""
     with errors_told():
         settings = play.settings(variant)
-        seats = len(load_board(play.map_name).powers)
-        held_out, focal = background or [], focal_seats or [1]
-        mixes = len(planned_mixes(len(policies), seats, share, types, play.seed))
+        held_out = background or []
         tables.check()
         if html is not None:
             check_single(settings, "--html is a page")
             check_file(html)
-        games = play.games or seats
-        total = len(settings) * games * (mixes + len(held_out) * len(set(focal)) * len(policies))
-        with run.playing([*policies, *held_out], total) as means:
-            results = [
-                evaluation.cross_play(
-                    policies,
-                    games,
-                    share=share,
-                    types=types,
-                    background=held_out,
-                    focal_seats=focal,
-                    **setting,
-                    **means,
-                )
-                for setting in settings
-            ]
+        mixes: dict[str, Any] = {"share": share, "types": types, "background": held_out}
+        mixes["focal_seats"] = focal_seats or [1]
+        results = run.play(
+            policies_of([*policies, *held_out]),
+            settings,
+            lambda each: [plan_cross_play(policies, play.games or None, each, **mixes)],
+        )
         result = results[0]
         if html is not None:
             write_page(cross_play_page(result, command_line("cross-play")), html)

@@ -10,7 +10,6 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-import evaluation
 from agents.runtime.command_options import with_options
 from agents.runtime.progress import metered
 from agents.runtime.table_options import TableOptions
@@ -18,9 +17,10 @@ from agents.runtime.tables import print_tables
 from agents.specs import listed
 from evaluation.cli.console import RESTARTS, errors_told, print_json
 from evaluation.cli.options import Json, RunOptions, command_line
-from evaluation.experiment_files.experiment import count_games, policies_of, trained
+from evaluation.experiment_files.experiment import plan_experiment, policies_of, trained
 from evaluation.experiment_files.loading import load_experiment, shipped_experiments
 from evaluation.experiment_files.plan import Experiment
+from evaluation.play.game_settings import GameSettings
 from evaluation.report.figures import full_label
 from evaluation.report.page import known_measures, value_cell
 from evaluation.report.report_folder import (
@@ -114,8 +114,7 @@ def experiment(
         tables.check()
         earlier = earlier_rows(folder, chosen, chosen.games, chosen.seed) if extend else []
         chosen = _trained(chosen, folder / "trained")
-        with run.playing(policies_of(chosen), count_games(chosen)) as means:
-            result = evaluation.experiment(chosen, **means)
+        (result,) = run.play(policies_of(chosen), [GameSettings()], lambda each: [plan_experiment(chosen, each)])
         tables.write(result.rows())
         page = write_results(result, folder, command_line("experiment"), earlier, replays)
         if as_json:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -18,11 +18,15 @@ import evaluation
 from agents.runtime.progress import metered
 from agents.runtime.table_files import check_file
 from agents.runtime.table_options import TableOptions
-from agents.specs import ProfileLike, read_profile
+from agents.specs import Spec, read, read_profile
 from evaluation.cli.console import print_json
 from evaluation.experiments.attacks import GAMES
+from evaluation.experiments.deviators import PORTFOLIO, filled
+from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.measures.lm_usage import spent
 from evaluation.measures.rows import same_columns
+from evaluation.play.execution import Execution
+from evaluation.play.game_settings import GameSettings
 from evaluation.play.store import DEFAULT_PATH, GameStore
 from modal_env.interruptions import patient
 from welfare_env import Rules
@@ -73,7 +77,7 @@ def read_numbers(text: str | WholeNumbers) -> WholeNumbers:
     return WholeNumbers(int(part) for part in parts)
 
 
-def check_single(settings: Sequence[Mapping[str, Any]], what: str) -> None:
+def check_single(settings: Sequence[GameSettings], what: str) -> None:
     """Check that a sweep has a single condition.
 
     Args:
@@ -95,7 +99,7 @@ def only(values: Iterable[T]) -> T | list[T]:
     return listed[0] if len(listed) == 1 else listed
 
 
-def check_files(settings: Sequence[Mapping[str, Any]], tables: TableOptions, witness: Path | None) -> None:
+def check_files(settings: Sequence[GameSettings], tables: TableOptions, witness: Path | None) -> None:
     """Check before the first game that the tables and the witness can be written.
 
     Raises:
@@ -123,6 +127,17 @@ def written(results: Sequence[Any], tables: TableOptions, as_json: bool, witness
     if as_json:
         print_json(only(each.to_dict() for each in results))
     return as_json
+
+
+def policies_of(profiles: Iterable[str], attackers: Iterable[str] = ()) -> list[Spec]:
+    """The policies of profiles and of attackers on the first of them, as given on the command line.
+
+    Raises:
+        UnknownAgentError, ProfileError: an invalid one.
+    """
+    policies = [policy for profile in profiles for policy in read_profile(profile).policies]
+    texts = (filled(each, policies[0].text) for each in attackers if each != PORTFOLIO)
+    return [*policies, *map(read, texts)]
 
 
 def read_coalitions(text: str, powers: Sequence[str]) -> str | list[list[str]]:
@@ -196,11 +211,12 @@ class GameOptions:
         ),
     ] = False
 
-    def settings(self, variants: str = "welfare", scoring: str | None = None) -> list[dict[str, Any]]:
-        """Options for `evaluation.self_play` and the like: one dict per variant, length and number of message rounds.
+    def settings(self, variants: str = "welfare", scoring: str | None = None) -> list[GameSettings]:
+        """The settings of each condition: one per variant, length and number of message rounds.
 
         Raises:
             RulesError: an unknown variant, press or scoring.
+            UnknownMapError, MapFormatError, EvaluationError: as `GameSettings`.
         """
         names = [name.strip() for name in variants.split(",")]
         settings = []
@@ -215,15 +231,15 @@ class GameOptions:
             settings.append(self._with(Rules.published(**rules) if published else Rules(**rules)))
         return settings
 
-    def _with(self, rules: Rules) -> dict[str, Any]:
-        return {
-            "seed": self.seed,
-            "seats": self.seats,
-            "rules": rules,
-            "map_name": self.map_name,
-            "simultaneous": self.simultaneous,
-            "published": self.published,
-        }
+    def _with(self, rules: Rules) -> GameSettings:
+        return GameSettings(
+            seed=self.seed,
+            seats=self.seats,
+            rules=rules,
+            map_name=self.map_name,
+            simultaneous=self.simultaneous,
+            published=self.published,
+        )
 
 
 @dataclass(frozen=True)
@@ -266,55 +282,51 @@ class RunOptions:
         ),
     ] = False
 
-    @contextmanager
-    def playing(self, profiles: Sequence[ProfileLike], total: int) -> Iterator[dict[str, Any]]:
-        """The options of a run for an evaluation: workers, store, language models, and a progress bar on stderr.
+    def play(
+        self,
+        policies: Iterable[Spec],
+        settings: Iterable[GameSettings],
+        plan: Callable[[GameSettings], Iterable[EvaluationPlan[T]]],
+    ) -> list[T]:
+        """The results of evaluations, which are all planned before the first game; with a progress bar on stderr.
 
         Args:
-            profiles: all players; each policy is made once, so that errors are raised before the first game.
-            total: number of games.
+            policies: as given, to know whether language models play.
+            plan: the evaluations with some settings.
 
         Raises:
             UnknownAgentError, ConfigError: an invalid policy or budget.
             EvaluationError: a budget without language models.
             CacheError: the cache file cannot be used.
         """
-        models = self._models(profiles)
-        try:
-            pool = self._pool()
-            # Replies that are on their way are paid for and waited for; a cluster takes a while to end.
-            waits = patient() if models is not None or self.ray_address else nullcontext()
-            with waits, GameStore(self.store) as store, pool, metered("playing", total, "games") as meter:
-                yield {
-                    "workers": pool,
-                    "store": store,
-                    "report": meter.advance,
-                    "models": models,
-                    "use_older_games": self.use_older_games,
-                }
-        finally:
-            if models is not None and models.budget is not None:
-                print(spent(models.budget.spent), file=sys.stderr)
+        models = self._models(policies)
+        # Replies that are on their way are paid for and waited for; a cluster takes a while to end.
+        waits = patient() if models is not None or self.ray_address else nullcontext()
+        with waits, GameStore(self.store) as store, self._pool() as pool:
+            execution = Execution.checked(pool, store, None, models, self.use_older_games)
+            plans = [each for own in settings for each in plan(own.executed(execution))]
+            if models is not None and models.cache is not None:
+                models.cache.count()  # raises before the first game if the file cannot be used
+            try:
+                with metered("playing", sum(each.most_games for each in plans), "games") as meter:
+                    return [each.play(meter.advance) for each in plans]
+            finally:
+                if models is not None and models.budget is not None:
+                    print(spent(models.budget.spent), file=sys.stderr)
 
     def _pool(self) -> evaluation.Workers:
         if self.ray_address is None:
             return evaluation.Workers(self.workers)
         return evaluation.RayWorkers(self.ray_address, self.workers)
 
-    def _models(self, profiles: Sequence[ProfileLike]) -> SharedModels | None:
+    def _models(self, policies: Iterable[Spec]) -> SharedModels | None:
         """Cache and budget for the language models; None if none plays."""
-        policies = dict.fromkeys(policy for profile in profiles for policy in read_profile(profile).policies)
-        models = None
         if any(policy.models for policy in policies):
             from agents.lm.models.budget import Budget
             from agents.lm.models.cache import ResponseCache
             from agents.lm.models.shared_models import SharedModels
 
-            models = SharedModels(ResponseCache(self.lm_cache), Budget(self.budget_tokens, self.budget_dollars))
-        elif self.budget_tokens is not None or self.budget_dollars is not None:
+            return SharedModels(ResponseCache(self.lm_cache), Budget(self.budget_tokens, self.budget_dollars))
+        if self.budget_tokens is not None or self.budget_dollars is not None:
             raise evaluation.EvaluationError("a budget is for language models, and none of these policies is one")
-        for policy in policies:
-            policy.make(models)
-        if models is not None and models.cache is not None:
-            models.cache.count()  # raises before the first game if the file cannot be used
-        return models
+        return None

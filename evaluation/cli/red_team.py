@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
-import evaluation
 from agents.runtime.command_options import as_arguments, with_options
 from agents.runtime.table_options import TableOptions
 from agents.runtime.tables import print_line, print_tables
-from agents.specs import ProfileLike, profile_as_given, read_profile
 from evaluation.cli.console import errors_told
 from evaluation.cli.options import (
     AttackGameOptions,
@@ -20,18 +18,19 @@ from evaluation.cli.options import (
     WholeNumbers,
     Witness,
     check_files,
+    policies_of,
     read_coalitions,
     read_numbers,
     written,
 )
-from evaluation.coalitions.colluding import CHOOSING, SIZES, check_coalitions, count_collusion_games, read_attackers
-from evaluation.experiments.attacks import Deviation, count_games
-from evaluation.experiments.red_team import BUDGETS, plan
+from evaluation.coalitions.colluding import CHOOSING, SIZES, check_coalitions, plan_collusion
+from evaluation.experiments.attacks import Deviation
+from evaluation.experiments.red_team import BUDGETS, RedTeamPlan, plan_red_team
 from evaluation.measures.lm_usage import usage_table
+from evaluation.play.game_settings import GameSettings
 from evaluation.tables.collusion_tables import collusion_table, surplus_table
 from evaluation.tables.game_tables import red_team_table
 from evaluation.tables.sweep_tables import collusion_sweep, red_team_sweep
-from welfare_env import load_board
 
 PAIRS_AND_TRIPLES = WholeNumbers(SIZES)
 
@@ -60,29 +59,21 @@ def red_team(
 ) -> None:
     """Try many attacks on a policy, by single powers, coalitions and pacts, and report the strongest."""
     with errors_told():
-        settings, profile = play.settings(), read_profile(policy)
+        settings = play.settings()
         check_files(settings, tables, witness)
-        plans = [
-            plan(profile, profile_as_given(policy), evaluation.Setting(**setting), budget, trained or ())[0]
-            for setting in settings
-        ]
-        playing: list[ProfileLike] = [profile]
-        playing += {spec: None for tried in plans for each in tried if each.deviator for spec in each.deviator.policies}
-        choosing = BUDGETS[budget].choosing
-        total = sum(
-            count_games(len(tried), play.games, choosing, len({each.group for each in tried})) for tried in plans
-        )
-        with run.playing(playing, total) as means:
-            results = [
-                evaluation.red_team(policy, budget, games=play.games, trained=trained or (), **setting, **means)
-                for setting in settings
-            ]
+        plans: list[RedTeamPlan] = []
+
+        def plan(each: GameSettings) -> list[RedTeamPlan]:
+            plans.append(plan_red_team(policy, budget, each, games=play.games, trained=trained or ()))
+            return plans[-1:]
+
+        results = run.play(policies_of([policy], trained or ()), settings, plan)
         if written(results, tables, as_json, witness):
             return
         if len(results) > 1:
             print_tables(red_team_sweep(results))
             return
-        result, tried = results[0], plans[0]
+        result, tried = results[0], plans[0].tried
         print_tables(red_team_table(result))
         best = next(each for each in tried if each.attack == (result.best.deviator, result.best.coalition))
         print("the best attack again:")
@@ -133,30 +124,17 @@ def collusion(
 ) -> None:
     """Whether powers gain by leaving a profile together, beyond what each gains alone, and what the others lose."""
     with errors_told():
-        settings, profile = play.settings(), read_profile(policy)
-        board = load_board(play.map_name)
+        settings = play.settings()
+        board = settings[0].board
         given = None if coalitions is None else read_coalitions(coalitions, board.powers)
-        chosen = check_coalitions(board, sizes, given)
+        check_coalitions(board, sizes, given)
         check_files(settings, tables, witness)
-        tried = [
-            read_attackers(attacker or None, profile, policy, evaluation.Setting(**setting)) for setting in settings
-        ]
-        total = sum(count_collusion_games(board, each, chosen, play.games, choosing) for each in tried)
-        playing: list[ProfileLike] = [profile, *(spec for some in tried for each in some for spec in each.policies)]
-        with run.playing(playing, total) as means:
-            results = [
-                evaluation.collusion(
-                    policy,
-                    play.games,
-                    sizes=sizes,
-                    coalitions=given,
-                    attackers=attacker or None,
-                    choosing=choosing,
-                    **setting,
-                    **means,
-                )
-                for setting in settings
-            ]
+        tried: dict[str, Any] = {"sizes": sizes, "coalitions": given, "attackers": attacker or None}
+        results = run.play(
+            policies_of([policy], attacker or ()),
+            settings,
+            lambda each: [plan_collusion(policy, play.games, each, choosing=choosing, **tried)],
+        )
         if written(results, tables, as_json, witness):
             return
         if len(results) > 1:

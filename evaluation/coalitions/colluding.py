@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -15,11 +15,11 @@ from evaluation.coalitions.result import CollusionResult
 from evaluation.coalitions.surplus import surpluses
 from evaluation.experiments.attacks import CONFIRMED, GAMES, ITSELF, Attacks, Deviation
 from evaluation.experiments.deviators import TEMPLATE, Deviator, Deviators, can_coordinate, read_deviators
+from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.experiments.exploitability_result import Attack, Games
 from evaluation.experiments.notes import portfolio_notes
 from evaluation.experiments.red_team import RAID, pacts, starts
-from evaluation.experiments.self_play import make_all
 from evaluation.measures.choice import FINALISTS, choose, rounds
 from evaluation.measures.gains import Points
 from evaluation.measures.intervals import Coalition, Floats
@@ -66,26 +66,45 @@ def collusion(
         UnknownAgentError, ProfileError, UnknownMapError, UnknownPowerError, RulesError: invalid input of this kind.
         EvaluationError: no such coalitions, single powers among them, or a number out of range.
     """
-    setting = GameSettings(**options)
-    if not setting.played.is_welfare:
+    own: dict[str, Any] = {"sizes": sizes, "coalitions": coalitions, "attackers": attackers, "choosing": choosing}
+    plan = plan_collusion(policy, games, GameSettings(**options), **own)
+    return plan.run(plan.settings)
+
+
+def plan_collusion(
+    policy: ProfileLike,
+    games: int,
+    settings: GameSettings,
+    *,
+    sizes: Sequence[int] = SIZES,
+    coalitions: str | Iterable[Sequence[str]] | None = None,
+    attackers: Deviators | None = None,
+    choosing: int = CHOOSING,
+) -> EvaluationPlan[CollusionResult]:
+    """The evaluation, checked and not yet played; arguments and errors as `collusion`."""
+    if not settings.played.is_welfare:
         raise RulesError("collusion is measured in welfare points: use variant='welfare'")
     check_games(games)
     check_whole("choosing", choosing, 1, MOST_GAMES)
     profile, name = read_profile(policy), profile_as_given(policy)
-    make_all(profile.policies, setting.shared_models)
-    deviators = read_attackers(attackers, profile, name, setting)
-    make_all((spec for each in deviators for spec in each.policies), setting.shared_models)
-    chosen = check_coalitions(setting.board, sizes, coalitions)
-    setting.games(profile, games)
-    with setting.pooled() as pooled:
-        attacks = CoalitionAttacks(pooled, profile, deviators, chosen)
-        attacks.choose(choosing)
-        attacks.confirm(games, None, games)
-        if setting.report is not None:  # fewer contenders than there might have been
-            setting.report(count_collusion_games(setting.board, deviators, chosen, games, choosing) - attacks.played)
-        result = attacks.collusion(name)
-    notes = portfolio_notes(setting, attackers) if attackers is not None else ()
-    return replace(result, found=replace(result.found, notes=notes + result.found.notes))
+    settings.execution.check_policies(profile.policies)
+    deviators = read_attackers(attackers, profile, name, settings)
+    settings.execution.check_policies(spec for each in deviators for spec in each.policies)
+    chosen = check_coalitions(settings.board, sizes, coalitions)
+    settings.games(profile, games)
+    most_games = count_collusion_games(settings.board, deviators, chosen, games, choosing)
+
+    def run(settings: GameSettings) -> CollusionResult:
+        with settings.pooled() as pooled:
+            attacks = CoalitionAttacks(pooled, profile, deviators, chosen)
+            attacks.choose(choosing)
+            attacks.confirm(games, None, games)
+            pooled.execution.report(most_games - attacks.played)  # fewer contenders than there might have been
+            result = attacks.collusion(name)
+        notes = portfolio_notes(settings, attackers) if attackers is not None else ()
+        return replace(result, found=replace(result.found, notes=notes + result.found.notes))
+
+    return EvaluationPlan(settings, most_games, run)
 
 
 def read_attackers(
@@ -144,9 +163,8 @@ class CoalitionAttacks(Attacks):
     def __init__(
         self, setting: GameSettings, profile: Profile, deviators: Sequence[Deviator], coalitions: Sequence[Coalition]
     ) -> None:
-        models = setting.shared_models
         self._deviators = deviators
-        self._coordinated = tuple(each.name for each in deviators if can_coordinate(each, models))
+        self._coordinated = tuple(each.name for each in deviators if can_coordinate(each, setting.execution))
         tried = [self._deviation(each, coalition) for each in deviators for coalition in coalitions]
         super().__init__(setting, profile, tried)
         self._powers = [power for power in setting.board.powers if any(power in each for each in coalitions)]

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from agents.runtime.results import Printable
-from evaluation.measures.gains import Points, coalition_gain, member_gains
+from evaluation.measures.gains import Points, bound_of, coalition_gain, member_gains
 from evaluation.measures.intervals import (
     CONFIDENCE,
     FEWEST_GAMES,
@@ -185,15 +185,9 @@ def beyond_best(
     upper = mean_estimates(columns, rng, confidence=1 - (1 - CONFIDENCE) / len(columns))
     if not any(each.has_interval for each in lower.values()):
         return mean, best
-    low = [min(_bound(lower[power, policy], "low") for policy in alone) for power in coalition]
-    high = [min(_bound(upper[power, policy], "high") for policy in alone) for power in coalition]
+    low = [min(bound_of(lower[power, policy], "low") for policy in alone) for power in coalition]
+    high = [min(bound_of(upper[power, policy], "high") for policy in alone) for power in coalition]
     return replace(mean, low=float(np.mean(low)), high=float(np.mean(high))), best
-
-
-def _bound(estimate: Estimate, side: str) -> float:
-    """The bound "low" or "high"; the value if all games are alike and there is none."""
-    bound: float = getattr(estimate, side)
-    return estimate.value if math.isnan(bound) else bound
 
 
 def surpluses(coalition: Coalition, together: Points, same: Points, best: Points) -> Floats:
@@ -222,9 +216,9 @@ def _negative(estimate: Estimate) -> Estimate:
 
 def _is_above(estimate: Estimate) -> bool:
     """Whether the interval lies above 0. Games that are all alike have none: then the value."""
-    return estimate.n >= FEWEST_GAMES and _bound(estimate, "low") > 0
+    return estimate.n >= FEWEST_GAMES and bound_of(estimate, "low") > 0
 
 
 def _is_not_above(estimate: Estimate) -> bool:
     """Whether no part of the interval lies above 0."""
-    return estimate.n >= FEWEST_GAMES and _bound(estimate, "high") <= 0
+    return estimate.n >= FEWEST_GAMES and bound_of(estimate, "high") <= 0

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any, Unpack
 
-from agents.specs import read_profile
-from evaluation.checks import EvaluationError, check_games, listed
+from evaluation.checks import EvaluationError, listed
 from evaluation.contrasts.paired import Comparison, contrasts, pairs_of
 from evaluation.contrasts.samples import FAMILIES, KEYS, Sample, is_played, of_self_play, of_study, samples_of
 from evaluation.experiments.exploitability_result import ExploitabilityResult
-from evaluation.experiments.self_play import BY_POWER, MEASURES, SelfPlayResult, make_all, self_play
+from evaluation.experiments.self_play import BY_POWER, MEASURES, SelfPlayResult, plan_self_play
 from evaluation.play.game_settings import GameSettings, Options
-from evaluation.play.workers import Workers
 from welfare_env.checks import shown
 from welfare_env.errors import did_you_mean
 from welfare_env.options import takes_options
@@ -161,16 +158,10 @@ def _swept(samples: Sequence[Sample], measures: Iterable[str] | None) -> Compari
 
 def _self_played(profiles: Sequence[Any], games: int, options: Options) -> list[Sample]:
     """Self-play of each profile, with the same options; errors come before the first game."""
-    setting = GameSettings(**options)
-    check_games(games)
-    read = [read_profile(each) for each in profiles]
-    for profile in read:
-        setting.games(profile, games)
-    make_all(dict.fromkeys(policy for profile in read for policy in profile.policies), setting.shared_models)
-    own = nullcontext(setting.workers) if isinstance(setting.workers, Workers) else Workers(setting.workers)
-    with own as workers:
-        shared: Options = {**options, "workers": workers}
-        return [of_self_play(self_play(each, games, **shared)) for each in profiles] if len(read) > 1 else []
+    settings = GameSettings(**options)
+    plans = [plan_self_play(each, games, settings) for each in profiles]
+    with settings.pooled() as pooled:
+        return [of_self_play(plan.run(pooled)) for plan in plans] if len(plans) > 1 else []
 
 
 # What fits together

@@ -1,14 +1,12 @@
 """The most that a deviator gets against the punishing profile of a toy board, by threshold search over its positions.
 
-The kernels are in `graph_kernels` and `value_kernels` beside it; here the memory grows, values are asked for, and
-the search is kept in a file from which it goes on.
+The kernels are in `graph_kernels` and `value_kernels`; here their memory grows, and values are asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 
@@ -203,26 +201,6 @@ class CliqueSearch:
         while self.table.plan[node] < 0 and not v.add_first_plan(self.table, node):
             self._grow()
         return int(self.table.plan[node])
-
-    def save(self, path: Path) -> None:
-        """Write all that was found to a file, in place of what was there."""
-        numbers = self.table.numbers
-        counts = dict.fromkeys(OF_NODES, g.NODES) | dict.fromkeys(OF_PLANS, g.PLANS) | {"to": g.EDGES}
-        kept = {name: getattr(self.table, name)[: numbers[count]] for name, count in counts.items()}
-        partial = path.with_suffix(".partial.npz")
-        np.savez_compressed(partial, numbers=numbers, **kept)
-        partial.replace(path)
-
-    def load(self, path: Path) -> None:
-        """Go on from what `save` wrote."""
-        with np.load(path) as kept:
-            for names in (OF_NODES, OF_PLANS, ("to",)):
-                while len(getattr(self.table, names[0])) < len(kept[names[0]]):
-                    self._double(names)
-            for name in kept.files:
-                getattr(self.table, name)[: len(kept[name])] = kept[name]
-        self.table = self.table._replace(buckets=np.zeros(4 * len(self.table.keys), np.int32))
-        g.rehash(self.table)
 
 
 def opening(clique: Clique) -> tuple[np.ndarray, np.ndarray]:

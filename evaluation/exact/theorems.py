@@ -1,14 +1,14 @@
 """The paper's theorems, cell by cell: what each kind of deviator gains in each game, kept in a file.
 
 A cell is a board, a deviator, T years and disarmament in year t. The cells of one board and deviator share a search, so
-the rest of a row costs little. A table goes on where an earlier run stopped: what is in the file is not computed again.
+the rest of a row costs little. A table continues where an earlier run stopped: cells in the file are not recomputed.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -125,7 +125,6 @@ def fill(
     years: int,
     punishers: str = "stated",
     most_checked: int | None = None,
-    only: Iterable[str] | None = None,
     report: Callable[[str], None] = lambda text: None,
 ) -> None:
     """Compute the cells of a board that are not in a file yet, shorter games first, and append each when it is known.
@@ -134,7 +133,6 @@ def fill(
         path: the file.
         years: the longest game, up to 8.
         most_checked: check the certificates of games of at most so many years; None: of all.
-        only: roles; all by default.
         report: is told what is going on.
 
     Raises:
@@ -145,8 +143,6 @@ def fill(
         raise EvaluationError(f"{path}: its cells of {map_name} are of another version: give another file")
     done = {cell.name for cell in kept}
     for role, deviator in roles(map_name).items():
-        if only is not None and role not in only:
-            continue
         wanted = [(length, t) for length in range(1, years + 1) for t in range(length, 0, -1)]
         wanted = [each for each in wanted if (map_name, role, punishers, *each) not in done]
         if not wanted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,17 +21,14 @@ from evaluation.experiment_files.measuring import GAINS, Cell, Measuring, over_s
 from evaluation.experiment_files.plan import BY_YEAR, Condition, Experiment
 from evaluation.experiment_files.result_cache import CachedResult
 from evaluation.experiment_files.trainings import Progress, names_in, train_all
-from evaluation.experiments.attacks import count_games as count_attacked
-from evaluation.experiments.deviators import PORTFOLIO, filled, read_deviators
+from evaluation.experiments.deviators import PORTFOLIO, filled
+from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.exploitability import resolve_coalitions
-from evaluation.experiments.mixes import all_mixes
-from evaluation.experiments.red_team import BUDGETS, plan
-from evaluation.experiments.self_play import make_all
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.rows import GamesResult, same_columns
+from evaluation.play.execution import Execution
 from evaluation.play.game_settings import GameSettings
 from evaluation.play.store import GameStore
-from evaluation.play.workers import Workers
 from welfare_env.checks import shown
 from welfare_env.options import takes_options
 
@@ -218,15 +215,26 @@ def experiment(
     if fixed := sorted(options.keys() & set(FIXED)):
         raise EvaluationError(f"{', '.join(fixed)}: the experiment's file sets them; change them there")
     chosen = _chosen(source, profiles, games, seed)
-    setting = GameSettings(**options)
-    _check_all(chosen, setting)
-    chosen = trained(chosen, folder, on_training)
-    _check_all(chosen, setting)
-    own_workers = nullcontext(setting.workers) if isinstance(setting.workers, Workers) else Workers(setting.workers)
-    with own_workers as workers, _games(chosen, setting.store) as store:
-        measuring = Measuring(chosen, {**options, "workers": workers, "store": store})
-        results = tuple(ConditionResult(each, chosen.seed, measuring.cells(each)) for each in chosen.conditions)
-    return ExperimentResult(chosen, chosen.seed, results)
+    settings = GameSettings(**options)
+    if chosen.train and not chosen.trained:
+        _check_all(chosen, settings)
+    plan = plan_experiment(trained(chosen, folder, on_training), settings)
+    return plan.run(plan.settings)
+
+
+def plan_experiment(chosen: Experiment, settings: GameSettings) -> EvaluationPlan[ExperimentResult]:
+    """An experiment, trained and checked, and not yet played; errors as `experiment`."""
+    _check_all(chosen, settings)
+    measuring = Measuring(chosen, settings)
+
+    def run(settings: GameSettings) -> ExperimentResult:
+        with settings.execution.pooled() as pooled, _stored(chosen, pooled) as execution:
+            cells = [measuring.cells(each, execution) for each in chosen.conditions]
+        results = zip(chosen.conditions, cells, strict=True)
+        conditions = tuple(ConditionResult(each, chosen.seed, own) for each, own in results)
+        return ExperimentResult(chosen, chosen.seed, conditions)
+
+    return EvaluationPlan(settings, measuring.most_games, run)
 
 
 def _chosen(
@@ -262,13 +270,13 @@ def trained(
 
 
 @contextmanager
-def _games(chosen: Experiment, store: GameStore | None) -> Iterator[GameStore | None]:
-    """The store; for several measures a passing one if there is none, so that the games they share are played once."""
-    if store is not None or len(chosen.measure) == 1:
-        yield store
+def _stored(chosen: Experiment, execution: Execution) -> Iterator[Execution]:
+    """With a store; a passing one for several measures without one, so that the games they share are played once."""
+    if execution.store is not None or len(chosen.measure) == 1:
+        yield execution
         return
     with tempfile.TemporaryDirectory() as folder, GameStore(Path(folder, "games.sqlite")) as passing:
-        yield passing
+        yield replace(execution, store=passing)
 
 
 def policies_of(chosen: Experiment) -> list[Spec]:
@@ -286,7 +294,7 @@ def _seeds(chosen: Experiment, text: str) -> tuple[int | None, ...]:
     return chosen.train_seeds if chosen.trained else ()
 
 
-def _check_all(chosen: Experiment, setting: GameSettings) -> None:
+def _check_all(chosen: Experiment, settings: GameSettings) -> None:
     """Make every policy and seat every profile of all conditions, so that errors come before the first game."""
     for each in chosen.conditions:
         own = GameSettings(seed=chosen.seed, rules=each.rules, map_name=each.map_name, seats=each.seats)
@@ -294,42 +302,7 @@ def _check_all(chosen: Experiment, setting: GameSettings) -> None:
             own.games(read_profile(chosen.text_with(each.played, seed)), 1)
         if each.coalitions:
             resolve_coalitions(own.board, each.coalitions)
-    make_all(policies_of(chosen), setting.shared_models)
-
-
-def count_games(chosen: Experiment) -> int:
-    """How many games an experiment plays at most.
-
-    Raises:
-        UnknownMapError, EvaluationError: as `experiment`.
-    """
-    return sum(
-        len(chosen.training_seeds(each, measure)) * _count(chosen, each, measure)
-        for each in chosen.conditions
-        for measure in chosen.measure
-    )
-
-
-def _count(chosen: Experiment, condition: Condition, measure: str) -> int:
-    if measure == "exact":
-        return 0
-    if measure == "self-play":
-        return chosen.games
-    setting = GameSettings(map_name=condition.map_name, rules=condition.rules)
-    if measure == "cross-play":
-        beside = len(chosen.conditions_beside(condition))
-        return chosen.games * len(all_mixes(beside, len(setting.board.powers), 4)) // beside
-    played = chosen.text_with(condition.played, next(iter(chosen.train_seeds), None))
-    profile = read_profile(played)
-    if measure == "red-team":
-        tried = plan(profile, played, setting, chosen.budget, ())[0]
-        groups = len({each.group for each in tried})
-        return count_attacked(len(tried), chosen.games, BUDGETS[chosen.budget].choosing, groups)
-    deviators = [chosen.text_with(text, next(iter(chosen.train_seeds), None)) for text in chosen.deviators]
-    found = read_deviators(deviators or None, profile, played, setting)
-    attacks = len(found) * len(resolve_coalitions(setting.board, condition.coalitions))
-    most = chosen.games if chosen.precision is None else chosen.most_games
-    return count_attacked(attacks, most, chosen.games_for_choosing, len(found))
+    settings.execution.check_policies(policies_of(chosen))
 
 
 def _as_json(value: Any) -> Any:

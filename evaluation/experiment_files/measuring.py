@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from agents.specs import read_profile
 from evaluation.experiment_files.exact_gains import exact_gain
 from evaluation.experiment_files.plan import BY_YEAR, WITH_COALITIONS, Condition, Experiment
 from evaluation.experiment_files.result_cache import CachedResult, cached_result, code_behind, code_of_imports
-from evaluation.experiments.cross_play import CrossPlayResult, cross_play
-from evaluation.experiments.exploitability import exploitability, resolve_coalitions
+from evaluation.experiments.cross_play import CrossPlayResult, plan_cross_play
+from evaluation.experiments.evaluation_plan import EvaluationPlan
+from evaluation.experiments.exploitability import plan_exploitability, resolve_coalitions
 from evaluation.experiments.exploitability_result import ExploitabilityResult
-from evaluation.experiments.red_team import plan, red_team
-from evaluation.experiments.self_play import SelfPlayResult, self_play
+from evaluation.experiments.red_team import attackers_of, plan_red_team
+from evaluation.experiments.self_play import SelfPlayResult, plan_self_play
 from evaluation.measures import costs
 from evaluation.measures.gains import exploitability_of
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import usage_of
 from evaluation.measures.promise_keeping import kept_promises
 from evaluation.messages.analysis import analyse_messages
+from evaluation.play.execution import Execution
 from evaluation.play.game_settings import GameSettings
 from evaluation.play.games import Record
 
 Result = SelfPlayResult | ExploitabilityResult | CrossPlayResult | CachedResult
+Plan = EvaluationPlan[Result]
+Key = tuple[Any, ...]  # of a cell
 GAINS = ("exploitability", "red_team")
 """Measures whose values are at least 0, though the gains of the attack, in `per_game`, may be negative."""
 OF_GAMES = ("root_nash_welfare", "root_nash_welfare_smoothed", "nash_welfare", "proficiency", "stolen_centers")
@@ -61,45 +65,58 @@ class Cell:
 
 
 class Measuring:
-    """Measures the cells of an experiment; cells that several conditions share are measured once.
+    """Plans and measures the cells of an experiment; cells that several conditions share are measured once.
 
     Args:
-        options: for the evaluations, without what the file sets.
+        settings: what the file does not set.
+
+    Attributes:
+        most_games: of all cells.
     """
 
-    def __init__(self, chosen: Experiment, options: Mapping[str, Any]) -> None:
-        self._chosen, self._options = chosen, options
-        self._cells: dict[tuple[Any, ...], Cell] = {}
+    def __init__(self, chosen: Experiment, settings: GameSettings) -> None:
+        self._chosen, self._settings = chosen, settings
+        self._plans: dict[Key, Plan] = {}
+        self._results: dict[Key, Result] = {}
+        for condition in chosen.conditions:
+            for measure, seed, key in self._keys(condition):
+                if key not in self._plans:
+                    self._plans[key] = PLANS[measure](chosen, condition, seed, self._of(condition))
+        self.most_games = sum(plan.most_games for plan in self._plans.values())
 
-    def cells(self, condition: Condition) -> tuple[Cell, ...]:
+    def cells(self, condition: Condition, execution: Execution) -> tuple[Cell, ...]:
         """All cells of a condition."""
         return tuple(
-            self._cell(condition, measure, seed)
-            for measure in self._chosen.measure
-            for seed in self._chosen.training_seeds(condition, measure)
+            _cell(measure, seed, self._result(key, execution), self._chosen.text_with(condition.played, seed))
+            for measure, seed, key in self._keys(condition)
         )
 
-    def _cell(self, condition: Condition, measure: str, seed: int | None) -> Cell:
-        played = "" if measure == "cross-play" else condition.played
-        coalitions = condition.coalitions if measure in WITH_COALITIONS else ""
-        key = measure, seed, played, coalitions, tuple(condition.swept.items())
-        found = self._cells.get(key)
-        if found is None or measure == "cross-play":
-            result = found.result if found else STEPS[measure](self._chosen, condition, seed, self._common(condition))
-            self._cells[key] = found = _cell(measure, seed, result, self._chosen.text_with(condition.played, seed))
-        return found
+    def _keys(self, condition: Condition) -> Iterator[tuple[str, int | None, Key]]:
+        """The measure, training seed and key of each cell of a condition."""
+        for measure in self._chosen.measure:
+            played = "" if measure == "cross-play" else condition.played
+            coalitions = condition.coalitions if measure in WITH_COALITIONS else ""
+            for seed in self._chosen.training_seeds(condition, measure):
+                yield measure, seed, (measure, seed, played, coalitions, tuple(condition.swept.items()))
 
-    def _common(self, condition: Condition) -> dict[str, Any]:
-        chosen = self._chosen
-        return {
-            **self._options,
-            "seed": chosen.seed,
-            "rules": condition.rules,
-            "map_name": condition.map_name,
-            "seats": condition.seats,
-            "published": chosen.published,
-            "simultaneous": chosen.simultaneous,
-        }
+    def _result(self, key: Key, execution: Execution) -> Result:
+        if key not in self._results:
+            plan = self._plans[key]
+            self._results[key] = plan.run(plan.settings.executed(execution))
+        return self._results[key]
+
+    def _of(self, condition: Condition) -> GameSettings:
+        """The settings of a condition."""
+        own = replace(
+            self._settings,
+            seed=self._chosen.seed,
+            rules=condition.rules,
+            map_name=condition.map_name,
+            seats=condition.seats,
+            published=self._chosen.published,
+            simultaneous=self._chosen.simultaneous,
+        )
+        return own.executed(self._settings.execution)
 
 
 def _cell(measure: str, seed: int | None, result: Result, played: str) -> Cell:
@@ -157,51 +174,53 @@ def _mean(values: Iterable[float], seed: int) -> Estimate:
 # The measures.
 
 
-def _self_play(chosen: Experiment, condition: Condition, seed: int | None, common: dict[str, Any]) -> Result:
-    return self_play(chosen.text_with(condition.played, seed), chosen.games, **common)
+def _self_play(chosen: Experiment, condition: Condition, seed: int | None, settings: GameSettings) -> Plan:
+    return plan_self_play(chosen.text_with(condition.played, seed), chosen.games, settings)
 
 
-def _exploitability(chosen: Experiment, condition: Condition, seed: int | None, common: dict[str, Any]) -> Result:
+def _exploitability(chosen: Experiment, condition: Condition, seed: int | None, settings: GameSettings) -> Plan:
     deviators = [chosen.text_with(text, seed) for text in chosen.deviators]
-    return exploitability(
+    return plan_exploitability(
         chosen.text_with(condition.played, seed),
         chosen.games,
+        settings,
         deviator=deviators or None,
         coalitions=condition.coalitions,
         coordinated=chosen.coordinated,
         precision=chosen.precision,
         most_games=chosen.most_games,
         choosing=chosen.games_for_choosing,
-        **common,
     )
 
 
-def _red_team(chosen: Experiment, condition: Condition, seed: int | None, common: dict[str, Any]) -> Result:
+def _red_team(chosen: Experiment, condition: Condition, seed: int | None, settings: GameSettings) -> Plan:
     played = chosen.text_with(condition.played, seed)
-    setting, profile = GameSettings(**common), read_profile(played)
-    first = setting.games(profile, 1)[0].to_dict(setting.shared_models)
-    tried = plan(profile, played, setting, chosen.budget, ())[0]
-    attackers = code_behind({policy for each in tried if each.deviator for policy in each.deviator.policies}, setting)
+    plan = plan_red_team(played, chosen.budget, settings, games=chosen.games)
     options = {"games": chosen.games, "budget": chosen.budget, "seats": condition.seats, "seed": chosen.seed}
 
-    def measure() -> CachedResult:
-        result = red_team(played, chosen.budget, games=chosen.games, **common)
-        return CachedResult({"red_team": result.value}, result.to_dict(), result.witness.told_record)
+    def run(settings: GameSettings) -> CachedResult:
+        first = settings.games(read_profile(played), 1)[0].to_dict(settings.execution.models)
+        attackers = code_behind(attackers_of(plan.tried), settings)
 
-    key = {"measure": "red-team", "game": first, "attackers": attackers, **options}
-    return cached_result(setting.store, key, measure)
+        def measure() -> CachedResult:
+            result = plan.run(settings)
+            return CachedResult({"red_team": result.value}, result.to_dict(), result.witness.told_record)
+
+        specification = {"measure": "red-team", "game": first, "attackers": attackers, **options}
+        return cached_result(settings.execution.store, specification, measure)
+
+    return EvaluationPlan(settings, plan.most_games, run)
 
 
-def _cross_play(chosen: Experiment, condition: Condition, seed: int | None, common: dict[str, Any]) -> Result:
+def _cross_play(chosen: Experiment, condition: Condition, seed: int | None, settings: GameSettings) -> Plan:
     beside = [chosen.text_with(each.played, seed) for each in chosen.conditions_beside(condition)]
-    return cross_play(beside, chosen.games, **common)
+    return plan_cross_play(beside, chosen.games, settings)
 
 
-def _exact(chosen: Experiment, condition: Condition, seed: int | None, common: dict[str, Any]) -> Result:
+def _exact(chosen: Experiment, condition: Condition, seed: int | None, settings: GameSettings) -> Plan:
     played = chosen.text_with(condition.played, seed)
-    setting = GameSettings(**common)
-    first = setting.games(read_profile(played), 1)[0].to_dict()
-    coalitions = resolve_coalitions(setting.board, condition.coalitions)
+    first = settings.games(read_profile(played), 1)[0].to_dict()
+    coalitions = resolve_coalitions(settings.board, condition.coalitions)
 
     def measure() -> CachedResult:
         gains = [exact_gain(condition.map_name, played, each, condition.rules.years) for each in coalitions]
@@ -210,11 +229,14 @@ def _exact(chosen: Experiment, condition: Condition, seed: int | None, common: d
         value = Estimate(best.gain_per_year, best.gain_per_year, best.gain_per_year, 1, (best.gain_per_year,))
         return CachedResult({"exact_gain": value}, facts | {"coalitions": [asdict(each) for each in gains]})
 
-    key = {"measure": "exact", "game": first, "coalitions": [list(each) for each in coalitions]}
-    return cached_result(setting.store, key | {"imported": code_of_imports("exact")}, measure)
+    def run(settings: GameSettings) -> CachedResult:
+        key = {"measure": "exact", "game": first, "coalitions": [list(each) for each in coalitions]}
+        return cached_result(settings.execution.store, key | {"imported": code_of_imports("exact")}, measure)
+
+    return EvaluationPlan(settings, 0, run)
 
 
-STEPS: dict[str, Callable[[Experiment, Condition, int | None, dict[str, Any]], Result]] = {
+PLANS: dict[str, Callable[[Experiment, Condition, int | None, GameSettings], Plan]] = {
     "self-play": _self_play,
     "exploitability": _exploitability,
     "red-team": _red_team,

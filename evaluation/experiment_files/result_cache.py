@@ -71,7 +71,8 @@ def code_behind(policies: Iterable[Spec], setting: GameSettings) -> dict[str, An
     """
     listed = sorted(policies, key=lambda policy: policy.text)
     code, own = code_of(listed)
-    own_models = {} if setting.shared_models is None else setting.shared_models.own
+    shared = setting.execution.models
+    own_models = {} if shared is None else shared.own
     models = sorted({model for policy in listed for model in policy.models})
     answers = [answered_by(*model, own=own_models.get(model[0])) for model in models]
     return {"policies": [each.text for each in listed], "code": code, "own_code": own, "language_models": answers}

@@ -14,6 +14,7 @@ import numpy as np
 from agents.specs import Profile
 from evaluation.checks import MOST_GAMES, EvaluationError, check_games, check_whole
 from evaluation.experiments.deviators import Deviator
+from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.exploitability_result import (
     Attack,
     ExploitabilityResult,
@@ -31,7 +32,7 @@ from evaluation.measures.intervals import CONFIDENCE, Coalition, Floats, mean_es
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts
 from evaluation.measures.metrics import GameMeasures, measure, welfare_per_year
 from evaluation.play.game_settings import BATCH, GameSettings
-from evaluation.play.games import GameSpec, Record
+from evaluation.play.games import GameSpec, Record, play_each
 
 Read = TypeVar("Read")
 
@@ -118,8 +119,6 @@ class Attacks:
     """
 
     def __init__(self, setting: GameSettings, profile: Profile, tried: Sequence[Deviation]) -> None:
-        if len({each.attack for each in tried}) < len(tried):
-            raise EvaluationError("an attack stands twice in the list: a deviator with the same coalition")
         self.setting, self.profile, self.tried = setting, profile, tried
         self.choice: Choice | None = None
         self.chosen = tried[0]
@@ -232,7 +231,7 @@ class Attacks:
         found: dict[tuple[Attack, GameSpec], Read] = {}
         wanted = [each.of(game) for each in deviations for game in games]
         self.played += len(wanted)
-        with closing(self.setting.play_each(wanted)) as played:
+        with closing(play_each(wanted, self.setting.execution)) as played:
             for spec, record in played:
                 for each in played_in[spec]:
                     found[each.attack, spec] = read(record, each)
@@ -262,8 +261,8 @@ class Attacks:
         return Witness(who, deviator, chosen, spec.seed, gains[chosen], self._games[spec].record)
 
 
-def attacked(
-    setting: GameSettings,
+def plan_attacks(
+    settings: GameSettings,
     profile: Profile,
     name: str,
     tried: Sequence[Deviation],
@@ -272,29 +271,36 @@ def attacked(
     choosing: int,
     precision: float | None = None,
     most: int = 0,
-) -> ExploitabilityResult:
+    notes: tuple[str, ...] = (),
+) -> EvaluationPlan[ExploitabilityResult]:
     """Choose between attacks on a profile, and measure the chosen ones in games of their own.
 
     Args:
         name: of the profile.
         games, choosing, precision, most: as for `evaluation.exploitability`.
+        notes: caveats that are known before.
 
     Raises:
-        EvaluationError: a number of games out of range.
+        EvaluationError: a number of games out of range, or an attack stands twice.
     """
     check_games(games)
     check_whole("choosing", choosing, 1, MOST_GAMES)
-    with setting.pooled() as pooled:
-        attacks = Attacks(pooled, profile, tried)
-        attacks.choose(choosing)
-        attacks.confirm(games, precision, most)
-        if setting.report is not None:  # fewer contenders than there might have been
-            groups = len({each.group for each in tried})
-            setting.report(
-                count_games(len(tried), games if precision is None else most, choosing, groups) - attacks.played
-            )
-        result = attacks.result(name)
-    return replace(result, notes=stronger_notes(result) + result.notes)
+    settings.games(profile, games if precision is None else most)
+    if len({each.attack for each in tried}) < len(tried):
+        raise EvaluationError("an attack stands twice in the list: a deviator with the same coalition")
+    groups = len({each.group for each in tried})
+    most_games = count_games(len(tried), games if precision is None else most, choosing, groups)
+
+    def run(settings: GameSettings) -> ExploitabilityResult:
+        with settings.pooled() as pooled:
+            attacks = Attacks(pooled, profile, tried)
+            attacks.choose(choosing)
+            attacks.confirm(games, precision, most)
+            pooled.execution.report(most_games - attacks.played)  # fewer contenders than there might have been
+            result = attacks.result(name)
+        return replace(result, notes=notes + stronger_notes(result) + result.notes)
+
+    return EvaluationPlan(settings, most_games, run)
 
 
 def stronger_notes(result: ExploitabilityResult) -> tuple[str, ...]:

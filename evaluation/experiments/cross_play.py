@@ -14,9 +14,9 @@ from agents.runtime.results import Printable
 from agents.runtime.table_files import Row
 from agents.specs import PolicyLike, Spec, as_given, read
 from evaluation.checks import EvaluationError, check_whole
+from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.mixes import MOST_POLICIES, all_mixes, check_balanced, drawn_mixes, mixed_games
 from evaluation.experiments.notes import IllegalOrders
-from evaluation.experiments.self_play import make_all
 from evaluation.measures.basins import RestPoint
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.lm_usage import LMUsage, usage_of
@@ -324,36 +324,61 @@ def cross_play(
             or a number of games that does not balance the seats.
         LMError: a budget is used up, a model cannot be called, or a prompt does not fit the game.
     """
-    setting = GameSettings(**options)
-    seats = len(setting.board.powers)
-    games = seats if games is None else games
-    check_balanced(setting, games)
+    plan = plan_cross_play(
+        policies,
+        games,
+        GameSettings(**options),
+        share=share,
+        types=types,
+        background=background,
+        focal_seats=focal_seats,
+    )
+    return plan.run(plan.settings)
+
+
+def plan_cross_play(
+    policies: Sequence[PolicyLike],
+    games: int | None,
+    settings: GameSettings,
+    *,
+    share: float = 1.0,
+    types: int = MOST_TYPES,
+    background: Sequence[PolicyLike] = (),
+    focal_seats: Sequence[int] = (1,),
+) -> EvaluationPlan[CrossPlayResult]:
+    """Cross-play that is checked and not yet played; arguments and errors as `cross_play`."""
+    seats = len(settings.board.powers)
+    number = seats if games is None else games
+    check_balanced(settings, number)
     known = _named(policies, "policies", 2, {})
     others = _named(background, "background", 0, known)
-    mixes = planned_mixes(len(known), seats, share, types, setting.seed)
+    mixes = planned_mixes(len(known), seats, share, types, settings.seed)
     scenarios = [(focal, other, count) for other in others for count in _focal(focal_seats, seats) for focal in known]
-    make_all([*known.values(), *others.values()], setting.shared_models)
+    settings.execution.check_policies([*known.values(), *others.values()])
     specs = list(known.values())
     wished = [list(zip(mix, specs, strict=True)) for mix in mixes]
     wished += [[(count, known[focal]), (seats - count, others[other])] for focal, other, count in scenarios]
-    played, unique = _played(setting, wished, games, {spec: name for name, spec in (known | others).items()})
-    scenario_results = tuple(
-        Scenario(focal, other, mix) for (focal, other, _), mix in zip(scenarios, played[len(mixes) :], strict=True)
-    )
-    illegal = IllegalOrders.sum(IllegalOrders.of(game.written, record) for game, record in unique.items())
-    return CrossPlayResult(
-        tuple(known),
-        setting.seed,
-        setting.played,
-        setting.map_name,
-        games,
-        dict(zip(mixes, played[: len(mixes)], strict=True)),
-        len(all_mixes(len(known), seats, types)),
-        scenario_results,
-        usage_of(list(unique.values())),
-        illegal.notes(),
-        seats if setting.seats == "rotated" else 1,
-    )
+
+    def run(settings: GameSettings) -> CrossPlayResult:
+        names = {spec: name for name, spec in (known | others).items()}
+        played, unique = _played(settings, wished, number, names)
+        results = zip(scenarios, played[len(mixes) :], strict=True)
+        illegal = IllegalOrders.sum(IllegalOrders.of(game.written, record) for game, record in unique.items())
+        return CrossPlayResult(
+            tuple(known),
+            settings.seed,
+            settings.played,
+            settings.map_name,
+            number,
+            dict(zip(mixes, played[: len(mixes)], strict=True)),
+            len(all_mixes(len(known), seats, types)),
+            tuple(Scenario(focal, other, mix) for (focal, other, _), mix in results),
+            usage_of(list(unique.values())),
+            illegal.notes(),
+            seats if settings.seats == "rotated" else 1,
+        )
+
+    return EvaluationPlan(settings, number * len(wished), run)
 
 
 def planned_mixes(policies: int, seats: int, share: float, types: int, seed: int) -> list[Counts]:

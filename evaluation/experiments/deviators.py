@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from agents import CoalitionPolicy, DumbBotPolicy, ExploiterPolicy
 from agents.specs import PolicyLike, Profile, Spec, as_given, read
 from evaluation.checks import EvaluationError
+from evaluation.play.execution import Execution
 from evaluation.play.game_settings import GameSettings
 from evaluation.play.turns import NO_COALITION
 from welfare_env.checks import shown
@@ -125,7 +126,7 @@ def left_out(setting: GameSettings) -> dict[str, str]:
     return {text: "it was trained for another map or other rules" for text in LEARNED if not _fits(text, setting)}
 
 
-def check_coordinated(deviators: Sequence[Deviator], models: SharedModels | None) -> None:
+def check_coordinated(deviators: Sequence[Deviator], execution: Execution) -> None:
     """Check that each deviator can play a whole coalition with one object.
 
     Raises:
@@ -134,14 +135,14 @@ def check_coordinated(deviators: Sequence[Deviator], models: SharedModels | None
     for each in deviators:
         if len(each.policies) > 1:
             raise EvaluationError(f"deviator {each.name}: it has several policies, and coordination needs one")
-        if not can_coordinate(each, models):
+        if not can_coordinate(each, execution):
             raise EvaluationError(f"deviator {each.name}: {NO_COALITION}")
 
 
-def can_coordinate(deviator: Deviator, models: SharedModels | None) -> bool:
+def can_coordinate(deviator: Deviator, execution: Execution) -> bool:
     """Whether one object of the deviator's policy can play a whole coalition."""
     policies = deviator.policies
-    return len(policies) == 1 and isinstance(policies[0].make(models), CoalitionPolicy)
+    return len(policies) == 1 and isinstance(execution.sample(policies[0]), CoalitionPolicy)
 
 
 def default_deviator(policy: str) -> str:
@@ -184,7 +185,7 @@ def prompted_exploiter(policy: Spec) -> Spec:
 
 def _fits(text: str, setting: GameSettings) -> bool:
     """Whether a learned player fits this board and these rules."""
-    policy: Any = read(text).make()
+    policy: Any = setting.execution.sample(read(text))
     try:
         policy.network_for(setting.board, setting.played)
     except WelfareEnvError:

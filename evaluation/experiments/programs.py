@@ -21,8 +21,8 @@ from evaluation.measures.choice import choose
 from evaluation.measures.coalitions import all_coalitions, choose_coalitions
 from evaluation.measures.gains import CoalitionGain, coalition_gain, exploitability_of, member_gains
 from evaluation.measures.intervals import Coalition, Estimate, Floats
-from evaluation.play.execution import check_means
-from evaluation.play.games import Report, choosing_seed, game_seed
+from evaluation.play.execution import Report, checked_report
+from evaluation.play.games import choosing_seed, game_seed
 from welfare_env.checks import shown
 
 Shares = tuple[tuple[modal_env.Agent, Fraction], ...]
@@ -117,8 +117,8 @@ def program_exploitability(
     choosing: int,
     deviator: PolicyLike | None,
     coalitions: str | Iterable[str | Sequence[str]],
-    seed: int,
-    report: Report | None,
+    seed: int = 0,
+    report: Report | None = None,
 ) -> ProgramExploitabilityResult:
     """`evaluation.exploitability` in an environment of `modal_env`, where the default deviator is the best reply.
 
@@ -135,7 +135,7 @@ def program_exploitability(
         raise EvaluationError(f"environment={shown(environment)}: give modal_env.make(...)")
     check_games(games)
     check_seed(seed)
-    check_means(store=None, report=report)
+    tell = checked_report(report)
     spec = read(policy)
     if deviator is None and not spec.is_named:
         raise EvaluationError(f"{spec.text} has no name, so its best reply cannot be computed: give a deviator")
@@ -145,7 +145,7 @@ def program_exploitability(
     sets = all_coalitions(setting.names)
     named = {name.removeprefix("all-"): found for name, found in sets.items()} | sets
     chosen = choose_coalitions(setting.names, coalitions, named)
-    played = _Games(environment, setting, spec, attacker, report or (lambda count: None))
+    played = _Games(environment, setting, spec, attacker, tell)
     if played.is_exact:
         baseline, deviating = played.expected((), games), {who: played.expected(who, games) for who in chosen}
         best = max(chosen, key=lambda who: member_gains(baseline, deviating[who], who).mean(axis=0).min())

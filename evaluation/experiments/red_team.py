@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Unpack
 
@@ -14,11 +14,11 @@ from agents.runtime.table_files import Row
 from agents.scripted.deterrents.ownership import fair_shares
 from agents.specs import PolicyLike, Profile, ProfileLike, Spec, profile_as_given, read_profile
 from evaluation.checks import EvaluationError, listed
-from evaluation.experiments.attacks import GAMES, Deviation, attacked
+from evaluation.experiments.attacks import GAMES, Deviation, plan_attacks
 from evaluation.experiments.deviators import PORTFOLIO, Deviator, check_coordinated, read_deviators
+from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.exploitability_result import ExploitabilityResult, Witness
 from evaluation.experiments.notes import portfolio_notes
-from evaluation.experiments.self_play import make_all
 from evaluation.measures.gains import CoalitionGain
 from evaluation.measures.intervals import Coalition, Estimate
 from evaluation.measures.rows import GamesResult
@@ -144,22 +144,54 @@ def red_team(
         UnknownAgentError, ProfileError, UnknownMapError, RulesError: invalid input of this kind.
         EvaluationError: an unknown budget, or a number of games or workers below 1.
     """
-    setting = GameSettings(**options)
-    if not setting.played.is_welfare:
+    plan = plan_red_team(policy, budget, GameSettings(**options), games=games, trained=trained)
+    return plan.run(plan.settings)
+
+
+def plan_red_team(
+    policy: ProfileLike,
+    budget: str,
+    settings: GameSettings,
+    *,
+    games: int = GAMES,
+    trained: Sequence[PolicyLike] = (),
+) -> RedTeamPlan:
+    """The red team, checked and not yet played; arguments and errors as `red_team`."""
+    if not settings.played.is_welfare:
         raise RulesError("gains are measured in welfare points: use variant='welfare'")
     profile, name = read_profile(policy), profile_as_given(policy)
-    tried, kinds = plan(profile, name, setting, budget, trained)
-    deviators = list(dict.fromkeys(each.deviator.name for each in tried if each.deviator))
-    policies = {spec for each in tried if each.deviator for spec in each.deviator.policies}
-    make_all([*profile.policies, *sorted(policies, key=lambda spec: spec.text)], setting.shared_models)
-    setting.games(profile, games)
-    found = attacked(setting, profile, name, tried, games=games, choosing=BUDGETS[budget].choosing)
-    found = replace(found, notes=portfolio_notes(setting, PORTFOLIO) + found.notes)
-    coordinated = dict.fromkeys(each.deviator.name for each in tried if each.deviator and each.coordinated)
-    return RedTeamResult(budget, found, {each: kinds[each] for each in deviators}, tuple(coordinated))
+    tried, kinds = attacks_on(profile, name, settings, budget, trained)
+    settings.execution.check_policies(profile.policies)
+    settings.execution.check_policies(sorted(attackers_of(tried), key=lambda spec: spec.text))
+    notes, choosing = portfolio_notes(settings, PORTFOLIO), BUDGETS[budget].choosing
+    plan = plan_attacks(settings, profile, name, tried, games=games, choosing=choosing, notes=notes)
+    deviators = dict.fromkeys(each.attack[0] for each in tried)
+    coordinated = dict.fromkeys(each.attack[0] for each in tried if each.coordinated)
+
+    def run(settings: GameSettings) -> RedTeamResult:
+        found = plan.run(settings)
+        return RedTeamResult(budget, found, {name: kinds[name] for name in deviators}, tuple(coordinated))
+
+    return RedTeamPlan(settings, plan.most_games, run, tuple(tried))
 
 
-def plan(
+@dataclass(frozen=True)
+class RedTeamPlan(EvaluationPlan[RedTeamResult]):
+    """A red team that is not yet played.
+
+    Attributes:
+        tried: all attacks.
+    """
+
+    tried: tuple[Deviation, ...]
+
+
+def attackers_of(tried: Iterable[Deviation]) -> set[Spec]:
+    """The policies that attack."""
+    return {spec for each in tried if each.deviator for spec in each.deviator.policies}
+
+
+def attacks_on(
     profile: Profile, name: str, setting: GameSettings, budget: str, trained: Sequence[PolicyLike]
 ) -> tuple[list[Deviation], dict[str, str]]:
     """All attacks, not played yet, and the kind of each deviator.
@@ -199,7 +231,7 @@ def _attacks(
     by_itself, in_company, together = (
         list(_read(given, profile, name, setting)) for given in (alone, several, {"pact": pacts(years)})
     )
-    check_coordinated([each for _, each in together], setting.shared_models)
+    check_coordinated([each for _, each in together], setting.execution)
     acting_as_one = {each.name for _, each in together}
     in_company = [(kind, each) for kind, each in in_company if each.name not in acting_as_one]
     powers = setting.board.powers

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import Any, Literal, Unpack
 
 from agents.runtime.table_files import Row
-from agents.specs import ProfileLike, Spec, profile_as_given, read_profile
+from agents.specs import ProfileLike, profile_as_given, read_profile
+from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.notes import IllegalOrders, seat_notes
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
 from evaluation.measures.lm_usage import LMUsage, usage_by_part, usage_by_seat, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.rows import GamesResult, game_rows
 from evaluation.play.game_settings import GameSettings, Options
-from evaluation.play.turns import check_orders_written
 from welfare_env import Rules
 from welfare_env.options import takes_options
-
-if TYPE_CHECKING:
-    from agents.lm.models.shared_models import SharedModels
 
 
 @dataclass(frozen=True, repr=False)
@@ -238,32 +235,29 @@ def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[Options]) -
         EvaluationError: a number or seed out of range, or a store, report or models of the wrong type.
         LMError: a budget is used up, a model cannot be called, or a prompt does not fit the game.
     """
-    setting = GameSettings(**options)
+    plan = plan_self_play(policy, games, GameSettings(**options))
+    return plan.run(plan.settings)
+
+
+def plan_self_play(policy: ProfileLike, games: int, settings: GameSettings) -> EvaluationPlan[SelfPlayResult]:
+    """Self-play that is checked and not yet played; arguments and errors as `self_play`."""
     profile = read_profile(policy)
-    specs = setting.games(profile, games)
-    make_all(profile.policies, setting.shared_models)
-    records = setting.play(specs)
-    measures = tuple(measure(record, published=setting.published) for record in records)
-    name, seats = profile_as_given(policy), tuple(game.written for game in specs)
-    illegal = IllegalOrders.sum(map(IllegalOrders.of, seats, records))
-    return SelfPlayResult(
-        name,
-        setting.seed,
-        setting.played,
-        setting.map_name,
-        measures,
-        tuple(records),
-        seats,
-        seat_notes(setting, profile, games) + illegal.notes(),
-    )
+    specs = settings.games(profile, games)
+    settings.execution.check_policies(profile.policies)
 
+    def run(settings: GameSettings) -> SelfPlayResult:
+        records = settings.play(specs)
+        seats = tuple(game.written for game in specs)
+        illegal = IllegalOrders.sum(map(IllegalOrders.of, seats, records))
+        return SelfPlayResult(
+            profile_as_given(policy),
+            settings.seed,
+            settings.played,
+            settings.map_name,
+            tuple(measure(record, published=settings.published) for record in records),
+            tuple(records),
+            seats,
+            seat_notes(settings, profile, games) + illegal.notes(),
+        )
 
-def make_all(policies: Iterable[Spec], models: SharedModels | None) -> None:
-    """Make every policy once, so that errors are raised before the first game.
-
-    Raises:
-        UnknownAgentError: as `agents.make`.
-        EvaluationError: one of them writes programs of modal_env.
-    """
-    for policy in policies:
-        check_orders_written(policy, policy.make(models))
+    return EvaluationPlan(settings, games, run)

@@ -27,7 +27,7 @@ from welfare_env.errors import did_you_mean
 from welfare_env.game.view import MESSAGES
 
 MODEL = "model"
-"""What stands in a spec for inspect's model of the seat: "lm:model". Any other role is "lm:ROLE"."""
+"""The name of the seat's model in a spec: "lm:model". The model of any other role is "lm:ROLE"."""
 
 
 class LoggedTurns(AskingPolicy):
@@ -102,7 +102,7 @@ def _player(power: str, policy: Spec, models: SharedModels) -> Policy:
 
 
 def _own(power: str, policy: Spec, halt: Halt) -> dict[str, InspectModel]:
-    """inspect's models that a spec names: that of the seat, and those of roles. Other roles are no matter of ours.
+    """inspect's models that a spec names, of the seat and of roles; roles that no spec names are left alone.
 
     Raises:
         ConfigError: as `check_roles`; or there is no role that the spec names.
@@ -131,7 +131,7 @@ def check_roles(policies: Iterable[Spec]) -> None:
 
 
 def _summary(record: Mapping[str, Any]) -> str:
-    """The result in words."""
+    """The result as a text."""
     found = measure(record)
     points = ", ".join(f"{power} {points:.2f}" for power, points in found.welfare_per_year.items())
     return f"Root Nash welfare {found.root_nash_welfare:.3f}. Welfare points a year: {points}."

@@ -55,17 +55,17 @@ def self_play(
         policy: "lm:model" is inspect's model of the role that has the power's name (france), and without such a role
             the model of the evaluation; "lm:ROLE" that of any role. Options as everywhere: "lm:model,schema=form"; and
             profiles: "4*lm:model + 3*dove".
-        games: in an epoch; the games of n epochs are those of a run with n times as many games.
+        games: number of games per epoch; n epochs play the games of a run with n times as many.
         years, message_rounds, press, map_name: rules and map, as for `welfare_env.make`.
         seats: of a profile: "rotated", "fixed" or "drawn".
-        seed: of the evaluation.
+        seed: seed of the evaluation.
         simultaneous: all powers act at the same time; otherwise, as in the paper, one after the other, which takes
             seven times as long.
-        lm_cache: file of replies: what it holds is not asked again. "" for none.
-        **others: none, but inspect would only warn of a misspelt option, and then play ten years.
+        lm_cache: file of cached replies, which are not asked again; "" for none.
+        **others: catches misspelt options, of which inspect would only warn, to refuse them.
 
     Raises:
-        EvaluationError: an option that is none.
+        EvaluationError: an unknown option.
         ConfigError: a role is called "model".
     """
     _check_options(others, self_play)
@@ -97,7 +97,7 @@ def exploitability(
         deviator: what a coalition's members play, one policy or several: "dumbbot", "lm:attacker" (the model of that
             role), "lm:model,flavour=exploiter", "portfolio"; None for the paper's exploiter.
         coalitions: "singles", "pairs", "all-singles", "all-pairs", or some: "FRANCE,ENGLAND+TURKEY".
-        games: of each condition in an epoch.
+        games: number of games per epoch and condition.
         years, message_rounds, press, map_name, seats, seed, simultaneous, lm_cache, **others: as for `self_play`.
 
     Raises:

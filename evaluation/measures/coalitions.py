@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import combinations, islice
 
 from evaluation.checks import EvaluationError, listed
@@ -64,7 +65,8 @@ def choose_coalitions(
 def _coalition(players: Sequence[str], given: object, check: Callable[[object], object] | None) -> Coalition:
     members = [given] if isinstance(given, str) else []
     if not members and isinstance(given, Iterable):
-        members = list(islice(given, len(players) + 1))
+        with suppress(TypeError):  # an array without dimensions
+            members = list(islice(given, len(players) + 1))
     if check:
         for name in (member for member in members if isinstance(member, str)):
             check(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -58,14 +59,15 @@ def coalition_gain(
     least = min(members.values(), key=lambda member: member.value)
     if len(members) > 1 and any(member.has_interval for member in members.values()):
         together = mean_estimates(columns, rng, confidence=1 - (1 - CONFIDENCE) / len(members))
-        low = min(_bound(member, member.low) for member in members.values())
-        least = replace(least, low=low, high=min(_bound(member, member.high) for member in together.values()))
+        low = min(bound_of(member, "low") for member in members.values())
+        least = replace(least, low=low, high=min(bound_of(member, "high") for member in together.values()))
     return CoalitionGain(coalition, least, members, deviator)
 
 
-def _bound(member: Estimate, bound: float) -> float:
-    """A bound of a member's gain; its value if all games are alike and there is none."""
-    return member.value if np.isnan(bound) else bound
+def bound_of(estimate: Estimate, side: Literal["low", "high"]) -> float:
+    """A bound of an estimate; its value if all games are alike and there is none."""
+    bound = estimate.low if side == "low" else estimate.high
+    return estimate.value if np.isnan(bound) else bound
 
 
 def exploitability_of(gain: Estimate) -> Estimate:

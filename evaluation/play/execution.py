@@ -1,12 +1,17 @@
-"""Checks of workers, store, report and language models."""
+"""By what means games are played: workers, store, progress and language models. None of it changes a game."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from agents.policy import Policy
+from agents.specs import Spec
 from evaluation.checks import EvaluationError, check_whole
 from evaluation.play.store import GameStore
+from evaluation.play.turns import check_orders_written
 from evaluation.play.workers import Workers
 from welfare_env.checks import shown
 
@@ -15,42 +20,97 @@ if TYPE_CHECKING:
 
 Models: TypeAlias = "SharedModels | Mapping[str, Any] | None"
 """Cache, budget and models for language-model players; or your own models alone, by their names in specs."""
+Report: TypeAlias = Callable[[int], None]
+"""Called with the number of games that were added."""
 
 MOST_WORKERS = 1024
 
 
-def check_workers(workers: int | Workers) -> None:
-    """Check the number of workers.
+@dataclass(frozen=True)
+class Execution:
+    """How games are played; `Execution.checked` makes one of the arguments of an evaluation.
+
+    Attributes:
+        workers: number of processes, or a pool of them.
+        store: of finished games; None stores nothing.
+        report: called with the number of games finished since the last call.
+        models: what all language-model players share.
+        use_older_games: accept stored games that an older version of the code played.
+    """
+
+    workers: int | Workers = 1
+    store: GameStore | None = None
+    report: Report = lambda count: None
+    models: SharedModels | None = None
+    use_older_games: bool = False
+    _samples: dict[Spec, Policy] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def checked(
+        cls,
+        workers: int | Workers = 1,
+        store: GameStore | None = None,
+        report: Report | None = None,
+        models: Models = None,
+        use_older_games: bool = False,
+    ) -> Execution:
+        """From arguments as users give them.
+
+        Raises:
+            EvaluationError: one has the wrong type, or there are no workers.
+            ConfigError: one of your own models is none, or its name cannot stand in a spec.
+        """
+        check_whole("workers", workers.count if isinstance(workers, Workers) else workers, 1, MOST_WORKERS)
+        if store is not None and not isinstance(store, GameStore):
+            raise EvaluationError(f"store={shown(store)}: give evaluation.GameStore(PATH), or None")
+        if not isinstance(use_older_games, bool) or (use_older_games and store is None):
+            raise EvaluationError(
+                f"use_older_games={shown(use_older_games)}: give False, or True together with a store"
+            )
+        return cls(workers, store, checked_report(report), shared_models(models), use_older_games)
+
+    def sample(self, spec: Spec) -> Policy:
+        """A policy to look at, never to play. Each is made once, however many checks ask for it.
+
+        Raises:
+            UnknownAgentError: as `agents.make`.
+            EvaluationError: it writes programs of modal_env.
+        """
+        if spec not in self._samples:
+            policy = spec.make(self.models)
+            check_orders_written(spec, policy)
+            self._samples[spec] = policy
+        return self._samples[spec]
+
+    def check_policies(self, specs: Iterable[Spec]) -> None:
+        """Make every policy once, so that errors are raised before the first game; errors as `sample`."""
+        for spec in specs:
+            self.sample(spec)
+
+    @property
+    def pool(self) -> AbstractContextManager[Workers]:
+        """The workers for one call: a pool of their own, or the one that was given, which stays open."""
+        return nullcontext(self.workers) if isinstance(self.workers, Workers) else Workers(self.workers)
+
+    @contextmanager
+    def pooled(self) -> Iterator[Execution]:
+        """The same with one pool of processes for several calls."""
+        with self.pool as workers:
+            yield replace(self, workers=workers)
+
+
+def checked_report(report: Report | None) -> Report:
+    """A function that is told of finished games.
 
     Raises:
-        EvaluationError: it is below 1 or too large.
+        EvaluationError: it is no function.
     """
-    check_whole("workers", workers.count if isinstance(workers, Workers) else workers, 1, MOST_WORKERS)
-
-
-def check_means(
-    *,
-    store: GameStore | None,
-    report: Any,
-    simultaneous: bool = False,
-    use_older_games: bool = False,
-) -> None:
-    """Check the types of these arguments.
-
-    Raises:
-        EvaluationError: one has the wrong type.
-    """
-    if store is not None and not isinstance(store, GameStore):
-        raise EvaluationError(f"store={shown(store)}: give evaluation.GameStore(PATH), or None")
     if report is not None and not callable(report):
         raise EvaluationError(f"report={shown(report)}: give a function of a number of games, or None")
-    if not isinstance(simultaneous, bool):
-        raise EvaluationError(f"simultaneous={shown(simultaneous)}: give True or False")
-    if not isinstance(use_older_games, bool) or (use_older_games and store is None):
-        raise EvaluationError(f"use_older_games={shown(use_older_games)}: give False, or True together with a store")
+    return report or (lambda count: None)
 
 
-def shared(models: Models) -> SharedModels | None:
+def shared_models(models: Models) -> SharedModels | None:
     """The models that all players of a run share.
 
     Raises:

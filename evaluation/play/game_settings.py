@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypedDict, overload
+from typing import TypedDict, overload
 
 import agents
 from agents.specs import PolicyLike, Profile
@@ -18,18 +19,14 @@ from evaluation.checks import (
     check_rules,
     check_seed,
 )
-from evaluation.play.execution import Models, check_means, check_workers, shared
-from evaluation.play.games import GameSpec, Record, Report, choosing_seed, game_seed, play_all, play_each
+from evaluation.play.execution import Execution, Models, Report
+from evaluation.play.games import GameSpec, Record, choosing_seed, game_seed, play_each
 from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
 from welfare_env import Board, Rules
 from welfare_env.checks import shown
 from welfare_env.engine.engines import DEFAULT_ENGINE
 from welfare_env.game.press import MEDIATOR
-
-if TYPE_CHECKING:
-    from agents.lm.models.shared_models import SharedModels
-
 
 BATCH = 2_000
 """Games that are planned at once, in less than half a second, before the first of them is played."""
@@ -97,7 +94,7 @@ class GameSettings:
         models: cache, budget and your own models for language-model players, or a mapping of names to your own models
             alone; None for none of this.
         use_older_games: accept stored games that an older version of the code played; see `play_all`.
-        shared_models: the same, as all games share it.
+        execution: workers to use_older_games, checked, as one value.
         played: the rules, never None.
         board: of the map.
 
@@ -118,25 +115,20 @@ class GameSettings:
     report: Report | None = None
     models: Models = None
     use_older_games: bool = False
-    shared_models: SharedModels | None = field(init=False, repr=False)
+    execution: Execution = field(init=False, repr=False, compare=False)
     played: Rules = field(init=False)
     board: Board = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
-        check_workers(self.workers)
         check_engine(self.engine)
-        check_means(
-            store=self.store,
-            report=self.report,
-            simultaneous=self.simultaneous,
-            use_older_games=self.use_older_games,
-        )
-        object.__setattr__(self, "shared_models", shared(self.models))
+        for name in ("simultaneous", "published"):
+            if not isinstance(value := getattr(self, name), bool):
+                raise EvaluationError(f"{name}={shown(value)}: give True or False")
+        execution = Execution.checked(self.workers, self.store, self.report, self.models, self.use_older_games)
+        object.__setattr__(self, "execution", execution)
         object.__setattr__(self, "played", check_rules(self.rules))
         object.__setattr__(self, "board", board_of(self.map_name))
-        if not isinstance(self.published, bool):
-            raise EvaluationError(f"published={shown(self.published)}: give True or False")
         if not isinstance(self.seats, str) or self.seats not in agents.specs.SEATINGS:
             raise EvaluationError(f"seats={shown(self.seats)}: choose one of {', '.join(agents.specs.SEATINGS)}")
 
@@ -195,28 +187,18 @@ class GameSettings:
         """The records of games, planned and played in batches; see `play_all`."""
         planned, records = iter(games), list[Record]()
         while batch := list(islice(planned, BATCH)):
-            records += play_all(batch, **self._means)
+            played = dict(play_each(batch, self.execution))
+            records += [played[spec] for spec in batch]
         return records
 
-    def play_each(self, games: Sequence[GameSpec]) -> Generator[tuple[GameSpec, Record], None, None]:
-        """Each different game with its record; see `play_each`."""
-        return play_each(games, **self._means)
+    def executed(self, execution: Execution) -> GameSettings:
+        """The same games, played by other means."""
+        same = copy(self)
+        object.__setattr__(same, "execution", execution)
+        return same
 
     @contextmanager
     def pooled(self) -> Iterator[GameSettings]:
-        """The same options with one pool of processes for several calls of `play` and `play_each`."""
-        if isinstance(self.workers, Workers):
-            yield self
-            return
-        with Workers(self.workers) as pool:
-            yield replace(self, workers=pool, models=self.shared_models)
-
-    @property
-    def _means(self) -> dict[str, Any]:
-        return {
-            "workers": self.workers,
-            "store": self.store,
-            "report": self.report,
-            "models": self.shared_models,
-            "use_older_games": self.use_older_games,
-        }
+        """The same options with one pool of processes for several calls of `play`."""
+        with self.execution.pooled() as execution:
+            yield self.executed(execution)

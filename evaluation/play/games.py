@@ -19,8 +19,8 @@ import welfare_env
 from agents.specs import Spec, named_files
 from evaluation.checks import MOST_SEED, EvaluationError, check_whole
 from evaluation.play.answer_sources import answered_by
-from evaluation.play.execution import Models, check_means, check_workers, shared
-from evaluation.play.older_games import older_games, older_record, without_code
+from evaluation.play.execution import Execution, Models, Report, shared_models
+from evaluation.play.older_games import older_games
 from evaluation.play.sources import SOURCES, own_code
 from evaluation.play.store import GameStore, StoreError, specification_key
 from evaluation.play.turns import GameStopped, Seats, set_up
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
 
 Record = dict[str, Any]
-Report = Callable[[int], None]  # called with the number of games that were added
 
 VERSIONS = {name: version(name) for name in ("diplomacy", "numba", "numpy", "scipy")}
 """Versions of the libraries that affect games."""
@@ -214,14 +213,14 @@ def play_game(spec: GameSpec, models: Models = None, stop: Event | None = None) 
         LMError: a budget is used up, a model cannot be called, or a prompt does not fit the game.
         GameStopped: `stop` was set.
     """
-    found, stop = shared(models), stop or Event()
-    table = _set_up(spec, found)
-    if not table.asks:
-        return _without_waiting(table.play(found, stop))
+    shared, stop = shared_models(models), stop or Event()
+    seats = _set_up(spec, shared)
+    if not seats.asks:
+        return _without_waiting(seats.play(shared, stop))
     from agents.lm.models.shared_models import default_models
 
-    with (found or default_models()).tasks(1) as tasks:
-        return tasks.submit(table.play(found, stop)).result()
+    with (shared or default_models()).tasks(1) as tasks:
+        return tasks.submit(seats.play(shared, stop)).result()
 
 
 async def aplay_game(spec: GameSpec, models: Models = None, stop: Event | None = None) -> Record:
@@ -229,8 +228,8 @@ async def aplay_game(spec: GameSpec, models: Models = None, stop: Event | None =
 
     Give them one `SharedModels`, whose limits then hold for all of them together.
     """
-    found = shared(models)
-    return await _set_up(spec, found).play(found, stop or Event())
+    shared = shared_models(models)
+    return await _set_up(spec, shared).play(shared, stop or Event())
 
 
 def _set_up(spec: GameSpec, models: SharedModels | None) -> Seats:
@@ -288,75 +287,68 @@ def play_all(
         StoreError: the store cannot be used, or the code changed while games were played.
         WorkerError: a worker process was killed.
     """
-    records = dict(
-        play_each(specs, workers=workers, store=store, report=report, models=models, use_older_games=use_older_games)
-    )
+    execution = Execution.checked(workers, store, report, models, use_older_games)
+    records = dict(play_each(specs, execution))
     return [records[spec] for spec in specs]
 
 
-def play_each(
-    specs: Sequence[GameSpec],
-    *,
-    workers: int | Workers = 1,
-    store: GameStore | None = None,
-    report: Report | None = None,
-    models: Models = None,
-    use_older_games: bool = False,
-) -> Generator[tuple[GameSpec, Record], None, None]:
+def play_each(specs: Sequence[GameSpec], execution: Execution) -> Generator[tuple[GameSpec, Record], None, None]:
     """As `play_all`, but yields each different game with its record: stored ones first, then in order of completion.
 
     Records that the caller does not keep take no memory. Exhaust the iterator or close it; nothing happens, and no
     error is raised, before its first game is asked for.
     """
-    check_workers(workers)
-    check_means(store=store, report=report, use_older_games=use_older_games)
-    found = shared(models)
     if not isinstance(specs, Sequence) or not all(isinstance(spec, GameSpec) for spec in specs):
         raise EvaluationError(f"specs={shown(specs)}: give a list of evaluation.GameSpec(...)")
-    if isinstance(workers, int):
-        with Workers(workers) as own:
-            yield from play_each(
-                specs, workers=own, store=store, report=report, models=found, use_older_games=use_older_games
-            )
-        return
-    copies = Counter(specs)
-    _check_checkpoints(list(copies))
-    keys = {spec: spec.to_dict(found) for spec in copies}  # before the first game, since a map file could change
-    _warn_of_unnamed(list(copies), store, workers)
-    tell = report or (lambda count: None)
+    models, store, copies = execution.models, execution.store, Counter(specs)
+    _check_checkpoints(list(copies), execution)
+    keys = {spec: spec.to_dict(models) for spec in copies}  # before the first game, since a map file could change
     used: list[Record] = []  # what language models used
-    stored = _stored({spec: key for spec, key in keys.items() if spec.is_named}, store, use_older_games)
-    tell(sum(copies[spec] for spec in stored))
-    for spec, load in stored.items():
-        record = load()
-        used += _judged(record)
-        yield spec, record
-    missing = [spec for spec in copies if spec not in stored]
-    for spec, (record, digest) in _played(missing, workers, found):
-        if workers.is_remote and digest not in (CODE_DIGEST, specification_key(keys[spec])):
-            raise WorkerError(
-                "a machine of the cluster has different code, libraries, maps, checkpoints or policies: "
-                f"install the same there ({', '.join(f'{name} {number}' for name, number in VERSIONS.items())})"
-            )
-        if not workers.is_remote and digest != CODE_DIGEST:
-            raise StoreError("the code changed while games were played: run the command again")
-        if spec.is_named:
-            record.setdefault("welfare_env", {})["key"] = specification_key(keys[spec])
-        if store and spec.is_named and _was_answered(record):
-            store.put(keys[spec], record)
-        used += _judged(record)
-        tell(copies[spec])
-        yield spec, record
-    if found is not None:
-        found.forget_passing()  # the next run retries calls that failed this time
+    with execution.pool as workers:
+        _warn_of_unnamed(list(copies), store, workers)
+        named = {spec: key for spec, key in keys.items() if spec.is_named}
+        stored = {} if store is None else _stored(named, store, execution.use_older_games)
+        execution.report(sum(copies[spec] for spec in stored))
+        for spec, load in stored.items():
+            record = load()
+            used += _judged(record)
+            yield spec, record
+        missing = [spec for spec in copies if spec not in stored]
+        for spec, (record, digest) in _played(missing, workers, models):
+            _check_code(digest, keys[spec], workers)
+            if spec.is_named:
+                record.setdefault("welfare_env", {})["key"] = specification_key(keys[spec])
+            if store and spec.is_named and _was_answered(record):
+                store.put(keys[spec], record)
+            used += _judged(record)
+            execution.report(copies[spec])
+            yield spec, record
+    if models is not None:
+        models.forget_passing()  # the next run retries calls that failed this time
     _warn(used)
 
 
-def _check_checkpoints(specs: Sequence[GameSpec]) -> None:
+def _check_code(digest: str, specification: Mapping[str, Any], workers: Workers) -> None:
+    """Check that a game was played by the same code as this process has.
+
+    Raises:
+        WorkerError: another machine has other code, libraries or files.
+        StoreError: the code changed meanwhile.
+    """
+    if workers.is_remote and digest not in (CODE_DIGEST, specification_key(specification)):
+        raise WorkerError(
+            "a machine of the cluster has different code, libraries, maps, checkpoints or policies: "
+            f"install the same there ({', '.join(f'{name} {number}' for name, number in VERSIONS.items())})"
+        )
+    if not workers.is_remote and digest != CODE_DIGEST:
+        raise StoreError("the code changed while games were played: run the command again")
+
+
+def _check_checkpoints(specs: Sequence[GameSpec], execution: Execution) -> None:
     """Raise CheckpointError if a learned player does not fit one of its games."""
     learned = ((spec, policy) for spec in specs for _, policy in spec.players if policy.checkpoints)
     for policy, map_name, rules in dict.fromkeys((policy, spec.map_name, spec.rules) for spec, policy in learned):
-        policy.make()  # raises if torch is missing
+        execution.sample(policy)  # raises if torch is missing
         from agents.rl import checkpoint
 
         for folder in policy.checkpoints:
@@ -367,20 +359,17 @@ def _check_checkpoints(specs: Sequence[GameSpec]) -> None:
 
 
 def _stored(
-    specifications: Mapping[GameSpec, dict[str, Any]], store: GameStore | None, use_older_games: bool
+    specifications: Mapping[GameSpec, dict[str, Any]], store: GameStore, use_older_games: bool
 ) -> dict[GameSpec, Callable[[], Record]]:
     """The games that are in the store, and what loads the record of each."""
-    if store is None:
-        return {}
     keys = {spec: specification_key(specification) for spec, specification in specifications.items()}
-    held, older = store.holds(keys.values()), older_games(store) if use_older_games else {}
-    found: dict[GameSpec, Callable[[], Record]] = {}
-    for spec, specification in specifications.items():
-        if (key := keys[spec]) in held:
-            found[spec] = partial(_stored_record, store, key)
-        elif other := older.get(without_code(specification)):
-            found[spec] = partial(older_record, store, other)
-    return found
+    present = store.holds(keys.values())
+    stored: dict[GameSpec, Callable[[], Record]] = {}
+    stored |= {spec: partial(_stored_record, store, key) for spec, key in keys.items() if key in present}
+    if not use_older_games:
+        return stored
+    missing = {spec: specification for spec, specification in specifications.items() if spec not in stored}
+    return stored | older_games(store, missing)
 
 
 def _stored_record(store: GameStore, key: str) -> Record:

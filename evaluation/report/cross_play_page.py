@@ -18,13 +18,13 @@ from evaluation.report.figures import as_svg
 from evaluation.report.page import html_table, scrolling, whole_page
 from evaluation.tables.cross_play_tables import (
     cross_play_tables,
-    listed,
     mix_table,
     ties,
     written_rest,
     written_shares,
 )
 from evaluation.tables.game_tables import cell
+from evaluation.tables.measure_names import listed
 from evaluation.tables.rules_text import rules_text
 
 

@@ -6,6 +6,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
+from evaluation.tables.measure_names import listed
+
 LONGEST = 24
 NAMED_BY_ARGUMENT = {"lm": "/", "rl": "/", "import": r"\.", "program": ","}  # by what stands last after such a sign
 
@@ -31,9 +33,9 @@ def game_title(players: Mapping[str, str], powers: Mapping[str, str]) -> str:
     if not rest:
         return f"{most} in every seat"
     if 2 * count <= len(players) or len(rest) > len(players) // 3:
-        return _listed([most, *(policy for policy, _ in others)])
-    exceptions = [f"{_listed([powers[p] for p in rest if players[p] == policy])} as {policy}" for policy, _ in others]
-    return f"{most}, with {_listed(exceptions)}"
+        return listed([most, *(policy for policy, _ in others)])
+    exceptions = [f"{listed([powers[p] for p in rest if players[p] == policy])} as {policy}" for policy, _ in others]
+    return f"{most}, with {listed(exceptions)}"
 
 
 def _short(spec: str) -> str:
@@ -43,8 +45,3 @@ def _short(spec: str) -> str:
         return last[:LONGEST]
     name = kind.strip()[:LONGEST] or spec[:LONGEST]
     return name[:1].upper() + name[1:]
-
-
-def _listed(names: list[str]) -> str:
-    """ "A", "A and B", "A, B and C"."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from rich.table import Table
 
@@ -11,6 +11,7 @@ from evaluation.experiments.cross_play import CrossPlayResult
 from evaluation.measures.basins import STARTS, RestPoint
 from evaluation.measures.intervals import Estimate
 from evaluation.tables.game_tables import MEANING, add_row, below, cell, earlier, titled
+from evaluation.tables.measure_names import listed
 
 FITTED = "payoffs of mixes that were not played are a linear fit"
 LONG_TABLE = 3  # policies, above which gains of invaders would not fit the terminal
@@ -129,11 +130,6 @@ def ties(result: CrossPlayResult) -> list[str]:
         for face in result.sampled_game.noisy_ties
     ]
     return exact + noise
-
-
-def listed(names: Sequence[str]) -> str:
-    """As "dove, hold and random"."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def scenario_table(result: CrossPlayResult) -> Table:

@@ -1,4 +1,6 @@
-"""Measures as tables and figures name them, with their units."""
+"""Measures as tables and figures name them, with their units; and names in a sentence."""
+
+from collections.abc import Sequence
 
 NAMES = {
     "root_nash_welfare": "root Nash welfare, WP a year",
@@ -45,3 +47,8 @@ def full_name(measure: str) -> str:
     name, _, key = measure.partition(":")
     name_of_all = OF_EACH.get(name) or NAMES.get(name, name)
     return f"{key}: {name_of_all}" if key else name_of_all
+
+
+def listed(names: Sequence[str]) -> str:
+    """As "dove, hold and random"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

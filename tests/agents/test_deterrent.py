@@ -432,7 +432,7 @@ def test_a_fortress_arms_and_stays_at_home():
 
 
 def pact_orders(members, power):
-    """What a pact orders for one of its members, of two armies side by side that could both enter a third's centre."""
+    """What a pact orders for one of its members, of two armies side by side that could both enter a third's center."""
     placed = {"FRANCE": ["A BUR"], "GERMANY": ["A RUH"], "ENGLAND": ["F NTH"]}
     owned = {"FRANCE": ["PAR"], "GERMANY": ["KIE"], "ENGLAND": ["LON"], "ITALY": ["BEL"]}
     game = welfare_env.Game.from_position("F1905M", units=placed, centers=owned, rules=QUIET)

@@ -48,7 +48,7 @@ def test_leaves_foreign_centres_and_units_alone(seat):
 
 
 def test_leaves_a_centre_to_the_nearer_unit():
-    """All centres but Spain have owners; Italy's army is next to it."""
+    """All centers but Spain have owners; Italy's army is next to it."""
     units = {"FRANCE": ["A PAR"], "ITALY": ["A GAS"]}
     centers = {"FRANCE": ["PAR"], "ITALY": ["ROM"], "GERMANY": all_but("PAR", "ROM", "SPA")}
     assert at("S1902M", units, centers) == {"A PAR H"}
@@ -76,7 +76,7 @@ def test_disbands_all_in_the_last_winter():
 
 
 def test_units_with_somewhere_to_go_stay_longest():
-    """All centres but Spain have owners; it falls to the army in Gascony."""
+    """All centers but Spain have owners; it falls to the army in Gascony."""
     game = welfare_env.Game.from_position(
         "W1902A",
         units={"FRANCE": ["A GAS", "A PIC"]},

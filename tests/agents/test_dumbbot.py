@@ -25,7 +25,7 @@ def test_beats_random(power, variant, seat):
 
 
 def test_large_neighbours_are_worth_more():
-    """Of two equal enemies next door the larger one's centre draws more."""
+    """Of two equal enemies next door the larger one's center draws more."""
     units = {"FRANCE": ["A BUR"]}
     centers = {"FRANCE": ["PAR"], "GERMANY": ["MUN"], "ITALY": ["MAR", "ROM", "NAP", "VEN", "TUN"]}
     values = valuate(welfare_env.Game.from_position("F1902M", units=units, centers=centers).view("FRANCE"))

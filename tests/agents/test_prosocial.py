@@ -21,7 +21,7 @@ def orders_at(power="FRANCE", **position):
 
 
 def final_counts(board):
-    """Centres of every power after the first year if all follow the plan."""
+    """Centers of every power after the first year if all follow the plan."""
     taken = {center for centers in board.start_centers.values() for center in centers}
     gains = Counter(
         route.power for route in partition(board).values() if route.stops[-1][:3] in set(board.centers) - taken
@@ -125,7 +125,7 @@ def test_a_solver_that_gives_up_is_named(monkeypatch):
 
 @pytest.mark.parametrize("map_name", MAPS)
 def test_self_play_follows_the_plan(map_name, seat):
-    """Every year after the first pays every centre; nothing is built, and no order ever fails."""
+    """Every year after the first pays every center; nothing is built, and no order ever fails."""
     game = seat("prosocial", map_name=map_name, years=2).finish().game
     counts = final_counts(game.board)
     assert {power: len(centers) for power, centers in game.centers.items()} == counts
@@ -174,7 +174,7 @@ def test_retreats_into_no_foreign_centre(places, order):
 
 
 def test_never_hurts_anybody(seat):
-    """Beside six attackers it never moves against an occupied province or another's centre."""
+    """Beside six attackers it never moves against an occupied province or another's center."""
     for game in seat("prosocial", "dumbbot", years=3).phases():
         foreign = {center for power in game.powers if power != "FRANCE" for center in game.centers[power]}
         occupied = {unit[2:5] for units in game.units.values() for unit in units}

@@ -46,7 +46,12 @@ def played(name: str) -> Tally:
     return play(SUITES[name], SEED, range(GAMES[name]))
 
 
-@pytest.mark.parametrize("name", SUITES)
+LONG = ("other maps, crowded",)  # what else is quick has its maps, and its positions
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in SUITES]
+)
 def test_engines_agree_after_every_phase(name: str) -> None:
     tally = played(name)
     assert tally.counts["phases"] > GAMES[name]

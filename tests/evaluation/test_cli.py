@@ -563,7 +563,8 @@ def test_an_interruption_says_how_to_go_on(
     wait_for(lambda: not living(process.pid))
 
 
-@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
 def test_a_killed_command_goes_on_where_it_was(
     launch: Callable[..., subprocess.Popen[str]], cli: Callable[..., Outcome], tmp_path: Path, workers: int
 ) -> None:

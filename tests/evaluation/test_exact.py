@@ -261,6 +261,20 @@ def test_the_sequence_of_units_makes_no_difference(drawn):
     assert planner.key(step(turned, others, own)) == planner.key(step(position, others, own))
 
 
+def test_orders_of_winter_that_exclude_each_other_count_in_the_sequence_of_slots():
+    """As in a game with a network that draws a disband and a build: the first of them counts."""
+    units, owned = {A: ["A CAX"], B: ["A CBX"]}, {A: ["CAX"], B: ["HBX", "CBX"]}
+    game = welfare_env.Game.from_position("W1901A", units, owned, rules=rules(2), map_name="clique:2")
+    position, index = game.position, game.board.orders.index
+    gone, built = index["A CBX D"], index["A HBX B"]
+    slots = {order: position.slot_of(1, order) for order in (gone, built)}
+    expander = planning.Expander(game.board, (), planning.Stepper(game.board, rules(2)))
+    ways = [{1: {slots[order]: order for order in orders}} for orders in ((gone, built), (built, gone), (gone,))]
+    first, second, alone = expander.expand(position, ways).rows[0]
+    assert slots[gone] < slots[built]
+    assert first.tobytes() == second.tobytes() == alone.tobytes()
+
+
 class NoPointBounds(planning.PointBounds):
     """Lets the search solve every position that can be reached."""
 

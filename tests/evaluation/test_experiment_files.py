@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +18,7 @@ from evaluation.experiment_files import measuring, result_cache, trainings
 from evaluation.experiment_files.loading import read_experiment
 from evaluation.experiment_files.plan import Experiment
 from evaluation.experiment_files.templates import filled_template
+from evaluation.experiments.red_team import BUDGETS, AttackBudget
 from evaluation.play import games, sources
 from evaluation.report.page import report_page
 from evaluation.report.report_folder import write_results
@@ -170,6 +171,13 @@ y = ["root_nash_welfare", "exploitability", "red_team", "points_among_others", "
 EVERYTHING = BASE.format(profile="prosocial", games=3).replace('"]', '", "hold"]') + ALL
 
 
+@pytest.fixture(scope="module", autouse=True)
+def small_red_team() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(BUDGETS, "quick", AttackBudget(choosing=1, sizes=(1,), most=1))
+        yield
+
+
 @pytest.fixture(scope="module")
 def everything() -> evaluation.ExperimentResult:
     return evaluation.experiment(read_experiment(EVERYTHING))
@@ -199,7 +207,7 @@ def test_an_interrupted_experiment_goes_on_with_the_next_cell(
 ) -> None:
     stop = 4  # in the middle of the second cell of exact gains
     chosen, solved, attacks = read_experiment(EVERYTHING), [], []
-    solve, attack = measuring.exact_gain, measuring.red_team
+    solve, attack = measuring.exact_gain, measuring.plan_red_team
 
     def stopping(*given: Any) -> Any:
         if len(solved) == stop:
@@ -209,11 +217,11 @@ def test_an_interrupted_experiment_goes_on_with_the_next_cell(
         return solve(*given)
 
     def counted(*given: Any, **options: Any) -> Any:
-        attacks.append(given)
-        return attack(*given, **options)
+        plan = attack(*given, **options)
+        return replace(plan, run=lambda settings: attacks.append(given) or plan.run(settings))
 
     monkeypatch.setattr(measuring, "exact_gain", stopping)
-    monkeypatch.setattr(measuring, "red_team", counted)
+    monkeypatch.setattr(measuring, "plan_red_team", counted)
     with GameStore(store_path) as store:
         with pytest.raises(KeyboardInterrupt):
             evaluation.experiment(chosen, store=store)
@@ -262,7 +270,7 @@ def test_a_cached_result_is_of_one_seed_and_one_budget(store_path: Path, monkeyp
 def test_a_cached_result_is_of_one_version_of_the_code(
     measure: str, edited: str, again: int, store_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    budget = 'budget = "quick"\n' * (measure == "red-team") + 'coalitions = ["all-singles"]\n' * (measure == "exact")
+    budget = 'budget = "usual"\n' * (measure == "red-team") + 'coalitions = ["all-singles"]\n' * (measure == "exact")
     chosen = read_experiment(
         BASE.format(profile="hold", games=1)
         + f'measure = "{measure}"\n{budget}{QUICK}'.replace("years = 2", "years = 1")

@@ -19,6 +19,7 @@ from agents.specs import read_profile
 from evaluation import EvaluationError, GameSpec, GameStore, Setting, StoreError, Workers, play_all, play_game
 from evaluation.experiments import attacks
 from evaluation.play import game_settings, games
+from evaluation.play.execution import Execution
 from evaluation.play.games import game_seed, play_each
 from evaluation.play.sources import SOURCES
 from evaluation.play.workers import WorkerError
@@ -238,7 +239,7 @@ def test_each_game_comes_as_soon_as_it_is_there(kept: GameStore, played: list[Ga
     """Stored ones first; who does not keep records needs no memory for them."""
     first, second, third = specs_of("random", 3)
     play_all([third], store=kept)
-    games = play_each([first, second, third, first], store=kept)
+    games = play_each([first, second, third, first], Execution.checked(store=kept))
     assert [next(games)[0], len(played)] == [third, 1]
     assert [next(games)[0], len(played)] == [first, 2]
     assert [spec for spec, _ in games] == [second]

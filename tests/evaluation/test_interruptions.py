@@ -153,7 +153,9 @@ def test_while_a_module_is_imported(launch: Launch, module: str) -> None:
     assert _interrupted(process) == "interrupted\n"
 
 
-@pytest.mark.parametrize("moment", [0, 0.3, 1])
+@pytest.mark.parametrize(
+    "moment", [pytest.param(0, marks=pytest.mark.slow), 0.3, pytest.param(1, marks=pytest.mark.slow)]
+)
 def test_while_workers_start(launch: Launch, moment: float) -> None:
     process = launch(SCRIPT, *DEMO)
     _wait_for(lambda: any(_is_worker(each) for each in _living(process.pid)))

@@ -224,6 +224,7 @@ def start(server, folder, *options):
     )
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_killed_run_goes_on_without_paying_twice(simultaneous, tmp_path, rows_of):
     """kill -9 at a random moment; the server counts."""

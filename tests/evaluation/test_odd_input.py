@@ -16,7 +16,7 @@ from agents.runtime.table_files import frame, write_csv
 from evaluation.exact import Certificate, certify
 from evaluation.exact.certificates import CertificateError
 from evaluation.experiment_files.loading import ExperimentError, read_experiment, shipped_experiments
-from evaluation.experiments.red_team import plan
+from evaluation.experiments.red_team import attacks_on
 from evaluation.measures.alpha_rank import alpha_rank
 from evaluation.measures.basins import rest_points
 from evaluation.measures.symmetric_game import GameTableError, SymmetricGame
@@ -86,7 +86,7 @@ def record() -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("certificates") / "clique.npz"
-    certify("clique:3", "punisher:t=1,remembers=yes", "PLAYERA", years=2).certificate.save(path)
+    certify("clique:3", "punisher:t=1", "PLAYERA", years=2).certificate.save(path)
     return path
 
 
@@ -220,7 +220,7 @@ def test_plans_of_red_teams(budget: Any, trained: Any, policy: Any) -> None:
     setting = evaluation.Setting(rules=NO_PRESS, map_name="clique:3")
     try:
         profile = evaluation.experiments.red_team.read_profile(policy)
-        plan(profile, "odd", setting, budget, trained)
+        attacks_on(profile, "odd", setting, budget, trained)
     except WelfareEnvError as error:
         assert len(str(error)) < 1000  # noqa: PT017
 

@@ -16,7 +16,7 @@ from evaluation.cli.options import AttackGameOptions, WholeNumbers
 from evaluation.cli.red_team import command_of
 from evaluation.experiments.attacks import Deviation
 from evaluation.experiments.deviators import read_deviators
-from evaluation.experiments.red_team import BUDGETS, plan, raids, thefts
+from evaluation.experiments.red_team import BUDGETS, attacks_on, raids, thefts
 from evaluation.tables.game_tables import coalition_table
 from welfare_env import Game, Rules
 from welfare_env.errors import RulesError, UnknownAgentError
@@ -57,10 +57,9 @@ def test_the_witness_is_a_game(found, tmp_path):
 
 def test_it_finds_what_exploitability_finds():
     rules = Rules(years=4, press=None)
-    team = evaluation.red_team("prosocial", "quick", games=5, map_name="clique:4", rules=rules)
-    alone = evaluation.exploitability(
-        "prosocial", 5, deviator="portfolio", coalitions="all-singles", map_name="clique:4", rules=rules
-    )
+    options = {"map_name": "clique:3", "rules": rules}
+    team = evaluation.red_team("prosocial", "quick", games=5, **options)
+    alone = evaluation.exploitability("prosocial", 5, deviator="portfolio", coalitions="all-singles", **options)
     assert {(each.deviator, each.coalition) for each in alone.screened} <= {
         (each.deviator, each.coalition) for each in team.found.screened
     }
@@ -76,7 +75,7 @@ def test_trained_attackers_are_attacks_too():
 @pytest.mark.parametrize("trained", [(), ("dumbbot", "dove", "dove")])
 def test_a_plan_names_each_attack_once(trained):
     setting = Setting(rules=Rules(press=None))
-    tried, kinds = plan(read_profile("marshal"), "marshal", setting, "full", trained)
+    tried, kinds = attacks_on(read_profile("marshal"), "marshal", setting, "full", trained)
     assert kinds["dumbbot"] == "portfolio"
     attacks = [each.attack for each in tried]
     assert len(set(attacks)) == len(attacks)
@@ -89,7 +88,7 @@ def test_a_plan_names_each_attack_once(trained):
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_games_of_any_length(years, budget):
     setting = Setting(rules=Rules(years=years, press=None), map_name="clique:3")
-    tried, _ = plan(read_profile("hold"), "hold", setting, budget, ())
+    tried, _ = attacks_on(read_profile("hold"), "hold", setting, budget, ())
     assert len(tried) > 10
     assert len(raids(years)["raid"]) == years
     assert [kind for kind, specs in thefts(years, 2).items() if not specs] == (["false flag"] if years < 3 else [])
@@ -140,7 +139,7 @@ def test_games_are_kept_and_found_again(tmp_path):
 def test_the_command(tmp_path):
     arguments = ["red-team", "prosocial", "--budget", "quick", "--games", "1", "--years", "2", "--map", "clique:3"]
     arguments += ["--message-rounds", "0", "--store", str(tmp_path / "s.db"), "--witness", str(tmp_path / "w.json")]
-    arguments += ["--trained", "dove", "--trained", "hold"]
+    arguments += ["--trained", "dove", "--trained", "hold", "--workers", "1"]
     done = CliRunner().invoke(app, [*arguments, "--csv", str(tmp_path / "rows.csv")])
     assert done.exit_code == 0, done.output
     assert "attacks were compared" in done.output
@@ -152,13 +151,16 @@ def test_the_command(tmp_path):
 
 
 def test_the_best_attack_is_printed_as_a_command_that_plays_it_again(tmp_path):
+    own = ["--store", str(tmp_path / "s.db"), "--workers", "1"]
+
     def call(arguments: list[str]) -> str:
-        done = CliRunner().invoke(app, [*arguments, "--store", str(tmp_path / "s.db")], env={"COLUMNS": "80"})
+        done = CliRunner().invoke(app, [*arguments, *own], env={"COLUMNS": "80"})
         assert done.exit_code == 0, done.output
         return done.stdout
 
     team = ["red-team", "2*prosocial + 1*dove", "--budget", "quick", "--games", "2", "--seed", "7", "--years", "3"]
     team += ["--map", "clique:3", "--message-rounds", "0"]
+
     command = shlex.split(call(team).splitlines()[-1])
     assert command[:2] == ["welfare-env", "exploitability"]
     again, best = json.loads(call([*command[1:], "--json"])), json.loads(call([*team, "--json"]))
@@ -195,7 +197,7 @@ def test_faults(options, error, fault):
 
 
 def test_a_pact_that_is_also_given_as_trained_is_one_attack():
-    tried, _ = plan(read_profile("dove"), "dove", Setting(**SMALL), "quick", ["pact:years=1"])
+    tried, _ = attacks_on(read_profile("dove"), "dove", Setting(**SMALL), "quick", ["pact:years=1"])
     attacks = [each.attack for each in tried]
     assert len(set(attacks)) == len(attacks)
     assert all(each.coordinated for each in tried if each.attack[0] == "pact:years=1" and len(each.coalition) > 1)

@@ -18,6 +18,7 @@ from evaluation.cli.app import command
 from evaluation.cli.commands import app
 from evaluation.exact import best_response, certify, exploitability
 from evaluation.experiment_files.loading import Experiment
+from evaluation.experiments.red_team import BUDGETS, AttackBudget
 from evaluation.messages.analysis import analyse_messages
 from evaluation.tables.message_tables import talks
 from welfare_env import Rules
@@ -54,16 +55,16 @@ def results() -> dict[str, tuple[str, Printable]]:
     swept = evaluation.experiment(chosen)
     program = evaluation.exploitability("program:FairBot", 2, environment=modal_env.make())
     colluding = evaluation.collusion("dove", 1, attackers=["pact:years=1", "dumbbot"], choosing=1, **TOY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(BUDGETS, "quick", AttackBudget(choosing=1, sizes=(1,), most=1))
+        red_team = evaluation.red_team("dove", "quick", games=1, map_name="clique:3", rules=Rules(years=1, press=None))
     (talk,) = talks([("a", own.records[0]), ("b", own.records[1])])
     return {
         "self-play": ("games", own),
         "mixed": ("games", evaluation.self_play("2*dove + 1*hold", 1, **TOY)),
         "hostile": ("games", evaluation.self_play(Hostile, 1, **TOY)),
         "exploitability": ("games", attacked),
-        "red team": (
-            "games",
-            evaluation.red_team("dove", "quick", games=1, map_name="clique:3", rules=Rules(years=1, press=None)),
-        ),
+        "red team": ("games", red_team),
         "cross-play": ("games", crossed),
         "experiment": ("games", swept),
         "condition": ("games", swept.conditions[0]),

@@ -203,6 +203,7 @@ with GameStore(sys.argv[1]) as store:
 """
 
 
+@pytest.mark.slow
 def test_two_processes_share_a_store(store_path: Path, rows_of: Callable[[Path], list[Any]]) -> None:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(CODE), os.environ.get("PYTHONPATH", "")])}
     processes = [

@@ -21,7 +21,7 @@ from evaluation.exact.certificates import Certificate
 from evaluation.exact.certify import punishers_search
 from evaluation.exact.checking import Checker, _plans, _winter, relaxed_bounds
 from evaluation.exact.clique_search import ALL, CliqueSearch
-from evaluation.exact.graph_kernels import EXPANDED, FALL, NODES, SPRING, next_node, position
+from evaluation.exact.graph_kernels import FALL, NODES, SPRING, next_node, position
 from evaluation.exact.theorems import fill, payoffs, read_cells
 from studies import theorems as study
 from tests.agents.test_cliques import played
@@ -451,14 +451,3 @@ class TestTables:
         for path in (tmp_path, tmp_path / "cells.jsonl"):
             with pytest.raises(EvaluationError, match="no file of cells"):
                 read_cells(path)
-
-
-def test_saved_searches_go_on(tmp_path):
-    board = clique_of(welfare_env.load_board("clique:3"))
-    one, two = CliqueSearch(board, 0), CliqueSearch(board, 0)
-    values = [one.value(6, disarmed) for disarmed in range(6)]
-    one.save(tmp_path / "search.npz")
-    two.load(tmp_path / "search.npz")
-    expanded = two.table.numbers.copy()
-    assert [two.value(6, disarmed) for disarmed in range(6)] == values
-    assert two.table.numbers[EXPANDED] == expanded[EXPANDED]

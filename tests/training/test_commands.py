@@ -95,7 +95,7 @@ def test_a_hasty_interruption_tells_what_was_saved_before(tmp_path: Path, monkey
     for content in (b"", b"12345678", b"\xff" * 50, (2).to_bytes(8, "little") + b"{}"):
         (tmp_path / "state.safetensors").write_bytes(content)
         assert saved_iterations(tmp_path) is None
-    with pytest.raises(typer.Exit), console.training_shown(3, str, tmp_path) as shown:
+    with pytest.raises(typer.Exit), console.training_progress(3, str, tmp_path) as shown:
         shown.iteration(None)
 
 

@@ -27,7 +27,7 @@ from agents.rl.network import WORDS, BoardNetwork, Size
 from agents.rl.token_press import to_send
 from training.board.config import TrainConfig
 from training.board.imitation import imitate, watch
-from training.board.learner import means
+from training.board.learner import means_by_kind
 from training.board.modules import rows
 from training.board.ppo import make_config, train
 from training.board.rewards import Reward
@@ -270,9 +270,9 @@ class TestLearning:
 
     def test_words_and_orders_count_alike(self) -> None:
         words = torch.tensor([False, True, True, True])
-        assert means(torch.tensor([5.0, 1.0, 2.0, 3.0]), words).tolist() == [5, 2]
-        assert means(torch.tensor([4.0, 2.0]), torch.tensor([False, False])).tolist() == [3, 0]
-        assert means(torch.tensor([4.0, 2.0]), None).tolist() == [3]
+        assert means_by_kind(torch.tensor([5.0, 1.0, 2.0, 3.0]), words).tolist() == [5, 2]
+        assert means_by_kind(torch.tensor([4.0, 2.0]), torch.tensor([False, False])).tolist() == [3, 0]
+        assert means_by_kind(torch.tensor([4.0, 2.0]), None).tolist() == [3]
 
     def test_the_module_draws_what_it_learns_from(self) -> None:
         """RLlib's own runners ask the module for actions."""

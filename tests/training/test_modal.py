@@ -32,8 +32,8 @@ from tests.training.small import stop_after
 from training.cli.modal import command
 from training.errors import TrainingError
 from training.modal import ModalConfig, ModalProgress, ModalResult, train_modal
-from training.modal.games import Opponent, play, programs_of
-from training.modal.mixes import Judge, rounded, spec_of
+from training.modal.games import ProgramOpponent, play, programs_of
+from training.modal.mixes import MixMetrics, rounded, spec_of
 from training.modal.networks import make_network
 from welfare_env.errors import UnknownAgentError
 
@@ -111,7 +111,7 @@ def test_the_mix_learnt_in_self_play_can_be_measured(tmp_path: Path) -> None:
 def test_games_are_those_of_the_environment(actions: str, against: str) -> None:
     """What was written, written again in `modal_env.make`, is paid the same; and every action was open."""
     setting = ModalConfig(against, actions).setting()
-    opponent = None if against == "self" else Opponent(against, setting)
+    opponent = None if against == "self" else ProgramOpponent(against, setting)
     network = make_network(setting)
     contests = [Contest(setting) for _ in range(20)]
     played = play(network, contests, opponent, np.random.default_rng(5))
@@ -133,7 +133,7 @@ def test_actions_are_drawn_from_the_policy() -> None:
     setting = ModalConfig().setting()
     network = make_network(setting)
     contests = [Contest(setting) for _ in range(1500)]
-    played = play(network, contests, Opponent("program:FairBot", setting), np.random.default_rng(0))
+    played = play(network, contests, ProgramOpponent("program:FairBot", setting), np.random.default_rng(0))
     chances = network.logits.detach().softmax(-1).numpy()
     assert np.bincount(played.actions, minlength=4) / 1500 == pytest.approx(chances, abs=0.05)
     assert np.exp(played.logps) == pytest.approx(chances[played.actions])
@@ -141,11 +141,11 @@ def test_actions_are_drawn_from_the_policy() -> None:
 
 def test_opponents_are_drawn_from_the_mix() -> None:
     setting = ModalConfig().setting()
-    opponent = Opponent("mix:FairBot=3/4,DefectBot=1/4,PrudentBot=0", setting)
+    opponent = ProgramOpponent("mix:FairBot=3/4,DefectBot=1/4,PrudentBot=0", setting)
     drawn = [opponent.turn(seed).program for seed in range(1000)]
     assert drawn.count(modal_env.FairBot) / 1000 == pytest.approx(0.75, abs=0.04)
     assert set(drawn) == {modal_env.FairBot, modal_env.DefectBot}
-    reply = Opponent("best-reply:to=(program:PrudentBot)", setting)
+    reply = ProgramOpponent("best-reply:to=(program:PrudentBot)", setting)
     assert reply.shares == ((modal_env.FairBot, ONE),)
 
 
@@ -164,11 +164,11 @@ def test_exact_figures_are_those_of_the_game() -> None:
     setting = ModalConfig(epsilon="1/7").setting()
     game = modal_env.Game(modal_env.POST, "1/7")
     mix = np.array([0.1, 0.2, 0.3, 0.4])
-    told = Judge(setting, None)._exact(mix)
+    told = MixMetrics(setting, None)._exact(mix)
     exact = game.mix(["1/10", "2/10", "3/10", "4/10"])
     assert told["exact/payoff"] == pytest.approx(float(game.utility(exact, exact)))
     assert told["exact/gap"] == pytest.approx(float(max(game.replies(exact)) - game.utility(exact, exact)))
-    met = Judge(setting, ((modal_env.FairBot, ONE),))._exact(mix)
+    met = MixMetrics(setting, ((modal_env.FairBot, ONE),))._exact(mix)
     assert met["exact/payoff"] == pytest.approx(float(game.utility(exact, modal_env.FairBot)))
 
 

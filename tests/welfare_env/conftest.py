@@ -78,7 +78,7 @@ def draw_orders() -> Drawer:
 
 @pytest.fixture(scope="session")
 def scatter() -> Callable[..., Any]:
-    """``scatter(board, rng, number)``: units of random powers in so many provinces, and owners of most centres."""
+    """``scatter(board, rng, number)``: units of random powers in so many provinces, and owners of most centers."""
 
     def draw(board: Board, rng: np.random.Generator, number: int) -> tuple[dict, dict]:
         units: dict[str, list[str]] = {power: [] for power in board.powers}
@@ -149,7 +149,7 @@ def dislodging(engine: str) -> Callable[..., Game]:
 
 @pytest.fixture
 def taking_spain(engine: str) -> Callable[..., Game]:
-    """``taking_spain(number, rules)``: France has just taken its `number`-th centre in Fall 1905."""
+    """``taking_spain(number, rules)``: France has just taken its `number`-th center in Fall 1905."""
 
     def make(number: int, rules: Rules) -> Game:
         others = [center for center in load_board().centers if center != "SPA"]

@@ -36,6 +36,15 @@ MORE = [
     for press in ("tokens", "text")
 ]
 ALL = [*OPTIONS, *TOY, *MORE]
+QUICK = {"None-standard-standard", "tokens-welfare-pure", "text-welfare-standard"}
+QUICK |= {"tokens-welfare-clique", "mediator-tokens", "transfers-tokens", "build_and_disband-tokens"}
+
+
+def some_slow(options):
+    """All of them, marked slow unless in `QUICK`, where each value of each option is."""
+    return [
+        each if each.id in QUICK else pytest.param(*each.values, id=each.id, marks=pytest.mark.slow) for each in options
+    ]
 
 
 @pytest.fixture(autouse=True)
@@ -57,17 +66,17 @@ def short(options):
     return options if "rules" in options else {**options, "years": 2}
 
 
-@pytest.mark.parametrize("options", ALL)
+@pytest.mark.parametrize("options", some_slow(ALL))
 def test_api(options):
     api_test(welfare_env.make(**short(options)), num_cycles=60)
 
 
-@pytest.mark.parametrize("options", ALL)
+@pytest.mark.parametrize("options", some_slow(ALL))
 def test_parallel_api(options):
     parallel_api_test(welfare_env.parallel_env(**short(options)), num_cycles=20)
 
 
-@pytest.mark.parametrize("options", ALL)
+@pytest.mark.parametrize("options", some_slow(ALL))
 def test_seed(options):
     seed_test(functools.partial(welfare_env.make, **short(options)), num_cycles=25)
     parallel_seed_test(functools.partial(welfare_env.parallel_env, **short(options)), num_cycles=2)
@@ -82,7 +91,9 @@ def test_max_cycles(options):
     max_cycles_test(made)
 
 
-@pytest.mark.parametrize("options", [*OPTIONS[:4], *TOY])  # pictures take a while, and do not depend on the press
+@pytest.mark.parametrize(
+    "options", some_slow([*OPTIONS[:4], *TOY])
+)  # pictures take a while, and do not depend on the press
 def test_render(options):
     render_test(functools.partial(welfare_env.make, **options))
 

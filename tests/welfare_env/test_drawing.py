@@ -29,7 +29,7 @@ def test_boards_with_the_standard_borders_are_drawn_as_the_standard_one(name):
 
 
 def _all_centers(tmp_path):
-    """The standard board, but every province is a centre."""
+    """The standard board, but every province is a center."""
     standard = load_board("standard")
     text = resources.files("diplomacy").joinpath("maps/standard.map").read_text()
     file = tmp_path / "rich.map"
@@ -114,8 +114,8 @@ def test_on_a_toy_board_cores_are_on_a_circle_and_leaves_outside(name):
     assert min(length for name, length in away.items() if name[0] == "H") > max(cores) + 20
 
 
-def test_neighbours_lie_nearer_to_each_other_than_others_do():
-    """The layout says something about the map: a mean neighbour is at less than half the mean distance."""
+def test_neighbors_lie_nearer_to_each_other_than_others_do():
+    """The layout says something about the map: a mean neighbor is at less than half the mean distance."""
     drawing = graph_drawing(load_board("ancmed"))
     spots = {p.name: _middle(p) for p in drawing.provinces.values()}
     near = np.mean([math.dist(spots[edge.a], spots[edge.b]) for edge in drawing.edges])

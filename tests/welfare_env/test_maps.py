@@ -24,7 +24,7 @@ from welfare_env import (
 )
 
 MAPS = Path(diplomacy.__file__).parent / "maps"
-# name -> powers, provinces, centres, first year, centres that win, whether units are built anywhere
+# name -> powers, provinces, centers, first year, centers that win, whether units are built anywhere
 FACTS = {
     "ancmed": (5, 79, 34, 1, 18, False),
     "ancmed_age_of_empires": (5, 79, 34, 1, 18, True),
@@ -39,6 +39,7 @@ FACTS = {
     "standard_france_austria": (2, 75, 34, 1901, 18, False),
     "standard_germany_italy": (2, 75, 34, 1901, 18, False),
 }
+NAMES = [pytest.param(name, marks=pytest.mark.slow) if name in ("colonial", "empire") else name for name in FACTS]
 LARGE = {"known_world_901": (16, 269, 109, 901, 55, True), "world": (17, 192, 86, 2000, 44, False)}
 
 # A map of our own: two powers, land, coasts, a sea, and a province with two coasts.
@@ -98,7 +99,7 @@ class TestInstalled:
         assert map_names() == tuple(sorted(path.stem for path in MAPS.glob("*.map")))
         assert set(map_names()) == FACTS.keys() | LARGE.keys()
 
-    @pytest.mark.parametrize("name", FACTS)
+    @pytest.mark.parametrize("name", NAMES)
     def test_facts(self, name: str) -> None:
         self.check(name, FACTS[name])
 
@@ -112,7 +113,7 @@ class TestInstalled:
         numbers = (len(board.powers), len(board.provinces), len(board.centers))
         assert (*numbers, board.first_year, board.victory, board.build_anywhere) == facts
 
-    @pytest.mark.parametrize("name", FACTS)
+    @pytest.mark.parametrize("name", NAMES)
     def test_tables_agree_with_the_names(self, name: str) -> None:
         board = load_board(name)
         for index, piece in enumerate(board.pieces):
@@ -130,7 +131,7 @@ class TestInstalled:
         for power in board.powers:
             assert board.power_index[board.check_power(power)] == board.powers.index(power)
 
-    @pytest.mark.parametrize("name", FACTS)
+    @pytest.mark.parametrize("name", NAMES)
     def test_a_step_leads_both_ways(self, name: str) -> None:
         board = load_board(name)
         steps = {(piece[0], piece[2:5], to[:3]) for piece, reached in board.moves.items() for to in reached}
@@ -149,7 +150,7 @@ class TestInstalled:
         with pytest.raises(ValueError, match="read-only"):
             board.piece_province[0] = 1
 
-    @pytest.mark.parametrize("name", FACTS)
+    @pytest.mark.parametrize("name", NAMES)
     def test_the_opening_is_the_maps(self, name: str) -> None:
         game, board = Game(name, Rules(years=1)), load_board(name)
         assert game.phase == f"S{board.first_year:04d}M"

@@ -63,7 +63,7 @@ def write(tmp_path: Path) -> Callable[[str], str]:
         ("ROME (ROMAN) HAX", "HAX has more than one owner"),
         ("ROM (ROMAN) CAX", "ROM is not a valid name for a power"),
         ("HOMES ABCD", "'ABCD' is not a place"),
-        ("SHUT CAX", "the centre CAX is not a province that can be entered"),
+        ("SHUT CAX", "the center CAX is not a province that can be entered"),
         ("UNOWNED CAX/NC", "CAX/NC"),
         ("Port = xyz\nWATER XYZ ABUTS CAX\nCOAST XYZ/NC ABUTS CAX", "XYZ is WATER and COAST"),
         ("UNPLAYED NOBODY", "NOBODY is not a power that could be removed"),

@@ -1,4 +1,4 @@
-"""SVG as pixels: the right size and colours, like the golden picture, and errors that say what is missing."""
+"""SVG as pixels: the right size and colors, like the golden picture, and errors that say what is missing."""
 
 import subprocess
 import sys

@@ -49,7 +49,7 @@ class TestFromPosition:
             ({"units": {"FRANCE": ["A SPA"], "ITALY": ["F SPA/NC"]}}, PositionError, "in one province"),
             ({"units": {"NOBODY": ["A PAR"]}}, UnknownPowerError, "choose one of AUSTRIA"),
             ({"units": {5: ["A PAR"]}}, UnknownPowerError, "choose one of AUSTRIA"),
-            ({"centers": {"FRANCE": ["BUR"]}}, PositionError, "'BUR' is not a supply centre"),
+            ({"centers": {"FRANCE": ["BUR"]}}, PositionError, "'BUR' is not a supply center"),
             ({"centers": {"FRANCE": [["PAR"]]}}, PositionError, "give a list of strings"),
             ({"centers": {"FRANCE": ["PAR"], "ITALY": ["PAR"]}}, PositionError, "two owners"),
             ({"centers": {"NOBODY": ["PAR"]}}, UnknownPowerError, "choose one of AUSTRIA"),

@@ -162,7 +162,7 @@ DAMAGE = {
     "an unknown map": change("map", "atlantis"),
     "a map of another type": change("map", ["standard"]),
     "the rules dropped": change("welfare_env.rules", {}),
-    "unknown rules": change("welfare_env.rules.colour", "blue"),
+    "unknown rules": change("welfare_env.rules.color", "blue"),
     "rules out of range": change("welfare_env.rules.years", 0),
     "another variant": change("welfare_env.rules", {"variant": "standard"}),
     "another format": change("welfare_env.format", 3),
@@ -230,13 +230,18 @@ class TestDamage:
                 game.submit("FRANCE", ["A PAR B"])
         return saved(game)
 
-    @pytest.mark.parametrize("allow_edited", [False, True])
-    @pytest.mark.parametrize("fault", DAMAGE)
-    def test_is_named(self, sound: Any, fault: str, allow_edited: bool, tmp_path: Path) -> None:
+    def test_is_named(self, sound: Any, tmp_path: Path, subtests: pytest.Subtests) -> None:
         Game.load(write(tmp_path / "sound.json", sound))
-        DAMAGE[fault](sound)
-        with pytest.raises(RecordError, match=r"saved game|damaged\.json"):
-            Game.load(write(tmp_path / "damaged.json", sound), allow_edited=allow_edited)
+        for fault, damage in DAMAGE.items():
+            damaged = copy.deepcopy(sound)
+            damage(damaged)
+            path = write(tmp_path / "damaged.json", damaged)
+            for allow_edited in (False, True):
+                with (
+                    subtests.test(fault, allow_edited=allow_edited),
+                    pytest.raises(RecordError, match=r"saved game|damaged\.json"),
+                ):
+                    Game.load(path, allow_edited=allow_edited)
 
     @pytest.mark.parametrize("fault", EDITS)
     def test_an_edited_file_is_loaded_on_purpose_only(self, sound: Any, fault: str, tmp_path: Path) -> None:
@@ -259,18 +264,18 @@ class TestDamage:
         with pytest.raises(RecordError, match="saved game"):
             Game.load(write(tmp_path / "damaged.json", record))
 
-    @pytest.mark.parametrize("depth", [100, 300, 600, 900, 950, 980, 990])
     @pytest.mark.parametrize(
         "place",
         ["phases.0.state.units.FRANCE", "phases.1.state.welfare.FRANCE", "phases.0.name", "welfare_env.rules.years"],
     )
-    def test_nesting_of_any_depth(self, sound: Any, place: str, depth: int, tmp_path: Path) -> None:
+    def test_nesting_of_any_depth(self, sound: Any, place: str, tmp_path: Path, subtests: pytest.Subtests) -> None:
         change(place, "DEEP")(sound)
-        text = json.dumps(sound).replace('"DEEP"', "[" * depth + "]" * depth)
-        (tmp_path / "deep.json").write_text(text)
-        for allow_edited in (False, True):
-            with pytest.raises(RecordError):
-                Game.load(tmp_path / "deep.json", allow_edited=allow_edited)
+        for depth in (100, 300, 600, 900, 950, 980, 990):
+            text = json.dumps(sound).replace('"DEEP"', "[" * depth + "]" * depth)
+            (tmp_path / "deep.json").write_text(text)
+            for allow_edited in (False, True):
+                with subtests.test(depth=depth, allow_edited=allow_edited), pytest.raises(RecordError):
+                    Game.load(tmp_path / "deep.json", allow_edited=allow_edited)
 
 
 WORDS = [

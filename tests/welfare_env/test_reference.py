@@ -20,7 +20,7 @@ from welfare_env.engine.engines import ENGINES, make_engine
 Drawer = Callable[[Game, str, np.random.Generator], list[str]]
 RULES = Rules(variant="standard", years=6, press=None)
 OTHER_MAPS = [
-    "ancmed_age_of_empires",  # units may be built in every centre
+    "ancmed_age_of_empires",  # units may be built in every center
     "colonial",
     "empire",
     "modern",
@@ -51,7 +51,7 @@ def assert_same_position(ours: Game, theirs: Any) -> None:
     for power in ours.powers:
         units = [*ours.units[power], *(f"*{unit}" for unit in ours.dislodged[power])]
         assert units == state["units"][power], f"{phase}: units of {power}"
-        assert sorted(ours.centers[power]) == sorted(state["centers"][power]), f"{phase}: centres of {power}"
+        assert sorted(ours.centers[power]) == sorted(state["centers"][power]), f"{phase}: centers of {power}"
         expected = {unit: sorted(places) for unit, places in state["retreats"][power].items()}
         found = {unit: sorted(places) for unit, places in ours.dislodged[power].items()}
         assert found == expected, f"{phase}: retreats of {power}"
@@ -75,7 +75,7 @@ def assert_same_results(ours: Game, results: dict[str, list[Any]]) -> None:
         assert sorted(words) == sorted(theirs), f"{record.phase}: {unit} in {record.orders}"
 
 
-Start = tuple[dict, dict] | None  # units and centres; None is the opening
+Start = tuple[dict, dict] | None  # units and centers; None is the opening
 
 
 def both(engine: str, map_name: str, rules: Rules, start: Start) -> tuple[Game, Any]:
@@ -266,7 +266,7 @@ class TestQuirks:
             assert list(game.units[power]) == theirs.get_units(power)[: len(game.units[power])]
         return game
 
-    def test_a_convoyed_attack_opens_every_neighbour_for_retreat(self, engine: str) -> None:
+    def test_a_convoyed_attack_opens_every_neighbor_for_retreat(self, engine: str) -> None:
         units = {"ENGLAND": ["A LON", "F NTH", "A PIC"], "FRANCE": ["A BEL"], "GERMANY": ["A RUH", "A BUR"]}
         orders = {
             "ENGLAND": ["A LON - BEL VIA", "F NTH C A LON - BEL", "A PIC S A LON - BEL"],
@@ -368,7 +368,7 @@ from welfare_env import Game, Rules
 from welfare_env.engine.engines import ENGINES
 for engine in sorted(ENGINES):
     for variant in ("welfare", "standard"):
-        game, rng = Game("standard", Rules(variant=variant, years=3), engine), np.random.default_rng(11)
+        game, rng = Game("standard", Rules(variant=variant, years=2), engine), np.random.default_rng(11)
         while not game.is_done:
             for power in game.powers:
                 slots = list(game.legal_orders(power).values())

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from welfare_env import Game, RecordError, Rules
-from welfare_env.render.orders.results import TOLD
+from welfare_env.render.orders.results import PHRASES
 from welfare_env.render.palette import GREAT_POWERS, RESULTS, channels, luminance, mixed
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
 from welfare_env.render.replay.data import page_data
@@ -70,8 +70,8 @@ def test_without_scripts_the_map_shows_the_last_position(war):
 
 def test_the_page_ranks_and_tells_results_as_pictures_do(war):
     results = embedded(page_of(war))["drawing"]["results"]
-    assert {each["word"]: each["told"] for each in results} == TOLD
-    assert [each["word"] for each in results] == list(TOLD)
+    assert {each["word"]: each["told"] for each in results} == PHRASES
+    assert [each["word"] for each in results] == list(PHRASES)
     assert {each["class"]: each["color"] for each in results} == RESULTS
     scripts = "".join((STATIC / f"{name}.js").read_text() for name in SCRIPTS)
     assert [word for word in ("disrupted", "no convoy", "bounce") if word in scripts] == []
@@ -260,7 +260,7 @@ def test_no_two_kinds_of_areas_look_alike(dark):
     light, night = re.findall(r":root \{(.*?)\}", (STATIC / "page.css").read_text("utf-8"), re.DOTALL)[:2]
     look = dict(re.findall(r"--([\w-]+): ([^;]+);", light + (night if dark else "")))
     share = float(look["tint"].rstrip("%")) / 100
-    areas = {power: mixed(colour, look["land"], share) for power, colour in GREAT_POWERS.items()}
+    areas = {power: mixed(color, look["land"], share) for power, color in GREAT_POWERS.items()}
     areas |= {"nobody": look["land"]}
     apart = {(a, b): math.dist(_oklab(areas[a]), _oklab(areas[b])) for a, b in itertools.combinations(areas, 2)}
     assert [pair for pair, distance in apart.items() if distance < 0.065] == []
@@ -269,9 +269,9 @@ def test_no_two_kinds_of_areas_look_alike(dark):
     assert all(math.dist(_oklab(areas["GERMANY"]), _oklab(look[name])) > 0.065 for name in ("none", "none-line"))
 
 
-def _oklab(colour):
+def _oklab(color):
     """Björn Ottosson's OKLab (2020): distances in it are about those that the eye sees."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in channels(colour))]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in channels(color))]
     cones = [sum(w * v for w, v in zip(row, linear, strict=True)) ** (1 / 3) for row in _TO_CONES]
     return [sum(w * v for w, v in zip(row, cones, strict=True)) for row in _TO_LAB]
 

@@ -175,7 +175,7 @@ def test_a_link_that_makes_no_sense_shows_the_first_phase(browser, page, link):
     assert browser.complaints == []
 
 
-def test_without_scripts_the_last_position_is_shown_in_colour(browser, page, game):
+def test_without_scripts_the_last_position_is_shown_in_color(browser, page, game):
     browser.call("Emulation.setScriptExecutionDisabled", value=True)
     try:
         browser.open(page)

@@ -263,7 +263,7 @@ class TestTransfers:
 class TestOvermilitarise:
     RULES = Rules(overmilitarise=True)
 
-    def test_units_may_exceed_centres_and_the_difference_is_subtracted(self, winter: Position) -> None:
+    def test_units_may_exceed_centers_and_the_difference_is_subtracted(self, winter: Position) -> None:
         units = {"FRANCE": ["A PAR", "A BEL", "A RUH"]}
         game = winter(units, {"FRANCE": ["PAR"], **RIVALS}, self.RULES)
         game.advance()
@@ -321,7 +321,7 @@ class TestScoring:
         game = Game.from_position("S1905M", {}, centers, rules=Rules("standard", scoring=scoring), engine=engine)
         return {power: score for power, score in game.scores.items() if score}
 
-    def test_sum_of_squares_is_the_share_by_squared_centres(self, engine: str) -> None:
+    def test_sum_of_squares_is_the_share_by_squared_centers(self, engine: str) -> None:
         expected = {"FRANCE": 9 / 14, "GERMANY": 1 / 14, "ITALY": 4 / 14}
         assert self.scores("sum-of-squares", engine) == pytest.approx(expected)
 
@@ -329,7 +329,7 @@ class TestScoring:
         expected = dict.fromkeys(["FRANCE", "GERMANY", "ITALY"], 1 / 3)
         assert self.scores("draw-size", engine) == pytest.approx(expected)
 
-    def test_concave_is_an_increasing_concave_function_of_centres(self, engine: str) -> None:
+    def test_concave_is_an_increasing_concave_function_of_centers(self, engine: str) -> None:
         found = self.scores("concave", engine)
         one, two, three = found["GERMANY"], found["ITALY"], found["FRANCE"]
         assert 0 < one < two < three
@@ -403,5 +403,5 @@ class TestRules:
         assert Rules.from_dict(rules.to_dict()) == rules
 
     def test_unknown_rules_are_named(self) -> None:
-        with pytest.raises(RulesError, match="colour"):
-            Rules.from_dict({"colour": "blue"})
+        with pytest.raises(RulesError, match="color"):
+            Rules.from_dict({"color": "blue"})

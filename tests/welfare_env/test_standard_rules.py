@@ -15,7 +15,7 @@ RIVALS = {"GERMANY": ["BER", "KIE", "MUN"]}  # a second power, so that the packa
 class TestStandardGame:
     """Standard Diplomacy, on which Welfare Diplomacy is built."""
 
-    def test_board_has_seven_powers_75_provinces_and_34_centres(self) -> None:
+    def test_board_has_seven_powers_75_provinces_and_34_centers(self) -> None:
         board = load_board()
         assert (len(board.powers), len(board.provinces), len(board.centers)) == (7, 75, 34)
 
@@ -61,7 +61,7 @@ class TestStandardGame:
         assert game.units["GERMANY"] == game.units["ITALY"] == ()
         assert game.history[-1].results == {"A BUR": ["bounce", "disband"], "A SPA": ["bounce", "disband"]}
 
-    def test_a_centre_is_not_captured_in_spring(self, engine: str) -> None:
+    def test_a_center_is_not_captured_in_spring(self, engine: str) -> None:
         game = Game.from_position("S1901M", {"FRANCE": ["A MAR"]}, {"FRANCE": ["MAR"]}, engine=engine)
         game.submit("FRANCE", ["A MAR - SPA"])
         game.advance()
@@ -69,20 +69,20 @@ class TestStandardGame:
         game.advance()
         assert (game.phase, game.centers["FRANCE"]) == ("W1901A", ("MAR",))
 
-    def test_a_centre_is_captured_after_fall(self, engine: str) -> None:
+    def test_a_center_is_captured_after_fall(self, engine: str) -> None:
         game = Game.from_position("F1901M", {"FRANCE": ["A MAR"]}, {"FRANCE": ["MAR"]}, engine=engine)
         game.submit("FRANCE", ["A MAR - SPA"])
         game.advance()
         assert (game.phase, game.centers["FRANCE"]) == ("W1901A", ("MAR", "SPA"))
 
-    def test_a_centre_is_captured_by_a_retreat_in_fall(self, dislodging: Position) -> None:
+    def test_a_center_is_captured_by_a_retreat_in_fall(self, dislodging: Position) -> None:
         game = dislodging("F1901M")
         assert set(game.centers["GERMANY"]) == {"BER", "MUN"}
         game.submit("GERMANY", ["A BUR R BEL"])
         game.advance()
         assert set(game.centers["GERMANY"]) == {"BEL", "BER", "MUN"}
 
-    def test_a_captured_centre_leaves_its_owner(self, engine: str) -> None:
+    def test_a_captured_center_leaves_its_owner(self, engine: str) -> None:
         centers = {"FRANCE": ["MAR"], "ITALY": ["SPA", "ROM"]}
         game = Game.from_position("F1901M", {"FRANCE": ["A MAR"]}, centers, engine=engine)
         game.submit("FRANCE", ["A MAR - SPA"])
@@ -90,13 +90,13 @@ class TestStandardGame:
         assert game.centers["FRANCE"] == ("MAR", "SPA")
         assert game.centers["ITALY"] == ("ROM",)
 
-    def test_an_empty_centre_stays_its_owners(self, engine: str) -> None:
+    def test_an_empty_center_stays_its_owners(self, engine: str) -> None:
         game = Game.from_position("F1901M", {"GERMANY": ["A BER"]}, {"FRANCE": ["PAR", "BEL"], **RIVALS}, engine=engine)
         while game.phase != "F1902M":
             game.advance()
         assert set(game.centers["FRANCE"]) == {"BEL", "PAR"}
 
-    def test_no_centre_changes_hands_where_no_unit_stands(self, engine: str) -> None:
+    def test_no_center_changes_hands_where_no_unit_stands(self, engine: str) -> None:
         game = Game.from_position("F1901M", {"FRANCE": ["A PAR"]}, {}, engine=engine)
         game.advance()
         assert {power: held for power, held in game.centers.items() if held} == {"FRANCE": ("PAR",)}
@@ -134,7 +134,7 @@ class TestStandardGame:
 
 
 class TestEndOfTheGame:
-    def test_standard_ends_with_the_eighteenth_centre(self, taking_spain: Position) -> None:
+    def test_standard_ends_with_the_eighteenth_center(self, taking_spain: Position) -> None:
         game = taking_spain(18, STANDARD)
         assert (game.is_done, game.phase, game.winner) == (True, "COMPLETED", "FRANCE")
 
@@ -143,7 +143,7 @@ class TestEndOfTheGame:
         assert (game.is_done, game.winner) == (False, None)
 
     @pytest.mark.parametrize("number", [18, 33, 34])
-    def test_welfare_never_ends_by_centres(self, taking_spain: Position, number: int) -> None:
+    def test_welfare_never_ends_by_centers(self, taking_spain: Position, number: int) -> None:
         game = taking_spain(number, Rules())
         assert (game.is_done, game.winner, game.phase) == (False, None, "W1905A")
 

@@ -10,7 +10,7 @@ from welfare_env import Game, Rules, load_board
 from welfare_env.render.curves import bowed, through
 from welfare_env.render.drawing import drawing_of
 from welfare_env.render.orders import marks_layer, orders_layer, read_order
-from welfare_env.render.palette import GREAT_POWERS, OTHERS, luminance, power_colours, power_letters
+from welfare_env.render.palette import GREAT_POWERS, OTHERS, luminance, power_colors, power_letters
 from welfare_env.render.phase import phase_svg
 from welfare_env.render.places import UNIT
 from welfare_env.render.svg import board_svg, map_layer
@@ -38,7 +38,7 @@ def orders_of(standard, orders, results=None, **more):
     return [(group.get("class"), group.findtext("title")) for group in groups]
 
 
-def test_the_map_has_an_area_for_each_province_and_a_mark_for_each_centre(standard):
+def test_the_map_has_an_area_for_each_province_and_a_mark_for_each_center(standard):
     found = classes(map_layer(standard))
     assert {name for name in found if name.startswith("p-")} == {f"p-{name}" for name in BOARD.provinces}
     assert {name for name in found if name.startswith("c-")} == {f"c-{name}" for name in BOARD.centers}
@@ -50,7 +50,7 @@ def test_the_whole_names_are_titles(standard):
     assert titles["p-BUR"] == "Burgundy (BUR)"
 
 
-def test_areas_and_centres_have_the_class_of_their_owner(standard):
+def test_areas_and_centers_have_the_class_of_their_owner(standard):
     found = classes(map_layer(standard, POWERS, {"FRANCE": ["PAR"]}, {"FRANCE": ["PAR", "BUR"], "ITALY": ["ROM"]}))
     france, italy = (f"power-{POWERS.index(power)}" for power in ("FRANCE", "ITALY"))
     assert [france in found[name] for name in ("p-PAR", "c-PAR", "p-BUR", "p-GAS")] == [True, True, True, False]
@@ -211,11 +211,11 @@ def test_the_same_position_gives_the_same_picture():
     assert phase_svg(Game()) == phase_svg(Game())
 
 
-def test_powers_have_different_colours_and_letters():
-    assert len(set(power_colours(POWERS).values())) == 7
+def test_powers_have_different_colors_and_letters():
+    assert len(set(power_colors(POWERS).values())) == 7
     assert power_letters(POWERS) == {power: power[0] for power in POWERS}
     toy = load_board("shared-clique:19").powers
-    assert len(set(power_colours(toy).values())) == 20 == len(set(OTHERS))
+    assert len(set(power_colors(toy).values())) == 20 == len(set(OTHERS))
     assert sorted(power_letters(toy).values()) == sorted("ABCDEFGHIJKLMNOPQRST")
 
 
@@ -226,21 +226,21 @@ def test_letters_where_names_begin_alike():
     assert power_letters(["SOLO"]) == {"SOLO": "S"}
 
 
-def test_great_powers_differ_in_the_eyes_of_the_colour_blind():
-    """In simulated deuteranopia and protanopia (Vienot, Brettel and Mollon, 1999) no two colours come close."""
+def test_great_powers_differ_in_the_eyes_of_the_color_blind():
+    """In simulated deuteranopia and protanopia (Vienot, Brettel and Mollon, 1999) no two colors come close."""
     for matrix in (_DEUTAN, _PROTAN):
-        seen = [_seen(colour, matrix) for colour in GREAT_POWERS.values()]
+        seen = [_seen(color, matrix) for color in GREAT_POWERS.values()]
         apart = [sum((a - b) ** 2 for a, b in zip(x, y, strict=True)) ** 0.5 for x in seen for y in seen if x is not y]
         assert min(apart) > 0.12
-    assert all(0 <= luminance(colour) <= 1 for colour in OTHERS)
+    assert all(0 <= luminance(color) <= 1 for color in OTHERS)
 
 
 _DEUTAN = ((0.29275, 0.70725, 0), (0.29275, 0.70725, 0), (-0.02234, 0.02234, 1))
 _PROTAN = ((0.11238, 0.88762, 0), (0.11238, 0.88762, 0), (0.00401, -0.00401, 1))
 
 
-def _seen(colour, matrix):
-    linear = [(int(colour[i : i + 2], 16) / 255) ** 2.2 for i in (1, 3, 5)]
+def _seen(color, matrix):
+    linear = [(int(color[i : i + 2], 16) / 255) ** 2.2 for i in (1, 3, 5)]
     return [max(0, sum(w * v for w, v in zip(row, linear, strict=True))) ** (1 / 2.2) for row in matrix]
 
 

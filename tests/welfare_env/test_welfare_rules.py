@@ -24,7 +24,7 @@ class TestWelfarePoints:
             ([], [], 0),
         ],
     )
-    def test_a_winter_gains_centres_less_units(self, winter: Position, units: list, centers: list, gain: int) -> None:
+    def test_a_winter_gains_centers_less_units(self, winter: Position, units: list, centers: list, gain: int) -> None:
         game = winter({"FRANCE": units}, {"FRANCE": centers, **RIVALS}, welfare={"FRANCE": 7})
         game.advance()
         assert game.welfare == dict.fromkeys(game.powers, 0) | {"FRANCE": 7 + gain, "GERMANY": 3}
@@ -75,7 +75,7 @@ class TestWinter:
         built = [order[:-2] for order in orders if order != "WAIVE"]
         assert game.units["FRANCE"] == ("F BRE", *built)
 
-    def test_no_more_than_centres_less_units_are_built(self, winter: Position) -> None:
+    def test_no_more_than_centers_less_units_are_built(self, winter: Position) -> None:
         game = winter({"FRANCE": ["A BEL", "A SPA"]}, {"FRANCE": ["PAR", "MAR", "BRE"], **RIVALS})
         with pytest.raises(IllegalOrderError, match="may build 1 unit "):
             game.submit("FRANCE", ["A PAR B", "F MAR B"])
@@ -105,7 +105,7 @@ class TestWinter:
         game.advance()
         assert game.units["FRANCE"] == ("A PAR", "A MAR")
 
-    def test_more_units_than_centres_are_removed_by_force(self, winter: Position) -> None:
+    def test_more_units_than_centers_are_removed_by_force(self, winter: Position) -> None:
         units = {"FRANCE": ["A PAR", "A BEL", "A RUH"], "GERMANY": ["A BER"]}
         game = winter(units, {"FRANCE": ["PAR"], **RIVALS})
         game.advance()
@@ -142,7 +142,7 @@ class TestWinter:
             game = winter(units, centers)
             game.advance()
             expected = {power: tuple(upstream.get_units(power)) for power in board.powers}
-            assert game.units == expected, f"units {units}, centres {centers}"
+            assert game.units == expected, f"units {units}, centers {centers}"
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ class TestWinter:
         pytest.param("standard", 10, 60, id="standard, long", marks=pytest.mark.slow),
     ],
 )
-def test_in_every_winter_of_random_games_the_gain_is_centres_less_units(
+def test_in_every_winter_of_random_games_the_gain_is_centers_less_units(
     engine: str, map_name: str, years: int, games: int, play_on: Callable[..., Game]
 ) -> None:
     for seed in range(games if engine != "reference" else games // 5):

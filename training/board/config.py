@@ -44,11 +44,11 @@ class TrainConfig(Config):
         reward: see `training.board.rewards`.
         lr: Adam's step size at the beginning. It and `entropy` fall linearly to a tenth over `horizon` iterations, and
             stay there.
-        minibatch: decisions in a step of the optimiser. One that begins in an epoch may end in the next, so there are
+        minibatch: decisions in a step of the optimizer. One that begins in an epoch may end in the next, so there are
             about epochs * decisions / minibatch steps, and at least one: with few games give fewer.
-        gamma: discount of a phase. lambda_: of generalised advantage estimation.
+        gamma: discount of a phase. lambda_: of generalized advantage estimation.
         curriculum: lengths of games in years, with commas: the horizon is shared out among them and `years`.
-        league_share: share of games whose other seats past selves play. league_every: iterations between past selves
+        league_share: fraction of games against past selves. league_every: iterations between past selves
             that enter the league. league_size: most of them; beyond it, every other one is dropped.
         imitate: a scripted policy to imitate before the first iteration. imitate_games: games of it to learn from.
         start: a checkpoint to begin with.
@@ -92,21 +92,23 @@ class TrainConfig(Config):
     ] = 200
     lr: Annotated[float, typer.Option(help="Adam's step size at the beginning."), Range(1e-9, 1)] = 1e-3
     minibatch: Annotated[
-        int, typer.Option(help="Decisions in a step of the optimiser; with few games give fewer."), Range(1, MOST)
+        int, typer.Option(help="Decisions in a step of the optimizer; with few games give fewer."), Range(1, MOST)
     ] = 512
     gamma: Annotated[float, typer.Option(help="Discount of a phase."), Range(0, 1)] = 1.0
-    lambda_: Annotated[float, typer.Option("--lambda", help="Of generalised advantage estimation."), Range(0, 1)] = 0.95
+    lambda_: Annotated[float, typer.Option("--lambda", help="GAE lambda."), Range(0, 1)] = 0.95
     curriculum: Annotated[
         str,
-        typer.Option(metavar="N,...", help="Shorter games first: 2,5 plays a third of the horizon each on 2, 5, all."),
+        typer.Option(
+            metavar="N,...", help="Shorter games first. 2,5: one third each on 2-year, 5-year and full games."
+        ),
     ] = ""
-    league_share: Annotated[
-        float, typer.Option(help="Share of games whose other seats past selves play."), Range(0, 1)
-    ] = 0.0
+    league_share: Annotated[float, typer.Option(help="Fraction of games against earlier checkpoints."), Range(0, 1)] = (
+        0.0
+    )
     league_every: Annotated[
-        int, typer.Option(help="Iterations between past selves that enter the league."), Range(1, MOST)
+        int, typer.Option(help="Iterations between checkpoints that enter the league."), Range(1, MOST)
     ] = 10
-    league_size: Annotated[int, typer.Option(help="Most past selves in the league."), Range(1, 1000)] = 16
+    league_size: Annotated[int, typer.Option(help="Most checkpoints in the league."), Range(1, 1000)] = 16
     imitate: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(metavar="SPEC", help="First imitate this policy, e.g. dumbbot.", show_default="none"),
@@ -117,7 +119,7 @@ class TrainConfig(Config):
         typer.Option(metavar="CHECKPOINT", help="Start from these weights.", show_default="none"),
     ] = None
     sees: Annotated[
-        str, typer.Option(metavar="all|position", help="Without welfare points (position) play follows from the board.")
+        str, typer.Option(metavar="all|position", help="position: hide welfare points from the network.")
     ] = "all"
     width: Annotated[int, typer.Option(help="Length of a province's vector in the network."), Range(1, 1024)] = 32
     layers: Annotated[

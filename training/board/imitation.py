@@ -16,7 +16,7 @@ import torch
 from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import BoardNetwork
 from training.board.games import GameBatch
-from training.board.learner import means
+from training.board.learner import means_by_kind
 from training.board.modules import padded, rows
 from training.board.opponents import Scripted
 from training.board.runner import Play
@@ -96,7 +96,7 @@ def imitate(
     """Fit the network's orders to a lesson's, and its values to the lesson's returns.
 
     Args:
-        on_progress: called after every step of the optimiser with its number, and how many there will be.
+        on_progress: called after every step of the optimizer with its number, and how many there will be.
 
     Returns:
         The mean loss of the last epoch: the negative log probability of an order or a word.
@@ -113,7 +113,7 @@ def imitate(
             judged = network.judge(inputs, lesson.actions[picked][decision, slot])
             orders = len(inputs.provinces)  # rows of words follow; both kinds have the same weight
             words = None if len(judged.logp) == orders else torch.arange(len(judged.logp)) >= orders
-            loss = -means(judged.logp, words).sum()
+            loss = -means_by_kind(judged.logp, words).sum()
             value_loss = (judged.values - torch.from_numpy(lesson.returns[picked])).square().mean()
             optimizer.zero_grad()
             (loss + 0.5 * value_loss).backward()

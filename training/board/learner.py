@@ -76,10 +76,10 @@ class PPOLearner(PPOTorchLearner):
         ratio, advantage = change.exp(), batch[ADVANTAGES][decision]
         clipped = ratio.clamp(1 - config.clip_param, 1 + config.clip_param)
         words = fwd_out.get(ROW_WORD)
-        policy_loss = -means(torch.minimum(ratio * advantage, clipped * advantage), words).sum()
+        policy_loss = -means_by_kind(torch.minimum(ratio * advantage, clipped * advantage), words).sum()
         targets, values = batch[VALUE_TARGETS], fwd_out[Columns.VF_PREDS]
         value_loss = (values - targets).square().mean()
-        entropies = means(fwd_out[ENTROPY], words)
+        entropies = means_by_kind(fwd_out[ENTROPY], words)
         with torch.no_grad():
             logged = {
                 "policy_loss": policy_loss.detach(),
@@ -96,7 +96,7 @@ class PPOLearner(PPOTorchLearner):
         return policy_loss + config.vf_loss_coeff * value_loss - weight * entropies.sum()
 
 
-def means(values: torch.Tensor, words: torch.Tensor | None) -> torch.Tensor:
+def means_by_kind(values: torch.Tensor, words: torch.Tensor | None) -> torch.Tensor:
     """The mean over rows of orders, and in games with words the mean over rows of words: [1] or [2].
 
     Args:

@@ -1,4 +1,4 @@
-"""Proximal policy optimisation, from beginning to end: `train`.
+"""Proximal policy optimization, from beginning to end: `train`.
 
 An iteration plays `games` whole games, improves each network on its own part of them, logs how it went, and now and
 then reports on held-out games and saves. Everything an iteration does follows from the weights, the seed and the

@@ -1,14 +1,14 @@
 """Rewards of learners for a phase.
 
 ====================  ==================================================================================================
-``own``               welfare points the power gained (welfare); centres it gained or lost (standard)
+``own``               welfare points the power gained (welfare); centers it gained or lost (standard)
 ``score``             change of the power's score (`welfare_env.Rules.scoring`), as if the game ended now
 ``social``            the mean over all powers of ``own``
 ``inequity:A,B``      ``own`` less A times the mean lead of the others and B times the mean lead over them, each year's
                       points by themselves (Fehr and Schmidt 1999, "A theory of fairness, competition and cooperation")
 ====================  ==================================================================================================
 
-Over a game all but ``inequity`` sum to final points, or to the change in score or centres.
+Over a game all but ``inequity`` sum to final points, or to the change in score or centers.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Reward:
 
 
 def holdings(board: Board, rules: Rules, states: np.ndarray) -> np.ndarray:
-    """Welfare points, or centres in the standard variant: float32 [games, powers]."""
+    """Welfare points, or centers in the standard variant: float32 [games, powers]."""
     if rules.is_welfare:
         first = layout_of(board).welfare
         return states[:, first : first + len(board.powers)].astype(np.float32)

@@ -73,7 +73,7 @@ class GameResult:
 
     Attributes:
         coalition: the lineup's learning powers. learners: all powers of the learner. opponent: who played the others.
-        points: welfare points, or centres in the standard variant, by power. centers: by power.
+        points: welfare points, or centers in the standard variant, by power. centers: by power.
         returns: rewards of every power, unscaled: of a power that learns by its learner's reward, else by `Play`'s.
         also: the powers of the networks that learn beside the learner, by name.
     """

@@ -91,7 +91,7 @@ class Keeper:
         state.save(self._folder, *self._trained(), standing.iteration, self._identity, others, also=self._also())
 
     def _trained(self, name: str = DEFAULT_MODULE_ID) -> tuple[BoardNetwork, Any]:
-        """A network, and its optimiser."""
+        """A network, and its optimizer."""
         return network_of(self._learner, name), self._learner.get_optimizer(name)
 
     def _also(self) -> dict[str, tuple[BoardNetwork, Any]]:

@@ -21,9 +21,9 @@ from agents.runtime.tables import print_tables
 from modal_env.console import plain_console
 from training.board.config import TrainConfig
 from training.board.seats import LEAGUE, LEARNER
-from training.cli.console import errors_told, training_shown
+from training.cli.console import errors_told, training_progress
 from training.cli.modal import command as modal
-from training.cli.modal import train_shown as train_modal_shown
+from training.cli.modal import train_with_progress as train_modal_with_progress
 from training.cli.psro import command as psro
 from training.cli.psro import show_population
 from training.cli.words import command as words
@@ -78,7 +78,7 @@ def welfare(
     league_share: Annotated[
         Optional[float],  # noqa: UP045
         typer.Option(
-            help="Share of games whose other seats past selves play.", show_default=f"{LEAGUE_SHARE}; 0 with --against"
+            help="Fraction of games against earlier checkpoints.", show_default=f"{LEAGUE_SHARE}; 0 with --against"
         ),
     ] = None,
     config: TrainConfig = SELF_PLAY,
@@ -162,7 +162,7 @@ def resume(
     """Resume or extend a training from its folder alone, with the options that it was started with."""
     config = config_of(folder, iterations)
     if isinstance(config, ModalConfig):
-        print(f"policy: {train_modal_shown(config).spec}")
+        print(f"policy: {train_modal_with_progress(config).spec}")
     elif isinstance(config, PopulationConfig):
         show_population(config)
     else:
@@ -172,7 +172,7 @@ def resume(
 def _train(config: TrainConfig) -> Path:
     """Train with a progress bar, and print where the result is. Returns the folder of the last checkpoint."""
     is_fixed = config.lineup.is_fixed
-    with training_shown(config.iterations, _line, config.place) as show:
+    with training_progress(config.iterations, _line, config.place) as show:
         train = import_module("training.board.ppo").train
         origin = {"command": shlex.join([*_program(), *sys.argv[1:]])}
         path: Path = train(config, show.iteration, show.warm_start, origin)

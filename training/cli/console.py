@@ -71,7 +71,7 @@ class Printable:
 
 
 @contextmanager
-def training_shown(
+def training_progress(
     iterations: int, line: Callable[[Any], str], folder: Path, kept: str | None = None
 ) -> Iterator[Printable]:
     """Shows progress on stderr: a bar, or a line now and then; `line` describes the last iteration.

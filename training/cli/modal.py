@@ -11,7 +11,7 @@ import typer
 from agents.runtime.command_options import with_options
 from agents.runtime.table_options import TableOptions
 from agents.runtime.tables import print_tables
-from training.cli.console import errors_told, training_shown
+from training.cli.console import errors_told, training_progress
 from training.modal.config import ModalConfig
 from training.modal.trainer import ModalProgress, ModalResult, result_table, train_modal
 
@@ -36,7 +36,7 @@ def command(
     The result is a mix of programs, as a policy: agents.make("mix:..."). The same command resumes after Ctrl-C.
     """
     tables.check()
-    result = train_shown(replace(config, agents=tuple(agent or config.agents)))
+    result = train_with_progress(replace(config, agents=tuple(agent or config.agents)))
     tables.write(result.rows())
     if as_json:
         print(json.dumps(result.to_dict(), indent=2))
@@ -45,10 +45,10 @@ def command(
     print(f"policy: {result.spec}")
 
 
-def train_shown(config: ModalConfig) -> ModalResult:
+def train_with_progress(config: ModalConfig) -> ModalResult:
     """Train with a progress bar."""
     config.setting()  # an invalid one raises before the folder is made
-    with training_shown(config.iterations, _line, config.place) as show:
+    with training_progress(config.iterations, _line, config.place) as show:
         return train_modal(config, show.iteration)
 
 

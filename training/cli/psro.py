@@ -16,7 +16,7 @@ from agents.runtime.command_options import with_options
 from agents.runtime.table_options import TableOptions
 from agents.runtime.tables import print_tables
 from modal_env.console import plain_console
-from training.cli.console import errors_told, training_shown
+from training.cli.console import errors_told, training_progress
 from training.population.config import PopulationConfig
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def command(
     it; with more --steps it extends it.
     """
     tables.check()
-    steps = train_shown(config)
+    steps = train_with_progress(config)
     tables.write([step.row(config.seed) for step in steps])
     if as_json:
         print(json.dumps([asdict(step) for step in steps], indent=2))
@@ -49,7 +49,7 @@ def command(
 
 def show_population(config: PopulationConfig) -> None:
     """Train, and print the steps as a table."""
-    show_steps(train_shown(config))
+    show_steps(train_with_progress(config))
 
 
 def show_steps(steps: list[Step]) -> None:
@@ -58,10 +58,10 @@ def show_steps(steps: list[Step]) -> None:
     plain_console(stderr=True).print(f"the last mix: {steps[-1].text}", soft_wrap=True)
 
 
-def train_shown(config: PopulationConfig) -> list[Step]:
+def train_with_progress(config: PopulationConfig) -> list[Step]:
     """Train with a progress bar."""
     total = max(1, config.steps * config.iterations)
-    with training_shown(total, lambda finished: finished.line, config.place, KEPT) as show:
+    with training_progress(total, lambda finished: finished.line, config.place, KEPT) as show:
 
         def progressed(step: int, progress: Any) -> None:
             done = (step - 1) * config.iterations + progress.iteration

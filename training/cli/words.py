@@ -20,7 +20,7 @@ from training.cli.console import errors_told
 def command(
     folder: Annotated[Path, typer.Argument(help="The folder of a training with --press tokens.")],
     tables: TableOptions,
-    games: Annotated[int, typer.Option(help="Games for each kind of hearing.")] = 200,
+    games: Annotated[int, typer.Option(help="Games per message condition.")] = 200,
     way: Annotated[
         Optional[str],  # noqa: UP045 (typer reads it)
         typer.Option(

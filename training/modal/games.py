@@ -60,7 +60,7 @@ class Played:
         return self.payoffs[self.turns]
 
 
-class Opponent:
+class ProgramOpponent:
     """The player in the other seat: a program, a mix or a best reply.
 
     Args:
@@ -98,7 +98,9 @@ def shares_of(policy: ProgramPolicy, setting: modal_env.Setting) -> tuple[Share,
     return ((policy.program(setting), Fraction(1)),)
 
 
-def play(network: nn.Module, contests: list[Contest], opponent: Opponent | None, rng: np.random.Generator) -> Played:
+def play(
+    network: nn.Module, contests: list[Contest], opponent: ProgramOpponent | None, rng: np.random.Generator
+) -> Played:
     """Play one game in each contest: the network in one seat against an opponent, or in both if there is none."""
     for contest, seed in zip(contests, rng.integers(2**62, size=len(contests)).tolist(), strict=True):
         contest.begin(seed)

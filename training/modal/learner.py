@@ -1,6 +1,6 @@
 """PPO on RLlib's Learner for players of modal_env, without Ray: one process, no daemon.
 
-A game has one round, so the advantage of every action is the payoff of its turn minus the expected value (generalised
+A game has one round, so the advantage of every action is the payoff of its turn minus the expected value (generalized
 advantage estimation with gamma = lambda = 1; Schulman et al. 2016, arXiv:1506.02438). The Learner gets finished batches
 instead of episodes: RLlib's connectors would append a step to every episode, which would distort the mean and deviation
 of the advantages (half of all steps, if a turn is one action) and double the time of an update.
@@ -53,7 +53,7 @@ class ProgramModule(TorchRLModule, ValueFunctionAPI):
 
 
 def make_learner(setting: modal_env.Setting, *, seed: int, lr: float, entropy: float, clip: float) -> Learner:
-    """A PPO Learner whose weights are initialised from a seed. torch's global generator is left as it was."""
+    """A PPO Learner whose weights are initialized from a seed. torch's global generator is left as it was."""
     contest = Contest(setting)
     config = (
         PPOConfig()
@@ -72,8 +72,8 @@ def network_of(learner: Learner) -> nn.Module:
     return module.network
 
 
-def optimiser_of(learner: Learner) -> torch.optim.Optimizer:
-    """The optimiser of a Learner."""
+def optimizer_of(learner: Learner) -> torch.optim.Optimizer:
+    """The optimizer of a Learner."""
     return learner.get_optimizer(module_id=DEFAULT_MODULE_ID)
 
 

@@ -21,18 +21,18 @@ NAMES = {agent: name for name, agent in modal_env.LIBRARY.items()}
 Floats = NDArray[np.float64]
 
 
-class Judge:
+class MixMetrics:
     """Metrics of a policy, from its games and, in library mode, exact ones.
 
     Args:
         setting: what is played.
-        met: the mix of the opponent; None in self-play.
+        opponent_mix: the mix of the opponent; None in self-play.
     """
 
-    def __init__(self, setting: modal_env.Setting, met: tuple[Share, ...] | None) -> None:
-        self.setting, self.met = setting, met
-        others = setting.agents if met is None else [other for other, _ in met]
-        self._chances = None if met is None else np.array([float(share) for _, share in met])
+    def __init__(self, setting: modal_env.Setting, opponent_mix: tuple[Share, ...] | None) -> None:
+        self.setting, self.opponent_mix = setting, opponent_mix
+        others = setting.agents if opponent_mix is None else [other for other, _ in opponent_mix]
+        self._chances = None if opponent_mix is None else np.array([float(share) for _, share in opponent_mix])
         # [programs, others], the payoff of each against each
         self._paid = np.array([[_paid(mine, other, setting) for other in others] for mine in setting.agents])
 

@@ -29,7 +29,7 @@ from agents.runtime.table_files import Row
 from training.errors import TrainingError
 from training.logs import metric_rows, metrics_of
 from training.modal.config import SELF, ModalConfig, of_earlier
-from training.modal.mixes import PARTS, Judge, commonest, name_of, rounded, softmax, spec_of
+from training.modal.mixes import PARTS, MixMetrics, commonest, name_of, rounded, softmax, spec_of
 
 if TYPE_CHECKING:
     from torch import nn
@@ -72,13 +72,13 @@ class ModalResult(Result):
     @cached_property
     def payoff(self) -> Fraction:
         """The exact expected payoff of the mix, cost deducted; against itself after self-play."""
-        return expected_payoff(self.shares, self._met, self.config.setting())
+        return expected_payoff(self.shares, self._opponent_mix, self.config.setting())
 
     @cached_property
     def best_reply(self) -> tuple[modal_env.Agent, Fraction]:
         """The best reply among the config's agents, and its exact payoff."""
         setting = self.config.setting()
-        paid = [expected_payoff(((agent, Fraction(1)),), self._met, setting) for agent in setting.agents]
+        paid = [expected_payoff(((agent, Fraction(1)),), self._opponent_mix, setting) for agent in setting.agents]
         return setting.agents[paid.index(max(paid))], max(paid)
 
     @property
@@ -118,7 +118,7 @@ class ModalResult(Result):
         }
 
     @property
-    def _met(self) -> tuple[Share, ...]:
+    def _opponent_mix(self) -> tuple[Share, ...]:
         return self.shares if self.against is None else self.against
 
 
@@ -155,27 +155,27 @@ def train_modal(
     from modal_env.envs.rounds import Contest
     from training import run_folder as state
     from training.files import write_config
-    from training.modal.games import Opponent, play
-    from training.modal.learner import make_learner, network_of, optimiser_of, update
+    from training.modal.games import ProgramOpponent, play
+    from training.modal.learner import make_learner, network_of, optimizer_of, update
 
     torch.set_num_threads(1)
     setting = config.setting()
-    opponent = None if config.against == SELF else Opponent(config.against, setting)
+    opponent = None if config.against == SELF else ProgramOpponent(config.against, setting)
     learner = make_learner(setting, seed=config.seed, lr=config.rate, entropy=config.entropy, clip=config.clip)
     network, folder = network_of(learner), config.place
-    save = partial(state.save, folder, network, optimiser_of(learner), identity=config.identity)
-    done, _ = state.load(folder, network, optimiser_of(learner), config.identity, config.iterations, earlier=of_earlier)
+    save = partial(state.save, folder, network, optimizer_of(learner), identity=config.identity)
+    done, _ = state.load(folder, network, optimizer_of(learner), config.identity, config.iterations, earlier=of_earlier)
     write_config(folder, "modal", config.to_dict())
     history = [_progress(line, folder) for line in state.read_log(folder, done)]
     contests = [Contest(setting) for _ in range(config.games)]
-    judge = Judge(setting, None if opponent is None else opponent.shares)
+    metrics = MixMetrics(setting, None if opponent is None else opponent.shares)
     with state.logging_to(folder, done) as log:
         for iteration in range(done + 1, config.iterations + 1):
             played = play(network, contests, opponent, np.random.default_rng([config.seed, iteration]))
             learned = update(learner, played, config.epochs)
             _check_finite(network, iteration, config.rate)
             program = name_of(commonest(played.programs)[0])
-            progress = ModalProgress(iteration, program, judge.describe(played) | learned)
+            progress = ModalProgress(iteration, program, metrics.describe(played) | learned)
             history.append(progress)
             log({"iteration": iteration, "program": progress.program, **progress.logged})
             if iteration % config.save_every == 0 or iteration == config.iterations:
@@ -186,7 +186,7 @@ def train_modal(
                 save(iteration)
                 raise
     rng = np.random.default_rng([config.seed, 0])
-    result = ModalResult(config, tuple(history), _shares(network, setting, rng), judge.met)
+    result = ModalResult(config, tuple(history), _shares(network, setting, rng), metrics.opponent_mix)
     state.write_policy(folder, {"spec": result.spec, "config": config.to_dict()})
     return result
 

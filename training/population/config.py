@@ -56,7 +56,7 @@ class PopulationConfig(Config):
     oracle: Annotated[
         str, typer.Option(metavar="train|exact", help="exact: begin by imitating the exact best response (toy boards).")
     ] = "train"
-    iterations: Annotated[int, typer.Option(help="Of each best response."), Range(1, MOST)] = 100
+    iterations: Annotated[int, typer.Option(help="Training iterations per best response."), Range(1, MOST)] = 100
     games: Games = 64
     lr: Annotated[float, typer.Option(help="Adam's step size at the beginning."), Range(1e-9, 1)] = 2e-3
     width: Annotated[int, typer.Option(help="Length of a province's vector in the network."), Range(1, 1024)] = 32

@@ -24,7 +24,7 @@ from welfare_env.rules import Rules
 Plans = Mapping[str, tuple[tuple[np.ndarray, tuple[int, ...], float], ...]]
 """Power -> positions, orders and points to come (`evaluation.exact.Response.plan`)."""
 
-STEPS = 500  # of the optimiser
+STEPS = 500  # of the optimizer
 MINIBATCH = 64
 
 

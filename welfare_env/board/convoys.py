@@ -78,7 +78,7 @@ class _Search:
             raise MapFormatError(f"the map has more than {MOST_WAYS} convoy routes, too many to list")
 
     def _steps(self, way: Way) -> Iterator[str]:
-        """The neighbours of the last sea that no earlier sea borders."""
+        """The neighbors of the last sea that no earlier sea borders."""
         for place in dict.fromkeys(self.near[way.seas[-1]]):
             if not way.passed & self.bit[place]:
                 yield place

@@ -25,9 +25,9 @@ class Geography:
         provinces: three-letter names without coasts, sorted.
         locations: provinces and coasts ("STP", "STP/NC", "STP/SC"), sorted.
         pieces: every (type, location) that can stand on the board, sorted ("A STP", "F STP/NC").
-        centers: provinces that are supply centres, in the map's order.
+        centers: provinces that are supply centers, in the map's order.
         kind: province -> "land", "coast", "sea" or "port".
-        homes: power -> its home centres.
+        homes: power -> its home centers.
         start_units, start_centers: power -> the opening position, in the map's order.
         moves: piece -> locations it can step to without a convoy, sorted.
         supports: piece -> locations it can lend support into, sorted.
@@ -36,15 +36,15 @@ class Geography:
         long_names: province -> its full name.
         names: alternative names accepted in orders -> their meaning: locations by name and by the aliases of the map
             file ("GULF OF LYON", "GOL"), powers by adjective ("FRENCH"). Upper case, single spaces.
-        build_anywhere: whether units may be built in every empty centre of their power, not only in its home centres.
+        build_anywhere: whether units may be built in every empty center of their power, not only in its home centers.
         first_year: the year of the first Spring.
-        victory: number of centres that wins the standard game.
+        victory: number of centers that wins the standard game.
         piece_type: int8 [pieces], 0 army, 1 fleet.
         piece_province, piece_location: int16 [pieces], indices into `provinces` and `locations`.
         location_province: int16 [locations].
         center_province: int16 [centers].
-        province_center: int16 [provinces], -1 where there is no centre.
-        home_power: int8 [centers], -1 where a centre is nobody's home.
+        province_center: int16 [provinces], -1 where there is no center.
+        home_power: int8 [centers], -1 where a center is nobody's home.
         home_distance: int32 [powers, pieces], steps to the nearest home; decides which units are removed by force.
     """
 

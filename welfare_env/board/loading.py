@@ -23,7 +23,7 @@ from welfare_env import checks
 from welfare_env.board import cache as boardcache
 from welfare_env.board.board import Board
 from welfare_env.board.convoys import convoy_routes
-from welfare_env.board.map_text import expanded, line_faults, told
+from welfare_env.board.map_text import expanded, line_faults, plain_fault
 from welfare_env.board.order_text import place_names
 from welfare_env.board.toy_boards import SHAPES, is_toy, toy_map
 from welfare_env.errors import MapFormatError, UnknownMapError, did_you_mean
@@ -205,7 +205,10 @@ def _read_map(name: str, path: str) -> Any:
         fault = f"its lines are inconsistent ({type(error).__name__}: {error})"
         raise _map_error(name, [fault]) from error
     templates = {found.code: found.message for found in vars(errors).values() if isinstance(found, errors.MapError)}
-    found = [told(fault.code - errors.MAP_ERROR_OFFSET, templates[fault.code], fault.message) for fault in source.error]
+    found = [
+        plain_fault(fault.code - errors.MAP_ERROR_OFFSET, templates[fault.code], fault.message)
+        for fault in source.error
+    ]
     if faults := [*found, *_unsupported(source)]:
         raise _map_error(name, list(dict.fromkeys(faults)))
     return source
@@ -236,10 +239,10 @@ def _unsupported_places(source: Any) -> Iterator[str]:
         if kinds.setdefault(province, kind) != kind:
             yield f"{province} is {kinds[province]} and {kind}: all of a province is of one kind"
         if place not in source.loc_abut and kind in KINDS:
-            yield f"{place} borders nothing: give its neighbours, as in LAND PAR ABUTS BUR GAS"
+            yield f"{place} borders nothing: give its neighbors, as in LAND PAR ABUTS BUR GAS"
     for center in source.scs:
         if kinds.get(center) not in KINDS:
-            yield f"the centre {center} is not a province that can be entered"
+            yield f"the center {center} is not a province that can be entered"
 
 
 @functools.lru_cache(maxsize=32)

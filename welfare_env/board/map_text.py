@@ -14,7 +14,7 @@ from welfare_env.errors import MapFormatError
 
 MOST_PLACES = 400  # the largest installed map has 298
 MOST_WORDS = 200  # per line
-MOST_DIGITS = 4  # of a year or a number of centres
+MOST_DIGITS = 4  # of a year or a number of centers
 PLACE = re.compile(r"[A-Za-z][A-Za-z0-9]{2}(/[NSEWnsew][Cc])?")
 POWER = re.compile(r"[A-Z][A-Z0-9_'-]{0,39}")
 PEOPLE = re.compile(r"\([A-Z0-9_+' -]{0,39}(:[A-Z]?)?\)")
@@ -73,7 +73,7 @@ def _fault(line: str, words: list[str]) -> str:
     if len(words) > MOST_WORDS:
         return f"has more than {MOST_WORDS} words"
     if first == "VICTORY":
-        return "" if rest and all(map(_is_number, rest)) else "VICTORY takes a number of centres"
+        return "" if rest and all(map(_is_number, rest)) else "VICTORY takes a number of centers"
     if first == "BEGIN":
         is_phase = len(rest) == 3 and _is_number(rest[1])
         return "" if is_phase else "BEGIN takes a season, a year and a type of phase, as in BEGIN SPRING 1901 MOVEMENT"
@@ -101,8 +101,8 @@ def _name_fault(line: str) -> str:
 
 def _place_fault(places: list[str]) -> str:
     wrong = [place for place in places if not PLACE.fullmatch(place)]
-    told = "three letters or digits, with /NC and the like for a coast"
-    return f"{wrong[0]!r:.40} is not a place: give {told}" if wrong else ""
+    form = "three letters or digits, with /NC and the like for a coast"
+    return f"{wrong[0]!r:.40} is not a place: give {form}" if wrong else ""
 
 
 def _terrain_fault(first: str, words: list[str]) -> str:
@@ -132,7 +132,7 @@ def _power_fault(words: list[str]) -> str:
 WHOLE_FAULTS = {
     0: "has fewer than two powers",
     1: "{} has a name, but no line says what it is: LAND, COAST, WATER, PORT or SHUT",
-    2: "the places {} are neighbours twice",
+    2: "the places {} are neighbors twice",
     3: "{} has no name: give one, as in Paris = par",
     4: "{} borders {}, but not the other way round",
     5: "{} has the home {}, which is not a place",
@@ -161,7 +161,7 @@ WHOLE_FAULTS = {
 }
 
 
-def told(number: int, template: str, message: str) -> str:
+def plain_fault(number: int, template: str, message: str) -> str:
     """A fault found by the package, in our words.
 
     Args:

@@ -9,6 +9,8 @@ reading is compared with the legal orders of a position (`meant_by`). Accepted b
 - a power's name before a unit, numbering, quotation marks, and a remark after the order ("A PAR - BUR # west").
 
 A clear order that is not legal is never changed into another one, and a text with two orders is never read as one.
+
+Orders in the exact form, as in records and lists of legal orders, need no board: `order_parts`, `unit_of`.
 """
 
 from __future__ import annotations
@@ -64,9 +66,47 @@ _WORDS = {
     }.items()
     for word in words.split()
 }
+_COMMANDS = ("H", "-", "S", "C", "R", "D", "B")
 _LEADING = {"H", "B", "D", "R", "-"}  # commands that may come before their unit: "BUILD A PAR"
 _NO_REMARK = {"OR", "IF", "UNLESS", "NOT", "THEN", "AND", "ELSE", "OTHERWISE", "EXCEPT"}  # these words change the order
 _GIFT_WORDS = {"GIVE", "-", "1", "A", "ONE", "POINT", "WELFARE", "WP"}
+
+
+@dataclass(frozen=True)
+class OrderParts:
+    """The parts of an order in the exact form; what it has not is "".
+
+    Attributes:
+        unit: the ordered or built unit, "F BRE".
+        command: "H", "-", "S", "C", "R", "D" or "B".
+        other: the supported or convoyed unit.
+        dest: the destination of the move or retreat, or of the supported or convoyed move.
+    """
+
+    unit: str
+    command: str
+    other: str = ""
+    dest: str = ""
+
+
+def order_parts(order: str) -> OrderParts | None:
+    """The parts of an order in the exact form ("F BRE S A PAR - PIC"); None if it has no unit (WAIVE, GIVE)."""
+    words = order.split()
+    if len(words) < 3 or words[2] not in _COMMANDS:
+        return None
+    rest = words[3:]
+    other = " ".join(rest[:2]) if words[2] in ("S", "C") else ""
+    return OrderParts(unit_of(order), words[2], other, "".join(rest[3:4] if other else rest[:1]))
+
+
+def unit_of(order: str) -> str:
+    """The unit of an order in the exact form: "A PAR" of "A PAR - BUR"."""
+    return " ".join(order.split()[:2])
+
+
+def province_of(location: str) -> str:
+    """STP of "STP/SC"."""
+    return location.partition("/")[0]
 
 
 @dataclass(frozen=True)
@@ -239,7 +279,7 @@ def _read(words: Sequence[str], board: Board) -> Reading | None:
     unit, place = _take_unit(rest, board)
     if not place or not rest:
         return None
-    if rest[0] == "-" and len(rest) > 1 and rest[1] in ("H", "S", "C", "R", "D", "B"):
+    if rest[0] == "-" and len(rest) > 1 and rest[1] in _COMMANDS and rest[1] != "-":
         del rest[0]  # "A PAR - HOLD"
     command = rest[0]
     if command in ("H", "D", "B") and (len(rest) == 1 or (command == "H" and rest[1:] == [place])):

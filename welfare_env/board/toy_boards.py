@@ -1,6 +1,6 @@
 """The paper's toy boards (section 3.2, appendix G), written as map files.
 
-``clique:n`` is G_n: n cores, all adjacent to each other, are neutral centres; each core has one leaf, a player's home
+``clique:n`` is G_n: n cores, all adjacent to each other, are neutral centers; each core has one leaf, a player's home
 with an army. ``shared-clique:n`` is G'_n: the first core has a second leaf, so two players share it.
 """
 

@@ -57,7 +57,7 @@ class Layout:
         power, piece: of each unit.
         lost_power, lost_piece, lost_options, lost_option: of each dislodged unit: power, piece, number of places it may
             retreat to, and these places, `most_options` per unit.
-        owner: of each centre. welfare: of each power. influence: in each province.
+        owner: of each center. welfare: of each power. influence: in each province.
     """
 
     most_units: int

@@ -30,7 +30,7 @@ from welfare_env.engine import (
 from welfare_env.engine.winter import adjustments, balance, build_sites
 from welfare_env.rules import Rules
 
-NO_VICTORY = 1_000_000  # centres; more than any board has
+NO_VICTORY = 1_000_000  # centers; more than any board has
 
 
 class ReferenceEngine:
@@ -83,7 +83,7 @@ class ReferenceEngine:
         return _as_legal(found)
 
     def _stands_at(self, center: int) -> np.ndarray:
-        """Whether each order's piece stands in a centre: bool [orders]."""
+        """Whether each order's piece stands in a center: bool [orders]."""
         orders, board = self.board.orders, self.board
         return (orders.piece >= 0) & (board.piece_province[orders.piece] == board.center_province[center])
 
@@ -174,7 +174,7 @@ class ReferenceEngine:
         return change
 
     def _gain(self, state: State) -> np.ndarray:
-        """Welfare points of a year: centres less units (paper, section 2.2, rule 1), weighted. int32 [powers]."""
+        """Welfare points of a year: centers less units (paper, section 2.2, rule 1), weighted. int32 [powers]."""
         return (self.rules.weight(state.year) * balance(self.board, state)).astype(np.int32)
 
     def _read_influence(self) -> np.ndarray:
@@ -233,7 +233,7 @@ class ReferenceEngine:
         return np.array(units, np.int16).reshape(shape), np.array(dislodged, np.int16).reshape(shape), padded
 
     def _captured(self, owners: np.ndarray, units: np.ndarray) -> np.ndarray:
-        """A centre belongs to the power that occupies it after Fall, else to its previous owner."""
+        """A center belongs to the power that occupies it after Fall, else to its previous owner."""
         after = owners.copy()
         centers = self.board.province_center[self.board.piece_province[units[:, 1]]]
         after[centers[centers >= 0]] = units[centers >= 0, 0]

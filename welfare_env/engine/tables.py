@@ -548,7 +548,7 @@ def _pack_scratch(packer: _Packer, units: int, locations: int, powers: int) -> N
     header = packer.header
     coasts, seas, words = (int(header[name]) for name in (N_COASTS, N_SEAS, N_WORDS))
     # A row is by unit, province, location, coast, sea or entry of the combat table (two a unit). Orders chosen at
-    # random are one a unit, in Winter one a unit or centre.
+    # random are one a unit, in Winter one a unit or center.
     packer.size(SCRATCH_WIDTH, max(2 * units, locations, coasts, seas, units + int(header[N_CENTERS]), powers) + 1)
     # Movers of each location, at most one a province; then the routes of each unit.
     packer.size(BUCKET_ROWS, locations + units)

@@ -13,14 +13,14 @@ from welfare_env.rules import Rules
 
 
 def balance(board: Board, state: State) -> np.ndarray:
-    """Centres owned less units on the board, int64 [powers]."""
+    """Centers owned less units on the board, int64 [powers]."""
     number = len(board.powers)
     owned = np.bincount(state.owners[state.owners >= 0], minlength=number)
     return owned - np.bincount(state.units[:, 0], minlength=number)
 
 
 def build_sites(board: Board, state: State) -> np.ndarray:
-    """Centres where the owner may build: empty homes (on some maps, any empty centre). bool [centers]."""
+    """Centers where the owner may build: empty homes (on some maps, any empty center). bool [centers]."""
     occupied = np.zeros(len(board.provinces), bool)
     occupied[board.piece_province[state.units[:, 1]]] = True
     is_home = (state.owners == board.home_power) | board.build_anywhere

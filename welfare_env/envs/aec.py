@@ -1,7 +1,7 @@
 """Welfare Diplomacy as a PettingZoo AEC environment.
 
-Welfare Diplomacy is Diplomacy in which powers earn points for supply centres without units: after each Winter a power
-gains its centres less its units, the game ends after a fixed number of years, and nobody wins (Mukobi et al. 2023,
+Welfare Diplomacy is Diplomacy in which powers earn points for supply centers without units: after each Winter a power
+gains its centers less its units, the game ends after a fixed number of years, and nobody wins (Mukobi et al. 2023,
 section 2.2).
 
 Creation
@@ -48,7 +48,7 @@ Rewards
 
 End
     All agents are terminated together after the last Winter (standard: or when a power owns more than half the
-    centres). ``max_cycles`` truncates an agent after that many of its own steps; its units hold from then on.
+    centers). ``max_cycles`` truncates an agent after that many of its own steps; its units hold from then on.
 
 Rendering
     ``render_mode="ansi"`` gives text, "svg" a picture, "rgb_array" its pixels (offered with the extra ``plot``), and
@@ -87,7 +87,7 @@ from welfare_env.envs.actions import (
 from welfare_env.envs.board_env import BoardEnv
 from welfare_env.envs.observation import observe
 from welfare_env.envs.screen import working_modes
-from welfare_env.envs.setting import Setting
+from welfare_env.envs.setting import EnvSettings
 from welfare_env.errors import GameOverError, IllegalOrderError
 from welfare_env.game.press import MEDIATOR, observe_messages, speakers
 from welfare_env.game.view import MESSAGES, ORDERS
@@ -95,7 +95,7 @@ from welfare_env.game.view import MESSAGES, ORDERS
 WINTER_TURN = -1  # in place of a slot: the power chooses among all orders it may still give
 
 
-class Turn(NamedTuple):
+class AgentTurn(NamedTuple):
     """A turn: an agent is asked for the messages of a round, or for the order of one slot."""
 
     agent: str
@@ -113,7 +113,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         "is_parallelizable": False,
     }
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: EnvSettings) -> None:
         super().__init__(setting)
         self._rng = np.random.default_rng()
 
@@ -144,7 +144,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         self._refused: dict[str, tuple[str, ...]] = dict.fromkeys(self.agents, ())
         self._steps = dict.fromkeys(self.agents, 0)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
-        self._turns: deque[Turn] = deque()
+        self._turns: deque[AgentTurn] = deque()
         self._plan_phase()
         self._move_on()
         self._tell_all()
@@ -177,7 +177,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         if self.truncations[agent] or not self._turns:
             self._deads_step_first()
 
-    def _take(self, turn: Turn, action: Any) -> list[str]:
+    def _take(self, turn: AgentTurn, action: Any) -> list[str]:
         """Carry out an action and remove its turn. Returns the errors."""
         orders, messages = split_action(self.rules, turn.agent, action)
         if not is_text(orders):
@@ -187,7 +187,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         refused = refuse_messages(turn.agent, messages, self.setting.strict)
         return refused + (self._take_list(turn, orders) if is_text(orders) else self._take_number(turn, orders))
 
-    def _take_messages(self, turn: Turn, orders: Any, messages: Mapping[str, str]) -> list[str]:
+    def _take_messages(self, turn: AgentTurn, orders: Any, messages: Mapping[str, str]) -> list[str]:
         """Send messages, and submit orders if any come with them; orders in the last round are final."""
         if not is_text(orders):
             refused, orders = refuse_number(turn.agent, orders, self.setting.strict), []
@@ -205,13 +205,13 @@ class DiplomacyEnv(BoardEnv, AECEnv):
             self._drop_turns(turn.agent)
         return refused
 
-    def _take_list(self, turn: Turn, orders: Sequence[str]) -> list[str]:
+    def _take_list(self, turn: AgentTurn, orders: Sequence[str]) -> list[str]:
         """Submit all orders of the phase at once: the power is not asked again in this phase."""
         void = self.game.submit(turn.agent, orders, strict=self.setting.strict)
         self._drop_turns(turn.agent)
         return [order.reason for order in void]
 
-    def _take_number(self, turn: Turn, number: int) -> list[str]:
+    def _take_number(self, turn: AgentTurn, number: int) -> list[str]:
         """Submit one order in addition to those given before."""
         if not self._is_open(turn, number):
             text = self.board.orders.texts[number]
@@ -219,24 +219,24 @@ class DiplomacyEnv(BoardEnv, AECEnv):
             if self.setting.strict:
                 raise IllegalOrderError(reason)
             self._turns.popleft()
-            self.game.submit_numbers(turn.agent, self._given(turn))
+            self.game.submit_numbers(turn.agent, self._orders_given(turn))
             self.game.add_void(turn.agent, text, reason)
             return [reason]
         self._turns.popleft()
-        given = self._given(turn)
+        given = self._orders_given(turn)
         self.game.submit_numbers(turn.agent, given if number == WAIVE else (*given, number))
         if turn.slot == WINTER_TURN and number != WAIVE:
             self._ask_winter(turn.agent)
         return []
 
-    def _given(self, turn: Turn) -> tuple[int, ...]:
+    def _orders_given(self, turn: AgentTurn) -> tuple[int, ...]:
         """The orders given so far; the first order of the order turns replaces those of the message rounds."""
         if turn.agent in self._fresh:
             self._fresh.discard(turn.agent)
             return ()
         return self.game.order_numbers(turn.agent)
 
-    def _is_open(self, turn: Turn, number: int) -> bool:
+    def _is_open(self, turn: AgentTurn, number: int) -> bool:
         if turn.slot == WINTER_TURN:
             return bool(self._winter_options(turn.agent)[number])
         orders = self.game.position.slot_orders(turn.slot)
@@ -288,7 +288,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
             speaking = [agent for agent in speakers(self.game.position) if agent in live]
             for message_round in range(1, self.rules.message_rounds + 1):
                 sequence = self._rng.permutation(len(speaking)).tolist()
-                self._turns.extend(Turn(speaking[index], MESSAGES, message_round) for index in sequence)
+                self._turns.extend(AgentTurn(speaking[index], MESSAGES, message_round) for index in sequence)
         for power in [agent for agent in live if agent != MEDIATOR]:
             self._queue_orders(power)
 
@@ -296,22 +296,22 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         position = self.game.position
         if position.state.phase_type == ADJUSTMENTS:
             if position.adjustments[1][self._number(power)] or len(self._winter_orders(power)):
-                self._turns.append(Turn(power, ORDERS))
+                self._turns.append(AgentTurn(power, ORDERS))
             return
         for slot in position.slots(self._number(power)):
-            self._turns.append(Turn(power, ORDERS, slot=slot))
+            self._turns.append(AgentTurn(power, ORDERS, slot=slot))
 
     def _ask_winter(self, power: str) -> None:
         """Ask a power again unless only WAIVE is left."""
         if len(self._winter_orders(power)):
-            self._turns.appendleft(Turn(power, ORDERS))
+            self._turns.appendleft(AgentTurn(power, ORDERS))
 
     def _number(self, power: str) -> int:
         return self.board.power_index[power]
 
     # The action mask.
 
-    def _options(self, turn: Turn) -> np.ndarray:
+    def _options(self, turn: AgentTurn) -> np.ndarray:
         """Order numbers allowed in a turn: int8 [orders]."""
         if turn.slot == WINTER_TURN and turn.asked == ORDERS:
             return self._winter_options(turn.agent)
@@ -353,7 +353,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         """
         self._check_begun()
         self._check_agent(agent)
-        turn = self._turns[0] if self._turns and self._turns[0].agent == agent else Turn(agent, MESSAGES)
+        turn = self._turns[0] if self._turns and self._turns[0].agent == agent else AgentTurn(agent, MESSAGES)
         power = 0 if agent == MEDIATOR else self._number(agent)
         state, pending = self.game.position.state, self.game.order_numbers(agent)
         asked = self._province(turn), turn.message_round > 0
@@ -381,14 +381,14 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         self._check_begun()
         return super().agent_iter(max_iter)
 
-    def _province(self, turn: Turn) -> int:
+    def _province(self, turn: AgentTurn) -> int:
         """The province of the unit that is to be ordered, or -1."""
         if turn.asked == MESSAGES or turn.slot == WINTER_TURN:
             return -1
         return self.game.position.slot_province(turn.slot)
 
     def _info(self, agent: str) -> dict[str, Any]:
-        turn = self._turns[0] if self._turns and self._turns[0].agent == agent else Turn(agent, ORDERS)
+        turn = self._turns[0] if self._turns and self._turns[0].agent == agent else AgentTurn(agent, ORDERS)
         return {"view": self.game.view(agent, turn.asked, turn.message_round), "refused": self._refused[agent]}
 
     def _tell_all(self) -> None:

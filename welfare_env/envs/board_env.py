@@ -13,7 +13,7 @@ from welfare_env import checks
 from welfare_env.envs.actions import with_press
 from welfare_env.envs.observation import board_space, observe
 from welfare_env.envs.screen import Screen
-from welfare_env.envs.setting import Setting
+from welfare_env.envs.setting import EnvSettings
 from welfare_env.errors import ActionError, GameOverError
 from welfare_env.game.game import Game
 from welfare_env.game.press import messages_space, players
@@ -27,7 +27,7 @@ class BoardEnv:
 
     game: Game
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: EnvSettings) -> None:
         self.setting = setting
         self.board, self.rules, self.render_mode = setting.board, setting.rules, setting.render_mode
         self.possible_agents = list(players(self.board, self.rules))

@@ -10,8 +10,8 @@ unit                  P         a unit of this power stands here
 fleet                 1         the unit is a fleet
 coast                 2         the unit is on the province's first or second named coast
 dislodged             2         a dislodged unit of the observer / of another power waits here
-owner                 P         this power owns the centre here
-center                1         there is a supply centre
+owner                 P         this power owns the center here
+center                1         there is a supply center
 home                  P         the province is a home of this power
 land, coast, sea      3         kind of province (a port counts as coast)
 asked                 1         the unit here is to be ordered now (movement and retreats)
@@ -22,8 +22,8 @@ own help              1         an own unit was ordered to support or convoy wha
 phase                 5         Spring moves, Spring retreats, Fall moves, Fall retreats, Winter; on every row
 messages              1         this is a message round; on every row
 years left            1         fraction of the game's years still to play; on every row
-balance               P         centres less units, divided by the centres of the map; on every row
-welfare               P         welfare points a year played and centre of the map, clipped; on every row
+balance               P         centers less units, divided by the centers of the map; on every row
+welfare               P         welfare points a year played and center of the map, clipped; on every row
 ====================  ========  ==========================================================================
 """
 
@@ -90,8 +90,8 @@ def fill(T, s, years, power, asked, asked_messages, pending, seen):  # type: ign
     home = center + 1
     kind = home + powers
     own = kind + 4
-    told = own + ORDER_COLUMNS + 2
-    balance = told + 7
+    phase_columns = own + ORDER_COLUMNS + 2
+    balance = phase_columns + 7
     for u in range(s[UNITS]):
         piece = s[T[t.UNIT_PIECE] + u]
         province, seat = T[T[t.PIECE_PROVINCE] + piece], (s[T[t.UNIT_POWER] + u] - power) % powers
@@ -125,9 +125,9 @@ def fill(T, s, years, power, asked, asked_messages, pending, seen):  # type: ign
             seen[T[T[t.LOCATION_PROVINCE] + (order >> 22 & 511)], own + ORDER_COLUMNS] = 1
         elif 4 <= what <= CONVOY:
             seen[T[T[t.PIECE_PROVINCE] + (order >> 13 & 511)], own + ORDER_COLUMNS + 1] = 1
-    seen[0, told + s[PHASE]] = 1
-    seen[0, told + 5] = asked_messages
-    seen[0, told + 6] = 1 - s[YEAR] / years
+    seen[0, phase_columns + s[PHASE]] = 1
+    seen[0, phase_columns + 5] = asked_messages
+    seen[0, phase_columns + 6] = 1 - s[YEAR] / years
     for other in range(powers):
         seat = (other - power) % powers
         seen[0, balance + seat] = max(-1.0, min(1.0, seen[0, balance + seat] / centers))
@@ -135,7 +135,7 @@ def fill(T, s, years, power, asked, asked_messages, pending, seen):  # type: ign
         seen[0, balance + powers + seat] = max(-1.0, min(1.0, points))
     for p in range(provinces):
         seen[p, kind + T[T[t.PROVINCE_KIND] + p]] = 1
-        for column in range(told, seen.shape[1]):
+        for column in range(phase_columns, seen.shape[1]):
             seen[p, column] = seen[0, column]
 
 

@@ -9,7 +9,7 @@ Steps
 
 Actions
     Orders are ``MultiDiscrete``: one choice per slot from the legal lists in the observation. Movement: a slot per
-    unit; retreats: per dislodged unit; Winter: per unit (0 keeps it, 1 disbands it), then per empty home centre (0
+    unit; retreats: per dislodged unit; Winter: per unit (0 keeps it, 1 disbands it), then per empty home center (0
     builds nothing). In Winter the first nonzero choice decides whether the power builds or disbands; later choices of
     the other kind (unless the rules have ``build_and_disband``), and builds beyond the allowed number, are void.
     Choices for unused slots must be 0. With press a dict ``{"orders": choices, "messages": {recipient: text}}``; with
@@ -56,7 +56,7 @@ from welfare_env.envs.actions import (
 from welfare_env.envs.board_env import BoardEnv
 from welfare_env.envs.observation import observe
 from welfare_env.envs.screen import working_modes
-from welfare_env.envs.setting import Setting
+from welfare_env.envs.setting import EnvSettings
 from welfare_env.errors import ActionError, IllegalOrderError
 from welfare_env.game.press import MEDIATOR, observe_messages
 from welfare_env.game.view import MESSAGES, ORDERS
@@ -98,7 +98,7 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
 
     metadata: ClassVar[dict[str, Any]] = {"name": "welfare_diplomacy_v0", "render_modes": working_modes()}
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: EnvSettings) -> None:
         super().__init__(setting)
         self._shape = legal_shape(self.board, self.rules)
 

@@ -23,7 +23,7 @@ UNSET: Any = type("Unset", (), {"__repr__": lambda self: "(from rules)"})()
 
 
 @dataclass(frozen=True)
-class Setting:
+class EnvSettings:
     """What is played and how an environment behaves at its edges (see `welfare_env.make`).
 
     Attributes:
@@ -108,7 +108,7 @@ def make_setting(
     strict: bool = False,
     max_cycles: int | None = None,
     render_mode: str | None = None,
-) -> Setting:
+) -> EnvSettings:
     """Check the arguments of `welfare_env.make`.
 
     Raises:
@@ -124,4 +124,4 @@ def make_setting(
     checks.choice("render_mode", render_mode, (None, *RENDER_MODES))
     checks.choice("strict", strict, (True, False))
     most = None if max_cycles is None else checks.whole("max_cycles", max_cycles, 1)
-    return Setting(Game(map_name, replace(base, **changes), engine), strict, most, render_mode)
+    return EnvSettings(Game(map_name, replace(base, **changes), engine), strict, most, render_mode)

@@ -9,7 +9,7 @@
 
 `VectorEnv` steps N games of one setting together, without press. After `reset` and every `step`, `legal` holds the
 legal orders of all games in compact form: a *row* for each thing that can be ordered (a unit; a dislodged unit; in
-Winter a unit that may be disbanded, then a centre where a unit may be built), and each row's orders. A step takes one
+Winter a unit that may be disbanded, then a center where a unit may be built), and each row's orders. A step takes one
 choice per row: an index into the row's orders, or -1 for no order; others are refused. Games that end are reset in the
 same step.
 
@@ -100,7 +100,7 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 def most_games(board: Board, rules: Rules) -> int:
     """How many games at once fit into half of the machine's memory, with indices of their legal orders below 2**31.
 
-    Unless powers may hold more, there are never more units than centres or than at the opening.
+    Unless powers may hold more, there are never more units than centers or than at the opening.
     """
     units = sum(map(len, board.start_units.values()))
     units = len(board.provinces) if rules.overmilitarise else max(units, len(board.centers))

@@ -92,12 +92,12 @@ class Game(PublicPosition):
         Args:
             phase: short name, e.g. "F1905M".
             units: power -> units. Powers left out have none.
-            centers: power -> centres it owns. Centres left out are neutral.
+            centers: power -> centers it owns. Centers left out are neutral.
             dislodged: retreat phases only: power -> dislodged unit -> locations it may retreat to.
             welfare: power -> welfare points so far.
 
         Raises:
-            PositionError: units that cannot stand where they are, two units in a province, a centre with two owners ...
+            PositionError: units that cannot stand where they are, two units in a province, a center with two owners ...
             UnknownPowerError, UnknownMapError, RulesError: see there.
         """
         game = cls.__new__(cls)
@@ -123,7 +123,7 @@ class Game(PublicPosition):
 
     @property
     def winner(self) -> str | None:
-        """The power that won the standard game by centres, if any."""
+        """The power that won the standard game by centers, if any."""
         winner = self._position.state.winner
         return self.powers[winner] if winner >= 0 else None
 
@@ -133,7 +133,7 @@ class Game(PublicPosition):
         return tuple(self._history)
 
     def after_year(self, year: int) -> Position:
-        """The position at the end of a year, after its last phase: units, centres, points and scores.
+        """The position at the end of a year, after its last phase: units, centers, points and scores.
 
         ``game.after_year(1901).welfare["FRANCE"]`` includes the points of 1901; a record of `history` has the points at
         the start of its phase.
@@ -155,7 +155,7 @@ class Game(PublicPosition):
         return tuple(self._messages)
 
     def legal_orders(self, power: str) -> dict[str, tuple[str, ...]]:
-        """Unit or home centre -> its legal orders (see `View.legal_orders`)."""
+        """Unit or home center -> its legal orders (see `View.legal_orders`)."""
         return self._position.legal_orders(self.board.check_power(power))
 
     def orders(self, power: str) -> tuple[str, ...]:
@@ -525,7 +525,7 @@ class Game(PublicPosition):
 
 
 def _place_of(name: str) -> str:
-    """The province of a unit ("F STP/SC") or of a home centre ("STP")."""
+    """The province of a unit ("F STP/SC") or of a home center ("STP")."""
     return name.split()[-1][:3]
 
 

@@ -59,7 +59,7 @@ class PhaseRecord:
 
     @property
     def centers(self) -> Units:
-        """Power -> the centres it owned at the start of the phase."""
+        """Power -> the centers it owned at the start of the phase."""
         return dict(self.position.centers)
 
     @property

@@ -121,10 +121,10 @@ def _owners(board: Board, centers: Mapping[str, Sequence[str]]) -> np.ndarray:
     for power, owned in centers.items():
         for center in owned:
             if center not in board.center_index:
-                raise PositionError(f"centers of {power}: {center!r:.80} is not a supply centre of map {board.name!r}")
+                raise PositionError(f"centers of {power}: {center!r:.80} is not a supply center of map {board.name!r}")
             number = board.center_index[center]
             if owners[number] not in (-1, board.power_index[power]):
-                raise PositionError(f"centre {center} has two owners: {board.powers[owners[number]]} and {power}")
+                raise PositionError(f"center {center} has two owners: {board.powers[owners[number]]} and {power}")
             owners[number] = board.power_index[power]
     return owners
 

@@ -63,7 +63,7 @@ class Position:
 
     @functools.cached_property
     def centers(self) -> UnitsView:
-        """Power -> the supply centres it owns."""
+        """Power -> the supply centers it owns."""
         owned: dict[str, list[str]] = {power: [] for power in self.board.powers}
         for center, owner in zip(self.board.centers, self.state.owners.tolist(), strict=True):
             if owner >= 0:
@@ -142,7 +142,7 @@ class Position:
         return self._slots[1][power]
 
     def slot_province(self, slot: int) -> int:
-        """The province of a slot's unit or centre, as an index."""
+        """The province of a slot's unit or center, as an index."""
         return int(self.board.piece_province[self._ordered[slot, 1]])
 
     @functools.cached_property
@@ -173,7 +173,7 @@ class Position:
         return np.concatenate(lists) if lists else np.zeros(0, np.int32)
 
     def slot_name(self, slot: int) -> str:
-        """The name of a slot: a unit ("A PAR") or an empty home centre ("PAR")."""
+        """The name of a slot: a unit ("A PAR") or an empty home center ("PAR")."""
         rows = self._ordered
         return self.board.pieces[rows[slot, 1]] if slot < len(rows) else self.board.centers[slot - len(rows)]
 
@@ -186,7 +186,7 @@ class Position:
         }
 
     def is_alive(self, power: str) -> bool:
-        """Whether a power has a unit or a centre left."""
+        """Whether a power has a unit or a center left."""
         return bool(self.units[power] or self.centers[power] or self.dislodged[power])
 
     def _by_power(self, rows: np.ndarray) -> UnitsView:
@@ -238,7 +238,7 @@ class PublicPosition:
 
     @property
     def centers(self) -> Units:
-        """Power -> supply centres it owns."""
+        """Power -> supply centers it owns."""
         return dict(self._position.centers)
 
     @property

@@ -3,7 +3,7 @@
 A record is ``{"id", "map", "rules", "phases": [...], "welfare_env": {...}}``. A phase has the position at its start
 (``state``), ``orders``, ``results``, ``messages`` and, in addition to the package's format, ``void`` (refused orders
 with reasons); the last entry is the current position. ``welfare_env`` holds the format number, our `Rules`, the number
-of centres, years played, scores, the digest of a map file and, since format 2, the SHA-256 of all this; callers may add
+of centers, years played, scores, the digest of a map file and, since format 2, the SHA-256 of all this; callers may add
 keys to it, which the SHA-256 leaves out. Records do not depend on the time or the machine.
 """
 
@@ -131,13 +131,13 @@ def _state(position: Position) -> dict[str, Any]:
 def _builds(position: Position) -> dict[str, dict[str, Any]]:
     """The upstream format's entry for Winter: units to build (negative: to remove) and where."""
     builds, disbands = position.adjustments
-    told = {}
+    counts = {}
     for number, power in enumerate(position.board.powers):
         is_building = position.state.phase_type == ADJUSTMENTS and builds[number] > 0
         names = map(position.slot_name, position.slots(number)) if is_building else ()
         homes = [name for name in names if name in position.board.homes[power]]
-        told[power] = {"count": int(builds[number] - disbands[number]), "homes": homes}
-    return told
+        counts[power] = {"count": int(builds[number] - disbands[number]), "homes": homes}
+    return counts
 
 
 def _message(message: Message, number: int) -> dict[str, Any]:
@@ -238,29 +238,29 @@ def load_record(path: str | os.PathLike[str]) -> dict[str, Any]:
         RecordError: the file is missing, not a regular file, too large, or not the JSON of a saved game.
     """
     source = _path(path)
-    shown = repr(str(source))[:300]
+    name = repr(str(source))[:300]
     try:
-        content = _content(source, shown)
+        content = _content(source, name)
     except (OSError, UnicodeError) as error:
-        raise RecordError(f"cannot read {shown}: {_reason(error)}") from error
+        raise RecordError(f"cannot read {name}: {_reason(error)}") from error
     if content.lstrip()[:9].lower() == b"<!doctype":
-        raise RecordError(f"{shown} is a page, perhaps a replay: give the saved game that it was made from")
+        raise RecordError(f"{name} is a page, perhaps a replay: give the saved game that it was made from")
     try:
         record = json.loads(content.decode())
     except (ValueError, RecursionError) as error:
-        raise RecordError(f"{shown} is damaged or not a saved game (JSON expected): {error!s:.200}") from error
+        raise RecordError(f"{name} is damaged or not a saved game (JSON expected): {error!s:.200}") from error
     if not isinstance(record, dict) or not isinstance(record.get("phases"), list) or not record["phases"]:
-        raise RecordError(f'{shown} is not a saved game: it has no list of "phases"')
+        raise RecordError(f'{name} is not a saved game: it has no list of "phases"')
     return record
 
 
-def _content(source: Path, shown: str) -> bytes:
+def _content(source: Path, name: str) -> bytes:
     if not stat.S_ISREG(source.stat().st_mode):  # checked before opening: a pipe would wait for a writer
-        raise RecordError(f"cannot read {shown}: it is not a regular file")
+        raise RecordError(f"cannot read {name}: it is not a regular file")
     with source.open("rb") as file:
         content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
-        raise RecordError(f"{shown} has more than {LARGEST_FILE} bytes: no saved game is that large")
+        raise RecordError(f"{name} has more than {LARGEST_FILE} bytes: no saved game is that large")
     return content
 
 
@@ -323,8 +323,8 @@ def opening(record: dict[str, Any], map_name: str | None) -> dict[str, Any]:
     name = _map_name(record, map_name)
     then, now = record.get("welfare_env", {}).get("map_digest"), map_digest(name)
     if then is not None and then != now:
-        told = f"its digest was {then!s:.16}..., that of {name!r} is {now[:16] or 'none, it is known by name'}"
-        raise RecordError(f"the map is not that of the saved game, or has changed since: {told}")
+        reason = f"its digest was {then!s:.16}..., that of {name!r} is {now[:16] or 'none, it is known by name'}"
+        raise RecordError(f"the map is not that of the saved game, or has changed since: {reason}")
     first = record["phases"][0]
     state = first["state"]
     units = {power: [unit for unit in units if unit[0] != "*"] for power, units in state["units"].items()}

@@ -12,9 +12,9 @@ from welfare_env.rules import Rules
 def scores(board: Board, rules: Rules, state: State) -> np.ndarray:
     """Score of every power if the game ended in this position: float64 [powers].
 
-    "welfare": the points. "sum-of-squares": a share of 1, proportional to squared centres. "draw-size": an equal share
-    of 1 for every power that still owns a centre. In both a solo winner gets 1. "concave" (SD'): the square root of the
-    number of centres owned, which does not sum to a constant.
+    "welfare": the points. "sum-of-squares": a share of 1, proportional to squared centers. "draw-size": an equal share
+    of 1 for every power that still owns a center. In both a solo winner gets 1. "concave" (SD'): the square root of the
+    number of centers owned, which does not sum to a constant.
     """
     if rules.scoring == "welfare":
         return state.welfare.astype(np.float64)

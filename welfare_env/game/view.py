@@ -76,10 +76,10 @@ class View(PublicPosition):
 
     @functools.cached_property
     def legal_orders(self) -> dict[str, tuple[str, ...]]:
-        """Unit or home centre -> its legal orders.
+        """Unit or home center -> its legal orders.
 
         Movement: unit -> orders. Retreats: dislodged unit -> retreats and disband. Winter: unit -> its disband, where
-        that is allowed, and empty home centre ("PAR") -> builds. Transfers (`GIVE`) are not listed.
+        that is allowed, and empty home center ("PAR") -> builds. Transfers (`GIVE`) are not listed.
         """
         return self._position.legal_orders(self.power) if self.power in self.powers else {}
 

@@ -44,12 +44,12 @@ def game_gif(
         PictureError: a width or time out of range, a game too long for this width, or the extra `plot` is missing.
     """
     wide = checks.whole("width", width, NARROWEST, WIDEST, PictureError)
-    shown = checks.whole("milliseconds", milliseconds, SHORTEST, LONGEST, PictureError)
+    duration = checks.whole("milliseconds", milliseconds, SHORTEST, LONGEST, PictureError)
     numbers: list[int | None] = [*range(len(game.history)), None]
     order = _samples_first(len(numbers))
     images = _quantized(_drawn(game, [numbers[place] for place in order], wide, on_frame))
     images = [images[place] for place in np.argsort(order)]
-    return _encoded(images, shown)
+    return _encoded(images, duration)
 
 
 def _samples_first(count: int) -> list[int]:

@@ -38,7 +38,7 @@ def unit_box(middle: Point, dislodged: bool = False) -> Box:
 
 
 def label_box(province: DrawnProvince) -> Box:
-    """The box of a province's label, without the supply centre mark."""
+    """The box of a province's label, without the supply center mark."""
     (x, y), size = province.label, province.label_size
     half = text_width(province.text, size) / 2
     return Box(x - half, y - ASCENT * size, x + half, y + DESCENT * size)

@@ -28,7 +28,7 @@ class Curve:
     @property
     def path(self) -> str:
         """SVG path data."""
-        return f"M{_told(self.points[0])}C" + " ".join(map(_told, self.points[1:]))
+        return f"M{_coordinates(self.points[0])}C" + " ".join(map(_coordinates, self.points[1:]))
 
     @property
     def halfway(self) -> Point:
@@ -58,13 +58,13 @@ class Curve:
         (x, y), (u, v) = self.points[-1], self._end
         base, half = (x - HEAD * u, y - HEAD * v), HEAD / 2
         left, right = (base[0] - half * v, base[1] + half * u), (base[0] + half * v, base[1] - half * u)
-        return f"M{_told((x, y))}L{_told(left)}L{_told(right)}z"
+        return f"M{_coordinates((x, y))}L{_coordinates(left)}L{_coordinates(right)}z"
 
     @property
     def bar(self) -> str:
         """SVG path data of a bar across the end of the curve."""
         (x, y), (u, v) = self.points[-1], self._end
-        return f"M{_told((x - 11 * v, y + 11 * u))}L{_told((x + 11 * v, y - 11 * u))}"
+        return f"M{_coordinates((x - 11 * v, y + 11 * u))}L{_coordinates((x + 11 * v, y - 11 * u))}"
 
     @property
     def _end(self) -> Point:
@@ -94,7 +94,7 @@ def through(places: Sequence[Point], clear: float = CLEAR) -> Curve:
     """A smooth Catmull-Rom curve from the first place to the last, passing beside those in between."""
     inner = [_beside(*three, clear) for three in zip(places, places[1:], places[2:], strict=False)]
     knots = [places[0], *inner, places[-1]]
-    around = [knots[0], *knots, knots[-1]]  # each knot between its neighbours; the ends are their own
+    around = [knots[0], *knots, knots[-1]]  # each knot between its neighbors; the ends are their own
     ways = [((c[0] - a[0]) / 6, (c[1] - a[1]) / 6) for a, c in zip(around, around[2:], strict=False)]
     points = [knots[0]]
     for (a, u), (b, v) in itertools.pairwise(zip(knots, ways, strict=True)):
@@ -147,5 +147,5 @@ def cross(spot: Point, size: float) -> str:
     return f"M{x - size:.1f} {y - size:.1f}l{2 * size:g} {2 * size:g}m0 {-2 * size:g}l{-2 * size:g} {2 * size:g}"
 
 
-def _told(point: Point) -> str:
+def _coordinates(point: Point) -> str:
     return f"{point[0]:.1f} {point[1]:.1f}"

@@ -24,7 +24,7 @@ def drawing_of(board: Board) -> Drawing:
 
 
 def _has_standard_borders(board: Board) -> bool:
-    """Boards that differ from the standard board only in powers, units or centres use its drawing."""
+    """Boards that differ from the standard board only in powers, units or centers use its drawing."""
     return board.moves == load_board("standard").moves
 
 

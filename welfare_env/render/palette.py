@@ -1,7 +1,7 @@
-"""Colours and letters of powers, and the colours of everything else on a board.
+"""Colors and letters of powers, and the colors of everything else on a board.
 
-The seven great powers have Okabe and Ito's colours, which colour-blind readers can distinguish, near the traditional
-ones; further powers have Kelly's colours of maximum contrast (1965). A letter on each unit identifies the power, too.
+The seven great powers have Okabe and Ito's colors, which color-blind readers can distinguish, near the traditional
+ones; further powers have Kelly's colors of maximum contrast (1965). A letter on each unit identifies the power, too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ INK, SEA_INK, PAPER = "#33302a", "#35618a", "#ffffff"
 
 ALIKE = 3  # letters that all names begin with, at least, to be a word of its own
 
-# Orders, by result. Line patterns and ends show the same as the colours.
+# Orders, by result. Line patterns and ends show the same as the colors.
 RESULTS = {
     "success": "#14532d",
     "bounce": "#c2410c",
@@ -46,10 +46,10 @@ RESULTS = {
 }
 
 
-def power_colours(powers: Sequence[str]) -> dict[str, str]:
-    """Power -> its colour as "#rrggbb"."""
+def power_colors(powers: Sequence[str]) -> dict[str, str]:
+    """Power -> its color as "#rrggbb"."""
     taken = {GREAT_POWERS[power] for power in powers if power in GREAT_POWERS}
-    free = [colour for colour in OTHERS if colour not in taken]
+    free = [color for color in OTHERS if color not in taken]
     others = [power for power in powers if power not in GREAT_POWERS]
     given = {power: free[number % len(free)] for number, power in enumerate(others)}
     return {power: GREAT_POWERS.get(power) or given[power] for power in powers}
@@ -80,24 +80,24 @@ def power_names(powers: Sequence[str]) -> dict[str, str]:
     return {power: f"{power[:cut].title()} {power[cut:]}".strip() if cut else power.title() for power in powers}
 
 
-def mixed(colour: str, other: str, share: float) -> str:
-    """Mix `share` of a colour into another, as "#rrggbb"."""
-    pairs = zip(channels(colour), channels(other), strict=True)
+def mixed(color: str, other: str, share: float) -> str:
+    """Mix `share` of a color into another, as "#rrggbb"."""
+    pairs = zip(channels(color), channels(other), strict=True)
     return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in pairs)
 
 
-def ink_on(colour: str) -> str:
-    """Black or white, whichever contrasts more with a colour (WCAG 2.2, relative luminance)."""
-    light = luminance(colour)
+def ink_on(color: str) -> str:
+    """Black or white, whichever contrasts more with a color (WCAG 2.2, relative luminance)."""
+    light = luminance(color)
     return "#ffffff" if 1.05 / (light + 0.05) > (light + 0.05) / 0.05 else "#000000"
 
 
-def luminance(colour: str) -> float:
-    """Relative luminance of a colour, 0 to 1 (WCAG 2.2)."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in channels(colour))]
+def luminance(color: str) -> float:
+    """Relative luminance of a color, 0 to 1 (WCAG 2.2)."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in channels(color))]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def channels(colour: str) -> tuple[int, int, int]:
+def channels(color: str) -> tuple[int, int, int]:
     """Red, green and blue of "#rrggbb", 0 to 255."""
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)

@@ -47,7 +47,7 @@ def _drawn(game: PlayedGame, position: Any, **orders: dict) -> str:
 
 
 def _notes(game: PlayedGame, position: Any) -> dict[str, str]:
-    """Power -> its centres, units and welfare points."""
+    """Power -> its centers, units and welfare points."""
     welfare = {power: f", {points} WP" for power, points in position.welfare.items()} if game.rules.is_welfare else {}
     return {
         power: f"{len(position.centers[power])} SC, {_counted(len(position.units[power]))}{welfare.get(power, '')}"

@@ -1,4 +1,4 @@
-"""Coordinates of a board's drawing: areas, labels, units, centres. Plain values; only paths are in SVG syntax.
+"""Coordinates of a board's drawing: areas, labels, units, centers. Plain values; only paths are in SVG syntax.
 
 Lengths are in the units of the drawing's view box, y pointing down.
 """
@@ -23,13 +23,13 @@ class DrawnProvince:
         name, long_name: "PAR", "Paris".
         kind: "land", "coast" or "water".
         area: SVG path data of its area.
-        strait: SVG path data of water that belongs to it, drawn in the colour of water; "" for most.
+        strait: SVG path data of water that belongs to it, drawn in the color of water; "" for most.
         text: of its label.
         label: middle of the label's baseline.
         label_size: font size of the label.
         unit: middle of a unit's box.
         dislodged: middle of the box of a unit that was dislodged and has not retreated yet.
-        center: middle of the mark of its supply centre, if it has one.
+        center: middle of the mark of its supply center, if it has one.
         coasts: location -> middle of the box of a fleet at this coast ("STP/NC"), for provinces with several.
         middle: of its disc, on drawings as a graph.
     """

@@ -9,7 +9,7 @@ others.
 * `units_layer` (`welfare_env.render.units`): units (id ``u-PAR``);
 * `marks_layer` (`welfare_env.render.orders`): what strikes units out, and refused orders.
 
-Colours are attributes, which any style sheet overrides; powers have the classes ``power-0``, ``power-1`` ...
+Colors are attributes, which any style sheet overrides; powers have the classes ``power-0``, ``power-1`` ...
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from welfare_env.render.palette import (
     STRAIT,
     WATER,
     mixed,
-    power_colours,
+    power_colors,
 )
 from welfare_env.render.places import Drawing, DrawnProvince
 from welfare_env.render.units import units_layer
@@ -42,7 +42,7 @@ from welfare_env.render.words import fit
 
 FONT = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 HEADER = 54.0  # height of the line with the title
-CENTER_TINT, INFLUENCE_TINT = 0.45, 0.18  # shares of a power's colour in the areas it owns, and last passed through
+CENTER_TINT, INFLUENCE_TINT = 0.45, 0.18  # shares of a power's color in the areas it owns, and last passed through
 
 Words = Mapping[str, Sequence[str]]  # power, or unit -> words
 
@@ -64,14 +64,14 @@ def board_svg(
     """One moment of a game as a complete picture.
 
     Args:
-        powers: all powers, in the board's order, which decides their colours.
-        units, centers, influence: power -> its units, its centres, the provinces it was the last to occupy.
+        powers: all powers, in the board's order, which decides their colors.
+        units, centers, influence: power -> its units, its centers, the provinces it was the last to occupy.
         dislodged: power -> its units that wait for a retreat.
         orders: power -> its orders in this phase ("A PAR - BUR").
         results: unit -> the results of its order, as in `PhaseRecord.results`; empty for success.
         refused: power -> (order, reason) of orders that were not legal.
         title: a line above the map.
-        notes: power -> its text in the legend, such as "5 centres"; without notes, powers have no legend.
+        notes: power -> its text in the legend, such as "5 centers"; without notes, powers have no legend.
     """
     legend = Legend(drawing.width, drawing.height)
     if notes:
@@ -139,9 +139,9 @@ def _owners(powers: Sequence[str], held: Words | None) -> dict[str, str]:
 
 def _fills(powers: Sequence[str], owners: Mapping[str, str], share: float) -> dict[str, str]:
     """Province -> class and fill of its area."""
-    colours = power_colours(powers)
+    colors = power_colors(powers)
     return {
-        place: f' class="power-{powers.index(power)}" fill="{mixed(colours[power], LAND, share)}"'
+        place: f' class="power-{powers.index(power)}" fill="{mixed(colors[power], LAND, share)}"'
         for place, power in owners.items()
     }
 
@@ -154,10 +154,10 @@ def _named(province: DrawnProvince) -> str:
     return fit(f"{province.long_name} ({province.name})")
 
 
-def _line(name: str, path: str, colour: str, width: float, more: str = "") -> str:
+def _line(name: str, path: str, color: str, width: float, more: str = "") -> str:
     if not path:
         return ""
-    return f'<path class="{name}" d="{path}" fill="none" stroke="{colour}" stroke-width="{width:g}"{more}/>'
+    return f'<path class="{name}" d="{path}" fill="none" stroke="{color}" stroke-width="{width:g}"{more}/>'
 
 
 def _impassable(drawing: Drawing) -> str:
@@ -172,8 +172,8 @@ def _impassable(drawing: Drawing) -> str:
     return hatch + _filled("impassable", drawing.impassable, "url(#hatch)")
 
 
-def _filled(name: str, path: str, colour: str) -> str:
-    return f'<path class="{name}" d="{path}" fill="{colour}" stroke="{COAST_LINE}" stroke-width="1"/>' if path else ""
+def _filled(name: str, path: str, color: str) -> str:
+    return f'<path class="{name}" d="{path}" fill="{color}" stroke="{COAST_LINE}" stroke-width="1"/>' if path else ""
 
 
 def _edges(drawing: Drawing) -> str:
@@ -206,15 +206,15 @@ def _label(province: DrawnProvince) -> str:
 
 
 def _center(province: DrawnProvince, powers: Sequence[str], owners: Mapping[str, str]) -> str:
-    """The mark of a supply centre: a dot in the owner's colour."""
+    """The mark of a supply center: a dot in the owner's color."""
     if province.center is None:
         return ""
     owner = owners.get(province.name)
-    colour = power_colours(powers)[owner] if owner else PAPER
+    color = power_colors(powers)[owner] if owner else PAPER
     number = f" power-{powers.index(owner)}" if owner else ""
     (x, y), name = province.center, province.name
     return (
-        f'<circle id="c-{name}" class="center{number}" cx="{x:g}" cy="{y:g}" r="5.4" fill="{colour}" '
+        f'<circle id="c-{name}" class="center{number}" cx="{x:g}" cy="{y:g}" r="5.4" fill="{color}" '
         f'stroke="{INK}" stroke-width="2"/>'
     )
 

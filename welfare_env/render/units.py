@@ -1,10 +1,10 @@
-"""Units as SVG: an army is a shield, a fleet a hull with a mast, with the power's colour and letter."""
+"""Units as SVG: an army is a shield, a fleet a hull with a mast, with the power's color and letter."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from welfare_env.render.palette import ink_on, power_colours, power_letters
+from welfare_env.render.palette import ink_on, power_colors, power_letters
 from welfare_env.render.places import DISLODGED, Drawing, Point
 from welfare_env.render.words import fit
 
@@ -46,17 +46,17 @@ def unit_mark(
         kind: the first of its classes; "built" draws it with a broken outline.
     """
     x, y = unit_place(drawing, piece, dislodged)
-    number, colour = powers.index(power), power_colours(powers)[power]
+    number, color = powers.index(power), power_colors(powers)[power]
     classes = f"{kind} {'army' if piece[0] == 'A' else 'fleet'} power-{number}" + " dislodged" * dislodged
     size = f" scale({DISLODGED})" if dislodged else ""
-    ink = ink_on(colour)
+    ink = ink_on(color)
     letters = power_letters(powers)[power]
     name = "" if kind == "built" else f' id="u-{piece[2:5]}{"-dislodged" if dislodged else ""}"'
     edge = ' stroke="#c1121f" stroke-width="3.4"' if dislodged else ""
     edge = ' stroke-dasharray="5 3"' if kind == "built" else edge
     return (
-        f'<g{name} class="{classes}" transform="translate({x:g} {y:g}){size}" fill="{colour}"{edge}>'
-        f"<title>{fit(_told(drawing, power, piece, dislodged))}</title>"
+        f'<g{name} class="{classes}" transform="translate({x:g} {y:g}){size}" fill="{color}"{edge}>'
+        f"<title>{fit(_description(drawing, power, piece, dislodged))}</title>"
         f'<path d="{SHAPES[piece[0]]}"/>'
         f'<text y="{LETTER_BASE[piece[0]]}" fill="{ink}" stroke="none"{_narrow(letters)}>{fit(letters)}</text></g>'
     )
@@ -67,7 +67,7 @@ def unit_place(drawing: Drawing, piece: str, dislodged: bool = False) -> Point:
     return drawing.provinces[piece[2:5]].dislodged if dislodged else drawing.place(piece[2:])
 
 
-def _told(drawing: Drawing, power: str, piece: str, dislodged: bool) -> str:
+def _description(drawing: Drawing, power: str, piece: str, dislodged: bool) -> str:
     place = drawing.provinces[piece[2:5]].long_name + piece[5:].lower().replace("/", ", ")
     return f"{UNIT_NAMES[piece[0]]} of {power.title()} in {place} ({piece[2:]}){', dislodged' if dislodged else ''}"
 

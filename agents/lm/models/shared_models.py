@@ -24,7 +24,7 @@ from agents.lm.models.protocol import Model
 from agents.lm.own_models import as_model
 
 OWN_NAME = re.compile(r"\w+(?:/\S+)?", re.ASCII)
-"""What stands for a model in a spec."""
+"""The names by which a spec may call a model of your own."""
 
 _Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)

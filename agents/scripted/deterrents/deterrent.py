@@ -36,9 +36,9 @@ class DeterrentPolicy(AskingPolicy):
     `provoked` is the rule, i.e. what counts as a violation by another power:
 
     - "units": it has units after the first Winter, more than `slack` of them.
-    - "growth": it owns more centres than in the first Winter, by more than `slack`; or the deterrent owns fewer.
-    - "share": it owns more centres than its fair share, by more than `slack`; or the deterrent owns fewer than its own.
-    - "theft": it has stolen more than `slack` of the centres that it owns
+    - "growth": it owns more centers than in the first Winter, by more than `slack`; or the deterrent owns fewer.
+    - "share": it owns more centers than its fair share, by more than `slack`; or the deterrent owns fewer than its own.
+    - "theft": it has stolen more than `slack` of the centers that it owns
       (`agents.scripted.deterrents.ownership.RightfulOwners`).
 
     In the first message round of a phase it says what it will do and why: its rule each Spring while there is peace,
@@ -57,7 +57,7 @@ class DeterrentPolicy(AskingPolicy):
             `forgive`, a sheriff decides by the position alone, so what is gained against it is known exactly
             (`evaluation.exact`).
         fighters: "all", or "concerned": only those take part who have lost something that is due to them, or have an
-            enemy's unit or centre next to a centre of their own.
+            enemy's unit or center next to a center of their own.
         last_years: in so many last years nothing provokes, and every war ends.
         nice: plays the peace; by default prosocial. Reset with the deterrent's own seed.
 

@@ -1,4 +1,4 @@
-"""Which supply centre is due to whom: what a deterrent holds others to."""
+"""Which supply center is due to whom: what a deterrent holds others to."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from welfare_env.board.board import Board
     from welfare_env.game.view import View
 
-    Centers = Mapping[str, tuple[str, ...]]  # power -> the centres that it owns
+    Centers = Mapping[str, tuple[str, ...]]  # power -> the centers that it owns
 
 NOBODY = ""  # to whom is due what a power has taken beyond its share
 
 
 @functools.lru_cache(maxsize=32)
 def fair_shares(board: Board) -> Mapping[str, int]:
-    """Power -> its number of centres in the fairest peaceful partition of the opening.
+    """Power -> its number of centers in the fairest peaceful partition of the opening.
 
     On the standard map 5, and 4 for Italy (`agents.scripted.center_partition.partition`).
     """
@@ -30,31 +30,31 @@ def fair_shares(board: Board) -> Mapping[str, int]:
 
 
 class RightfulOwners:
-    """Who should own every centre, from what all players can see; so all who keep count agree.
+    """Who should own every center, from what all players can see; so all who keep count agree.
 
-    - At the opening each centre is due to the power that owns it, and each neutral one to the power to which the
-      fairest peaceful partition gives it. In a game that begins at another position, neutral centres are due to nobody.
-    - A neutral centre becomes due to the power that takes it while that owns no more than its fair share then, or if it
-      was due to nobody. What a power takes beyond its share is stolen, even a centre that was due to it: or it would
+    - At the opening each center is due to the power that owns it, and each neutral one to the power to which the
+      fairest peaceful partition gives it. In a game that begins at another position, neutral centers are due to nobody.
+    - A neutral center becomes due to the power that takes it while that owns no more than its fair share then, or if it
+      was due to nobody. What a power takes beyond its share is stolen, even a center that was due to it: or it would
       take another's first and its own later.
-    - Whoever takes a centre from a thief may keep it, but it stays due to the power that was robbed, which may take it
+    - Whoever takes a center from a thief may keep it, but it stays due to the power that was robbed, which may take it
       back at any time.
     - Everything else that is taken from another is stolen, and who owns something stolen is a thief until it has lost
       it.
 
-    One thing is not seen: two robbers who pass stolen centres on to each other.
+    One thing is not seen: two robbers who pass stolen centers on to each other.
 
     Attributes:
         share: power -> its fair share; in a game that begins at another position at least what it owned there.
-        due: power -> how many centres it may count on: its fair share, or what it owned at another beginning.
-        first: power -> how many centres it owned after the first Fall; empty before.
+        due: power -> how many centers it may count on: its fair share, or what it owned at another beginning.
+        first: power -> how many centers it owned after the first Fall; empty before.
     """
 
     def __init__(self) -> None:
         self.share: dict[str, int] = {}
         self.due: dict[str, int] = {}
         self.first: dict[str, int] = {}
-        self._owner: dict[str, str] = {}  # to whom a centre is due
+        self._owner: dict[str, str] = {}  # to whom a center is due
         self._keeper: dict[str, str] = {}  # who took it from a thief
         self._seen: Centers = {}
         self._thieves: frozenset[str] = frozenset()
@@ -91,13 +91,13 @@ class RightfulOwners:
             self.first = self.first or {power: len(owned) for power, owned in view.centers.items()}
 
     def of(self, center: str) -> str | None:
-        """To whom a centre is due; "" for one that its owner should not have, and None for a neutral one that is due to
+        """To whom a center is due; "" for one that its owner should not have, and None for a neutral one that is due to
         nobody.
         """
         return self._owner.get(center)
 
     def stolen(self, power: str) -> tuple[str, ...]:
-        """The centres that a power has stolen."""
+        """The centers that a power has stolen."""
         return tuple(
             center
             for center in self._seen.get(power, ())
@@ -105,7 +105,7 @@ class RightfulOwners:
         )
 
     def lost(self, power: str) -> int:
-        """How many centres that are due to the power are owned by others."""
+        """How many centers that are due to the power are owned by others."""
         return sum(self._owner.get(c) == power for other in self._seen if other != power for c in self._seen[other])
 
     def _take(self, centers: Centers) -> None:
@@ -120,7 +120,7 @@ class RightfulOwners:
             self._thieves = frozenset(power for power in centers if self.stolen(power))
 
     def _take_neutral(self, power: str, taken: list[str], count: int) -> None:
-        """`power`, which owns so many now, has taken these neutral centres: what was due to it counts first."""
+        """`power`, which owns so many now, has taken these neutral centers: what was due to it counts first."""
         free = self.share[power] - (count - len(taken))
         for center in sorted(taken, key=lambda each: self._owner.get(each) != power):
             owner = self._owner.get(center)

@@ -20,7 +20,7 @@ class PossePolicy(DumbBotPolicy):
     - It enters no province in which a friend stands or that a friend owns.
     - Where several friends could enter a province of the enemy's, one of them has the right of way, and the others stay
       out: the power to which it is due, else who has most units next to it, else the first in the board's order.
-      Without this six powers that all go for the last centre of a seventh bounce there for ever.
+      Without this six powers that all go for the last center of a seventh bounce there for ever.
 
     All powers except itself and the enemies are friends; before `pursue` is called, all others are enemies.
 
@@ -41,7 +41,7 @@ class PossePolicy(DumbBotPolicy):
         """Fight these powers from now on.
 
         Args:
-            owners: to whom centres are due, if that counts.
+            owners: to whom centers are due, if that counts.
             years: how long the fight has lasted.
         """
         self._enemies, self._owners, self._years = enemies, owners, years
@@ -73,7 +73,7 @@ class PossePolicy(DumbBotPolicy):
         return bool(there & self._disputed(view))
 
     def _disputed(self, view: View) -> set[str]:
-        """The enemies' centres, and the provinces of their units."""
+        """The enemies' centers, and the provinces of their units."""
         enemies = set(view.powers) - self.spared(view) - {view.power}
         centers = {center for power in enemies for center in view.centers[power]}
         return centers | {unit[2:5] for power in enemies for unit in view.units[power]}

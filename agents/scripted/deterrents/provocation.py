@@ -19,17 +19,17 @@ def has_units(view: View, owners: RightfulOwners, power: str, slack: int) -> boo
 
 
 def has_grown(view: View, owners: RightfulOwners, power: str, slack: int) -> bool:
-    """After the first year, it owns more centres than in the first Winter, by more than `slack`."""
+    """After the first year, it owns more centers than in the first Winter, by more than `slack`."""
     return view.year_index > 0 and len(view.centers[power]) > owners.first.get(power, 0) + slack
 
 
 def has_more_than_its_share(view: View, owners: RightfulOwners, power: str, slack: int) -> bool:
-    """It owns more centres than its fair share, by more than `slack`."""
+    """It owns more centers than its fair share, by more than `slack`."""
     return len(view.centers[power]) > owners.share[power] + slack
 
 
 def has_stolen(view: View, owners: RightfulOwners, power: str, slack: int) -> bool:
-    """It has stolen more than `slack` of the centres that it owns."""
+    """It has stolen more than `slack` of the centers that it owns."""
     return len(owners.stolen(power)) > slack
 
 
@@ -42,7 +42,7 @@ RULES: Mapping[str, Rule] = {
 
 
 def has_lost(provoked: str, view: View, owners: RightfulOwners, power: str) -> bool:
-    """Whether the power itself owns too few centres under the rule "growth" or "share"; False under other rules."""
+    """Whether the power itself owns too few centers under the rule "growth" or "share"; False under other rules."""
     if view.year_index == 0:
         return False
     if provoked == "growth":

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class PunishPolicy(ScriptedPolicy):
     """Fights one power on clique:n and shared-clique:n, as all others do at the same time (`agents.cliques.punishing`).
 
-    Of several enemies it fights the one that owns most centres, the first in the board's order if several do; so all
+    Of several enemies it fights the one that owns most centers, the first in the board's order if several do; so all
     who have the same enemies fight the same one. It plans as if all the rest would help, other enemies too. Before
     `pursue` is called, all others are enemies. Nothing in it is random.
 

@@ -1,4 +1,4 @@
-"""What follows a phase: the next one, captured centres, the winner, welfare points."""
+"""What follows a phase: the next one, captured centers, the winner, welfare points."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from welfare_env.engine.tables import *
 
 @kernel
 def gain(T, R, s, w):
-    """Welfare points: centres less units, weighted by the year (paper, section 2.2)."""
+    """Welfare points: centers less units, weighted by the year (paper, section 2.2)."""
     count(T, s, w)
     weight, welfare = R[PROGRESSIVE + s[YEAR]], T[WELFARE]
     for power in range(T[N_POWERS]):
@@ -50,7 +50,7 @@ def after_movement(T, R, s, w):
 
 @kernel
 def _capture(T, R, s, w):
-    """Centres go to those who stand on them. Returns the winner of the standard game, or -1.
+    """Centers go to those who stand on them. Returns the winner of the standard game, or -1.
 
     A winner owns enough, more than the year before, and more than anybody else.
     """

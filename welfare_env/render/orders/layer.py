@@ -1,4 +1,4 @@
-"""Orders as SVG: arrows, supports, convoys, builds and disbands, each with the class and colour of its result.
+"""Orders as SVG: arrows, supports, convoys, builds and disbands, each with the class and color of its result.
 
 A group for each order, ``<g class="order move bounce" id="o-PAR">``, holds its text and results as a title. The kinds
 are hold, move, support, convoy, retreat, build and disband; the results success, bounce, cut, void, no-convoy,
@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from welfare_env.board.order_text import order_parts
 from welfare_env.render.curves import Curve, bowed, straight, through
 from welfare_env.render.orders import marks
 from welfare_env.render.orders.results import class_of, worst
@@ -30,15 +31,13 @@ LAYERS = ("hold", "convoy", "support", "move", "retreat", "build", "disband")  #
 
 @dataclass(frozen=True)
 class ReadOrder:
-    """A parsed order.
+    """An order as it is drawn.
 
     Attributes:
         text: "F BRE S A PAR - PIC".
         power: the power that gave it.
         kind: one of `KINDS`' values.
-        piece: the ordered or built unit.
-        other: the supported or convoyed unit, or "".
-        goal: the target of the move or retreat, or of the supported or convoyed move; or "".
+        piece, other, goal: as the `unit`, `other` and `dest` of `welfare_env.board.order_text.OrderParts`.
         results: the words of its results; empty for success.
     """
 
@@ -52,7 +51,7 @@ class ReadOrder:
 
     @property
     def outcome(self) -> str:
-        """The result that gives the colour: a class name. That its unit is dislodged is told by a mark of its own."""
+        """The result that gives the color: a class name. A mark of its own shows that its unit is dislodged."""
         return class_of(worst([word for word in self.results if word != "dislodged"]))
 
 
@@ -106,13 +105,11 @@ def read_orders(orders: Words, results: Words) -> list[ReadOrder]:
 
 def read_order(text: str, power: str, results: Words) -> ReadOrder | None:
     """Parse an order; None for orders without a unit (WAIVE, GIVE)."""
-    words = text.split()
-    if len(words) < 3 or words[2] not in KINDS:
+    parts = order_parts(text)
+    if parts is None:
         return None
-    piece, kind, rest = " ".join(words[:2]), KINDS[words[2]], words[3:]
-    other = " ".join(rest[:2]) if kind in ("support", "convoy") else ""
-    goals = rest[3:] if other else rest
-    return ReadOrder(text, power, kind, piece, other, goals[0] if goals else "", tuple(results.get(piece, ())))
+    results_of_unit = tuple(results.get(parts.unit, ()))
+    return ReadOrder(text, power, KINDS[parts.command], parts.unit, parts.other, parts.dest, results_of_unit)
 
 
 def _drawn(drawing: Drawing, powers: Sequence[str], order: ReadOrder, orders: Sequence[ReadOrder], waits: bool) -> str:
@@ -185,8 +182,8 @@ def _support_line(drawing: Drawing, order: ReadOrder, orders: Sequence[ReadOrder
 
 def _struck(drawing: Drawing, unit: str) -> str:
     title = f"<title>{fit(unit)} is dislodged</title>"
-    colour = RESULTS["dislodged"]
-    return f'<g class="dislodged-mark" stroke="{colour}">{title}{marks.struck(drawing.place(unit[2:]))}</g>'
+    color = RESULTS["dislodged"]
+    return f'<g class="dislodged-mark" stroke="{color}">{title}{marks.struck(drawing.place(unit[2:]))}</g>'
 
 
 def _refusal(drawing: Drawing, text: str, reason: str) -> str:

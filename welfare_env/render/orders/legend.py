@@ -8,8 +8,8 @@ from welfare_env.render.boxes import text_width
 from welfare_env.render.curves import Curve, straight
 from welfare_env.render.orders import marks
 from welfare_env.render.orders.layer import ReadOrder
-from welfare_env.render.orders.results import TOLD, class_of
-from welfare_env.render.palette import INK, PAPER, ink_on, power_colours, power_letters, power_names
+from welfare_env.render.orders.results import PHRASES, class_of
+from welfare_env.render.palette import INK, PAPER, ink_on, power_colors, power_letters, power_names
 from welfare_env.render.places import Point
 from welfare_env.render.words import fit
 
@@ -45,15 +45,15 @@ class Legend:
         return "\n".join(parts) if self._groups else ""
 
     def add_powers(self, powers: Sequence[str], notes: Mapping[str, str]) -> None:
-        """Each power's colour, letter and note, in columns."""
-        colours, letters, names = power_colours(powers), power_letters(powers), power_names(powers)
+        """Each power's color, letter and note, in columns."""
+        colors, letters, names = power_colors(powers), power_letters(powers), power_names(powers)
         texts = {power: f"{names[power]}: {notes.get(power, '')}".strip(": ") for power in powers}
         column = 50 + PAD + max(text_width(text, SIZE) for text in texts.values())
         abreast = max(1, int((self._width - PAD) // column))
         for number, power in enumerate(powers):
             x, y = PAD + column * (number % abreast), self._line(number // abreast)
             chip = f'<rect class="power-{number}" x="{x:g}" y="{y - 15:g}" width="34" height="30" rx="5" '
-            chip += f'fill="{colours[power]}"/>' + _text(x + 17, y, letters[power], ink_on(colours[power]), "middle")
+            chip += f'fill="{colors[power]}"/>' + _text(x + 17, y, letters[power], ink_on(colors[power]), "middle")
             self._groups.append(f"<g>{chip}{_text(x + 46, y, texts[power], INK)}</g>")
         self.bottom = self._line((len(powers) - 1) // abreast) + LINE / 2
 
@@ -87,21 +87,21 @@ PLAIN: dict[str, Sample] = {
 
 def order_samples(orders: Sequence[ReadOrder], results: Iterable[Sequence[str]]) -> list[tuple[Sample, str]]:
     """A sample of each mark that occurs, with what it means."""
-    lines = [pair for result, told in reversed(TOLD.items()) for pair in _lines(orders, class_of(result), told)]
+    lines = [pair for result, phrase in reversed(PHRASES.items()) for pair in _lines(orders, class_of(result), phrase)]
     kinds = {order.kind for order in orders}
     plain = [(sample, f"{kind}s") for kind, sample in PLAIN.items() if kind in kinds]
     struck = [(marks.struck, "unit is dislodged")] if any("dislodged" in words for words in results) else []
     return lines + plain + struck
 
 
-def _lines(orders: Sequence[ReadOrder], outcome: str, told: str) -> list[tuple[Sample, str]]:
+def _lines(orders: Sequence[ReadOrder], outcome: str, phrase: str) -> list[tuple[Sample, str]]:
     """An arrow, and a support's line, if any on the board has this outcome."""
     kinds = {order.kind for order in orders if order.outcome == outcome}
     found: list[tuple[Sample, str]] = []
     if kinds & {"move", "retreat"}:
-        found.append((lambda spot: marks.arrow(_across(spot, 31), outcome), f"move {told}"))
+        found.append((lambda spot: marks.arrow(_across(spot, 31), outcome), f"move {phrase}"))
     if "support" in kinds:
-        found.append((lambda spot: marks.support(_across(spot, 25), outcome), f"support {told}"))
+        found.append((lambda spot: marks.support(_across(spot, 25), outcome), f"support {phrase}"))
     return found
 
 
@@ -110,5 +110,5 @@ def _across(spot: Point, end: float) -> Curve:
     return straight((spot[0] - 31, spot[1]), (spot[0] + end, spot[1]))
 
 
-def _text(x: float, y: float, text: str, colour: str, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y + 7.4:.1f}" text-anchor="{anchor}" fill="{colour}">{fit(text)}</text>'
+def _text(x: float, y: float, text: str, color: str, anchor: str = "start") -> str:
+    return f'<text x="{x:.1f}" y="{y + 7.4:.1f}" text-anchor="{anchor}" fill="{color}">{fit(text)}</text>'

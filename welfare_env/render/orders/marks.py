@@ -18,20 +18,20 @@ DASHES, BEADS = "14 9", "0.1 10"
 
 def arrow(way: Curve, outcome: str) -> str:
     """A move along a line: with a head if it succeeds, dashed and with a bar if it fails."""
-    colour = RESULTS[outcome]
+    color = RESULTS[outcome]
     if outcome == "success":
-        head = f'<path class="head" d="{way.head}" fill="{colour}" stroke="none"/>'
-        return _cased(way.trimmed(0, 10).path, colour, 4.6) + head
-    return _cased(way.path, colour, 4, DASHES) + _cased(way.bar, colour, 4.8)
+        head = f'<path class="head" d="{way.head}" fill="{color}" stroke="none"/>'
+        return _cased(way.trimmed(0, 10).path, color, 4.6) + head
+    return _cased(way.path, color, 4, DASHES) + _cased(way.bar, color, 4.8)
 
 
 def support(line: Curve, outcome: str) -> str:
     """Beads that end in a dot; a cross on the way and a hollow dot if it failed."""
-    colour, failed = RESULTS[outcome], outcome != "success"
-    (x, y), fill = line.points[-1], PAPER if failed else colour
+    color, failed = RESULTS[outcome], outcome != "success"
+    (x, y), fill = line.points[-1], PAPER if failed else color
     dot = f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{fill}" stroke-width="2.5"/>'
-    beads = _cased(line.path, colour, 5, BEADS)
-    return beads + dot + (_cased(cross(line.halfway, 7), colour, 3.4) if failed else "")
+    beads = _cased(line.path, color, 5, BEADS)
+    return beads + dot + (_cased(cross(line.halfway, 7), color, 3.4) if failed else "")
 
 
 def hold(spot: Point, outcome: str) -> str:
@@ -67,8 +67,8 @@ def refusal(spot: Point) -> str:
     )
 
 
-def _cased(path: str, colour: str, width: float, dashes: str = "") -> str:
+def _cased(path: str, color: str, width: float, dashes: str = "") -> str:
     """A line with a light edge, so that it stands out from the map."""
     broken = f' stroke-dasharray="{dashes}"' if dashes else ""
     casing = f'<path class="casing" d="{path}" stroke="{PAPER}" stroke-opacity="0.8" stroke-width="{width + 4:g}"/>'
-    return f'{casing}<path class="line" d="{path}" stroke="{colour}" stroke-width="{width:g}"{broken}/>'
+    return f'{casing}<path class="line" d="{path}" stroke="{color}" stroke-width="{width:g}"{broken}/>'

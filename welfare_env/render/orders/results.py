@@ -1,11 +1,11 @@
-"""The words of results: which of several counts, and how each is told."""
+"""The words of results: which of several counts, and the phrase for each."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 SUCCESS = "success"
-TOLD = {  # of several results that a unit has, the first one here counts
+PHRASES = {  # of several results that a unit has, the first one here counts
     "dislodged": "is dislodged",
     "disband": "disbands",
     "void": "is void",
@@ -19,7 +19,7 @@ TOLD = {  # of several results that a unit has, the first one here counts
 
 def worst(words: Collection[str]) -> str:
     """The result that counts; no words are success."""
-    return next((result for result in TOLD if result in words), SUCCESS)
+    return next((result for result in PHRASES if result in words), SUCCESS)
 
 
 def class_of(result: str) -> str:

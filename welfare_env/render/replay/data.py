@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from welfare_env.board.order_text import unit_of
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
 from welfare_env.render.replay.events import Phase, attacks, events
 from welfare_env.render.words import END, phase_title
@@ -91,7 +92,7 @@ def _phase(
 
 def _order(text: str, phase: Phase) -> list[Any]:
     """An order and the words of its result; [] is success."""
-    return [text, phase["results"].get(" ".join(text.split()[:2]), [])]
+    return [text, phase["results"].get(unit_of(text), [])]
 
 
 def _message(message: Mapping[str, Any], phase: str, promises: Mapping[Any, Sequence[MarkedPromise]]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Events of a game, from its record: attacks, stolen centres, disarmament, and eliminated powers."""
+"""Events of a game, from its record: attacks, stolen centers, disarmament, and eliminated powers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from welfare_env.board.order_text import order_parts, province_of
 from welfare_env.render.replay.annotations import Event
 
 Phase = Mapping[str, Any]  # of a record
@@ -14,11 +15,11 @@ Phase = Mapping[str, Any]  # of a record
 
 @dataclass(frozen=True)
 class Attack:
-    """An order to move to where another power has a unit or a centre when the phase begins, successful or not.
+    """An order to move to where another power has a unit or a center when the phase begins, successful or not.
 
     Attributes:
         phase: short name.
-        attacker, victim: powers. One order attacks two of them if one has the unit and another the centre.
+        attacker, victim: powers. One order attacks two of them if one has the unit and another the center.
         order: the order.
     """
 
@@ -40,22 +41,17 @@ def attacks(phases: Sequence[Phase]) -> Iterator[Attack]:
         held = _holders(phase["state"])
         for power, orders in phase["orders"].items():
             for order in orders:
-                words = order.split()
-                if words[2:3] == ["-"]:
-                    victims = held.get(province(words[3]), ())
+                parts = order_parts(order)
+                if parts and parts.command == "-":
+                    victims = held.get(province_of(parts.dest), ())
                     yield from (Attack(phase["name"], power, victim, order) for victim in victims if victim != power)
 
 
-def province(location: str) -> str:
-    """STP of "STP/SC"."""
-    return location.partition("/")[0]
-
-
 def _holders(state: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Province -> the powers that have a unit there or own its centre."""
+    """Province -> the powers that have a unit there or own its center."""
     held: dict[str, list[str]] = {}
     for power, units in state["units"].items():
-        places = {province(unit.split()[1]) for unit in units if unit[0] != "*"} | set(state["centers"][power])
+        places = {province_of(unit.split()[1]) for unit in units if unit[0] != "*"} | set(state["centers"][power])
         for place in sorted(places):
             held.setdefault(place, []).append(power)
     return held
@@ -73,13 +69,13 @@ def _first_attacks(phases: Sequence[Phase]) -> Iterator[Event]:
     seen: set[str] = set()
     for attack in attacks(phases):
         if attack.attacker not in seen:
-            kind, told = ("attack", "its first attack") if seen else ("first attack", "the first attack of all")
-            yield Event(attack.phase, kind, f"{attack.attacker} against {attack.victim}, {told}: {attack.order}")
+            kind, note = ("attack", "its first attack") if seen else ("first attack", "the first attack of all")
+            yield Event(attack.phase, kind, f"{attack.attacker} against {attack.victim}, {note}: {attack.order}")
         seen.add(attack.attacker)
 
 
 def _thefts(phases: Sequence[Phase]) -> Iterator[Event]:
-    """Centres taken from another power; reported with the phase whose orders did it."""
+    """Centers taken from another power; reported with the phase whose orders did it."""
     for phase, after in pairwise(phases):
         before, now = _owners(phase), _owners(after)
         for center in sorted(now.keys() & before.keys()):
@@ -97,10 +93,10 @@ def _disarmament(phases: Sequence[Phase]) -> Iterator[Event]:
         if not phase["name"].endswith("A"):
             continue
         counts = {power: _disbanded_by_choice(phase, power) for power in phase["orders"]}
-        told = [f"{power} {count}" for power, count in counts.items() if count]
-        if told:
+        disbands = [f"{power} {count}" for power, count in counts.items() if count]
+        if disbands:
             total = sum(counts.values())
-            yield Event(phase["name"], "disarmament", f"{total} units disbanded by choice: {', '.join(told)}")
+            yield Event(phase["name"], "disarmament", f"{total} units disbanded by choice: {', '.join(disbands)}")
 
 
 def _disbanded_by_choice(phase: Phase, power: str) -> int:
@@ -109,10 +105,10 @@ def _disbanded_by_choice(phase: Phase, power: str) -> int:
 
 
 def _losses(phases: Sequence[Phase]) -> Iterator[Event]:
-    """Powers that lose their last unit and their last centre."""
+    """Powers that lose their last unit and their last center."""
     for phase, after in pairwise(phases):
         for power in sorted(_alive(phase) - _alive(after)):
-            yield Event(phase["name"], "eliminated", f"{power} has neither a unit nor a centre left")
+            yield Event(phase["name"], "eliminated", f"{power} has neither a unit nor a center left")
 
 
 def _alive(phase: Phase) -> set[str]:

@@ -20,8 +20,8 @@ from welfare_env.board.board import Board
 from welfare_env.render.drawing import drawing_of
 from welfare_env.render.orders import marks_layer, orders_layer, read_orders
 from welfare_env.render.orders.legend import order_samples
-from welfare_env.render.orders.results import TOLD, class_of
-from welfare_env.render.palette import RESULTS, ink_on, power_colours, power_letters, power_names
+from welfare_env.render.orders.results import PHRASES, class_of
+from welfare_env.render.palette import RESULTS, ink_on, power_colors, power_letters, power_names
 from welfare_env.render.places import Drawing
 from welfare_env.render.replay.annotations import NO_ANNOTATIONS, Annotations
 from welfare_env.render.replay.data import page_data
@@ -81,7 +81,7 @@ def as_json(data: object) -> str:
 
 
 def drawn_data(record: Mapping[str, Any], board: Board) -> dict[str, Any]:
-    """The data for drawing: places of units, shapes, colours, and every phase's orders as SVG."""
+    """The data for drawing: places of units, shapes, colors, and every phase's orders as SVG."""
     drawing, powers = drawing_of(board), list(record["phases"][0]["state"]["units"])
     return {
         "places": {name: province.long_name for name, province in drawing.provinces.items()},
@@ -107,8 +107,8 @@ def drawn_data(record: Mapping[str, Any], board: Board) -> dict[str, Any]:
 def _results() -> list[dict[str, str]]:
     """The results of orders, the one that counts first."""
     return [
-        {"word": word, "told": told, "class": class_of(word), "color": RESULTS[class_of(word)]}
-        for word, told in TOLD.items()
+        {"word": word, "told": phrase, "class": class_of(word), "color": RESULTS[class_of(word)]}
+        for word, phrase in PHRASES.items()
     ]
 
 
@@ -116,7 +116,7 @@ def _legend(record: Mapping[str, Any]) -> list[list[str]]:
     """A sample of each mark of the game's orders around (0, 0), and what it means."""
     read = [order for phase in record["phases"] for order in read_orders(phase["orders"], phase["results"])]
     results = (words for phase in record["phases"] for words in phase["results"].values())
-    return [[sample((0, 0)), told] for sample, told in order_samples(read, results)]
+    return [[sample((0, 0)), phrase] for sample, phrase in order_samples(read, results)]
 
 
 def _drawn_orders(drawing: Drawing, powers: Sequence[str], phase: Phase) -> str:
@@ -128,9 +128,9 @@ def _drawn_orders(drawing: Drawing, powers: Sequence[str], phase: Phase) -> str:
 
 def _signs(powers: Sequence[str]) -> list[dict[str, str]]:
     """The color of each power, its name for people, and the letter on its units with the letter's color."""
-    colours, letters, names = power_colours(powers), power_letters(powers), power_names(powers)
+    colors, letters, names = power_colors(powers), power_letters(powers), power_names(powers)
     return [
-        {"color": colours[power], "ink": ink_on(colours[power]), "letter": letters[power], "said": names[power]}
+        {"color": colors[power], "ink": ink_on(colors[power]), "letter": letters[power], "said": names[power]}
         for power in powers
     ]
 

@@ -115,8 +115,8 @@ class RemoteModel(ABC):
             raise ConfigError(f"{self.PROVIDER}: give the name of a model")
         self.model, self.structured, self.effort = model, structured, effort
         self.extra = {} if extra is None else checked_extra(extra)
-        told = os.environ.get(self.URL_VARIABLE)
-        self.base_url = checked_url(base_url) if base_url else checked_url(told or self.URL, self.URL_VARIABLE)
+        address = os.environ.get(self.URL_VARIABLE)
+        self.base_url = checked_url(base_url) if base_url else checked_url(address or self.URL, self.URL_VARIABLE)
         self.is_own_server = self.base_url == self.URL
         elsewhere = base_url is not None and not self.is_own_server
         own_variable = None if elsewhere else self.KEY_VARIABLE

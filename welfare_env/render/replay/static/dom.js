@@ -17,7 +17,7 @@ const fill = (node, attributes, children) => {
 const el = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
 const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
-// A power's sign: its colour.
+// A power's sign: its color.
 const swatch = (power) => {
   const node = el("span", { class: "swatch", "aria-hidden": "true" });
   node.style.setProperty("--power", colorOf(power));

@@ -1,0 +1,105 @@
+"""Evaluations are planned once: policies are made once before the first game, and the total is the plan's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from agents.specs.spec import Spec
+from evaluation.cli.commands import app
+from evaluation.cli.options import RunOptions
+from evaluation.play import games
+
+TOY = ["--map", "clique:3", "--years", "2", "--message-rounds", "0"]
+EXPERIMENT = """
+title = "Plans"
+measure = ["self-play", "exploitability", "red-team"]
+profiles = ["dove", "prosocial"]
+games = 1
+map_name = "clique:3"
+budget = "quick"
+[rules]
+years = 2
+message_rounds = 0
+"""
+
+
+class FirstGameError(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["self-play", "dove", "hold", *TOY],
+        ["compare", "dove", "hold", *TOY],
+        ["exploitability", "dove", "--deviator", "portfolio", *TOY],
+        ["exploitability", "dove", "--deviator", "pact:years=1", "--coordinated", "--coalitions", "all-pairs", *TOY],
+        ["cross-play", "dove", "hold", "--background", "prosocial", *TOY],
+        ["red-team", "dove", "--budget", "quick", "--map", "clique:3", "--years", "2,3", "--message-rounds", "0"],
+        ["collusion", "dove", "--sizes", "2", *TOY],
+        ["experiment", "FILE"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_policies_are_made_once_before_the_first_game(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("FILE.toml").write_text(EXPERIMENT)
+    made: Counter[Spec] = Counter()
+    making: list[Spec] = []
+    make = Spec.make
+
+    def counted(spec: Spec, models: object = None) -> object:
+        made[spec] += not making  # parts of a policy are made with it
+        making.append(spec)
+        try:
+            return make(spec, models)  # type: ignore[arg-type]
+        finally:
+            making.pop()
+
+    def stop(*args: object) -> None:
+        raise FirstGameError
+
+    monkeypatch.setattr(Spec, "make", counted)
+    monkeypatch.setattr(games, "play_game", stop)
+    command = [each.replace("FILE", "FILE.toml") for each in command]
+    run = CliRunner().invoke(app, [*command, "--workers", "1", "--store", "games.sqlite"])
+    assert isinstance(run.exception, FirstGameError), run.output
+    assert {count for spec, count in made.items() if spec.is_named} - {0} == {1}, made.most_common(3)
+
+
+def test_the_bar_ends_with_the_total_of_all_plans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    seen: list[tuple[str, int, int]] = []
+
+    class Meter:
+        def __init__(self, what: str, total: int, unit: str) -> None:
+            self.what, self.total, self.done = what, total, 0
+
+        def __enter__(self) -> Meter:
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            seen.append((self.what, self.done, self.total))
+
+        def advance(self, count: int) -> None:
+            self.done += count
+
+    monkeypatch.setitem(RunOptions.play.__globals__, "metered", Meter)
+    attacks = ["--choosing", "1"]
+    commands = (
+        ["self-play", "dove", "hold"],
+        ["exploitability", "hold", "--deviator", "dove", *attacks],
+        ["collusion", "hold", *attacks],
+    )
+    for command in commands:
+        sweep = ["--years", "1,2", "--map", "clique:3", "--message-rounds", "0"]
+        run = CliRunner().invoke(app, [*command, *sweep, "--games", "2", "--workers", "1"])
+        assert run.exit_code == 0, run.output
+    assert [(done, total) for _, done, total in seen] == [(total, total) for _, _, total in seen]
+    assert seen[0] == ("playing", 8, 8)
