@@ -2,8 +2,9 @@
 
 ``python -m tools.mutations`` tries every mutant of mutations.toml and prints how many were killed, by room, and which
 survived. A mutant counts as killed if a test fails with it that passes without it. Its tests are named in the data,
-since coverage does not see compiled code: those of the module, without any that take minutes. Mutants of the engine's
-kernels, which take a minute or two to recompile, come last.
+since coverage does not see compiled code. If none of those that `make test` runs fails, all quick tests of their
+folders are tried, then the named ones marked slow, which only `make test-all` runs: such mutants have a column of their
+own. Mutants of the engine's kernels, which take a minute or two to recompile, come last.
 
 An interrupted run resumes. Verdicts are kept in runs/mutations, and a mutant is tried again only if its file, its tests
 or its own text have changed; remove that folder to try all of them again.
@@ -36,7 +37,9 @@ LEFT_OUT = (".git", ".venv", "runs", "build", "dist", "htmlcov", ".mypy_cache", 
 # Imported once, before processes fork off for each mutant: nothing of ours, and nothing that starts a thread.
 PRELOADED = ("hypothesis", "scipy.stats", "numba", "pettingzoo", "typer.testing", "rich.table", "diplomacy", "torch",
              "ray.rllib.algorithms.ppo.torch.ppo_torch_learner")  # fmt: skip
-KILLED, SURVIVED, TIME_OUT = "killed", "survived", "out of time"
+KILLED, KILLED_BY_SLOW, SURVIVED, TIME_OUT = "killed", "slow only", "survived", "out of time"
+QUICK, SLOW, ANY = ("not slow and not tools", "slow", "not tools")
+NO_TESTS = 5  # pytest's exit status if the marks or -k leave nothing
 LIMIT = 600  # seconds a mutant, with what it recompiles
 
 
@@ -69,6 +72,12 @@ class Mutant:
     def recompiles(self) -> bool:
         """Whether its file has compiled functions."""
         return "kernels" in self.file
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Of its tests."""
+        files = [test.partition("::")[0] for test in self.tests if test.startswith("tests/")]
+        return tuple(dict.fromkeys(str(Path(file).parent) for file in files))
 
 
 Tried = tuple[Mutant, dict[str, Any]]
@@ -115,14 +124,24 @@ class Copy:
         file.write_text(file.read_text(encoding="utf-8").replace(mutant.old, mutant.new), encoding="utf-8")
         began = time.monotonic()
         try:
-            verdict, failed = self._test("-x", *mutant.tests)
+            verdict, failed = self._test_in_steps(mutant)
         finally:
             self._restore(mutant)
         return {"verdict": verdict, "by": failed, "seconds": round(time.monotonic() - began), "name": mutant.name}
 
+    def _test_in_steps(self, mutant: Mutant) -> tuple[str, list[str]]:
+        """Run the named tests, then all of their folders, then the named ones that are slow, until one fails."""
+        verdict, failed = self._test("-x", "-m", QUICK, *mutant.tests)
+        if verdict == SURVIVED:
+            verdict, failed = self._test("-x", "-m", QUICK, *mutant.folders)
+        if verdict == SURVIVED:
+            verdict, failed = self._test("-x", "-m", SLOW, *mutant.tests)
+            verdict = KILLED_BY_SLOW if verdict == KILLED else verdict
+        return verdict, failed
+
     def failing(self, tests: Sequence[str]) -> list[str]:
         """Those of some tests that fail without any mutant."""
-        return self._test(*tests)[1] if tests else []
+        return self._test("-m", ANY, *tests)[1] if tests else []
 
     def _restore(self, mutant: Mutant) -> None:
         """The file and what was compiled from it, with the times by which caches know them."""
@@ -144,7 +163,7 @@ class Copy:
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
             return TIME_OUT, []
         code, failures = os.waitstatus_to_exitcode(status), cache / "v" / "cache" / "lastfailed"
-        if code == 0:
+        if code in (0, NO_TESTS):
             return SURVIVED, []
         if code != 1 or not failures.exists():
             told = log.read_text(encoding="utf-8", errors="replace")[-2000:]
@@ -205,15 +224,17 @@ def _make_sound(copy: Copy, verdicts: Sequence[dict[str, Any]]) -> None:
 
 
 def table(found: Sequence[Tried]) -> str:
-    """Killed of tried by room, and the survivors with their reasons."""
-    lines = []
-    for room in dict.fromkeys(mutant.room for mutant, _ in found):
-        verdicts = [verdict["verdict"] for mutant, verdict in found if mutant.room == room]
-        lines.append(f"{room:<14}{verdicts.count(KILLED):>3} / {len(verdicts)}")
-    verdicts = [verdict["verdict"] for _, verdict in found]
-    lines.append(f"{'all':<14}{verdicts.count(KILLED):>3} / {len(verdicts)}")
+    """By room: how many were tried, killed by make test, killed by slow tests only; the survivors with reasons."""
+    lines = [f"{'room':<14}{'tried':>6}{'make test':>11}{'only make test-all':>20}{'survived':>10}"]
+    rooms = {room: [v["verdict"] for m, v in found if m.room == room] for room in dict.fromkeys(m.room for m, _ in found)}
+    for room, verdicts in (rooms | {"all": [verdict["verdict"] for _, verdict in found]}).items():
+        killed, by_slow = verdicts.count(KILLED), verdicts.count(KILLED_BY_SLOW)
+        left = len(verdicts) - killed - by_slow
+        lines.append(f"{room:<14}{len(verdicts):>6}{killed:>11}{by_slow:>20}{left:>10}")
     for mutant, verdict in found:
-        if verdict["verdict"] != KILLED:
+        if verdict["verdict"] == KILLED_BY_SLOW:
+            lines.append(f"{KILLED_BY_SLOW}: {mutant.name} ({mutant.file}): {verdict['by'][0]}")
+        elif verdict["verdict"] != KILLED:
             reason = mutant.survives or "no reason is given: it needs a test"
             lines.append(f"{verdict['verdict']}: {mutant.name} ({mutant.file}): {reason}")
     return "\n".join(lines)
@@ -239,7 +260,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT, data: Path =
         print(error, file=sys.stderr)
         return 2
     print(table(found))
-    return int(any(verdict["verdict"] != KILLED and not mutant.survives for mutant, verdict in found))
+    return int(any(v["verdict"] not in (KILLED, KILLED_BY_SLOW) and not mutant.survives for mutant, v in found))
 
 
 if __name__ == "__main__":
