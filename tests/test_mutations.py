@@ -14,7 +14,7 @@ TESTS = "import lib\n\n\ndef test_double():\n    assert lib.double(3) == 6\n"
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     (tmp_path / "tests").mkdir()
-    (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
+    (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\nmarkers = ['slow', 'tools']\n")
     (tmp_path / "lib.py").write_text(LIBRARY)
     (tmp_path / "tests" / "test_lib.py").write_text(TESTS)
     return tmp_path
@@ -50,7 +50,7 @@ UNSEEN = ("another one", "return 1", "return 2", "")
 def test_killed_and_survivors_are_told_and_verdicts_kept(tree: Path) -> None:
     status, told = run(tree, WRONG, (*UNSEEN[:3], "nobody calls it"))
     assert status == 0, told
-    assert told.splitlines()[0].split() == ["r", "1", "/", "2"]
+    assert told.splitlines()[1].split() == ["r", "2", "1", "0", "1"]
     assert told.splitlines()[-1] == "survived: another one (lib.py): nobody calls it"
     assert (tree / "lib.py").read_text() == LIBRARY
     verdicts = tree / "runs" / "mutations" / "verdicts.json"
@@ -60,6 +60,22 @@ def test_killed_and_survivors_are_told_and_verdicts_kept(tree: Path) -> None:
     assert "no reason is given" in told
     assert run(tree, WRONG, UNSEEN, only=("--only", "twice"))[0] == 0
     assert verdicts.stat().st_mtime_ns == kept  # nothing was tried again
+
+
+def test_slow_tests_and_unnamed_ones_of_the_folder_count_apart(tree: Path) -> None:
+    (tree / "tests" / "test_lib.py").write_text(
+        TESTS.replace("def test", "@pytest.mark.slow\ndef test", 1).replace(
+            "import lib", "import lib\nimport pytest", 1
+        )
+    )
+    status, told = run(tree, WRONG)
+    assert status == 0, told
+    assert told.splitlines()[1].split() == ["r", "1", "0", "1", "0"]
+    assert told.splitlines()[-1].endswith("tests/test_lib.py::test_double")
+    (tree / "tests" / "test_others.py").write_text("import lib\n\n\ndef test_other():\n    assert lib.unused() == 1\n")
+    status, told = run(tree, UNSEEN)
+    assert status == 0, told
+    assert told.splitlines()[1].split() == ["r", "1", "1", "0", "0"]
 
 
 def test_what_cannot_be_tried_is_named(tree: Path) -> None:

@@ -226,7 +226,9 @@ def _make_sound(copy: Copy, verdicts: Sequence[dict[str, Any]]) -> None:
 def table(found: Sequence[Tried]) -> str:
     """By room: how many were tried, killed by make test, killed by slow tests only; the survivors with reasons."""
     lines = [f"{'room':<14}{'tried':>6}{'make test':>11}{'only make test-all':>20}{'survived':>10}"]
-    rooms = {room: [v["verdict"] for m, v in found if m.room == room] for room in dict.fromkeys(m.room for m, _ in found)}
+    rooms = {
+        room: [v["verdict"] for m, v in found if m.room == room] for room in dict.fromkeys(m.room for m, _ in found)
+    }
     for room, verdicts in (rooms | {"all": [verdict["verdict"] for _, verdict in found]}).items():
         killed, by_slow = verdicts.count(KILLED), verdicts.count(KILLED_BY_SLOW)
         left = len(verdicts) - killed - by_slow
