@@ -137,7 +137,7 @@ def rollout(
 def advantages(
     decided: Decisions, rewards: np.ndarray, ends: np.ndarray, last_values: np.ndarray, gamma: float, lambda_: float
 ) -> np.ndarray:
-    """Generalised advantage estimates (Schulman et al. 2016): float32 [n].
+    """Generalized advantage estimates (Schulman et al. 2016): float32 [n].
 
     Not every power decides in every phase. A decision is paid what its power gets until it decides again.
 

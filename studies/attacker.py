@@ -4,7 +4,7 @@
     python -m studies.attacker attacker --against random --against dumbbot --games 100 --draw
 
 The checkpoint plays as ``rl:PATH`` does; with --greedy and --draw as ``rl:PATH,greedy=yes`` and ``rl:PATH,greedy=no``.
-Prints centres and score (sum of squares; an even share is 1/7) after ten years, seat by seat and over all, with 95%
+Prints centers and score (sum of squares; an even share is 1/7) after ten years, seat by seat and over all, with 95%
 percentile bootstrap intervals over games.
 """
 
@@ -29,7 +29,7 @@ from welfare_env.game.scoring import scores
 
 
 def measure(path: Path, against: str, games: int, seed: int, greedy: bool | None) -> tuple[np.ndarray, np.ndarray]:
-    """Centres and scores of the attacker: float64 [seats, games] twice."""
+    """Centers and scores of the attacker: float64 [seats, games] twice."""
     given = checkpoint.load(path)
     board = load_board(given.map_name)
     first = scores(board, given.rules, initial_state(board))
@@ -67,7 +67,7 @@ def main(
     for opponent in against:
         centers, final = measure(path, opponent, games, seed, greedy)
         table = Table(title=f"{path} against six {opponent}, {games} games a seat")
-        for name in ("seat", "centres", "score"):
+        for name in ("seat", "centers", "score"):
             table.add_column(name, justify="left" if name == "seat" else "right")
         for seat, power in enumerate(powers):
             table.add_row(power, interval(centers[seat]), interval(final[seat]))

@@ -1,4 +1,4 @@
-"""What peace costs that can be defended: welfare, what robbers gain, and what harmless neighbours cost.
+"""What peace costs that can be defended: welfare, what robbers gain, and what harmless neighbors cost.
 
     python -m studies.deterrence                     # the usual red team: CPU-hours
     python -m studies.deterrence --budget quick      # fewer coalitions: five CPU-minutes a rule
@@ -151,7 +151,7 @@ def table(lines: Iterable[Line]) -> Table:
 
 
 def frontier(lines: Sequence[Line]) -> Figure:
-    """What the best attack gains, against the welfare in self-play and against what the worst neighbour leaves.
+    """What the best attack gains, against the welfare in self-play and against what the worst neighbor leaves.
 
     The left panel also has the paper's language models: their mean welfare, and what their exploiters gained at most.
     """

@@ -37,7 +37,7 @@ def test_north_is_up_east_is_right_and_the_frame_holds_the_board():
 
 
 def test_the_projection_does_not_fold():
-    """Neighbouring points keep their orientation everywhere: who touches whom cannot change."""
+    """Neighboring points keep their orientation everywhere: who touches whom cannot change."""
     for lon in range(-25, 46, 3):
         for lat in range(28, 72, 3):
             (x, y), (a, b), (c, d) = project([(lon, lat), (lon + 0.5, lat), (lon, lat + 0.5)])
@@ -94,7 +94,7 @@ def test_a_small_world_is_divided_without_gaps(small_world):
     assert (len(land), len(sea)) == (1, 2)  # above and below the land
 
 
-def test_slivers_and_stray_parts_go_to_their_longest_neighbour():
+def test_slivers_and_stray_parts_go_to_their_longest_neighbor():
     faces = [Piece("ONE", box(0, 0, 100, 100)), Piece("TWO", box(100, 0, 200, 100)), Piece("TWO", box(0, 100, 9, 110))]
     labels = [face.label for face in without_strays(faces, [])]
     assert labels == ["ONE", "TWO", "ONE"]

@@ -105,7 +105,7 @@ class Browser:
         self._wait_for_load()
 
     def look(self, width: int, height: int, dark: bool = False, scale: float = 1, mobile: bool = False) -> None:
-        """The window's size in CSS pixels, and light or dark colours."""
+        """The window's size in CSS pixels, and light or dark colors."""
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=mobile
         )

@@ -92,7 +92,7 @@ it for you, and your aim is to be paid as much as you can over all rounds.
 let their programs play once; each program knows the source of the other.
 - If both programs cooperate, each player is paid {pays["CC"]}; if both defect, {pays["DD"]}. If one defects and the \
 other cooperates, the first is paid {pays["DC"]} and the second {pays["CD"]}.
-- Modelling the opponent costs something: {setting.epsilon} times the cost of your program is taken from what you are \
+- Modeling the opponent costs something: {setting.epsilon} times the cost of your program is taken from what you are \
 paid. Its cost is {COSTS[setting.cost]}.
 - After each round all programs, moves and payments are shown to all.
 - A program that cannot be read is replaced by DefectBot, which always defects.

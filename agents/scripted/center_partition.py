@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 TURNS = 2  # Spring and Fall
 EMPTY_LOG = -20.0  # used as the logarithm of zero centers
-TOLERANCE = 1e-5  # slack of earlier objectives in later programmes: far less than any two plans differ
+TOLERANCE = 1e-5  # slack of earlier objectives in later programs: far less than any two plans differ
 GOLDEN = 0.6180339887498949  # its multiples modulo 1 are distinct and evenly spread
 
 

@@ -100,7 +100,7 @@ def self_play(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Welfare, proficiency, stolen centres and conflicts in self-play, or of mixed profiles."""
+    """Welfare, proficiency, stolen centers and conflicts in self-play, or of mixed profiles."""
     with errors_told():
         settings = play.settings(variant, scoring)
         tables.check()

@@ -185,7 +185,7 @@ class CliqueSearch:
         return int(g.insert(self.table, phase, new_owner, new_unit, *no_retreats()))
 
     def node(self, phase: int, owner: np.ndarray, unit: np.ndarray, lost: np.ndarray, options: np.ndarray) -> int:
-        """The node of a relabelled position; of the opening the one that is on the path."""
+        """The node of a relabeled position; of the opening the one that is on the path."""
         key = np.zeros(4, np.int64)
         g.pack(self.table.shape, phase, owner, unit, lost, options, key)
         opening = self.table.keys[g.OPENING].copy()

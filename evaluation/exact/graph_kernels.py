@@ -28,7 +28,7 @@ from agents.cliques.punishing_kernels import DEVIATORS, KNOWN, can_retreat, list
 from agents.cliques.shape import NOBODY
 from agents.cliques.symmetry import relabel, relabel_lost, relabelling
 
-IMPORTS_DIGEST = "74862fbb58eb4519"  # of the kernels that those below call; see `agents.cliques.kernels`
+IMPORTS_DIGEST = "0217f3fe5aa24753"  # of the kernels that those below call; see `agents.cliques.kernels`
 
 MOST_YEARS = 8
 MOST_SEEN, MOST_PROBES = 1024, 16  # results of replies that are remembered while a plan is expanded

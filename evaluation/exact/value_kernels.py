@@ -49,7 +49,7 @@ from evaluation.exact.graph_kernels import (
     variant,
 )
 
-IMPORTS_DIGEST = "8fa31b34bd4f7d83"  # of the kernels that those below call; see `agents.cliques.kernels`
+IMPORTS_DIGEST = "84c845b92662d65a"  # of the kernels that those below call; see `agents.cliques.kernels`
 
 YES, NO, UNKNOWN = 1, 0, -1
 FRESH, NONE, BEGIN, FULL_UP, REFUTED, DEEPEST = -2, -1, -3, -4, -5, 48

@@ -124,7 +124,7 @@ def red_team(
     """Attack a policy in many ways, choose the attack that gains most, and measure it in fresh games.
 
     Attacks on every seat: the deviators that come with the package (`evaluation.experiments.deviators`), raids that
-    begin in any year, grabs in the first year, thieves who stop after a few centres and disarm, and some who raid again
+    begin in any year, grabs in the first year, thieves who stop after a few centers and disarm, and some who raid again
     while deterrents fight, squads of one to three units, and arms without an attack. Coalitions, but not of all, try
     the deviators and some of the raids, each member by itself, and pacts: one policy for all members (`agents` "pact").
 
@@ -262,7 +262,7 @@ def starts(years: int) -> list[int]:
 
 
 def thefts(years: int, share: int) -> dict[str, list[PolicyLike]]:
-    """Attacks that stop and disarm at a few centres more than the fair share, without and with a raid after them; and
+    """Attacks that stop and disarm at a few centers more than the fair share, without and with a raid after them; and
     attacks with few units.
     """
     begun = sorted({0, 1, years // 2, max(1, years - 3), max(1, years - 2)})

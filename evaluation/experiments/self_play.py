@@ -66,12 +66,12 @@ class SelfPlayResult(GamesResult):
 
     @cached_property
     def proficiency(self) -> Estimate:
-        """Basic proficiency: mean of parse rate, legal rate and share of centres owned."""
+        """Basic proficiency: mean of parse rate, legal rate and share of centers owned."""
         return self._mean(lambda game: game.proficiency.score, (-math.inf, 1))
 
     @cached_property
     def stolen_centers(self) -> Estimate:
-        """Centres taken by one power from another, per year."""
+        """Centers taken by one power from another, per year."""
         return self._mean(lambda game: game.stolen_centers.per_year, (0, math.inf))
 
     @cached_property
@@ -106,7 +106,7 @@ class SelfPlayResult(GamesResult):
 
     @cached_property
     def centers_by_year(self) -> dict[int, Estimate]:
-        """Year -> mean supply centres of a power after Winter, over the games that lasted that long."""
+        """Year -> mean supply centers of a power after Winter, over the games that lasted that long."""
         return self._by_year("centers")
 
     @cached_property

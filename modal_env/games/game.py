@@ -237,12 +237,12 @@ def dot(left: Iterable[Fraction], right: Iterable[Fraction]) -> Fraction:
 
 def _cost(cost: str, agent: Agent, opponent: Agent, settles: int) -> int:
     """The cost of an agent, in units of epsilon; see the module."""
-    modelled = opponent.size if agent.calls_itself or agent.helpers else 0
+    modeled = opponent.size if agent.calls_itself or agent.helpers else 0
     if cost == "depth":
         return agent.depth
     if cost == "worlds":
         return settles + 1 if agent.depth else 0
-    return {"size": agent.size, "opponent": modelled, "sum": agent.size + modelled}[cost]
+    return {"size": agent.size, "opponent": modeled, "sum": agent.size + modeled}[cost]
 
 
 def position(names: Sequence[str], agent: object) -> int:

@@ -193,7 +193,7 @@ def check_names(calls: Sequence[Agent]) -> None:
         raise GameError(f"calls {', '.join(names):.80}: give agents different names that can stand in X(.)")
 
 
-def same_behaviour(a: Agent, b: Agent) -> bool:
+def same_behavior(a: Agent, b: Agent) -> bool:
     """Whether two agents have equal canonical forms, and so make the same moves against every agent.
 
     Raises:

@@ -1,8 +1,8 @@
-"""All agents of depth up to 2 whose only letter is X(me): a complete search of 2,097,152 behaviours.
+"""All agents of depth up to 2 whose only letter is X(me): a complete search of 2,097,152 behaviors.
 
 Such a *direct* agent is a function from the types of histories (see `modal_env.search.best_replies`) to moves. There
-are 4 types of depth 1 and 21 of depth 2, so 2**4 behaviours of depth up to 1 and 2**21 of depth up to 2. Here a
-behaviour is a *code*, an integer whose bit t is the move at type t. Different codes are different behaviours: every
+are 4 types of depth 1 and 21 of depth 2, so 2**4 behaviors of depth up to 1 and 2**21 of depth up to 2. Here a
+behavior is a *code*, an integer whose bit t is the move at type t. Different codes are different behaviors: every
 history is produced by some agent, and if two agents differ after it, another agent can prove so. All plays of all
 against all are covered, because against one agent the other 2**21 fall into a few dozen groups that meet the same
 types.
@@ -24,7 +24,7 @@ from modal_env.logic.finite_machines import machine
 from modal_env.logic.notation import Agent, Op, as_agent
 from modal_env.search.best_replies import Types, agent_of
 
-MAX_DEPTH = 2  # the 133 types of depth 3 would give 2**133 behaviours
+MAX_DEPTH = 2  # the 133 types of depth 3 would give 2**133 behaviors
 PAYOFFS = ((1, 3), (0, 2))
 """Payoff of a player by its own move (D, C) and the other's: punishment, temptation, sucker's payoff, reward."""
 
@@ -98,7 +98,7 @@ class Survey:
         depth: depth of the class.
         best: [codes, depth + 1] int8, the best payoff that agents of depth d or less get against it, costs not counted.
         befriends: [codes, depth + 1] bool, whether it cooperates with one of those.
-        least: [codes] int8, the least depth of an agent with this behaviour.
+        least: [codes] int8, the least depth of an agent with this behavior.
     """
 
     depth: int

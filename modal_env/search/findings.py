@@ -6,7 +6,7 @@ because an agent of depth n that cooperates with one of depth n also cooperates 
 lemma). `findings` looks at three classes of agents:
 
 * direct: depth up to 2, saying X(me) only (`modal_env.search.direct_agents`): everybody against everybody;
-* two boxes: `modal_env.search.behaviours.two_boxes`: everybody against everybody;
+* two boxes: `modal_env.search.behaviors.two_boxes`: everybody against everybody;
 * with calls: depth up to 2, calling any of `CALLS` (`modal_env.search.best_replies`): everybody against given
   opponents.
 
@@ -32,7 +32,7 @@ from modal_env.logic.notation import Agent, as_agents, parse
 from modal_env.logic.provability import play
 from modal_env.progress import Report, no_report, part
 from modal_env.search import direct_agents as direct
-from modal_env.search.behaviours import Behaviours, two_boxes
+from modal_env.search.behaviors import Behaviors, two_boxes
 from modal_env.search.best_replies import MAX_DEPTH, Reply, check_called, replies
 from modal_env.search.certificates import Certificate, Line, line_text, range_text
 
@@ -128,17 +128,17 @@ def _nonnegative(lines: Sequence[Line]) -> tuple[Fraction, Fraction | None] | No
     return None if high is not None and high < low else (low, high)
 
 
-def pure_equilibria(behaviours: Behaviours, report: Report = no_report) -> list[PureEquilibrium]:
+def pure_equilibria(behaviors: Behaviors, report: Report = no_report) -> list[PureEquilibrium]:
     """All pure equilibria in which both players choose from a list, at any epsilon > 0; each pair once.
 
     Args:
         report: see `modal_env.progress`.
     """
-    moves, depths = behaviours.cooperates, behaviours.depths
+    moves, depths = behaviors.cooperates, behaviors.depths
     theirs = np.ascontiguousarray(moves.T)
     table = np.array(direct.PAYOFFS, np.int8)
     # [depth, n]: the best payoff of agents up to a depth against the column's agent
-    best = np.full((int(depths.max()) + 1, len(behaviours)), -1, np.int8)
+    best = np.full((int(depths.max()) + 1, len(behaviors)), -1, np.int8)
     for row, depth in _each_agent(depths, part(report, 0, 0.5)):
         best[depth:] = np.maximum(best[depth:], table[moves[row].astype(np.int8), theirs[row].astype(np.int8)])
     # Agents with the best payoff at their depth, above that of all smaller depths; else no epsilon > 0 works.
@@ -156,7 +156,7 @@ def pure_equilibria(behaviours: Behaviours, report: Report = no_report) -> list[
             ]
         )
         if bounds is not None and bounds[1] != 0:
-            found.append(PureEquilibrium(behaviours.agent(a), behaviours.agent(b), *bounds))
+            found.append(PureEquilibrium(behaviors.agent(a), behaviors.agent(b), *bounds))
     return found
 
 
@@ -200,7 +200,7 @@ class Lemma:
 
     Attributes:
         depth: n.
-        agents: how many behaviours have this least depth.
+        agents: how many behaviors have this least depth.
         friendly: how many of these cooperate with an agent of depth up to n, whatever its move.
         counterexamples: how many of the friendly ones cooperate with none of a smaller depth.
     """
@@ -253,7 +253,7 @@ class Findings:
     """The results of `findings`.
 
     Attributes:
-        behaviours: the class of two boxes.
+        behaviors: the class of two boxes.
         told_apart: how many of them are distinguished by play within the class.
         listed: the pure equilibria among them.
         direct: the pure equilibria among direct agents, except DefectBot against itself.
@@ -262,7 +262,7 @@ class Findings:
         mix, slip: certificates that the good mix, and SlipBot against itself, are equilibria.
     """
 
-    behaviours: Behaviours
+    behaviors: Behaviors
     told_apart: int
     listed: tuple[PureEquilibrium, ...]
     direct: tuple[PureEquilibrium, ...]
@@ -301,19 +301,19 @@ class Findings:
         yield "With `me`, SlipBot against itself is no equilibrium, and MirrorBot against itself is one."
 
     def _classes(self) -> Iterator[str]:
-        counts = np.bincount(self.behaviours.depths)
+        counts = np.bincount(self.behaviors.depths)
         by_depth = ", ".join(f"{count:,} of depth {depth}" for depth, count in enumerate(counts))
-        yield f"Two boxes: {len(self.behaviours):,} behaviours ({by_depth}); {self.told_apart:,} told apart by play"
+        yield f"Two boxes: {len(self.behaviors):,} behaviors ({by_depth}); {self.told_apart:,} told apart by play"
         yield "Pure equilibria among them:"
         yield from map(_pair_text, self.listed)
         agents = {agent for pair in self.direct for agent in (pair.first, pair.second)}
         ranges = dict.fromkeys(range_text(pair.low, pair.high) for pair in self.direct)
         yield f"Direct agents (X(me) only): {len(self.direct)} pure equilibria besides, for {', '.join(ranges)};"
-        yield f"all are pairs of {len(agents)} behaviours. {len(self.robust)} of these cooperate with no agent of"
+        yield f"all are pairs of {len(agents)} behaviors. {len(self.robust)} of these cooperate with no agent of"
         yield f"depth 1 that calls only {', '.join(f'{agent.name} = {agent.unicode}' for agent in CALLS)}:"
         yield from (f"  {agent.unicode}" for agent in self.robust)
         for one in self.lemmas:
-            yield f"The lemma among direct agents of depth {one.depth}: {one.agents:,} behaviours;"
+            yield f"The lemma among direct agents of depth {one.depth}: {one.agents:,} behaviors;"
             yield f"  {one.friendly:,} cooperate with an agent of depth up to {one.depth},"
             yield f"  {one.counterexamples:,} of them with none of smaller depth"
 
@@ -337,12 +337,12 @@ def findings(literals: int = 2, report: Report = no_report) -> Findings:
     Raises:
         GameError: as `two_boxes`.
     """
-    behaviours = two_boxes(literals=literals)
-    behaviours.meet(part(report, 0.07, 0.7))
-    cooperates = behaviours.cooperates
+    behaviors = two_boxes(literals=literals)
+    behaviors.meet(part(report, 0.07, 0.7))
+    cooperates = behaviors.cooperates
     rows = np.packbits(np.concatenate([cooperates, cooperates.T], axis=1), axis=1)
     told_apart = len({row.tobytes() for row in rows})  # np.unique takes seconds
-    listed = tuple(pure_equilibria(behaviours, part(report, 0.72, 0.8)))
+    listed = tuple(pure_equilibria(behaviors, part(report, 0.72, 0.8)))
     pairs = tuple(direct_equilibria())
     report(0.95)
     agents = dict.fromkeys(agent for pair in pairs for agent in (pair.first, pair.second))
@@ -352,4 +352,4 @@ def findings(literals: int = 2, report: Report = no_report) -> Findings:
     slip = certify("SlipBot against itself", {SlipBot: (ONE, ZERO)}, [SlipBot], CALLS)
     report(1.0)
     ordered = tuple(sorted(robust, key=lambda agent: (agent.size, agent.text)))
-    return Findings(behaviours, told_apart, listed, pairs, ordered, (lemma(1), lemma(2)), mix, slip)
+    return Findings(behaviors, told_apart, listed, pairs, ordered, (lemma(1), lemma(2)), mix, slip)

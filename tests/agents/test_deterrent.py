@@ -141,7 +141,7 @@ class Grabber(agents.ScriptedPolicy):
         return self.WAYS.get(view.phase, [f"{unit} D" for unit in self.own_units(view)])
 
 
-def test_who_takes_anothers_centre_first_and_its_own_later_is_a_thief():
+def test_who_takes_anothers_center_first_and_its_own_later_is_a_thief():
     game, _players = play(with_one("marshal", Grabber, "AUSTRIA"))
     counts = [len(centers["AUSTRIA"]) for centers in centers_by_winter(game)]
     assert counts[0] == 5
@@ -161,7 +161,7 @@ def test_a_former_thief_can_be_robbed():
     assert law.stolen("FRANCE") == ("ROM",)
 
 
-def test_neutral_centres_of_a_position_belong_to_who_takes_them():
+def test_neutral_centers_of_a_position_belong_to_who_takes_them():
     law = owners({"FRANCE": ["PAR"]}, {"FRANCE": ["PAR", "SPA", "POR", "BEL", "MAR", "BRE"]})
     assert not law.stolen("FRANCE")
 
@@ -299,11 +299,11 @@ def test_only_those_concerned():
 BACK = "until the cause is gone, and disarm again then."
 ANNOUNCED = {
     "grim": "We disarm. If anybody has a unit after the first Winter, we arm and fight everybody for good.",
-    "police": "We disarm. If anybody grows by a centre after the first Winter, or robs us and is armed, "
+    "police": "We disarm. If anybody grows by a center after the first Winter, or robs us and is armed, "
     f"we arm and fight everybody {BACK}",
-    "sheriff": "We disarm. If anybody takes more than one centre beyond its fair share, or some of ours, "
+    "sheriff": "We disarm. If anybody takes more than one center beyond its fair share, or some of ours, "
     f"we arm and fight everybody {BACK}",
-    "marshal": f"We disarm. If anybody steals a centre, we fight the thief, and nobody else, {BACK}",
+    "marshal": f"We disarm. If anybody steals a center, we fight the thief, and nobody else, {BACK}",
 }
 
 
@@ -333,7 +333,7 @@ def spoken(spec, *positions):
 
 def test_its_words_name_its_options():
     first = ("S1902M", {}, FAIR)
-    assert "more than 2 centres" in spoken("marshal:slack=2", first)
+    assert "more than 2 centers" in spoken("marshal:slack=2", first)
     assert "and is armed" in spoken("marshal:armed=yes", first)
     assert "In the last 3 years we keep the peace." in spoken("marshal:last_years=3", first)
     assert "gone for 2 years" in spoken("marshal:forgive=2", first)

@@ -38,7 +38,7 @@ def test_self_play_disarms_step_by_step_and_in_peace(seat):
     assert (np.diff(units, axis=1) <= 0).all()
 
 
-def test_leaves_foreign_centres_and_units_alone(seat):
+def test_leaves_foreign_centers_and_units_alone(seat):
     for game in seat("dove", "dumbbot", years=4).phases():
         foreign = {center for power in game.powers if power != "FRANCE" for center in game.centers[power]}
         occupied = {unit[2:5] for units in game.units.values() for unit in units}
@@ -47,7 +47,7 @@ def test_leaves_foreign_centres_and_units_alone(seat):
             assert not order.endswith(" B")
 
 
-def test_leaves_a_centre_to_the_nearer_unit():
+def test_leaves_a_center_to_the_nearer_unit():
     """All centers but Spain have owners; Italy's army is next to it."""
     units = {"FRANCE": ["A PAR"], "ITALY": ["A GAS"]}
     centers = {"FRANCE": ["PAR"], "ITALY": ["ROM"], "GERMANY": all_but("PAR", "ROM", "SPA")}
@@ -55,7 +55,7 @@ def test_leaves_a_centre_to_the_nearer_unit():
     assert at("S1902M", units, centers, power="ITALY") == {"A GAS - SPA"}
 
 
-def test_goes_around_foreign_centres():
+def test_goes_around_foreign_centers():
     """Spain is open; from Piedmont it is two steps through Marseilles, and shut off if Marseilles is Germany's."""
     units = {"FRANCE": ["A PIE"]}
     assert at("S1902M", units, {"FRANCE": ["PAR", "MAR"], "GERMANY": all_but("PAR", "MAR", "SPA")}) == {"A PIE - MAR"}

@@ -24,7 +24,7 @@ def test_beats_random(power, variant, seat):
     assert np.mean([len(table.game.centers[power]) for table in tables]) >= 12
 
 
-def test_large_neighbours_are_worth_more():
+def test_large_neighbors_are_worth_more():
     """Of two equal enemies next door the larger one's center draws more."""
     units = {"FRANCE": ["A BUR"]}
     centers = {"FRANCE": ["PAR"], "GERMANY": ["MUN"], "ITALY": ["MAR", "ROM", "NAP", "VEN", "TUN"]}

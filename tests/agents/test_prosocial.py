@@ -168,7 +168,7 @@ def test_standard_variant_disbands_only_what_it_must():
 
 
 @pytest.mark.parametrize(("places", "order"), [(["MUN", "RUH"], "A BUR R RUH"), (["MUN"], "A BUR D")])
-def test_retreats_into_no_foreign_centre(places, order):
+def test_retreats_into_no_foreign_center(places, order):
     position = {"units": {"ITALY": ["A BUR"]}, "dislodged": {"FRANCE": {"A BUR": places}}}
     assert orders_at(phase="S1902R", centers={"FRANCE": ["MAR"], "GERMANY": ["MUN"]}, **position) == {order}
 

@@ -136,7 +136,7 @@ class TestStolenCenters:
         assert stolen.count == 4
         assert stolen.per_year == 2.0
 
-    def test_a_ceded_centre_counts_as_stolen(self) -> None:
+    def test_a_ceded_center_counts_as_stolen(self) -> None:
         # France leaves Spain without an order to defend it, Italy walks in: the paper's stated flaw.
         record = game(
             phase("F1901M", units={"ITALY": ["A MAR"]}, centers={"FRANCE": ["SPA"]}, orders={"ITALY": ["A MAR - SPA"]}),

@@ -28,7 +28,7 @@ def test_both_allocations_of_the_shared_core_are_efficient():
 
 
 @pytest.mark.parametrize("name", ["clique:3", "clique:6", "shared-clique:3", "shared-clique:6"])
-def test_disarming_in_the_first_year_pays_for_every_centre(name):
+def test_disarming_in_the_first_year_pays_for_every_center(name):
     """So it is efficient on every board, and later years are not paid in full."""
     assert is_total_the_most(name, 5, tuple(played(name, "punisher:t=1", 5)))
     assert not is_total_the_most(name, 5, tuple(played(name, "punisher:t=2", 5)))

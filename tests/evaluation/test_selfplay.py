@@ -42,7 +42,7 @@ def test_prosocial_players_share_the_board_in_peace(rules: Rules) -> None:
     assert f"{nash:.3f}" == "4.843 [all 2 alike]"
     for nothing in (result.stolen_centers, result.conflicts):
         assert (nothing.value, nothing.per_game) == (0, (0, 0))
-    assert result.proficiency.value == 1  # all replies parse, all orders are legal, all 34 centres are owned
+    assert result.proficiency.value == 1  # all replies parse, all orders are legal, all 34 centers are owned
 
 
 def test_holding_still_earns_nothing() -> None:
@@ -52,7 +52,7 @@ def test_holding_still_earns_nothing() -> None:
     assert result.proficiency.value == pytest.approx((1 + 1 + 22 / 34) / 3)
 
 
-def test_on_a_toy_board_everyone_takes_its_neighbour() -> None:
+def test_on_a_toy_board_everyone_takes_its_neighbor() -> None:
     result = self_play("prosocial", games=1, rules=QUICK, map_name="clique:4")
     assert {power: estimate.value for power, estimate in result.welfare_per_year.items()} == dict.fromkeys(
         ("PLAYERA", "PLAYERB", "PLAYERC", "PLAYERD"), 2
@@ -61,7 +61,7 @@ def test_on_a_toy_board_everyone_takes_its_neighbour() -> None:
 
 def test_the_standard_variant_has_scores_instead_of_welfare() -> None:
     result = self_play("hold", games=2, rules=STANDARD)
-    squares = dict.fromkeys(SHARES, 9 / 70) | {"RUSSIA": 16 / 70}  # centres 3, Russia's 4; shares of their squares
+    squares = dict.fromkeys(SHARES, 9 / 70) | {"RUSSIA": 16 / 70}  # centers 3, Russia's 4; shares of their squares
     assert {power: estimate.value for power, estimate in result.scores.items()} == pytest.approx(squares)
     assert math.isnan(result.root_nash_welfare.value)
     assert all(math.isnan(estimate.value) for estimate in result.welfare_per_year.values())

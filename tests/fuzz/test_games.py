@@ -104,7 +104,7 @@ def test_lists_of_orders(given: Any) -> None:
     GAMES[0].check_orders(*given)
 
 
-MESSAGE = ["FRANCE", "GERMANY", "Burgundy is for my defence only.", 1]
+MESSAGE = ["FRANCE", "GERMANY", "Burgundy is for my defense only.", 1]
 
 
 @hunt(st.tuples(*((st.just(value) | odd) for value in MESSAGE)), PressError)

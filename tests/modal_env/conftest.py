@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from modal_env.logic.notation import Agent, parse
-from modal_env.search import behaviours
+from modal_env.search import behaviors
 from modal_env.search.findings import Findings, findings
 
 Tuple = tuple[Any, ...]
@@ -151,7 +151,7 @@ def small_findings() -> tuple[Findings, list[float]]:
     """The findings with the small class of two boxes, and the shares of the work reported on the way."""
     shares: list[float] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(behaviours, "ROWS", 10)  # so that meeting takes several steps
+        patch.setattr(behaviors, "ROWS", 10)  # so that meeting takes several steps
         return findings(1, shares.append), shares
 
 

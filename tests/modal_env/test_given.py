@@ -31,7 +31,7 @@ from modal_env.logic.syntax import MAX_NAME, MAX_NESTING, Agent, Formula, Op
 from modal_env.logic.tournaments import tournament
 from modal_env.search import direct_agents as direct
 from modal_env.search import findings as search
-from modal_env.search.behaviours import behaviours_of, two_boxes
+from modal_env.search.behaviors import behaviors_of, two_boxes
 
 SOON = 20.0  # seconds; what is meant is far below one, and what was wrong took minutes or for ever
 
@@ -83,7 +83,7 @@ DOORS: list[Callable[[Any], object]] = [
     lambda junk: search.least_replies(["FB"], depth=junk),
     lambda junk: search.lemma(junk),
     lambda junk: two_boxes(["DB"], junk) if not isinstance(junk, int) else None,
-    lambda junk: behaviours_of(junk),
+    lambda junk: behaviors_of(junk),
     lambda junk: machine(junk),
     lambda junk: machine(FairBot, junk),
     lambda junk: direct.types(junk),

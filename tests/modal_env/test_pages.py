@@ -16,7 +16,7 @@ from modal_env.games.game import COSTS, Game
 from modal_env.games.ranges import ranges
 from modal_env.logic.library import LIBRARY, POST, DefectBot
 from modal_env.logic.tournaments import tournament
-from modal_env.search.behaviours import two_boxes
+from modal_env.search.behaviors import two_boxes
 from modal_env.search.direct_agents import agent_with, survey
 from modal_env.search.findings import Findings, findings
 
@@ -134,9 +134,9 @@ class TestEvolution:
             assert cells(EVOLUTION, str(epsilon), f"{starts:,}", *told)
 
     @pytest.mark.slow
-    def test_all_behaviours_of_two_boxes(self) -> None:
+    def test_all_behaviors_of_two_boxes(self) -> None:
         found = two_boxes([DefectBot])
-        assert f"all {len(found):,} behaviours" in words(EVOLUTION)
+        assert f"all {len(found):,} behaviors" in words(EVOLUTION)
         assert f"{found.cooperates[:, found.index(DefectBot)].mean():.0%} cooperate with DefectBot" in words(EVOLUTION)
         few = [basins(matrix_at(e), 60, seed=0, time=5000, tolerance=1e-4).ends["1"] for e in EPSILONS[::3]]
         assert f"DefectBot takes over {few[0]} at ε = 1/10" in words(EVOLUTION)
@@ -159,7 +159,7 @@ class TestEvolution:
 def matrix_at(epsilon: Fraction) -> list[list[Fraction]]:
     """What the page's block makes, at any epsilon."""
     scope: dict = {"e": epsilon}
-    exec(code(EVOLUTION, "from modal_env.search.behaviours").split("print(basins")[0], scope)  # noqa: S102
+    exec(code(EVOLUTION, "from modal_env.search.behaviors").split("print(basins")[0], scope)  # noqa: S102
     return scope["matrix"]
 
 
@@ -239,21 +239,21 @@ def test_the_lemma_counts_are_one_sided() -> None:
     alone = ~met[~shallow][:, shallow].any(axis=1)
     told = [(~shallow).sum(), friendly.sum(), (friendly & alone).sum(), mutual.sum(), (mutual & alone).sum()]
     assert told == [14, 13, 2, 11, 2]
-    assert f"Of the {told[0]} behaviours of depth 1, {told[3]} cooperate" in words(SEARCH)
+    assert f"Of the {told[0]} behaviors of depth 1, {told[3]} cooperate" in words(SEARCH)
     assert f"and again {told[4]} of these cooperate with none of depth 0" in words(SEARCH)
 
 
 @pytest.mark.slow
 class TestSearch:
     def test_the_classes(self, answers: Findings) -> None:
-        listed, said = answers.behaviours, words(SEARCH)
+        listed, said = answers.behaviors, words(SEARCH)
         depths = np.bincount(listed.depths)
         assert (
             f"{len(listed):,} canonical forms ({depths[0]} of depth 0, {depths[1]:,} of depth 1, "
             f"{depths[2]:,} of depth 2)" in said
         )
         assert f"{answers.told_apart:,} are told apart by play" in said
-        assert cells(SEARCH, "behaviours") == ["behaviours", f"{2**21:,}", f"{len(listed):,}"]
+        assert cells(SEARCH, "behaviors") == ["behaviors", f"{2**21:,}", f"{len(listed):,}"]
 
     def test_pure_equilibria(self, answers: Findings) -> None:
         agents = {agent for pair in answers.direct for agent in (pair.first, pair.second)}
@@ -261,14 +261,14 @@ class TestSearch:
         assert row[1].startswith(f"{len(answers.direct)}, for 0 < eps <= 1/2")
         assert {(pair.low, pair.high) for pair in answers.direct} == {(0, Fraction(1, 2))}
         said = words(SEARCH)
-        assert f"The {len(answers.direct)} are all pairs of {len(agents)} behaviours" in said
+        assert f"The {len(answers.direct)} are all pairs of {len(agents)} behaviors" in said
         assert f"in {sum(pair.first == pair.second for pair in answers.direct)} of them an agent meets itself" in said
         assert f"But {len(agents) - len(answers.robust)} of the {len(agents)} cooperate" in said
 
     def test_the_lemma(self, answers: Findings) -> None:
         one, two = answers.lemmas
         assert (
-            f"of {one.agents} behaviours of depth 1, {one.friendly} cooperate with an agent of depth up to 1, and "
+            f"of {one.agents} behaviors of depth 1, {one.friendly} cooperate with an agent of depth up to 1, and "
             f"{one.counterexamples} of these with none of depth 0. Of {two.agents:,} of depth 2, {two.friendly:,} "
             f"cooperate with one of depth up to 2, and {two.counterexamples:,} of these with none of depth up to 1"
         ) in words(SEARCH)

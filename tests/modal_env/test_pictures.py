@@ -90,7 +90,7 @@ class TestTables:
         names = [{game.names.index(reply.name) for reply in game.best_replies(name)} for name in game.names]
         assert found == names
 
-    def test_every_cell_has_the_colour_of_its_letters(self) -> None:
+    def test_every_cell_has_the_color_of_its_letters(self) -> None:
         root = read(modal_env.tournament(list(modal_env.LIBRARY.values()))._repr_html_())
         for cell in root.iterfind(".//tbody//td"):
             pair = "".join(cell.itertext())
@@ -163,7 +163,7 @@ class TestCurves:
         assert line.get("d") == "M50.0 370.0L430.0 370.0L240.0 41.0"
         assert len([one for one in root.iter(f"{SVG}path") if one.get("class") == "head"]) >= 3
 
-    def test_corners_have_the_colours_of_the_bands(self, path: Trajectory) -> None:
+    def test_corners_have_the_colors_of_the_bands(self, path: Trajectory) -> None:
         drawn = {dot.get("fill") for dot in read(path._repr_svg_()).iter(f"{SVG}circle")}
         assert drawn >= set(PALETTE[:4])
 

@@ -9,7 +9,7 @@ from modal_env.logic.finite_machines import machine
 from modal_env.logic.library import POST, CooperateBot, DefectBot, FairBot, JustBot, PrudentBot, RandomBot, UnfairBot
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import play
-from modal_env.search.behaviours import two_boxes
+from modal_env.search.behaviors import two_boxes
 from modal_env.search.best_replies import Types, agent_of, replies
 
 OPPONENTS = [[FairBot], [PrudentBot, UnfairBot], [CooperateBot, FairBot, PrudentBot], [JustBot, DefectBot]]

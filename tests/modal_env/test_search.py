@@ -15,10 +15,10 @@ from modal_env.logic.library import POST, CooperateBot, DefectBot, FairBot, Mirr
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import play
 from modal_env.logic.syntax import closure
-from modal_env.search import behaviours
+from modal_env.search import behaviors
 from modal_env.search import direct_agents as direct
 from modal_env.search import findings as search
-from modal_env.search.behaviours import behaviours_of, two_boxes
+from modal_env.search.behaviors import behaviors_of, two_boxes
 from modal_env.search.best_replies import replies
 from modal_env.search.certificates import Certificate, faults, line_text
 from modal_env.search.findings import CALLS, GOOD_MIX, certify, direct_equilibria, pure_equilibria
@@ -122,12 +122,12 @@ def test_pure_equilibria_among_direct_agents() -> None:
     assert direct_equilibria(1) == []
 
 
-def test_pure_equilibria_among_behaviours_by_trying_all() -> None:
+def test_pure_equilibria_among_behaviors_by_trying_all() -> None:
     listed = two_boxes((DefectBot,), literals=1)
     chosen = [*listed.agents[::8], SlipBot, parse("~[]X(me) | [][]false"), parse("[]false | ~[]X(me) & ~[]~X(me)")]
-    behaviours = behaviours_of([CooperateBot, DefectBot, *chosen])
-    found = pure_equilibria(behaviours)
-    agents = behaviours.agents
+    behaviors = behaviors_of([CooperateBot, DefectBot, *chosen])
+    found = pure_equilibria(behaviors)
+    agents = behaviors.agents
     paid = np.array([[PAYOFF["".join(play(a, b).moves)] for b in agents] for a in agents])
     for epsilon in (Fraction(1, 100), Fraction(49, 100), HALF, Fraction(51, 100), Fraction(99, 100), ONE, Fraction(3)):
         utility = [
@@ -232,7 +232,7 @@ def test_lines_of_epsilon() -> None:
 def test_findings_of_a_small_class(small_findings: tuple[search.Findings, list[float]]) -> None:
     found, _ = small_findings
     text = "\n".join(found.lines())
-    assert "318 behaviours (2 of depth 0, 203 of depth 1, 113 of depth 2)" in text
+    assert "318 behaviors (2 of depth 0, 203 of depth 1, 113 of depth 2)" in text
     assert "820 pure equilibria besides, for 0 <= epsilon <= 1/2" in text
     assert "best replies for 0 <= epsilon <= 1/3" in text
     assert faults(found.mix) == faults(found.slip) == []
@@ -243,24 +243,24 @@ def test_findings_of_a_small_class(small_findings: tuple[search.Findings, list[f
 @pytest.mark.slow
 def test_findings_of_two_literals() -> None:
     found = search.findings()
-    assert len(found.behaviours) == 10_283
+    assert len(found.behaviors) == 10_283
     assert found.told_apart == 7_383
     assert [(pair.first, pair.second, pair.low, pair.high) for pair in found.listed] == [
         (DefectBot, DefectBot, 0, None)
     ]
-    assert all(play(SlipBot, agent).moves[0] == "D" for agent in found.behaviours.agents if agent.depth < 2)
-    met, shallow = found.behaviours.cooperates, found.behaviours.depths == 1
+    assert all(play(SlipBot, agent).moves[0] == "D" for agent in found.behaviors.agents if agent.depth < 2)
+    met, shallow = found.behaviors.cooperates, found.behaviors.depths == 1
     wary = np.flatnonzero(shallow & ~met[:, 0] & ~met[:, 1])
     friends = wary[(met & met.T)[np.ix_(wary, wary)].any(axis=1)]
     assert len(friends) == 384
     assert (~met[np.ix_(shallow, friends)] & met[np.ix_(friends, shallow)].T).any(axis=0).all()  # exploited at depth 1
-    assert all(play(SlipBot, agent).moves != ("C", "D") for agent in found.behaviours.agents)
+    assert all(play(SlipBot, agent).moves != ("C", "D") for agent in found.behaviors.agents)
 
 
 def test_long_searches_tell_how_far_they_are(
     small_findings: tuple[search.Findings, list[float]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(behaviours, "ROWS", 10)
+    monkeypatch.setattr(behaviors, "ROWS", 10)
     shares: list[float] = []
     search.least_replies(["FairBot", "PrudentBot"], ["FairBot"], 2, shares.append)
     assert len({share for share in shares if share > 0.2}) > 3  # while the agents are written, too

@@ -138,7 +138,7 @@ class TestRouth:
             np.array(characteristic(matrix), dtype=float), np.poly(np.array(matrix, dtype=float))
         )
 
-    def test_a_centre_is_undecided(self) -> None:
+    def test_a_center_is_undecided(self) -> None:
         third = [Fraction(1, 3)] * 3
         found = jacobian([[0, -1, 1], [1, 0, -1], [-1, 1, 0]], third)
         assert found.kind == "undecided"

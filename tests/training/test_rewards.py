@@ -26,7 +26,7 @@ def test_own_is_what_welfare_environments_pay():
         assert np.array_equal(Reward().pay(env.board, env.rules, before, after), paid)
 
 
-def test_own_is_the_change_of_centres_in_the_standard_game():
+def test_own_is_the_change_of_centers_in_the_standard_game():
     for env, before, after, _ in played("standard"):
         owners = [layout_of(env.board).owner + index for index in range(len(env.board.centers))]
         wanted = [[(after[g, owners] == p).sum() - (before[g, owners] == p).sum() for p in range(3)] for g in range(4)]

@@ -43,7 +43,7 @@ def test_rewards_of_episodes_are_the_points_of_games(variant):
     results = runner.take_results()
     assert len(results) == 6
     assert len(episodes) == 18  # everybody decided at least once
-    start = 0 if variant == "welfare" else 1  # centres gained
+    start = 0 if variant == "welfare" else 1  # centers gained
     wanted = [points - start for result in results for points in result.points]
     assert [sum(episode.rewards.data) for episode in episodes] == wanted  # in the sequence of first decisions
     assert all(episode.is_terminated for episode in episodes)

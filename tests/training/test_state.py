@@ -23,10 +23,10 @@ OPTIONS = json.dumps({"seed": 0})
 def learner(seed=0):
     torch.manual_seed(seed)
     network = nn.Linear(3, 2)
-    optimiser = torch.optim.Adam(network.parameters())
+    optimizer = torch.optim.Adam(network.parameters())
     network(torch.ones(3)).sum().backward()
-    optimiser.step()
-    return network, optimiser
+    optimizer.step()
+    return network, optimizer
 
 
 @pytest.fixture
@@ -43,8 +43,8 @@ def load(folder):
 
 
 def test_what_is_saved_is_read(folder):
-    network, optimiser = learner(1)
-    done, others = state.load(folder, network, optimiser, OPTIONS, 10)
+    network, optimizer = learner(1)
+    done, others = state.load(folder, network, optimizer, OPTIONS, 10)
     assert done == 4
     assert torch.equal(others["0/weight"], torch.arange(3))
     assert torch.equal(network.weight, learner()[0].weight)

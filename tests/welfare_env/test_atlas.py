@@ -85,7 +85,7 @@ def test_everything_lies_within_the_frame(drawing):
 
 def test_the_data_are_small_and_free(data):
     assert len(FILE.read_bytes()) < 150_000
-    assert data["licence"] == "CC0-1.0"
+    assert data["license"] == "CC0-1.0"
     assert "Natural Earth" in data["source"]
 
 

@@ -100,7 +100,7 @@ def started() -> Game:
     """A game with something pending, so that a refusal could spoil it."""
     game = Game()
     game.submit("FRANCE", ["A PAR - BUR", "A MAR - MOS"], strict=False)
-    game.send("FRANCE", "GERMANY", "Burgundy is for my defence only.")
+    game.send("FRANCE", "GERMANY", "Burgundy is for my defense only.")
     return game
 
 

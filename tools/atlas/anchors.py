@@ -1,4 +1,4 @@
-"""Where units, labels and centres go: within their province if they can, and never on each other."""
+"""Where units, labels and centers go: within their province if they can, and never on each other."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _cost(site: Site, room: Room, xy: np.ndarray, side: str, size: float, placed
 
 
 def _label(site: Site, x: Any, y: Any, side: str, size: float) -> Box:
-    """The box of a label, with its centre's mark, beside a unit."""
+    """The box of a label, with its center's mark, beside a unit."""
     width, height = text_width(site.text, size) + MARK * site.has_center, (ASCENT + DESCENT) * size
     across, down = UNIT / 2 + GAP + width / 2, UNIT / 2 + GAP + height / 2
     x = x + {"right": across, "left": -across}.get(side, 0)

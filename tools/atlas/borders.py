@@ -60,13 +60,13 @@ class Outlines:
     def touch(self, a: str, b: str) -> bool:
         return self.length.get(_pair(a, b), 0) >= SHORTEST
 
-    def neighbour(self, segment: Segment, name: str) -> str:
+    def neighbor(self, segment: Segment, name: str) -> str:
         """The area on the other side of a segment; "" on the frame."""
         return next((other for other in self.sides[segment] if other != name), "")
 
     def coasts(self, name: str, seas: Iterable[str]) -> list[Coast]:
         """The stretches of a province's coast."""
-        wet = [s for s, names in self.sides.items() if name in names and self.neighbour(s, name) in seas]
+        wet = [s for s, names in self.sides.items() if name in names and self.neighbor(s, name) in seas]
         return [_coast(name, part) for part in _connected(wet)]
 
 
@@ -95,7 +95,7 @@ def _seas_at(outlines: Outlines, coasts: Iterable[tuple[str, Coast]], board: Boa
     length: dict[Pair, float] = defaultdict(float)
     for place, coast in coasts:
         for segment in coast.segments:
-            length[_pair(place, outlines.neighbour(segment, coast.province))] += math.dist(*segment)
+            length[_pair(place, outlines.neighbor(segment, coast.province))] += math.dist(*segment)
     return length
 
 

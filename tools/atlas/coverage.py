@@ -17,7 +17,7 @@ from tools.atlas.projection import FRAME
 from tools.atlas.sources import IMPASSABLE
 
 GRID = 0.02  # to which points are snapped
-SLIVER = 2.0  # an area this small goes to any neighbour
+SLIVER = 2.0  # an area this small goes to any neighbor
 STRAY = 25.0  # a part of a strait or of nobody's that is kept
 COAST_DETAIL, LAND_DETAIL, CURVE_DETAIL = 1.25, 2.2, 0.25  # how far a line may leave the original
 SEA_DETAIL = (60.0, 40.0, 25.0, 15.0, 7.0)  # the first that keeps the line at sea
@@ -51,7 +51,7 @@ def merged(faces: Sequence[Piece]) -> Faces:
 
 
 def without_strays(faces: list[Piece], seas: Sequence[str]) -> list[Piece]:
-    """Slivers and stray parts of a province given to the neighbour with the longest common border."""
+    """Slivers and stray parts of a province given to the neighbor with the longest common border."""
     for _ in range(6):
         areas = merged(faces)
         parts = [Piece(label, part) for label, area in areas.items() for part in polygons(area)]
@@ -92,7 +92,7 @@ def smoothed(faces: Faces, seas: Sequence[str]) -> Faces:
     coarse: Faces = dict(zip(faces, simple, strict=True))
     rounded = [LineString(np.round(np.array(arc.coords), 1)) for arc in _arcs(coarse, seas)]
     net = shapely.union_all([arc for arc in rounded if arc.length > 0])
-    return _labelled(polygonize(getattr(net, "geoms", [net])), coarse)
+    return _labeled(polygonize(getattr(net, "geoms", [net])), coarse)
 
 
 def _arcs(faces: Faces, seas: Sequence[str]) -> Iterator[LineString]:
@@ -132,7 +132,7 @@ def _corners_cut(points: np.ndarray, rounds: int = 3) -> np.ndarray:
     return points
 
 
-def _labelled(faces: Iterator[Polygon], known: Faces) -> Faces:
+def _labeled(faces: Iterator[Polygon], known: Faces) -> Faces:
     """Faces under the labels they had before, by the largest overlap."""
     parts = [Piece(label, part) for label, area in known.items() for part in polygons(area)]
     tree = STRtree([part.area for part in parts])

@@ -22,7 +22,7 @@ Spot = tuple[float, float]
 SHORE_DETAIL = 2.5  # how far a shore may leave the coast
 ABOUT = {
     "title": "The standard board of Diplomacy",
-    "licence": "CC0-1.0",
+    "license": "CC0-1.0",
     "source": "Natural Earth 4.1 (public domain), by way of world-atlas 2.0.2; made by python -m tools.atlas",
 }
 

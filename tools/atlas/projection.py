@@ -13,7 +13,7 @@ import numpy as np
 from shapely.geometry import Point, Polygon, box
 
 EARTH = 6371.0  # km
-CENTRE = (14.0, 50.0)
+CENTER = (14.0, 50.0)
 FRAME_KM = (-2400.0, -2200.0, 2440.0, 2600.0)  # left, bottom, right, top
 WIDTH = 1200.0  # of the drawing
 STRETCH_X = (-50.0, 1100.0, 0.95)  # middle and reach in km, and how much is added to the scale there
@@ -48,7 +48,7 @@ def projected(rings: Sequence[np.ndarray]) -> Polygon:
 
 
 def _equal_area(lon: np.ndarray, lat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    turn, lat, lat0 = np.radians(lon - CENTRE[0]), np.radians(lat), math.radians(CENTRE[1])
+    turn, lat, lat0 = np.radians(lon - CENTER[0]), np.radians(lat), math.radians(CENTER[1])
     cosine = math.sin(lat0) * np.sin(lat) + math.cos(lat0) * np.cos(lat) * np.cos(turn)
     scale = EARTH * np.sqrt(2 / (1 + cosine))
     north = math.cos(lat0) * np.sin(lat) - math.sin(lat0) * np.cos(lat) * np.cos(turn)

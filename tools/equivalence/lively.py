@@ -206,7 +206,7 @@ def dumbbot(board: Board, seed: int) -> Chooser:
 
 
 def crowded(engine: Engine, rng: np.random.Generator) -> State:
-    """A random position: fleets at sea, armies on coasts, few or many powers, and owners of most centres."""
+    """A random position: fleets at sea, armies on coasts, few or many powers, and owners of most centers."""
     board = engine.board
     powers = [board.powers[n] for n in rng.permutation(len(board.powers))[: rng.integers(2, len(board.powers) + 1)]]
     units = _scatter(board, powers, rng)

@@ -1,4 +1,4 @@
-"""A warm start by imitation (behavioural cloning): a network learns to play as a scripted policy does.
+"""A warm start by imitation (behavioral cloning): a network learns to play as a scripted policy does.
 
 In games with tokens it also learns the policy's words, unless the policy is always silent: a network that has learned
 silence would never explore words, so then only orders are learned.

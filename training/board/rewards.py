@@ -96,7 +96,7 @@ def holdings(board: Board, rules: Rules, states: np.ndarray) -> np.ndarray:
 
 
 def centers(board: Board, states: np.ndarray) -> np.ndarray:
-    """Centres owned: int64 [games, powers]."""
+    """Centers owned: int64 [games, powers]."""
     owners = states[:, layout_of(board).owner : layout_of(board).owner + len(board.centers)]
     return (owners[:, :, None] == np.arange(len(board.powers))).sum(axis=1)
 

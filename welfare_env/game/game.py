@@ -6,7 +6,7 @@
 'S1901M'
 >>> game.submit("FRANCE", ["A PAR - BUR", "A MAR S A PAR - BUR", "F BRE - MAO"])
 ()
->>> game.send("FRANCE", "GERMANY", "Burgundy is for my defence only.")
+>>> game.send("FRANCE", "GERMANY", "Burgundy is for my defense only.")
 >>> game.advance()
 >>> game.phase, game.units["FRANCE"]
 ('F1901M', ('A MAR', 'F MAO', 'A BUR'))

@@ -82,8 +82,8 @@ def _least_stress(steps: np.ndarray) -> np.ndarray:
 def _first_spots(wanted: np.ndarray) -> np.ndarray:
     """Classical scaling: the two directions that explain most of the squared distances; all positions differ."""
     n = len(wanted)
-    centerd = np.eye(n) - 1 / n
-    values, vectors = np.linalg.eigh(-centerd @ wanted**2 @ centerd / 2)
+    centered = np.eye(n) - 1 / n
+    values, vectors = np.linalg.eigh(-centered @ wanted**2 @ centered / 2)
     vectors *= np.sign(vectors[np.abs(vectors).argmax(0), np.arange(n)])
     turn = 2 * np.pi * np.arange(n) / n
     return vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1)) + np.c_[np.cos(turn), np.sin(turn)]

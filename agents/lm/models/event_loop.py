@@ -1,6 +1,6 @@
 """The event loop of language models: it plays their games, and answers the questions of threads.
 
-All waiting is done by tasks, hundreds of which need one thread: a task can be cancelled at any moment, whatever it
+All waiting is done by tasks, hundreds of which need one thread: a task can be canceled at any moment, whatever it
 waits for, but a thread that reads from a server cannot.
 """
 

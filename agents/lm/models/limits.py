@@ -26,7 +26,7 @@ class Clock:
 
     Attributes:
         now: the current time.
-        sleep: sleeps in a task, which is cancelled to end it.
+        sleep: sleeps in a task, which is canceled to end it.
     """
 
     now: Callable[[], float] = time.monotonic
@@ -168,7 +168,7 @@ class Gate(RequestSlot):
     def _next(self) -> Future[None] | None:
         while self._waiting:
             ticket = self._waiting.popleft()
-            if ticket.set_running_or_notify_cancel():  # from here on it cannot be cancelled
+            if ticket.set_running_or_notify_cancel():  # from here on it cannot be canceled
                 return ticket
         return None
 

@@ -20,7 +20,7 @@ class Ablation(enum.Flag):
         OPPRESSION_POINTS: welfare points are called oppression points.
         NO_SUMMARIES: without the messages of earlier phases.
         SHORT_HISTORY: the orders of the last phase only, instead of three.
-        NO_CENTERS: without the owners of supply centres.
+        NO_CENTERS: without the owners of supply centers.
         NO_ADJACENCIES: without the moves of units.
         NO_PHASE_INSTRUCTIONS: without the orders possible in this type of phase.
     """

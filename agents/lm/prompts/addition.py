@@ -16,8 +16,8 @@ class Addition(enum.Flag):
         JOURNAL: a private journal: the player writes a note in every reply, and reads those of all earlier phases.
         DRAFTS: in later rounds of a phase, the reasoning and orders of one's own earlier replies.
         ADJACENCY: which provinces border which.
-        NEAREST: the nearest supply centres of others for each of one's units.
-        THREATS: units of others that can reach one's units and centres in one move.
+        NEAREST: the nearest supply centers of others for each of one's units.
+        THREATS: units of others that can reach one's units and centers in one move.
         LEGAL_ORDERS: all legal orders of movement phases, too, for servers that do not show the schema to the model.
     """
 

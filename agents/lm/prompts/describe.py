@@ -25,7 +25,7 @@ def phase_title(view: View) -> str:
 
 
 def centers_section(view: View) -> str:
-    """The owners of the supply centres."""
+    """The owners of the supply centers."""
     owned = {power: " ".join(sorted(centers)) or "none" for power, centers in view.centers.items()}
     free = sorted(set(view.board.centers).difference(*view.centers.values()))
     lines = [f"- {_named(view, power)}: {centers}\n" for power, centers in owned.items()]
@@ -78,7 +78,7 @@ def _routes(board: Board) -> dict[str, list[tuple[frozenset[str], frozenset[str]
 
 
 def counts_section(view: View, points: Points | None) -> str:
-    """Supply centres, units and points of every power."""
+    """Supply centers, units and points of every power."""
     title = f"# How many SCs, units, and {points.short} so far" if points else "# How many SCs and units"
     lines = []
     for power, centers in view.centers.items():

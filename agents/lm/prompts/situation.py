@@ -1,4 +1,4 @@
-"""Additions to a prompt that follow from the map and the position: adjacency, nearest centres, threats."""
+"""Additions to a prompt that follow from the map and the position: adjacency, nearest centers, threats."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agents.lm.prompts.describe import convoy_ends
 from welfare_env.board.board import Board
 from welfare_env.game.view import View
 
-MOST_NEAREST = 4  # centres for each unit
+MOST_NEAREST = 4  # centers for each unit
 
 
 @functools.lru_cache(maxsize=32)
@@ -24,7 +24,7 @@ def adjacency_section(board: Board) -> str:
 
 
 def nearest_section(view: View) -> str:
-    """The nearest centres that are not the player's, for each of its units, with their owners; "" without units."""
+    """The nearest centers that are not the player's, for each of its units, with their owners; "" without units."""
     owners = {center: power for power, centers in view.centers.items() for center in centers}
     lines = []
     for unit in sorted(view.units.get(view.power, ())):
@@ -42,7 +42,7 @@ def nearest_section(view: View) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _distances(board: Board, unit: str) -> dict[str, int]:
-    """Centre -> moves of a unit to it, nearest first; those of equal distance by name."""
+    """Center -> moves of a unit to it, nearest first; those of equal distance by name."""
     kind, reached, edge = unit[0], {unit[2:]: 0}, [unit[2:]]
     while edge:
         steps = {place: reached[here] + 1 for here in edge for place in board.moves.get(f"{kind} {here}", ())}
@@ -56,7 +56,7 @@ def _distances(board: Board, unit: str) -> dict[str, int]:
 
 
 def threats_section(view: View) -> str:
-    """Units of others that can reach the player's units and centres in one move, by itself or by convoy; "" if none."""
+    """Units of others that can reach the player's units and centers in one move, by itself or by convoy; "" if none."""
     mine = {unit[2:5] for unit in view.units.get(view.power, ())} | set(view.centers.get(view.power, ()))
     lines = [f"- {place}: {', '.join(found)}\n" for place in sorted(mine) if (found := list(_threats(view, place)))]
     if not lines:

@@ -96,7 +96,7 @@ def read_fields(text: str, keys: Sequence[str], is_cut: bool = False) -> Fields:
     Args:
         text: the reply.
         keys: in lower case.
-        is_cut: whether the reply is known to be cut off; this may also be recognised from the text.
+        is_cut: whether the reply is known to be cut off; this may also be recognized from the text.
     """
     outside, is_thinking = without_thinking(text)
     read = outside[:MAX_REPLY]

@@ -1,6 +1,6 @@
 """The orders of a reply as a JSON schema that allows nothing but orders that are legal together.
 
-Units (or home centres) are the keys of an object, so each gets one order. A Winter in which not all may build, or
+Units (or home centers) are the keys of an object, so each gets one order. A Winter in which not all may build, or
 disband, is a choice between the sets that may; builds and disbands exclude each other unless the rules allow both.
 Points to give are split into gifts that never exceed them. Only what OpenAI and Anthropic enforce is used: objects with
 all their properties, `enum` and `anyOf`.

@@ -221,9 +221,9 @@ class DeterrentPolicy(AskingPolicy):
         """The rule, the answer, and how long."""
         causes = {
             "units": f"has {_more_than(self.slack, 'unit')} after the first Winter",
-            "growth": f"grows by {_more_than(self.slack, 'centre')} after the first Winter, or robs us",
-            "share": f"takes {_more_than(self.slack, 'centre')} beyond its fair share, or some of ours",
-            "theft": f"steals {_more_than(self.slack, 'centre')}",
+            "growth": f"grows by {_more_than(self.slack, 'center')} after the first Winter, or robs us",
+            "share": f"takes {_more_than(self.slack, 'center')} beyond its fair share, or some of ours",
+            "theft": f"steals {_more_than(self.slack, 'center')}",
         }
         rule = f"We disarm. If anybody {causes[self.provoked]}{' and is armed' if self.armed else ''},"
         guilty = "the thief" if self.provoked == "theft" else "whoever did it"
@@ -252,9 +252,9 @@ class DeterrentPolicy(AskingPolicy):
             elif self.provoked == "units" and view.units[power]:
                 told.append(f"{power.title()} has {len(view.units[power])} units.")
             elif self.provoked == "share" and owned > self.owners.share[power]:
-                told.append(f"{power.title()} owns {owned} centres, {self.owners.share[power]} are its fair share.")
+                told.append(f"{power.title()} owns {owned} centers, {self.owners.share[power]} are its fair share.")
             elif self.provoked == "growth" and owned > self.owners.first.get(power, 0):
-                told.append(f"{power.title()} owns {owned} centres, {self.owners.first.get(power, 0)} after year one.")
+                told.append(f"{power.title()} owns {owned} centers, {self.owners.first.get(power, 0)} after year one.")
         return " ".join(told) or "We have been robbed."
 
 

@@ -262,7 +262,7 @@ class TestAtOnce:
                 cache.count()
                 model = CachedModel(ScriptedModel(lambda request: "the one"), cache)
                 was_interrupted = interrupted_after(calls, lambda model=model: model.complete(REQUEST))
-                for _ in range(200):  # a task that is cancelled needs a moment to end
+                for _ in range(200):  # a task that is canceled needs a moment to end
                     if not cache._asked:
                         break
                     time.sleep(0.01)
@@ -336,7 +336,7 @@ class TestSlowWriters:
         replies = asyncio.run(main())
         assert [reply.text for reply in replies] == [request.prompt for request in requests[1:]]
         assert model.complete(requests[0]).text == "question 0"
-        assert len(inner.requests) == len(requests)  # that of the cancelled one is kept, too
+        assert len(inner.requests) == len(requests)  # that of the canceled one is kept, too
         cache.close()
 
     def test_it_has_one_thread(self, cache: ResponseCache) -> None:

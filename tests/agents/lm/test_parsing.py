@@ -19,7 +19,7 @@ RULES = Rules(transfers=True)
 
 
 def position(phase: str, **more: Any) -> Game:
-    """France with fleets on and off coasts, home centres to build in, and points to give."""
+    """France with fleets on and off coasts, home centers to build in, and points to give."""
     units = {"FRANCE": ["F MAO", "F LYO", "A SPA", "F ENG", "A BRE", "F STP/SC"], "ENGLAND": ["F NTH", "A LON"]}
     centers = {"FRANCE": ["PAR", "SPA", "MAR", "BRE", "POR", "STP", "MOS", "EDI"], "ENGLAND": ["LON"]}
     given: dict[str, Any] = {"units": units, "centers": centers, "welfare": {"FRANCE": 2}, "rules": RULES}

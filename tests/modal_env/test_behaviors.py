@@ -1,4 +1,4 @@
-"""Machines, canonical forms and listed behaviours: against plays, which know nothing of them."""
+"""Machines, canonical forms and listed behaviors: against plays, which know nothing of them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from modal_env.errors import GameError
-from modal_env.logic.finite_machines import machine, same_behaviour
+from modal_env.logic.finite_machines import machine, same_behavior
 from modal_env.logic.library import (
     LIBRARY,
     POST,
@@ -25,14 +25,14 @@ from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import play
 from modal_env.logic.syntax import closure
 from modal_env.logic.tournaments import tournament
-from modal_env.search.behaviours import Behaviours, behaviours_of, two_boxes
+from modal_env.search.behaviors import Behaviors, behaviors_of, two_boxes
 
 PLAYERS = [agent for agent in LIBRARY.values() if not agent.is_random]
 
 
 @pytest.fixture(scope="module")
-def listed() -> Behaviours:
-    """The 318 behaviours with one literal a box."""
+def listed() -> Behaviors:
+    """The 318 behaviors with one literal a box."""
     return two_boxes(literals=1)
 
 
@@ -78,7 +78,7 @@ def test_machines_of_the_library_play_as_their_agents(agent: Agent) -> None:
     ],
 )
 def test_agents_that_behave_alike(one: str, other: str) -> None:
-    assert same_behaviour(parse(one), parse(other))
+    assert same_behavior(parse(one), parse(other))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_agents_that_behave_alike(one: str, other: str) -> None:
     ],
 )
 def test_agents_that_do_not(one: str, other: str) -> None:
-    assert not same_behaviour(parse(one), parse(other))
+    assert not same_behavior(parse(one), parse(other))
 
 
 def test_agents_with_equal_forms_play_alike(
@@ -103,7 +103,7 @@ def test_agents_with_equal_forms_play_alike(
     texts += [f"{one} | {other}" for one in texts[:16] for other in texts[::5]]
     opponents = [agent for agent in parse_formulas(random_formulas(3, 25)) if agent.depth < 4]
     groups: dict[bytes, list[Agent]] = {}
-    found = behaviours_of([parse(text) for text in texts])
+    found = behaviors_of([parse(text) for text in texts])
     for text in texts:
         groups.setdefault(bytes(found.index(parse(text)) or 0), []).append(parse(text))
     assert len(groups) == len(found) < len(texts) / 2
@@ -112,7 +112,7 @@ def test_agents_with_equal_forms_play_alike(
             assert len({play(agent, opponent).moves for agent in group}) == 1
 
 
-def test_classes_of_boxes(listed: Behaviours) -> None:
+def test_classes_of_boxes(listed: Behaviors) -> None:
     assert len(listed) == 318
     assert np.bincount(listed.depths).tolist() == [2, 203, 113]
     assert [agent.depth for agent in listed.agents] == listed.depths.tolist()
@@ -121,17 +121,17 @@ def test_classes_of_boxes(listed: Behaviours) -> None:
     small = two_boxes((DefectBot,))
     place = small.index(PrudentBot)
     assert place is not None
-    assert same_behaviour(small.agent(place), PrudentBot)
+    assert same_behavior(small.agent(place), PrudentBot)
     assert small.depths[place] == 2
 
 
-def test_every_listed_behaviour_is_another(listed: Behaviours) -> None:
-    again = behaviours_of(listed.agents)
+def test_every_listed_behavior_is_another(listed: Behaviors) -> None:
+    again = behaviors_of(listed.agents)
     assert len(again) == len(listed)
     assert again.depths.tolist() == listed.depths.tolist()
 
 
-def test_everybody_against_everybody_as_the_plain_evaluator(listed: Behaviours) -> None:
+def test_everybody_against_everybody_as_the_plain_evaluator(listed: Behaviors) -> None:
     chosen = np.random.default_rng(0).choice(len(listed), 60, replace=False)
     expected = tournament([listed.agent(int(number)) for number in chosen]).cooperates
     assert (listed.cooperates[np.ix_(chosen, chosen)] == expected).all()
@@ -148,8 +148,8 @@ def test_everybody_against_everybody_as_the_plain_evaluator(listed: Behaviours) 
         [*POST, JustBot, AlikeBot, LateBot, OneBot],  # who call seven, the most that are possible
     ],
 )
-def test_a_list_of_behaviours_of_different_kinds(agents: list[Agent]) -> None:
-    found = behaviours_of(agents)
+def test_a_list_of_behaviors_of_different_kinds(agents: list[Agent]) -> None:
+    found = behaviors_of(agents)
     assert len(found) < len(agents)  # JustBot is FairBot, and more
     for agent in agents:
         assert found.index(agent) is not None
@@ -162,10 +162,10 @@ def test_what_cannot_be_a_machine() -> None:
     with pytest.raises(GameError, match="calls 'DefectBot', which is not among"):
         machine(PrudentBot, [FairBot])
     with pytest.raises(GameError, match="one at least"):
-        behaviours_of([])
+        behaviors_of([])
     one, other = (parse("[]X(H)", helpers={"H": text}) for text in ("[]false", "[]X(me)"))
     with pytest.raises(GameError, match="different names"):
-        behaviours_of([one, other])
+        behaviors_of([one, other])
     with pytest.raises(GameError, match="different names"):
         two_boxes([parse("[]false")])
     with pytest.raises(GameError, match="literals=0"):

@@ -1,8 +1,8 @@
-"""Behaviourally distinct agents: classes of agents, reduced to distinct ones, and played all against all.
+"""Behaviorally distinct agents: classes of agents, reduced to distinct ones, and played all against all.
 
 `two_boxes` lists every agent that is a truth function of at most two boxes [](a | b), where a and b are X(me), X on one
-of the agents called, []false or []X(me), or the negation of one: 10,283 behaviours with CooperateBot, DefectBot and
-FairBot to call, among them those of the post. `behaviours_of` does the same for any list of agents. A *behaviour* is
+of the agents called, []false or []X(me), or the negation of one: 10,283 behaviors with CooperateBot, DefectBot and
+FairBot to call, among them those of the post. `behaviors_of` does the same for any list of agents. A *behavior* is
 the class of all agents with equal canonical forms (`modal_env.logic.finite_machines`); its depth is the least of
 theirs.
 
@@ -37,8 +37,8 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Behaviours:
-    """n behaviours, one agent of each.
+class Behaviors:
+    """n behaviors, one agent of each.
 
     Attributes:
         calls: agents that may be called, besides the agents themselves; includes all that these call.
@@ -57,21 +57,21 @@ class Behaviours:
         return len(self.texts)
 
     def agent(self, number: int) -> Agent:
-        """The agent of a behaviour.
+        """The agent of a behavior.
 
         Raises:
-            GameError: there is no behaviour of this number.
+            GameError: there is no behavior of this number.
         """
         number = whole("number", number, 0, len(self) - 1)
         return parse(self.texts[number], helpers={call.name: call for call in self.calls})
 
     @cached_property
     def agents(self) -> tuple[Agent, ...]:
-        """[n] the agents of all behaviours."""
+        """[n] the agents of all behaviors."""
         return tuple(self.agent(number) for number in range(len(self)))
 
     def index(self, agent: Agent) -> int | None:
-        """The behaviour of an agent; None if it is not listed.
+        """The behavior of an agent; None if it is not listed.
 
         Raises:
             GameError: RandomBot, or an agent that calls others than `calls`.
@@ -144,8 +144,8 @@ def _mutual(calls: Sequence[Agent]) -> tuple[list[list[int]], int]:
     return symbols, until
 
 
-def behaviours_of(agents: Iterable[Agent], calls: Sequence[Agent] = ()) -> Behaviours:
-    """The behaviours of a list of agents; of agents that behave alike, the one of least depth, then size, is kept.
+def behaviors_of(agents: Iterable[Agent], calls: Sequence[Agent] = ()) -> Behaviors:
+    """The behaviors of a list of agents; of agents that behave alike, the one of least depth, then size, is kept.
 
     Args:
         agents: any but RandomBot.
@@ -162,13 +162,13 @@ def behaviours_of(agents: Iterable[Agent], calls: Sequence[Agent] = ()) -> Behav
     return _distinct(letters, outputs, moves, ranks)
 
 
-def two_boxes(calls: Sequence[Agent] = (CooperateBot, DefectBot, FairBot), literals: int = 2) -> Behaviours:
+def two_boxes(calls: Sequence[Agent] = (CooperateBot, DefectBot, FairBot), literals: int = 2) -> Behaviors:
     """All truth functions of at most two boxes, each around a disjunction of at most `literals` literals.
 
     Args:
         calls: agents that the opponent may be called on, of depth at most 2.
         literals: number of literals in one box, of X(me), X on the calls, []false, []X(me), and their negations. With
-            the standard calls 1 gives 318 behaviours, 2 gives 10,283.
+            the standard calls 1 gives 318 behaviors, 2 gives 10,283.
 
     Raises:
         GameError: `literals` is not from 1 to `MAX_LITERALS`; calls that include RandomBot, are deeper than 2, have the
@@ -177,7 +177,7 @@ def two_boxes(calls: Sequence[Agent] = (CooperateBot, DefectBot, FairBot), liter
     literals = whole("literals", literals, 1, MAX_LITERALS)
     letters = closure(check_called(calls, 2))
     check_names(letters)
-    return _BoxPairs(letters, literals).behaviours()
+    return _BoxPairs(letters, literals).behaviors()
 
 
 class _BoxPairs:
@@ -220,8 +220,8 @@ class _BoxPairs:
         # The first state is to be number 0, so bits are stored flipped.
         return np.asarray((always << 1 | boxes[0] << 2 | boxes[1] << 3)[::-1] ^ 15, np.int16)
 
-    def behaviours(self) -> Behaviours:
-        """The behaviours of all pairs of boxes."""
+    def behaviors(self) -> Behaviors:
+        """The behaviors of all pairs of boxes."""
         states = np.arange(15, -1, -1)  # stored state s has the bits 15 - s
         outputs, moves, ranks = [], [], []
         for first, second in combinations(range(len(self.texts)), 2):
@@ -260,7 +260,7 @@ class _BoxPairs:
 
 def _distinct(
     calls: tuple[Agent, ...], outputs: NDArray[np.uint8], moves: Table, ranks: list[tuple[int, int, str]]
-) -> Behaviours:
+) -> Behaviors:
     """One agent for each canonical form, the first by (depth, size, text), sorted by these."""
     order = sorted(range(len(ranks)), key=ranks.__getitem__)
     forms = canonical_forms(outputs, moves, calls)[order]
@@ -269,7 +269,7 @@ def _distinct(
         first.setdefault(form.tobytes(), place)
     kept = [order[place] for place in first.values()]
     depths = np.array([ranks[number][0] for number in kept])
-    return Behaviours(calls, outputs[kept], moves[kept], depths, tuple(ranks[number][2] for number in kept))
+    return Behaviors(calls, outputs[kept], moves[kept], depths, tuple(ranks[number][2] for number in kept))
 
 
 @njit(cache=True, nogil=True)
