@@ -78,6 +78,7 @@ def test_the_wheel_is_typed_and_licensed(wheel: Path) -> None:
     assert {f"{package}/{file}" for package in PACKAGES for file in ("__init__.py", "py.typed")} <= held
 
 
+@pytest.mark.slow
 def test_installing_makes_five_top_level_names(installed: Path, project: dict[str, Any]) -> None:
     info = f"welfare_env-{project['version']}.dist-info"
     assert sorted(entry.name for entry in installed.iterdir()) == sorted([*PACKAGES, "bin", info])

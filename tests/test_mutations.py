@@ -47,6 +47,7 @@ WRONG = ("twice is once", "return x + x", "return x", "")
 UNSEEN = ("another one", "return 1", "return 2", "")
 
 
+@pytest.mark.slow
 def test_killed_and_survivors_are_told_and_verdicts_kept(tree: Path) -> None:
     status, told = run(tree, WRONG, (*UNSEEN[:3], "nobody calls it"))
     assert status == 0, told
@@ -62,6 +63,7 @@ def test_killed_and_survivors_are_told_and_verdicts_kept(tree: Path) -> None:
     assert verdicts.stat().st_mtime_ns == kept  # nothing was tried again
 
 
+@pytest.mark.slow
 def test_slow_tests_and_unnamed_ones_of_the_folder_count_apart(tree: Path) -> None:
     (tree / "tests" / "test_lib.py").write_text(
         TESTS.replace("def test", "@pytest.mark.slow\ndef test", 1).replace(
@@ -78,6 +80,7 @@ def test_slow_tests_and_unnamed_ones_of_the_folder_count_apart(tree: Path) -> No
     assert told.splitlines()[1].split() == ["r", "1", "1", "0", "0"]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_tried_is_named(tree: Path) -> None:
     status, told = run(tree, ("no such text", "return 7", "return 8", ""), ("twice there", "return", "yield", ""))
     assert status == 2

@@ -15,6 +15,7 @@ RUN = ("README.md", "docs/players.md", "docs/results.md")
 BLOCKS = [block for page in RUN for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
 def test_python_block_of_the_readme(block, tmp_path):
     done = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, timeout=120)

@@ -317,6 +317,7 @@ def test_tables_fit_a_terminal(cli: Callable[..., Outcome], monkeypatch: pytest.
         assert ("dove:share=0" in text) == (played[1] in command)
 
 
+@pytest.mark.slow
 def test_a_small_demo(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, played: list[GameSpec]) -> None:
     monkeypatch.setattr(command_line, "DEMO_GAMES", 1)
     monkeypatch.setattr(command_line, "DEMO_CHOOSING", 1)
@@ -525,6 +526,7 @@ options = {"map_name": "clique:3", "rules": Rules(years=1, press=None), "workers
 CALL = "print(evaluation.self_play('random', 3, **options).root_nash_welfare.n)"
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard_is_told_what_it_lacks(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(CODE)}
     outcomes = []
@@ -548,6 +550,7 @@ LONG = ("exploitability", "dumbbot", "--deviator", "random", "--games", "5", "--
 LONG_GAMES = 6 * 5 + 5 * 5 + 6 * 5  # two rounds of choosing, and what is measured
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_an_interruption_says_how_to_go_on(
     launch: Callable[..., subprocess.Popen[str]], store_path: Path, workers: int

@@ -324,6 +324,7 @@ def test_the_coalition_with_the_largest_surplus_is_chosen() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_same_seed_gives_the_same_result_with_any_number_of_workers(workers: int) -> None:
     options = {"sizes": [2], "attackers": ["pact:years=1", "dumbbot"], "choosing": 1, **TOY}

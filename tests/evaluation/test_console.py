@@ -183,6 +183,7 @@ def test_the_console_script_leads_here() -> None:
     assert table["scripts"] == {"welfare-env": "evaluation.cli.main:main"}
 
 
+@pytest.mark.slow
 def test_players_of_ones_own_are_found_in_the_present_folder(tmp_path: Path) -> None:
     player = "from agents import HoldPolicy\n\n\nclass Mine(HoldPolicy):\n    pass\n"
     (tmp_path / "mine.py").write_text(player)
@@ -231,6 +232,7 @@ message_rounds = 0
 """
 
 
+@pytest.mark.slow
 def test_progress_is_never_on_standard_output(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command that prints JSON, in one folder, with lines of progress as often as may be."""
     monkeypatch.setattr(progress, "EVERY", 0.001)

@@ -209,6 +209,7 @@ def test_another_policy_plays_only_the_mixes_that_are_new(tmp_path: Path, played
     assert three.empirical_game.players == 2
 
 
+@pytest.mark.slow
 def test_standard_games_pay_scores_and_mediators_have_no_part() -> None:
     rules = Rules(variant="standard", years=1, press=None)
     result = evaluation.cross_play(["dumbbot", "hold"], share=0.1, rules=rules)
@@ -272,6 +273,7 @@ def test_drawn_seats_take_any_number_of_games() -> None:
     assert result.games == 2
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path) -> None:
     common = ["cross-play", "prosocial", "hold", "--years", "1", "--message-rounds", "0", "--workers", "1"]
     common += ["--store", str(tmp_path / "games.sqlite"), "--background", "dove", "--share", "0.3"]

@@ -18,7 +18,7 @@ from evaluation.experiment_files import measuring, result_cache, trainings
 from evaluation.experiment_files.loading import read_experiment
 from evaluation.experiment_files.plan import Experiment
 from evaluation.experiment_files.templates import filled_template
-from evaluation.experiments.red_team import BUDGETS, AttackBudget
+from evaluation.experiments.red_team import BUDGETS, AttackBudget, plan_red_team
 from evaluation.play import games, sources
 from evaluation.report.page import report_page
 from evaluation.report.report_folder import write_results
@@ -235,21 +235,19 @@ def test_an_interrupted_experiment_goes_on_with_the_next_cell(
     assert everything.to_dict() == result.to_dict()
 
 
-class FakeAttack:
-    """A red team's result that costs no game."""
+def fake_plan(profile: str, budget: str, settings: evaluation.Setting, *, games: int) -> Any:
+    """The plan of a red team whose result costs no game."""
 
-    value = evaluation.Estimate(1.0, 1.0, 1.0, 1, (1.0,))
-    witness = SimpleNamespace(told_record=None)
+    def run(settings: evaluation.Setting) -> Any:
+        given = {"given": [profile, budget, games, settings.seed]}
+        value = evaluation.Estimate(1.0, 1.0, 1.0, 1, (1.0,))
+        return SimpleNamespace(value=value, witness=SimpleNamespace(told_record=None), to_dict=lambda: given)
 
-    def __init__(self, profile: str, budget: str, *, games: int, seed: int, **options: Any) -> None:
-        self.given = [profile, budget, games, seed]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"given": self.given}
+    return replace(plan_red_team(profile, budget, settings, games=games), run=run)
 
 
 def test_a_cached_result_is_of_one_seed_and_one_budget(store_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "red_team", FakeAttack)
+    monkeypatch.setattr(measuring, "plan_red_team", fake_plan)
     text = BASE.format(profile="hold", games=1) + 'measure = "red-team"\nbudget = "{budget}"\n' + QUICK
     with GameStore(store_path) as store:
         for _ in range(2):
@@ -275,7 +273,7 @@ def test_a_cached_result_is_of_one_version_of_the_code(
         BASE.format(profile="hold", games=1)
         + f'measure = "{measure}"\n{budget}{QUICK}'.replace("years = 2", "years = 1")
     )
-    monkeypatch.setattr(measuring, "red_team", FakeAttack)
+    monkeypatch.setattr(measuring, "plan_red_team", fake_plan)
     made: list[Any] = []
     put = GameStore.put_result
     monkeypatch.setattr(GameStore, "put_result", lambda self, *given: (made.append(given), put(self, *given)))

@@ -364,6 +364,7 @@ def test_damaged_results_are_told(content: bytes, tmp_path: Path) -> None:
 # Commands
 
 
+@pytest.mark.slow
 def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small.toml").write_text(SMALL)
@@ -431,6 +432,7 @@ def test_outputs_are_checked_before_the_first_game(tmp_path: Path, monkeypatch: 
     assert (told.exit_code, "cannot be written" in told.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_pictures_are_the_same_for_the_same_values(study: dict[str, Any], tmp_path: Path) -> None:
     for ending in (".svg", ".png", ".pdf"):
         first, second = (

@@ -337,6 +337,7 @@ def worker_processes() -> list[multiprocessing.Process]:
     return [process for process in multiprocessing.active_children() if isinstance(process, spawned)]
 
 
+@pytest.mark.slow
 def test_workers_are_started_once_and_end_with_the_block() -> None:
     with Workers(2) as workers:
         assert list(workers.run(abs, [])) == list(workers.run(abs, []))

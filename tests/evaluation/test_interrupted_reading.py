@@ -17,6 +17,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("called", "command"), COMMANDS.values(), ids=COMMANDS)
 def test_they_start_again(called: str, command: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def interrupted(*_: object) -> None:

@@ -113,6 +113,7 @@ STUCK = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", STUCK.values(), ids=STUCK)
 def test_it_ends_even_where_python_does_not_see_it(launch: Launch, work: str) -> None:
     script = "import hashlib, time\nfrom modal_env.interruptions import ended_soon\n"
@@ -122,6 +123,7 @@ def test_it_ends_even_where_python_does_not_see_it(launch: Launch, work: str) ->
     assert _interrupted(process) == "interrupted: really\n"
 
 
+@pytest.mark.slow
 def test_patience_waits_for_the_block(launch: Launch) -> None:
     script = (
         "import time\nfrom modal_env import interruptions\n"
@@ -153,6 +155,7 @@ def test_while_a_module_is_imported(launch: Launch, module: str) -> None:
     assert _interrupted(process) == "interrupted\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "moment", [pytest.param(0, marks=pytest.mark.slow), 0.3, pytest.param(1, marks=pytest.mark.slow)]
 )

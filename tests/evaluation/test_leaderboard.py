@@ -65,6 +65,7 @@ def study(result: evaluation.ExperimentResult) -> dict[str, Any]:
 
 
 class TestMeasures:
+    @pytest.mark.slow
     def test_are_those_of_both_evaluations(self, result: evaluation.ExperimentResult) -> None:
         measures = result.conditions[0].measures
         alone = evaluation.self_play("lm:scripted/pacifist", 2, rules=RULES)
@@ -237,6 +238,7 @@ class TestRows:
         assert "own is no leaderboard" in told.output
         assert len(played) == len(list(Path("board", "replays").iterdir())) == 1
 
+    @pytest.mark.slow
     def test_by_command(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(tmp_path)
         quick = SMALL.replace("games = 2", "games = 1").replace("message_rounds = 1", 'press = "none"')

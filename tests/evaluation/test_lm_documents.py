@@ -42,6 +42,7 @@ def run(arguments, server):
     return outcome.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [README, PAGE], ids=["readme", "page"])
 def test_the_example_without_a_key(text, server):
     (command,) = commands(text, "self-play", "127.0.0.1:8123")
@@ -49,6 +50,7 @@ def test_the_example_without_a_key(text, server):
     assert server.stats["requests"] > 50
 
 
+@pytest.mark.slow
 def test_the_example_with_a_key_and_what_was_said(server):
     (command,) = commands(README, "self-play", "lm:openai/MODEL")
     table = run(command, server)

@@ -45,6 +45,7 @@ def test_mixes_are_computed_exactly(cost, spec):
     assert found.value.value == pytest.approx(float(exact), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("players", [2, pytest.param(6, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("coalitions", ["singles", "pairs"])
 def test_games_tend_to_what_is_computed(monkeypatch, players, coalitions):

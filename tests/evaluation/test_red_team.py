@@ -55,6 +55,7 @@ def test_the_witness_is_a_game(found, tmp_path):
     assert set(found.witness.coalition) < set(game.board.powers)
 
 
+@pytest.mark.slow
 def test_it_finds_what_exploitability_finds():
     rules = Rules(years=4, press=None)
     options = {"map_name": "clique:3", "rules": rules}
@@ -66,6 +67,7 @@ def test_it_finds_what_exploitability_finds():
     assert team.value.value >= alone.value.value - 0.5 > 0
 
 
+@pytest.mark.slow
 def test_trained_attackers_are_attacks_too():
     found = evaluation.red_team("hold", "quick", games=1, trained=["dove"], **SMALL)
     assert found.kinds["dove"] == "trained"
@@ -127,6 +129,7 @@ def test_a_false_flag_steals_disarms_and_raids():
     assert owned[9] > owned[4]
 
 
+@pytest.mark.slow
 def test_games_are_kept_and_found_again(tmp_path):
     played = []
     with GameStore(tmp_path / "runs.db") as store:
@@ -150,6 +153,7 @@ def test_the_command(tmp_path):
     assert len(rows) > 30
 
 
+@pytest.mark.slow
 def test_the_best_attack_is_printed_as_a_command_that_plays_it_again(tmp_path):
     own = ["--store", str(tmp_path / "s.db"), "--workers", "1"]
 

@@ -112,6 +112,7 @@ class TestCommand:
         assert name in call("replay", name, "-o", tmp_path / "page.html", "--store", shelf, code=2)
         assert not (tmp_path / "page.html").exists()
 
+    @pytest.mark.slow
     def test_a_gif_alone_or_with_the_page(self, shelf, tmp_path):
         with evaluation.GameStore(shelf) as store:
             (stored,) = store.games()

@@ -27,6 +27,7 @@ def coordination(least: float) -> list[list[float]]:
     return [[1 - least, 0], [0, least]]
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_basin_covers_the_true_one() -> None:
     """By noise alone the threshold of 0.4 has a standard error of 0.07, as much as the share of 50 starts."""
     covered, widths = 0, []

@@ -173,6 +173,7 @@ def test_more_games_begin_with_the_same_ones(random_games: SelfPlayResult) -> No
     assert self_play("random", games=6, seed=3, rules=SHORT).records[:4] == random_games.records
 
 
+@pytest.mark.slow
 def test_workers_do_not_change_the_result(random_games: SelfPlayResult, kept: GameStore) -> None:
     heard: list[int] = []
     result = self_play("random", games=4, seed=3, rules=SHORT, workers=2, store=kept, report=heard.append)

@@ -427,6 +427,7 @@ class TestDamage:
 
 
 class TestProcesses:
+    @pytest.mark.slow
     def test_many_write_at_once_to_a_new_file(self, path: Path) -> None:
         source = """
             for seed in range(20):
@@ -457,6 +458,7 @@ class TestProcesses:
             assert store.count() in (len(told), len(told) + 1)  # the last one may have been stored but not told
             store.put({"seed": -1}, {})
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("step", [1, 5, 10, 15, 20])
     def test_killed_in_the_middle_of_a_write(self, path: Path, step: int) -> None:
         # SQLite calls back within the statement, after `step` instructions of its own.
@@ -474,6 +476,7 @@ class TestProcesses:
             assert store.get({"seed": 1}) == {"old": True}
             assert store.count() == 2
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("lost", [1, 1000, 5000])
     def test_a_torn_last_write(self, path: Path, lost: int) -> None:
         # As after a power cut: the log ends within the last game's pages.

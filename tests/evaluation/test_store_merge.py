@@ -297,6 +297,7 @@ def run_child(source: str) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-c", textwrap.dedent(source)], env=environment, text=True)
 
 
+@pytest.mark.slow
 def test_many_processes_merge_and_write_at_once(theirs: Path, tmp_path: Path) -> None:
     path = tmp_path / "ours.sqlite"
     merging = f"from evaluation import GameStore\nGameStore({str(path)!r}).merge({str(theirs)!r})"
@@ -312,6 +313,7 @@ def test_many_processes_merge_and_write_at_once(theirs: Path, tmp_path: Path) ->
     assert set(rows(path)) == {key(seed) for seed in range(90)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batches", [0, 1, 2])
 def test_an_interrupted_merge_goes_on(theirs: Path, tmp_path: Path, batches: int) -> None:
     # SQLite calls back within a statement of the batch after those.

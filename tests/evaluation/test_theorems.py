@@ -375,6 +375,7 @@ class TestRefused:
             certify("clique:3", "punisher:t=0", A, 2)
 
 
+@pytest.mark.slow
 def test_the_study_makes_the_page_and_its_pictures_anew(tmp_path):
     """The tables from the file of cells, the line and the pictures from computation."""
     pictures = sorted((DOCS / "pictures").glob("theorem-*.svg"))

@@ -118,6 +118,7 @@ def test_search_puts_the_best_first():
     assert shown[0][4:] == ["1", "0", "DefectBot, ⊥"]
 
 
+@pytest.mark.slow
 def test_search_without_opponents_answers_the_post(small_findings, monkeypatch):
     searched = {1: small_findings[0]}
     monkeypatch.setattr("modal_env.search.findings.findings", lambda literals, report: searched[literals])

@@ -190,6 +190,7 @@ def test_facts_about_fairbot() -> None:
     assert all(play(reply.agent, FairBot).moves[1] == "C" for reply in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 def test_with_me_there_is_an_equilibrium_at_every_depth(depth: int) -> None:
     boxes = "[]" * depth

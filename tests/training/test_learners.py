@@ -357,6 +357,7 @@ def test_the_log_tells_of_each(whole) -> None:
     assert returns([folder]) == ["play/return", "play/cooperators/return"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [pytest.param(RuntimeError, marks=pytest.mark.slow), KeyboardInterrupt])
 def test_an_interrupted_training_ends_like_an_undisturbed_one(tmp_path: Path, whole, error) -> None:
     """As if killed, an iteration after the last save; and after Ctrl-C."""

@@ -53,6 +53,7 @@ def commonest(result: ModalResult) -> modal_env.Agent:
 # What is learnt. The same opponents as in docs/training-modal.md, with fewer games.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("opponent", "reply"),
     [
@@ -87,6 +88,7 @@ def test_a_learner_writes_a_formula_as_good_as_the_best_there_is(tmp_path: Path,
     assert float(result.payoff) > float(paid([(best, ONE)])) - 0.1
 
 
+@pytest.mark.slow
 def test_it_finds_more_than_the_library_has(tmp_path: Path) -> None:
     """Only DefectBot is on the list, and a formula that cooperates with FairBot is paid more."""
     result = learnt(tmp_path, "program:FairBot", "tokens", agents=("DefectBot",), iterations=6, games=64, budget=4)
@@ -207,6 +209,7 @@ def copied(whole: ModalResult, tmp_path: Path) -> ModalConfig:
     return replace(whole.config, folder=shutil.copytree(whole.config.place, tmp_path / "copy"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError], ids=["saved", "killed after the last save"])
 def test_an_interrupted_training_ends_like_an_undisturbed_one(
     tmp_path: Path, whole: ModalResult, error: type[BaseException]
@@ -225,6 +228,7 @@ def test_an_interrupted_training_ends_like_an_undisturbed_one(
     assert (whole.config.place / "log.jsonl").read_text() == (tmp_path / "log.jsonl").read_text()
 
 
+@pytest.mark.slow
 def test_a_finished_training_is_read_and_a_longer_one_goes_on(whole: ModalResult, copied: ModalConfig) -> None:
     again = train_modal(copied, stop_after(5, RuntimeError))  # nothing is played again
     assert (again.history, again.shares) == (whole.history, whole.shares)
@@ -239,6 +243,7 @@ def state(folder: Path) -> dict[str, torch.Tensor]:
     return load_file(folder / "state.safetensors")
 
 
+@pytest.mark.slow
 def test_seeds_matter_and_global_chance_does_not(tmp_path: Path) -> None:
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
         torch.manual_seed(ord(name))
@@ -328,6 +333,7 @@ def test_the_command_trains_and_tells(tmp_path: Path) -> None:
     assert f"policy: {result['spec']}" in table.stdout
 
 
+@pytest.mark.slow
 def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     learn = train_modal
 

@@ -267,6 +267,7 @@ def test_a_population_that_is_interrupted_goes_on_to_the_same_weights(tmp_path, 
     ]
 
 
+@pytest.mark.slow
 def test_files_that_are_lost_or_damaged_are_made_again(tmp_path, undisturbed):
     folder, steps = undisturbed
     (tmp_path / "p").parent.mkdir(exist_ok=True)

@@ -47,6 +47,7 @@ def copied(tmp_path: Path, finished: Finished) -> Path:
 # Resuming and extending.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -104,6 +105,7 @@ def test_a_killed_process_goes_on(tmp_path: Path, name: str) -> None:
     assert same(weights_of(tmp_path / "whole"), weights_of(tmp_path / "parts"))
 
 
+@pytest.mark.slow
 def test_a_modal_training_is_resumed_too(tmp_path: Path) -> None:
     training.train(ModalConfig("program:FairBot", games=8, iterations=2, folder=tmp_path))
     result = training.resume(tmp_path, iterations=4)
@@ -279,6 +281,7 @@ def test_its_folder_alone_says_what_to_do(tmp_path: Path) -> None:
         training.resume(tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_a_modal_training_of_version_0_1_is_resumed(tmp_path: Path) -> None:
     shutil.copytree(EARLIER / "modal-training", tmp_path / "run")
     result = training.train(ModalConfig("program:FairBot", games=8, iterations=6, folder=tmp_path / "run"))

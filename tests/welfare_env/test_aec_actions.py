@@ -53,7 +53,7 @@ class TestWrongActions:
     def check_refused(self, env: Any, actions: list[Any], snapshot: Snapshot, subtests: pytest.Subtests) -> None:
         before = snapshot(env)
         for action in actions:
-            with subtests.test(repr(action)[:40]):
+            with subtests.test(ascii(action)[:40]):
                 with pytest.raises(ActionError, match=env.agent_selection):
                     env.step(action)
                 assert snapshot(env) == before

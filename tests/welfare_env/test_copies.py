@@ -105,6 +105,7 @@ def test_a_copy_of_games_with_other_rules(copier: Copier) -> None:
     assert trace(games, 12) == trace(other, 12)
 
 
+@pytest.mark.slow
 def test_a_copy_in_another_process_goes_on_like_its_original() -> None:
     games = begun("standard", 2, 5)
     assert traced_elsewhere(games, 12) == trace(games, 12)

@@ -145,7 +145,7 @@ class TestRefusedOrders:
     def test_strict_raises_and_changes_nothing(self, started: Game, subtests: pytest.Subtests) -> None:
         before = frozen(started)
         for order, (error, told) in BAD_ORDERS.items():
-            with subtests.test(order):
+            with subtests.test(ascii(order)):
                 with pytest.raises(error) as raised:
                     started.submit("FRANCE", ["F BRE - MAO", order])
                 assert repr(order) in str(raised.value)
@@ -156,7 +156,7 @@ class TestRefusedOrders:
 
     def test_lenient_keeps_the_others_and_records_the_reason(self, subtests: pytest.Subtests) -> None:
         for order, (_, told) in BAD_ORDERS.items():
-            with subtests.test(order):
+            with subtests.test(ascii(order)):
                 game = Game()
                 (void,) = game.submit("FRANCE", ["F BRE - MAO", order, "A MAR - SPA"], strict=False)
                 assert told in void.reason

@@ -169,6 +169,7 @@ class Bomb:
         return os.mkdir, (str(self.mark),)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["fast", "reference"])
 def test_the_packages_pickle_is_neither_read_nor_written(tmp_path: Path, engine: str) -> None:
     kept = tmp_path / ".cache" / "diplomacy" / "convoy_paths_cache.pkl"

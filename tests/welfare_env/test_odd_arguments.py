@@ -74,7 +74,7 @@ def test_odd_arguments(door: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
     for odd in ODD:
         if door in FINE and FINE[door](odd):
             continue
-        with subtests.test(repr(odd)[:20]):
+        with subtests.test(ascii(odd)[:20]):
             game = Game()
             before = json.dumps(game.record())
             with pytest.raises(WelfareEnvError) as error:

@@ -298,7 +298,7 @@ class TestWrongActions:
         """Each of France's actions is refused, and England's good one not taken either."""
         before = snapshot(env)
         for action in actions:
-            with subtests.test(repr(action)[:40]):
+            with subtests.test(ascii(action)[:40]):
                 with pytest.raises(ActionError, match="FRANCE"):
                     env.step({"ENGLAND": good, "FRANCE": action})
                 assert snapshot(env) == before

@@ -47,6 +47,7 @@ def test_kernels_are_compiled_ahead_for_the_types_that_they_are_called_with() ->
     assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr
 
 
+@pytest.mark.slow
 def test_vector_env_compiles_nothing_that_only_single_games_need() -> None:
     code = "import welfare_env; welfare_env.vector_env(1).reset()\nfrom welfare_env.engine import kernels\n"
     ended = run(code + "assert kernels.legal_games.signatures and not kernels.legal_flat.signatures")
@@ -79,6 +80,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("executable", "ready", "told"),
     [
@@ -108,6 +110,7 @@ def test_what_processes_cannot_compile_is_compiled_here(
     assert (out, told in err, bool(err)) == ("", True, bool(told))
 
 
+@pytest.mark.slow
 def test_the_current_folder_hides_no_module(
     compiled: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture
 ) -> None:
@@ -155,6 +158,7 @@ for module in ("theirs.welfare_env.", "welfare_env.engine.kernels.movement", "ag
 """
 
 
+@pytest.mark.slow
 def test_python_says_once_that_it_compiles_what_is_ours() -> None:
     ended = run(KERNELS)
     assert (ended.returncode, ended.stdout) == (0, "2 2.5\n" * 3)

@@ -170,6 +170,7 @@ print("alive")
 """
 
 
+@pytest.mark.slow
 def test_no_abuse_ends_the_process() -> None:
     """In a process of its own: with arrays that could be written to, a step killed it."""
     command = [sys.executable, "-c", ABUSE]

@@ -380,6 +380,7 @@ for engine in sorted(ENGINES):
 """
 
 
+@pytest.mark.slow
 def test_games_do_not_depend_on_the_hash_seed_or_the_engine() -> None:
     running = [
         subprocess.Popen(

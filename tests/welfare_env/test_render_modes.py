@@ -93,6 +93,7 @@ def test_each_environment_has_a_page_of_its_own(make, opened):
     assert len(set(opened)) == 2
 
 
+@pytest.mark.slow
 def test_the_page_is_removed_when_its_environment_is_closed_or_forgotten(make, opened):
     env = make("human", map_name="clique:3")
     env.close()  # before there is a page
@@ -109,6 +110,7 @@ def test_the_page_is_removed_when_its_environment_is_closed_or_forgotten(make, o
     assert not page.parent.exists()
 
 
+@pytest.mark.slow
 def test_the_page_is_removed_when_python_exits(tmp_path):
     script = "import welfare_env; env = welfare_env.make('clique:2', render_mode='human'); env.reset(); env.render()"
     hidden = dict.fromkeys(("DISPLAY", "WAYLAND_DISPLAY"), "")

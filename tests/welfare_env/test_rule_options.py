@@ -340,6 +340,16 @@ class TestScoring:
         game = taking_spain(18, Rules("standard", scoring=scoring))
         assert {power: score for power, score in game.scores.items() if score} == {"FRANCE": 1.0}
 
+    def test_the_first_power_wins_the_pot_as_any_other(self, engine: str) -> None:
+        board = load_board()
+        others = [center for center in board.centers if center != "SER"]
+        centers = {board.powers[0]: others[:17], "TURKEY": others[17:]}
+        units = {board.powers[0]: ["A BUD"]}
+        game = Game.from_position("F1905M", units, centers, rules=STANDARD, engine=engine)
+        game.submit(board.powers[0], ["A BUD - SER"])
+        game.advance()
+        assert {power: score for power, score in game.scores.items() if score} == {board.powers[0]: 1.0}
+
     def test_concave_has_a_fixed_length_and_no_winner(self, taking_spain: Position) -> None:
         game = taking_spain(18, Rules("standard", scoring="concave"))
         assert (game.is_done, game.winner) == (False, None)

@@ -356,6 +356,7 @@ class TestSlowWriters:
 
 
 class TestProcesses:
+    @pytest.mark.slow
     def test_many_write_at_once(self, path: Path) -> None:
         children = [child("print(*(ask(number).text for number in range(40)), sep='|')", path) for _ in range(2)]
         said = [process.communicate(timeout=60)[0].strip().split("|") for process in children]

@@ -253,6 +253,7 @@ class TestErrors:
 
 
 class TestManyGames:
+    @pytest.mark.slow
     def test_one_thread_plays_thirty(self) -> None:
         """All games wait at the same time, in the thread of the caller's event loop."""
         waiting, most, threads = [0], [0], set()

@@ -115,6 +115,7 @@ class TestTurns:
             assert policy.ledger.calls == 9
             assert [turn["round"] for turn in policy.ledger.turns] == [1, 2, 3] * 3
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("options", "parallel"),
         [

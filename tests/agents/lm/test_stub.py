@@ -314,6 +314,7 @@ class TestServer:
 
 
 class TestCommand:
+    @pytest.mark.slow
     def test_it_serves_until_interrupted(self) -> None:
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
         command = [sys.executable, "-m", "agents.lm.stub", "--port", "0", "--latency", "0.01", "--fail", "500,429:0.01"]

@@ -192,6 +192,7 @@ class TestNetwork:
         assert {"talk.voice.weight", "talk.told.weight", "read.weight"} <= moved
         assert ("talk.word.weight" in moved) == of_words
 
+    @pytest.mark.slow
     def test_it_learns_to_answer_what_it_heard(self) -> None:
         """Supervised: say to each power what it said to you. That cannot be known from the board."""
         rng, reader, network = np.random.default_rng(0), InputEncoder(BOARD, TOKENS), made(TOKENS)

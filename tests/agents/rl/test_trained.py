@@ -47,6 +47,7 @@ def test_they_play_as_they_did_when_they_were_made(name, wanted):
     assert digest.hexdigest()[:16] == wanted
 
 
+@pytest.mark.slow
 def test_the_attacker_beats_random_and_holds_its_own_against_dumbbot():
     given = checkpoint.load("attacker")
     for opponent, games, least in (("random", 3, 14), ("dumbbot", 3, 34 / 7)):
