@@ -33,10 +33,10 @@ demo: $(DEMO)  ## play a small demonstration and show its results
 compile: $(INSTALLED)
 	@$(BIN)/welfare-env warm-up
 
-test: lint compile  ## lint, then the quick tests: 4 minutes on two cores, 7 the first time
+test: lint compile  ## lint, then the quick tests: five minutes on two cores, seven the first time
 	$(BIN)/python -m pytest -n 2
 
-test-all: compile  ## every test, those marked slow too, and which lines of the library they reach: half an hour
+test-all: compile  ## every test, those marked slow too, and which lines of the library they reach: over an hour
 	$(BIN)/python -m pytest -n 2 -m "not tools" --cov --cov-report=term:skip-covered --cov-fail-under=90
 
 # Libraries that do not go with ours, or not with each other: an environment for each, made once.
