@@ -26,6 +26,7 @@ from welfare_env.board.convoys import convoy_routes
 from welfare_env.board.map_text import expanded, line_faults, plain_fault
 from welfare_env.board.order_text import place_names
 from welfare_env.board.toy_boards import SHAPES, is_toy, toy_map
+from welfare_env.checks import shown
 from welfare_env.errors import MapFormatError, UnknownMapError, did_you_mean
 
 SEQUENCE = ["NEWYEAR", "SPRING MOVEMENT", "SPRING RETREATS", "FALL MOVEMENT", "FALL RETREATS", "WINTER ADJUSTMENTS"]
@@ -126,7 +127,7 @@ def _map_text(name: str) -> str:
     path = Path(name)
     if path.suffix != ".map" or "\0" in name or not _is_file(path):
         known = [*map_names(), *(f"{shape}:N" for shape in SHAPES)]
-        given = f"{name!r:.200}{did_you_mean(name, known)}"
+        given = f"{shown(name)}{did_you_mean(name, known)}"
         raise UnknownMapError(f"unknown map {given}: give the path of a .map file or one of {', '.join(known)}")
     try:
         with path.open("rb") as file:
