@@ -17,7 +17,7 @@ from evaluation.cli.red_team import command_of
 from evaluation.experiments.attacks import Deviation
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.red_team import BUDGETS, attacks_on, raids, thefts
-from evaluation.tables.game_tables import coalition_table
+from evaluation.tables.game_tables import cell, coalition_table, red_team_table
 from welfare_env import Game, Rules
 from welfare_env.errors import RulesError, UnknownAgentError
 
@@ -46,6 +46,12 @@ def test_the_best_of_all_is_the_value(found):
     for (size, kind), each in found.by_kind().items():
         of_kind = [gain for (name, who), gain in screened.items() if (len(who), found.kinds[name]) == (size, kind)]
         assert screened[each.deviator, each.coalition] == max(of_kind)
+
+
+def test_each_kind_is_printed_with_its_own_gain(found):
+    gains = [cell(best.gain) for _, best in sorted(found.by_kind().items())]
+    assert len(set(gains)) > 1
+    assert list(map(str, red_team_table(found).columns[-1].cells))[: len(gains)] == gains
 
 
 def test_the_witness_is_a_game(found, tmp_path):

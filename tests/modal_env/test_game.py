@@ -25,6 +25,10 @@ def test_payoffs_of_the_post() -> None:
     )
 
 
+def test_a_meeting_pays_points_less_the_cost() -> None:
+    assert meet(FairBot, CooperateBot).paid(E) == 2 - E
+
+
 # By hand. Sizes are 1, 1, 2, 7. FairBot's box falls at world 1 against DefectBot; PrudentBot needs the []false in its
 # code, which falls at 1, against everybody, and its own box falls at 2 against CooperateBot.
 COSTS_OF_THE_POST = {

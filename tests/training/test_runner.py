@@ -187,6 +187,8 @@ def test_opponents_can_be_profiles():
     others = seats[seats >= 0].reshape(600, 2)
     assert set(map(tuple, np.sort(others[drawn == 0]).tolist())) == {(0, 0), (0, 1)}
     assert 0.25 < (others[drawn == 0] == 1).mean() < 0.42  # one seat in three holds, whichever the learner has
+    holding = (seats[(drawn == 0) & (coalition == 0)] == 1)[:, 1:].mean(axis=0)
+    assert (holding > 0.2).all()  # either of the others: the profile rotates
     named = seats[(drawn == 1) & (coalition != 1)]
     assert (named[:, 1] == 1).all()
     runner = runner_of(("2*random + 1*hold",))
