@@ -3,12 +3,10 @@
 import functools
 import hashlib
 import json
-import os
 import shutil
 import sqlite3
 import tempfile
 import zlib
-from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import fields
 from pathlib import Path
@@ -46,15 +44,6 @@ from training.runs import config_of  # noqa: E402
 RULES = Rules(years=1, press=None)
 BOARD = load_board("clique:3")
 SPEC = GameSpec(tuple((power, agents.specs.read("hold")) for power in BOARD.powers), 0, RULES, "clique:3", "fast")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A folder to work in: paths that were drawn stay below it."""
-    before = Path.cwd()
-    os.chdir(tmp_path_factory.mktemp("odd"))
-    yield
-    os.chdir(before)
 
 
 def fresh(name: str, content: bytes) -> Path:

@@ -144,11 +144,6 @@ TEXT = json.dumps(played().record())
 FILE = f"odd-{os.getpid()}"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def folder(tmp_path_factory: pytest.TempPathFactory) -> None:
-    os.chdir(tmp_path_factory.mktemp("odd"))  # names of files that were drawn stay in here
-
-
 @hunt(damaged(TEXT.encode()) | mangled(TEXT).map(encoded), RecordError)
 def test_damaged_saves(content: bytes) -> None:
     """What can be loaded is the game that was saved."""
