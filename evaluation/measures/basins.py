@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.measures.intervals import FEWEST_GAMES, Estimate, resampled_bounds
+from evaluation.measures.intervals import FEWEST_GAMES, Estimate, plain, resampled_bounds
 from evaluation.measures.symmetric_game import Bools, Floats, GameTableError, SymmetricGame
 from modal_env.dynamics.basins import wilson
 from modal_env.dynamics.integration import EVALUATIONS, integrate
@@ -66,13 +66,7 @@ class RestPoint:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
-        return {
-            "mix": self.mix,
-            "basin": self.basin.to_dict(),
-            "is_settled": self.is_settled,
-            "varying": list(self.varying),
-            "shares": {name: share.to_dict() for name, share in self.shares.items()},
-        }
+        return dict(plain(vars(self)))
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,15 @@ class Estimate:
         return format(self)
 
 
+def plain(value: Any) -> Any:
+    """As plain JSON types: what has `to_dict` by it, also within mappings, whose keys become texts, and tuples."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, tuple):
+        return [plain(each) for each in value]
+    return value.to_dict() if hasattr(value, "to_dict") else value
+
+
 def mean_estimate(
     per_game: ArrayLike, rng: Seed, *, within: tuple[float, float] | None = None, confidence: float = CONFIDENCE
 ) -> Estimate:

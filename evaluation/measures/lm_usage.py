@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -48,6 +48,10 @@ class LMUsage:
     faults: dict[str, int]
     endings: dict[str, int]
     losses: dict[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return asdict(self)
 
 
 def usage_of(records: Sequence[Mapping[str, Any]]) -> LMUsage | None:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from agents.runtime.results import Result, tables_of
 from agents.runtime.table_files import Row
-from evaluation.measures.intervals import Estimate, mean_estimate, share_estimate
+from evaluation.measures.intervals import Estimate, mean_estimate, plain, share_estimate
 from evaluation.measures.promise_keeping import kept_promises
 from evaluation.messages.analysis import MessageAnalysis, analyse_messages
 from evaluation.messages.promises import KINDS, Kind
@@ -65,11 +65,7 @@ class Talk(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
-        return {
-            "players": self.players,
-            "rules": self.rules,
-            "games": {name: game.to_dict() for name, game in self.games.items()},
-        }
+        return dict(plain(vars(self)))
 
 
 def talks(records: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Talk]:
