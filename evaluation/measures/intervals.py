@@ -160,7 +160,7 @@ def mean_estimates(
     return {key: estimates[key] for key in samples}
 
 
-def share_estimate(parts: ArrayLike, wholes: ArrayLike, rng: Seed, *, confidence: float = CONFIDENCE) -> Estimate:
+def share_estimate(parts: ArrayLike, wholes: ArrayLike, rng: Seed) -> Estimate:
     """sum(parts) / sum(wholes), such as kept / judged promises, and its interval over games.
 
     It differs from the mean of the games' shares: games count by their wholes. Games whose whole is 0 are left out, and
@@ -170,7 +170,6 @@ def share_estimate(parts: ArrayLike, wholes: ArrayLike, rng: Seed, *, confidence
         parts: [games] at least 0.
         wholes: [games] at least as large as the parts.
         rng: a Generator, or a seed.
-        confidence: of the interval.
 
     Returns:
         The share. `n` and `per_game` are of the games with a whole.
@@ -178,7 +177,6 @@ def share_estimate(parts: ArrayLike, wholes: ArrayLike, rng: Seed, *, confidence
     Raises:
         SampleError: arrays of different or other shapes, or a part that is negative, not finite or above its whole.
     """
-    _checked(None, confidence)
     table = np.stack([_sample(parts), _sample(wholes)]) if np.shape(parts) == np.shape(wholes) else np.empty((2, 0, 0))
     if table.ndim != 2:
         raise SampleError(f"a share needs a part and a whole per game, not {np.shape(parts)} and {np.shape(wholes)}")
@@ -189,7 +187,7 @@ def share_estimate(parts: ArrayLike, wholes: ArrayLike, rng: Seed, *, confidence
     if not games:
         return Estimate(math.nan, math.nan, math.nan, 0, ())
     low, high = (
-        weighted_bounds(part, whole, (0, 1), confidence, _generator(rng)) if games >= FEWEST_GAMES else (None, None)
+        weighted_bounds(part, whole, (0, 1), CONFIDENCE, _generator(rng)) if games >= FEWEST_GAMES else (None, None)
     )
     return _with_bounds(part.sum(axis=1) / whole.sum(axis=1), low, high, part / whole)[0]
 

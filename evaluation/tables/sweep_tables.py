@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from rich.table import Table
 from rich.text import Text
@@ -112,9 +112,11 @@ def _sweep(
 ) -> Table:
     rules = [result.rules.to_dict() for result in results]
     swept = [name for name in SWEPT if len({str(each[name]) for each in rules}) > 1]
+    common = {name: value for name, value in rules[0].items() if all(each[name] == value for each in rules)}
+    common |= {name: rules[0][name] for name in SWEPT}  # which `rules_text` leaves out as swept
     notes = dict.fromkeys(note for result in results for note in result.notes)
     table = titled(
-        f"{what}: {rules_text(_common(rules), swept)}; {results[0].map_name} map, games: {games}",
+        f"{what}: {rules_text(common, swept)}; {results[0].map_name} map, games: {games}",
         below(MEANING + remark + earlier(sum(result.older_games for result in results)), notes),
     )
     rows = [
@@ -128,8 +130,3 @@ def _sweep(
     for row in rows:
         table.add_row(*map(Text, row.values()))
     return table
-
-
-def _common(rules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The rules that all conditions have; of the others the first one's, which `rules_text` leaves out as swept."""
-    return {name: value for name, value in rules[0].items() if name in SWEPT or all(r[name] == value for r in rules)}
