@@ -1,4 +1,7 @@
-"""Errors raised for bad input, and how to install what is missing. Every message says what was given, where, and what would be right."""
+"""Errors raised for bad input, and how to install what is missing.
+
+Every message says what was given, where, and what would be right.
+"""
 
 from __future__ import annotations
 
