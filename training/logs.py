@@ -10,7 +10,7 @@ from typing import Any
 from agents.runtime.files import parse_json, read_file, reason, shown
 from agents.runtime.table_files import Row
 from training.errors import TrainingError
-from training.files import CONFIG, LOG, read_config
+from training.run_folder import CONFIG, LOG, read_config
 
 Line = Mapping[str, Any]
 

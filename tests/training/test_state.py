@@ -12,10 +12,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from training import run_folder as state
+from training import state
 from training.cli import curves
 from training.errors import TrainingError
-from training.files import STATE
+from training.run_folder import STATE
 
 OPTIONS = json.dumps({"seed": 0})
 

@@ -28,7 +28,7 @@ from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME
 from agents.rl import checkpoint
 from agents.rl.inputs import InputEncoder
 from agents.rl.network import Size
-from training import run_folder as state
+from training import state
 from training.board.config import TrainConfig
 from training.board.imitation import imitate, watch
 from training.board.learner import Collate, PPOLearner, by_network
@@ -39,8 +39,8 @@ from training.board.sampling import HeldOut, Weights, sampling
 from training.board.saving import CHECKPOINT, Best, Keeper, Standing, network_of, weights
 from training.board.seats import LEAGUE
 from training.errors import TrainingError
-from training.files import write_config
 from training.rllib import quiet
+from training.run_folder import write_config
 from welfare_env.board.loading import load_board
 
 ALSO = 7  # the stream of a seed that the networks beside the learner begin with; others: `training.board.sampling`

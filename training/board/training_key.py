@@ -14,7 +14,7 @@ from training.board.config import TrainConfig
 from training.board.runner import Play
 from training.board.seats import LEAGUE, LEARNER
 from training.errors import TrainingError
-from training.files import read_config, saved_start
+from training.run_folder import read_config, saved_start
 from welfare_env.errors import UnknownAgentError
 
 LEARNING = ("horizon", "lr", "entropy", "clip", "gamma", "lambda_", "epochs", "minibatch", "league_every",

@@ -153,10 +153,10 @@ def train_modal(
     import torch
 
     from modal_env.envs.rounds import Contest
-    from training import run_folder as state
-    from training.files import write_config
+    from training import state
     from training.modal.games import ProgramOpponent, play
     from training.modal.learner import make_learner, network_of, optimizer_of, update
+    from training.run_folder import write_config
 
     torch.set_num_threads(1)
     setting = config.setting()

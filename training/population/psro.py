@@ -29,12 +29,12 @@ from evaluation.exact import exploitability
 from evaluation.measures.symmetric_game import SymmetricGame
 from training.board.ppo import Progress, train
 from training.errors import TrainingError
-from training.files import CONFIG, read_config, replaced, unwritable, write_config
 from training.population.config import PopulationConfig
 from training.population.exact_oracle import Plans, imitate_plans, is_checkpoint
 from training.population.meta import as_policy, solve
 from training.population.portfolio import attacked
 from training.population.table import Seating, payoffs, play_seatings, seatings_of
+from training.run_folder import CONFIG, read_config, replaced, unwritable, write_config
 from welfare_env.board.loading import load_board
 
 TABLE, STEPS = "table.json", "steps.jsonl"
