@@ -1,19 +1,15 @@
-"""The files of a training, from which it resumes.
+"""The state from which a training resumes, ``state.safetensors``; writes are atomic.
 
-``config.json``: the config, for `training.resume`. ``state.safetensors``: the network's weights, Adam's moments, and as
-metadata the iteration, the identity (what must be the same for the training to resume) and the git revision; writes are
-atomic. ``log.jsonl``: what was logged, a line per iteration. ``tensorboard/``: the log for TensorBoard. In modal_env
-also ``policy.json``: the learned mix of programs.
+It holds the networks' weights, Adam's moments, and as metadata the iteration, the identity (what must be the same for
+the training to resume) and the git revision.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -21,15 +17,12 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from agents.rl.checkpoint import git_revision
-from agents.runtime.files import irregular, parse_json, read_file, reason, shown
+from agents.runtime.files import irregular, parse_json, reason, shown
 from training.errors import TrainingError
-from training.run_folder import LOG, STATE, replaced, unwritable
+from training.run_folder import STATE, replaced
 
-POLICY, BOARD = "policy.json", "tensorboard"
 NETWORK, ADAM, OTHERS, ALSO = "network/", "adam/", "others/", "also/"
-Logged = Mapping[str, Any]
 Trained = tuple[nn.Module, torch.optim.Optimizer]
-Renewed = Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]]
 
 
 def save(
@@ -88,7 +81,6 @@ def load(
     optimizer: torch.optim.Optimizer,
     identity: str,
     most: int,
-    earlier: Renewed = lambda there, now: there,
     also: Mapping[str, Trained] | None = None,
 ) -> tuple[int, dict[str, Tensor]]:
     """Restore networks and optimizers from the state, if there is one. Makes the folder, if there is none.
@@ -96,7 +88,6 @@ def load(
     Args:
         identity, also: as for `save`.
         most: iterations that the training shall have.
-        earlier: brings the identity in a state of an earlier version into the form of today's, which it is given, too.
 
     Returns:
         How many iterations it has seen, 0 where nothing is saved yet; and the other tensors that were saved.
@@ -114,7 +105,7 @@ def load(
         raise TrainingError(f"{shown(folder)}: this folder cannot be made: {reason(error)}") from error
     about, tensors = _read(path)
     done = int(about["iteration"])
-    if about["options"] != identity and (other := _other(about["options"], identity, earlier)):
+    if about["options"] != identity and (other := _difference(about["options"], identity)):
         raise TrainingError(f"{folder} holds another training, with {other}: give another folder (--out)")
     if done > most:
         raise TrainingError(
@@ -170,12 +161,12 @@ def _fits(network: nn.Module, weights: Mapping[str, Tensor], memories: Mapping[i
     return remembers and mine == {name: tensor.shape for name, tensor in weights.items()}
 
 
-def _other(there: str, given: str, earlier: Renewed) -> str:
+def _difference(there: str, given: str) -> str:
     """Which options differ; "" if none does."""
     new = json.loads(given)
     try:
-        old = dict(earlier(dict(parse_json(there)), new))
-    except (ValueError, TypeError, KeyError, AttributeError):
+        old = dict(parse_json(there))
+    except (ValueError, TypeError):
         return "options that cannot be read"
     names = sorted(name for name in old | new if old.get(name) != new.get(name))
     return ", ".join(f"{name}={old.get(name)!r} where {new.get(name)!r} is given" for name in names)
@@ -183,62 +174,3 @@ def _other(there: str, given: str, earlier: Renewed) -> str:
 
 def _part(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
-
-
-def read_log(folder: Path, done: int) -> list[dict[str, Any]]:
-    """The log up to an iteration; later lines are removed from the file.
-
-    Raises:
-        TrainingError: lines are missing or damaged.
-    """
-    path = folder / LOG
-    try:
-        lines = read_file(path).decode().splitlines(keepends=True)[:done] if done else []
-        logged = [parse_json(line) for line in lines]
-    except (OSError, ValueError) as error:
-        raise TrainingError(f"{path}: cannot be read ({reason(error)}): give another folder (--out)") from error
-    numbers = [line.get("iteration") if isinstance(line, dict) else None for line in logged]
-    if numbers != list(range(1, done + 1)):
-        raise TrainingError(f"{path}: not the iterations 1 to {done}: give another folder (--out)")
-    with replaced(path) as draft:
-        draft.write_text("".join(lines))
-    return logged
-
-
-@contextmanager
-def logging_to(folder: Path, done: int) -> Iterator[Callable[[Logged], None]]:
-    """Yields a function that writes an iteration's line to the log, and its numbers to TensorBoard.
-
-    Raises:
-        TrainingError: they cannot be written.
-    """
-    from tensorboardX import SummaryWriter
-
-    path = folder / LOG
-    try:
-        board, file = SummaryWriter(str(folder / BOARD), purge_step=done + 1), path.open("a")
-    except OSError as error:
-        raise unwritable(folder, error) from error
-    with board, file:
-
-        def log(line: Logged) -> None:
-            try:
-                file.write(json.dumps(line) + "\n")
-                file.flush()
-            except OSError as error:
-                raise unwritable(path, error) from error
-            for name, value in line.items():
-                if isinstance(value, float):
-                    board.add_scalar(name, value, line["iteration"])
-
-        yield log
-
-
-def write_policy(folder: Path, policy: Mapping[str, Any]) -> None:
-    """Write what was learned, for people and for `agents.make`.
-
-    Raises:
-        TrainingError: it cannot be written.
-    """
-    with replaced(folder / POLICY) as draft:
-        draft.write_text(json.dumps(policy, indent=2) + "\n")

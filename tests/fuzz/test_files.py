@@ -34,7 +34,7 @@ torch = pytest.importorskip("torch")
 
 from agents.rl import checkpoint  # noqa: E402
 from agents.rl.network import BoardNetwork, Size  # noqa: E402
-from training import state  # noqa: E402
+from training import run_folder, state  # noqa: E402
 from training.board.config import TrainConfig, read_years  # noqa: E402
 from training.board.rewards import Reward  # noqa: E402
 from training.board.seats import check_opponents, read_also, read_coalitions  # noqa: E402
@@ -200,7 +200,7 @@ CONFIG = {"kind": "board", **TrainConfig(map_name="clique:3").to_dict()}
 def test_damaged_logs(text: str) -> None:
     Path("log").mkdir(exist_ok=True)
     (Path("log") / "log.jsonl").write_bytes(encoded(text))
-    state.read_log(Path("log"), 3)
+    run_folder.read_log(Path("log"), 3)
     read_curve(Path("log"), "gain")
 
 

@@ -25,7 +25,7 @@ from training import state
 from training.board.config import TrainConfig
 from training.board.runner import Play
 from training.board.sampling import Weights
-from training.board.training_key import identity, of_earlier
+from training.board.training_key import identity
 from training.run_folder import STATE
 from welfare_env.board.loading import load_board
 
@@ -71,9 +71,7 @@ class Keeper:
             TrainingError: another training, more iterations than the config has, or a damaged state.
         """
         most = self._config.iterations
-        done, others = state.load(
-            self._folder, *self._trained(), self._identity, most, earlier=of_earlier, also=self._also()
-        )
+        done, others = state.load(self._folder, *self._trained(), self._identity, most, also=self._also())
         if not (self._folder / STATE).exists():
             return None
         standing = _standing(done, others)
