@@ -168,22 +168,14 @@ def _self_played(profiles: Sequence[Any], games: int, options: Options) -> list[
 
 
 def _check_seeds(samples: Sequence[Sample]) -> None:
-    """Check that the evaluations have the same seed.
-
-    Raises:
-        EvaluationError: they have not.
-    """
+    """Check that the evaluations have the same seed."""
     for other in samples[1:]:
         if other.seed != samples[0].seed:
             raise _unpaired("seed", samples[0], samples[0].seed, other, other.seed)
 
 
 def _check_paired(measure: str, samples: Sequence[Sample]) -> None:
-    """Check that a measure is over the same games, or over as many training seeds, in all samples.
-
-    Raises:
-        EvaluationError: it is not.
-    """
+    """Check that a measure is over the same games, or over as many training seeds, in all samples."""
     (unit, count), first = samples[0].unit(measure), samples[0]
     for other in samples[1:]:
         other_unit, other_count = other.unit(measure)
@@ -201,11 +193,7 @@ def _unpaired(what: str, first: Sample, here: object, other: Sample, there: obje
 
 
 def _matched(groups: Sequence[Sequence[Sample]]) -> list[tuple[int, int]]:
-    """Pairs of samples, by number: each of the first group with its like in every other group.
-
-    Raises:
-        EvaluationError: a group has none.
-    """
+    """Pairs of samples, by number: each of the first group with its like in every other group."""
     places = {sample.key: number for number, sample in enumerate(groups[0])}
     numbers: list[tuple[int, int]] = []
     start = len(groups[0])
@@ -243,11 +231,7 @@ def _varied(samples: Sequence[Sample]) -> list[str]:
 
 
 def _measures(wished: str | Sequence[str] | None, samples: Sequence[Sample]) -> list[str]:
-    """The measures that are meant.
-
-    Raises:
-        EvaluationError: an unknown measure, or none that all samples have.
-    """
+    """The measures that are meant."""
     if wished is None:
         if not (usual := _main_measures(samples)):
             raise EvaluationError("these results have no measure in common that has a value in every game")
@@ -269,11 +253,7 @@ def _listed(measure: str | Sequence[str] | None) -> list[Any]:
 
 
 def _expanded(measure: Any, samples: Sequence[Sample]) -> list[str]:
-    """A measure, or those of every power, policy or year, if it is a family's name.
-
-    Raises:
-        EvaluationError: a sample has no such measure.
-    """
+    """A measure, or those of every power, policy or year, if it is a family's name."""
     if isinstance(measure, str):
         if keys := [f"{measure}:{key}" for key in samples[0].family(measure)]:
             return [key for key in keys if all(sample.find(key) for sample in samples)]
@@ -292,11 +272,7 @@ def _unknown(measure: object, known: Sequence[str], keyed: Sequence[str] = ()) -
 
 
 def _check_value(measure: str, label: str, sample: Sample) -> None:
-    """Check that a measure is a mean over all games.
-
-    Raises:
-        EvaluationError: it is not.
-    """
+    """Check that a measure is a mean over all games."""
     found = sample.find(measure)
     if found is None or not sample.has(measure):
         count = 0 if found is None else sample.values_of(found)
@@ -314,11 +290,7 @@ def _check_value(measure: str, label: str, sample: Sample) -> None:
 
 
 def _check_scoring(measure: str, samples: Sequence[Sample]) -> None:
-    """Check that scores have the same unit.
-
-    Raises:
-        EvaluationError: they do not.
-    """
+    """Check that scores have the same unit."""
     scorings = dict.fromkeys(str(sample.facts.get("scoring")) for sample in samples)
     if measure.partition(":")[0] in OF_SCORES and len(scorings) > 1:
         raise EvaluationError(f"{measure}: scoring is {' and '.join(scorings)}: such scores have different units")

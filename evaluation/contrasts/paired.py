@@ -122,18 +122,21 @@ class Comparison(Result):
         }
 
 
-def differences(first: Mapping[Key, ArrayLike], second: Mapping[Key, ArrayLike], rng: Seed) -> dict[Key, Estimate]:
+def differences(
+    first: Mapping[Key, ArrayLike], second: Mapping[Key, ArrayLike], rng: Seed, comparisons: int
+) -> dict[Key, Estimate]:
     """The mean of second - first for each key, with intervals that hold simultaneously.
 
     Args:
         first, second: key -> [games] one finite value per game, with the same keys and numbers of games.
         rng: a Generator, or a seed.
+        comparisons: how many intervals hold simultaneously.
 
     Raises:
         SampleError: as `mean_estimate`.
     """
     per_game = {key: _subtracted(second[key], first[key]) for key in first}
-    return mean_estimates(per_game, rng, confidence=1 - (1 - CONFIDENCE) / max(len(per_game), 1))
+    return mean_estimates(per_game, rng, confidence=1 - (1 - CONFIDENCE) / max(comparisons, 1))
 
 
 def is_clear(difference: Estimate, comparisons: int) -> bool:
@@ -180,6 +183,7 @@ def contrasts(
         {key: conditions[key[1]][1][key[0]].per_game for key in keys},
         {key: conditions[key[2]][1][key[0]].per_game for key in keys},
         seed,
+        len(keys),
     )
     return tuple(
         Contrast(
@@ -198,5 +202,5 @@ def contrasts(
 
 def _subtracted(second: ArrayLike, first: ArrayLike) -> NDArray[np.float64]:
     """second - first; 0 where they differ in the last bits only."""
-    is_same = np.isclose(second, first, rtol=1e-12, atol=0)
-    return np.where(is_same, 0.0, np.subtract(second, first, dtype=np.float64))
+    difference = np.subtract(second, first, dtype=np.float64)
+    return np.where(np.abs(difference) <= 1e-12 * np.abs(first), 0.0, difference)

@@ -140,11 +140,11 @@ def mean_estimates(
     for values in columns.values():
         if values.ndim != 1:
             raise SampleError(f"a mean needs one value per game, not an array of shape {values.shape}")
-        _check_within(values, bounds)
     estimates: dict[Key, Estimate] = {}
     for games in dict.fromkeys(map(len, columns.values())):
         same = {key: values for key, values in columns.items() if len(values) == games}
         table, generator = np.stack(list(same.values())), _generator(rng)
+        _check_within(table, bounds)
         finite = np.where(np.isfinite(table).all(axis=1, keepdims=True), table, np.nan)
         low, high = mean_bounds(finite, bounds, confidence, generator) if games >= FEWEST_GAMES else (None, None)
         estimates |= zip(same, _with_bounds(table.mean(axis=1), low, high, table), strict=True)

@@ -163,11 +163,7 @@ def analyse_messages(record: Mapping[str, Any], map_name: str | None = None) -> 
 
 
 def _checked(message: Mapping[str, Any], phase: object) -> tuple[str, str, str]:
-    """Sender, recipient and text of a message.
-
-    Raises:
-        RecordError: one of them, or the phase, is missing or of another kind.
-    """
+    """Sender, recipient and text of a message."""
     if not isinstance(phase, str) or not _PHASE.fullmatch(phase):
         raise RecordError(f"the record is damaged or no saved game: phase {shown(phase)}: give one such as 'S1901M'")
     parts = [message.get(name) for name in PARTS] if isinstance(message, Mapping) else []

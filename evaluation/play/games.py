@@ -329,12 +329,7 @@ def play_each(specs: Sequence[GameSpec], execution: Execution) -> Generator[tupl
 
 
 def _check_code(digest: str, specification: Mapping[str, Any], workers: Workers) -> None:
-    """Check that a game was played by the same code as this process has.
-
-    Raises:
-        WorkerError: another machine has other code, libraries or files.
-        StoreError: the code changed meanwhile.
-    """
+    """Check that a game was played by the same code as this process has."""
     if workers.is_remote and digest not in (CODE_DIGEST, specification_key(specification)):
         raise WorkerError(
             "a machine of the cluster has different code, libraries, maps, checkpoints or policies: "

@@ -504,11 +504,7 @@ def _checked_keys(keys: object) -> list[str] | None:
 
 
 def _existing(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
-    """Check that a file exists and is not empty.
-
-    Raises:
-        StoreError: it is not, or is empty.
-    """
+    """Check that a file exists and is not empty."""
     try:
         if os.stat(_path(path)).st_size:
             return path
