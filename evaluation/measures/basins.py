@@ -2,7 +2,7 @@
 
 Starts are uniform over all mixes (Dirichlet with all parameters 1). A share grows by (its strategy's payoff - the mean
 payoff) a unit of time (Taylor and Jonker, "Evolutionarily stable strategies and game dynamics", 1978). All starts are
-integrated together in the logarithms of the shares (`modal_env.dynamics.integration`).
+integrated together in the logarithms of the shares (`modal_env.dynamics.basins`).
 
 Rest points need not be points: where strategies tie, all mixes of them are at rest. Ends between which all mixes are at
 rest are one rest point, with the strategies whose shares vary in it.
@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate, plain, resampled_bounds
 from evaluation.measures.symmetric_game import Bools, Floats, GameTableError, SymmetricGame
-from modal_env.dynamics.basins import wilson
-from modal_env.dynamics.integration import EVALUATIONS, integrate
+from modal_env.dynamics.basins import EVALUATIONS, integrate, wilson
 from modal_env.dynamics.populations import shares_of
 from welfare_env import checks
 
