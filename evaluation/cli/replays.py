@@ -15,7 +15,7 @@ from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import saved_games
 from evaluation.report.replays import write_replay
 from welfare_env import Game
-from welfare_env.render.animation import LONGEST, NARROWEST, PHASE, SHORTEST, WIDEST, WIDTH
+from welfare_env.render.pixels import LONGEST, NARROWEST, PHASE, SHORTEST, WIDEST, WIDTH
 
 PAGE = Path("game.html")
 

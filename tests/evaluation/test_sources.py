@@ -111,7 +111,7 @@ def test_docstrings_that_the_code_reads_do_count() -> None:
         ("welfare_env/rules.py", set(PLAYERS)),
         ("welfare_env/game/press.py", set(PLAYERS)),
         ("welfare_env/envs/aec.py", set(PLAYERS)),
-        ("welfare_env/render/ansi.py", set()),
+        ("welfare_env/render/svg.py", set()),
         ("modal_env/logic/syntax.py", set()),
         ("turns.py", set(PLAYERS)),
     ],

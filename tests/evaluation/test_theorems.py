@@ -12,21 +12,23 @@ import pytest
 
 import agents
 import welfare_env
-from agents import ScriptedPolicy
+from agents import PunisherPolicy, ScriptedPolicy
 from agents.cliques.punishing_kernels import DEVIATORS, KNOWN, list_orders
 from agents.cliques.shape import clique_of
 from evaluation import EvaluationError
 from evaluation.exact import CertificateError, certify, certify_punishers, check_certificate
+from evaluation.exact.best_responses import PolicyAnswers
 from evaluation.exact.certificates import Certificate
 from evaluation.exact.certify import punishers_search
 from evaluation.exact.checking import Checker, _plans, _winter, relaxed_bounds
 from evaluation.exact.clique_search import ALL, CliqueSearch
 from evaluation.exact.graph_kernels import FALL, NODES, SPRING, next_node, position
-from evaluation.exact.theorems import fill, payoffs, read_cells
+from evaluation.exact.theorems import VERSION, fill, payoffs, read_cells, states
 from studies import theorems as study
 from tests.agents.test_cliques import played
 from welfare_env import Rules, View
 from welfare_env.engine import ADJUSTMENTS
+from welfare_env.game.position import Position
 
 A, B = "PLAYERA", "PLAYERB"
 DOCS = Path(__file__).parents[2] / "docs"
@@ -416,6 +418,24 @@ def test_every_counterexample_of_the_tables_pays_on_the_reference_engine(step):
         played = armed_longer(line, cell.t - 1)
         assert payoffs(cell.map_name, cell.years, played, "reference")[cell.deviator] == cell.value, cell.name
     assert len(cells) > 300
+
+
+def test_cells_are_of_todays_punishers():
+    """If the stated punishers play otherwise than in the lines of the cells, VERSION must change, and all cells."""
+    cells = read_cells(DOCS / "theorems.jsonl")
+    assert {cell.version for cell in cells} == {VERSION}
+    lines = [cell for cell in cells if cell.line and cell.punishers == "stated"]
+    for cell in lines:
+        board = welfare_env.load_board(cell.map_name)
+        others = {who: PunisherPolicy(cell.t, None, cell.deviator) for who in board.powers if who != cell.deviator}
+        answers = PolicyAnswers(board, Rules(press=None, years=cell.years), others)
+        for (phase, orders), state in zip(cell.line, states(cell.map_name, cell.years, cell.line), strict=False):
+            given = answers.given(Position(answers.engine, state))
+            numbers = {board.powers[who]: slots.values() for who, slots in given.items()}
+            for who in others:
+                played = sorted(board.orders.texts[number] for number in numbers.get(who, ()))
+                assert played == sorted(orders.get(who, ())), (cell.name, phase, who)
+    assert len(lines) > 90
 
 
 class TestTables:

@@ -28,9 +28,9 @@ from training.cli.psro import command as psro
 from training.cli.psro import show_population
 from training.cli.words import command as words
 from training.errors import TrainingError
-from training.logs import log_rows
 from training.modal.config import ModalConfig
 from training.population.config import PopulationConfig
+from training.run_folder import log_rows
 from training.runs import config_of
 
 if TYPE_CHECKING:

@@ -498,7 +498,7 @@ class Game(PublicPosition):
             PictureError: a width or time out of range, a game too long for this width, or the extra is missing.
             RecordError: the file cannot be written, or is there and no GIF.
         """
-        from welfare_env.render.animation import game_gif
+        from welfare_env.render.pixels import game_gif
 
         saved.check_animation(path)
         saved.save_bytes(game_gif(self, width, milliseconds, on_frame), path)
