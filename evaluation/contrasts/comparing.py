@@ -60,8 +60,11 @@ def compare(
     given = [name for name, value in ({"games": games} | options).items() if value is not None]
     played = [is_played(each) for each in compared]
     if not any(played):
-        check_measures(measure, GameSettings(**options))
-        groups = [[each] for each in _self_played(compared, GAMES if games is None else games, options)]
+        settings = GameSettings(**options)
+        check_measures(measure, settings)
+        plans = [plan_self_play(each, GAMES if games is None else games, settings) for each in compared]
+        with settings.pooled() as pooled:
+            groups = [[of_self_play(plan.run(pooled))] for plan in plans] if len(plans) > 1 else []
     elif not all(played):
         policy = compared[played.index(False)]
         raise EvaluationError(
@@ -104,7 +107,9 @@ def compare_samples(
         raise EvaluationError("nothing to compare: give two or more policies or results, or an experiment")
     is_matched = len(groups) > 1 and min(map(len, groups)) > 1
     numbers = _matched(groups) if is_matched else pairs_of(len(samples), pairs)
-    _check_seeds(samples)
+    for other in samples[1:]:
+        if other.seed != samples[0].seed:
+            raise _unpaired("seed", samples[0], samples[0].seed, other, other.seed)
     measures = _measures(measure, samples)
     labels = _labels(samples)
     for name in measures:
@@ -139,7 +144,7 @@ def compare_study(study: Mapping[str, Any], measures: Iterable[str]) -> Comparis
         study: `ExperimentResult.to_dict()`, or what results.json has.
 
     Returns:
-        None if there is one condition only or no such measure, or if seeds or numbers of games differ.
+        None where `compare_sweep` is, or without such a measure.
 
     Raises:
         EvaluationError: a part of the study is missing or invalid.
@@ -156,22 +161,7 @@ def _swept(samples: Sequence[Sample], measures: Iterable[str] | None) -> Compari
     return compare_samples([samples], usable) if len(samples) > 1 and usable and is_paired else None
 
 
-def _self_played(profiles: Sequence[Any], games: int, options: Options) -> list[Sample]:
-    """Self-play of each profile, with the same options; errors come before the first game."""
-    settings = GameSettings(**options)
-    plans = [plan_self_play(each, games, settings) for each in profiles]
-    with settings.pooled() as pooled:
-        return [of_self_play(plan.run(pooled)) for plan in plans] if len(plans) > 1 else []
-
-
 # What fits together
-
-
-def _check_seeds(samples: Sequence[Sample]) -> None:
-    """Check that the evaluations have the same seed."""
-    for other in samples[1:]:
-        if other.seed != samples[0].seed:
-            raise _unpaired("seed", samples[0], samples[0].seed, other, other.seed)
 
 
 def _check_paired(measure: str, samples: Sequence[Sample]) -> None:

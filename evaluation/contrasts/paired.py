@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from agents.runtime.results import Result
 from agents.runtime.table_files import Row
-from evaluation.measures.intervals import CONFIDENCE, Estimate, Seed, mean_estimates
+from evaluation.measures.intervals import CONFIDENCE, Estimate, Seed, mean_estimates, plain
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -54,9 +54,7 @@ class Contrast:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
-        named = {"measure": self.measure, "first": self.first, "second": self.second}
-        estimates = {name: getattr(self, name).to_dict() for name in ("first_value", "second_value", "difference")}
-        return named | estimates | {"is_clear": self.is_clear, "unit": self.unit}
+        return dict(plain(vars(self)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,13 +110,9 @@ class Comparison(Result):
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
         return {
-            "seed": self.seed,
-            "games": self.games,
-            "shared": dict(self.shared),
-            "varied": list(self.varied),
-            "notes": list(self.notes),
+            **{name: plain(getattr(self, name)) for name in ("seed", "games", "shared", "varied", "notes")},
             "confidence": CONFIDENCE,
-            "contrasts": [each.to_dict() for each in self.contrasts],
+            "contrasts": plain(self.contrasts),
         }
 
 

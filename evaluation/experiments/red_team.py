@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -17,11 +16,10 @@ from evaluation.checks import EvaluationError, listed
 from evaluation.experiments.attacks import GAMES, Deviation, plan_attacks
 from evaluation.experiments.deviators import PORTFOLIO, Deviator, check_coordinated, read_deviators
 from evaluation.experiments.evaluation_plan import EvaluationPlan
-from evaluation.experiments.exploitability_result import ExploitabilityResult, Witness
+from evaluation.experiments.exploitability_result import ExploitabilityResult, Witness, WitnessedResult
 from evaluation.experiments.notes import portfolio_notes
 from evaluation.measures.gains import CoalitionGain
 from evaluation.measures.intervals import Coalition, Estimate
-from evaluation.measures.rows import GamesResult
 from evaluation.play.game_settings import GameSettings, Options
 from welfare_env import RulesError
 from welfare_env.checks import shown
@@ -56,7 +54,7 @@ BUDGETS = {
 
 
 @dataclass(frozen=True, repr=False)
-class RedTeamResult(GamesResult):
+class RedTeamResult(WitnessedResult):
     """The strongest attack of many, chosen on games of its own and measured in others.
 
     Attributes:
@@ -94,14 +92,6 @@ class RedTeamResult(GamesResult):
         for each in sorted(self.found.gains, key=lambda gain: -tried[gain.deviator, gain.coalition]):
             best.setdefault((len(each.coalition), self.kinds[each.deviator]), each)
         return best
-
-    def save_witness(self, path: str | os.PathLike[str]) -> None:
-        """Write the witness as a file that `welfare_env.Game.load` reads.
-
-        Raises:
-            RecordError: the file cannot be written.
-        """
-        self.witness.save(path)
 
     def rows(self, by_year: bool = False) -> list[Row]:
         """As `ExploitabilityResult.rows`."""

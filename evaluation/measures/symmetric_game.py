@@ -300,11 +300,7 @@ class SymmetricGame:
                 yield mix
 
     def _searched(self, support: list[int], starts: Iterable[Floats]) -> Iterator[Floats]:
-        """Isolated mixes of three strategies or more.
-
-        Args:
-            starts: where to begin, each [strategies - 1] shares of all but the last.
-        """
+        """Isolated mixes of three strategies or more; each start is [strategies - 1] shares of all but the last."""
         from scipy.optimize import root
 
         game = self.restricted(support)
@@ -338,10 +334,7 @@ class SymmetricGame:
         )
 
     def _is_stable(self, mix: Floats) -> bool:
-        """Local stability: eigenvalues of the replicator dynamics at a rest point, on the simplex.
-
-        A strategy outside the mix grows at the rate of its gain; those in it by the derivatives of theirs.
-        """
+        """Local stability: eigenvalues of the replicator dynamics at a rest point, on the simplex."""
         inside = np.flatnonzero(mix)
         outside = np.delete(np.arange(len(mix)), inside)
         edge = -TOLERANCE * self.scale

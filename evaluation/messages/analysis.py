@@ -79,19 +79,17 @@ class MessageAnalysis(Result):
         Args:
             players, rules, game: of the game, for tables of several.
         """
+        named: Row = {"players": players, "rules": rules, "game": game}
+        of_game: Row = {
+            "game_public_share": self.public_share,
+            "game_similarity_own": self.similarity.own,
+            "game_similarity_others": self.similarity.others,
+        }
         return [
-            {
-                "players": players,
-                "rules": rules,
-                "game": game,
-                "sender": sender,
-                "messages": sum(sent.values()),
-                "public_messages": sent.get(GLOBAL, 0),
-                **self._promises(sender),
-                "game_public_share": self.public_share,
-                "game_similarity_own": self.similarity.own,
-                "game_similarity_others": self.similarity.others,
-            }
+            named
+            | {"sender": sender, "messages": sum(sent.values()), "public_messages": sent.get(GLOBAL, 0)}
+            | self._promises(sender)
+            | of_game
             for sender, sent in self.matrix.items()
         ]
 
@@ -153,10 +151,13 @@ def analyse_messages(record: Mapping[str, Any], map_name: str | None = None) -> 
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise RecordError(f"the record is damaged or no saved game: {type(error).__name__}: {error!s:.200}") from error
     public = sum(recipient == GLOBAL for _, recipient, _ in texts)
+    matrix: dict[str, dict[str, int]] = {}
+    for (sender, recipient), number in sorted(Counter(text[:2] for text in texts).items()):
+        matrix.setdefault(sender, {})[recipient] = number
     return MessageAnalysis(
         messages=len(texts),
         public_share=public / len(texts) if texts else math.nan,
-        matrix=_matrix((sender, recipient) for sender, recipient, _ in texts),
+        matrix=matrix,
         similarity=_similarity([(sender, text) for sender, _, text in texts]),
         promises=found,
     )
@@ -172,13 +173,6 @@ def _checked(message: Mapping[str, Any], phase: object) -> tuple[str, str, str]:
             return sender, recipient, text
     wrong = f"message {shown(message)} in {phase}: give a mapping with the texts {', '.join(PARTS)}"
     raise RecordError(f"the record is damaged or no saved game: {wrong}")
-
-
-def _matrix(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
-    matrix: dict[str, dict[str, int]] = {}
-    for (sender, recipient), number in sorted(Counter(pairs).items()):
-        matrix.setdefault(sender, {})[recipient] = number
-    return matrix
 
 
 def _similarity(texts: Iterable[tuple[str, str]]) -> Similarity:

@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from importlib.metadata import version
 from threading import Event
@@ -20,7 +20,7 @@ from agents.specs import Spec, named_files
 from evaluation.checks import MOST_SEED, EvaluationError, check_whole
 from evaluation.play.answer_sources import answered_by
 from evaluation.play.execution import Execution, Models, Report, shared_models
-from evaluation.play.older_games import older_games
+from evaluation.play.older_games import older_keys
 from evaluation.play.sources import SOURCES, own_code
 from evaluation.play.store import GameStore, StoreError, specification_key
 from evaluation.play.turns import GameStopped, Seats, set_up
@@ -35,10 +35,7 @@ Record = dict[str, Any]
 
 VERSIONS = {name: version(name) for name in ("diplomacy", "numba", "numpy", "scipy")}
 """Versions of the libraries that affect games."""
-
-
 _log = logging.getLogger(__name__)
-
 
 CODE_DIGEST = SOURCES.digest_of_all
 """Digest of the code as imported by this process, not of later changes."""
@@ -96,15 +93,7 @@ class GameSpec:
             raise EvaluationError(
                 f"players={shown(self.written)}: policies without a name cannot be played in another process"
             )
-        return GameSpec, (
-            tuple(self.written.items()),
-            self.seed,
-            self.rules,
-            self.map_name,
-            self.engine,
-            self.simultaneous,
-            self.coalition,
-        )
+        return GameSpec, (tuple(self.written.items()), *(getattr(self, each.name) for each in fields(self)[1:]))
 
     def to_dict(self, models: SharedModels | None = None) -> dict[str, Any]:
         """As plain JSON types, including everything else that affects the game; if that changes, the game is replayed.
@@ -364,12 +353,13 @@ def _stored(
     if not use_older_games:
         return stored
     missing = {spec: specification for spec, specification in specifications.items() if spec not in stored}
-    return stored | older_games(store, missing)
+    older = older_keys(store, missing)
+    return stored | {spec: partial(_stored_record, store, key, older_code=True) for spec, key in older.items()}
 
 
-def _stored_record(store: GameStore, key: str) -> Record:
+def _stored_record(store: GameStore, key: str, **marks: bool) -> Record:
     record = store.record(key)
-    record.setdefault("welfare_env", {})["key"] = key  # missing in records of earlier versions
+    record.setdefault("welfare_env", {}).update(key=key, **marks)  # earlier versions wrote no key
     return record
 
 
@@ -383,12 +373,11 @@ def _judged(record: Record) -> list[Record]:
 
 
 def _warn(records: Sequence[Record]) -> None:
-    if not records:
-        return
-    from evaluation.measures.lm_usage import unusable
+    if records:
+        from evaluation.measures.lm_usage import unusable
 
-    for warning in unusable(records):
-        _log.warning(warning)
+        for warning in unusable(records):
+            _log.warning(warning)
 
 
 def _warn_of_unnamed(specs: Sequence[GameSpec], store: GameStore | None, workers: Workers) -> None:

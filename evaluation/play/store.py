@@ -439,9 +439,8 @@ class GameStore:
     def _row(self, key: str) -> tuple[bytes, str] | None:
         """Record and checksum."""
         with self._connection() as connection:
-            row: tuple[bytes, str] | None = connection.execute(
-                "SELECT record, checksum FROM games WHERE key = ?", (key,)
-            ).fetchone()
+            found = connection.execute("SELECT record, checksum FROM games WHERE key = ?", (key,))
+            row: tuple[bytes, str] | None = found.fetchone()
         return row
 
     def _stored_game(self, key: Any, text: Any, created: Any) -> StoredGame:
@@ -523,14 +522,11 @@ def _guarded(path: Path) -> Iterator[None]:
     except StoreError as error:
         code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF  # the low byte is the kind
         is_damage = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or UNREADABLE in str(error.__cause__)
-        if is_damage and _was_database(path):
-            raise DamagedStoreError(str(error)) from error.__cause__
+        if is_damage:
+            with path.open("rb") as file:
+                if file.read(len(MAGIC)) == MAGIC:
+                    raise DamagedStoreError(str(error)) from error.__cause__
         raise
-
-
-def _was_database(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
 
 
 def _as_text(content: bytes) -> str | bytes:
