@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evaluation.checks import EvaluationError
 from evaluation.experiments.cross_play import CrossPlayResult
-from welfare_env.extras import install_extra
+from evaluation.report.figures import empty_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,13 +43,9 @@ def heatmap(result: CrossPlayResult) -> Figure:
     Raises:
         EvaluationError: matplotlib is not installed.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise EvaluationError(f"figures need {install_extra('plot')}") from error
     payoffs, labels = pairwise_payoffs(result), [_folded(policy) for policy in result.policies]
     size = 3.2 + 0.75 * len(labels)
-    figure = Figure(figsize=(size + 1.2, size), layout="constrained")
+    figure = empty_figure((size + 1.2, size))
     axis = figure.add_subplot()
     image = axis.imshow(payoffs, cmap=COLORS)
     axis.set_xticks(range(len(labels)), labels, rotation=38, ha="right", rotation_mode="anchor", fontsize=8)

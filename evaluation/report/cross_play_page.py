@@ -15,14 +15,8 @@ from evaluation.measures.basins import STARTS
 from evaluation.measures.intervals import Estimate
 from evaluation.report.cross_play_figure import ABOUT, heatmap
 from evaluation.report.figures import as_svg
-from evaluation.report.page import html_table, scrolling, whole_page
-from evaluation.tables.cross_play_tables import (
-    cross_play_tables,
-    mix_table,
-    ties,
-    written_rest,
-    written_shares,
-)
+from evaluation.report.markup import framed, html_table, origin, paragraph, whole_page
+from evaluation.tables.cross_play_tables import cross_play_tables, mix_table, ties, written_rest, written_shares
 from evaluation.tables.game_tables import cell
 from evaluation.tables.measure_names import listed
 from evaluation.tables.rules_text import rules_text
@@ -35,23 +29,18 @@ def cross_play_page(result: CrossPlayResult, command: str = "") -> str:
         command: that made it; "" for none.
     """
     made = (
-        f"<p class=note>welfare-env {escape(welfare_env.__version__)}, seed {result.seed}, {result.games} games a mix; "
-        "the same command gives the same numbers. Intervals are 95% (docs/measures.md).</p>"
+        f"welfare-env {welfare_env.__version__}, seed {result.seed}, {result.games} games a mix; the same command "
+        "gives the same numbers. Intervals are 95% (docs/measures.md)."
     )
-    return whole_page(
-        "Cross-play",
-        [
-            f"<h1>Cross-play of {escape(', '.join(result.policies))}</h1>",
-            "<h2>What was found</h2>",
-            *(f"<p>{escape(sentence)}</p>" for sentence in summary(result)),
-            *_figure(result),
-            *map(_section, [*cross_play_tables(result), mix_table(result)]),
-            "<h2>How it was made</h2>",
-            f"<pre>{escape(command)}</pre>" if command else "",
-            f"<p>Rules: {escape(rules_text(result.rules.to_dict()))}. Map: {escape(result.map_name)}.</p>",
-            made,
-        ],
-    )
+    parts = [
+        f"<h1>Cross-play of {escape(', '.join(result.policies))}</h1>",
+        "<h2>What was found</h2>",
+        *map(paragraph, summary(result)),
+        _figure(result),
+        *map(_section, [*cross_play_tables(result), mix_table(result)]),
+        *origin(command, (f"Rules: {rules_text(result.rules.to_dict())}. Map: {result.map_name}.", made)),
+    ]
+    return whole_page("Cross-play", parts)
 
 
 def summary(result: CrossPlayResult) -> Iterator[str]:
@@ -84,14 +73,12 @@ def _best(estimates: Mapping[str, Estimate]) -> str:
     return f"{best} ({cell(estimates[best])}{others})"
 
 
-def _figure(result: CrossPlayResult) -> Iterator[str]:
+def _figure(result: CrossPlayResult) -> str:
     """The heatmap; without matplotlib, how to get it."""
     try:
-        picture = scrolling(as_svg(heatmap(result), "Pairwise payoffs"), "Pairwise payoffs")
+        return framed(as_svg(heatmap(result), "Pairwise payoffs"), "Pairwise payoffs", ABOUT)
     except EvaluationError as error:
-        yield f"<p class=note>Without the heatmap of pairwise payoffs: {escape(str(error))}</p>"
-    else:
-        yield f"<figure>{picture}<figcaption>{escape(ABOUT)}</figcaption></figure>"
+        return paragraph(f"Without the heatmap of pairwise payoffs: {error}", note=True)
 
 
 def _section(table: Table) -> str:
