@@ -13,10 +13,8 @@ from inspect_ai.util import registry_info
 
 from agents.specs import listed
 from evaluation.checks import EvaluationError
-from evaluation.inspect import made_up  # noqa: F401 (registers the model scripted/stub)
-from evaluation.inspect.games import Games
 from evaluation.inspect.scoring import gains, high, low, mean, measures
-from evaluation.inspect.solver import check_roles, game
+from evaluation.inspect.solver import Games, check_roles, game
 from evaluation.play.game_settings import GameSettings
 from welfare_env import Rules
 from welfare_env.errors import did_you_mean
