@@ -47,7 +47,7 @@ SEEDS = (0, 1)
 
 
 class ExactResult(Result):
-    """A result with a row per coalition that deviates."""
+    """A result with a row per deviating coalition."""
 
 
 def exact_row(
@@ -77,17 +77,14 @@ def exact_row(
 @tables_of.register
 def exact_table(result: ExactResult) -> list[Table]:
     """One row per coalition."""
-    rows = result.rows()
     title = "Welfare points of the whole game; those of a coalition are added up"
-    table = Table(title=Text(title, "table.title"), title_justify="left")
-    for name in ("map", "years", "coalition"):
-        table.add_column(name)
+    table = Table("map", "years", "coalition", title=Text(title, "table.title"), title_justify="left")
     for name in ("with the profile", "best response", "gain", "gain a year", "positions"):
         table.add_column(name, justify="right")
-    for row in rows:
+    for row in result.rows():
         values = (f"{row[name]:.6g}" for name in ("profile_value", "value", "gain"))
-        told = (str(row[name]) for name in ("map", "years", "coalition"))
-        table.add_row(*map(Text, (*told, *values, f"{row['gain_per_year']:.2f}", f"{row['positions']:,}")))
+        names = (str(row[name]) for name in ("map", "years", "coalition"))
+        table.add_row(*map(Text, (*names, *values, f"{row['gain_per_year']:.2f}", f"{row['positions']:,}")))
     return [table]
 
 
@@ -154,24 +151,20 @@ def best_response(
     own = policies.pop(power, None)
     answers = PolicyAnswers(board, played, with_known_deviator(board, policies, power))
     for seed in range(PROBES):
-        _play(answers, power, RandomPolicy(), seed)
+        play_game(answers, {power: RandomPolicy()}, seed)
     planner = Planner(board, played, board.power_index[power], answers.given)
     value = planner.value(answers.engine.initial())
     number, texts = board.power_index[power], board.orders.texts
     moves = planner.best_line(answers.engine.initial())
     line = tuple((phase, tuple(texts[order] for order in orders.get(number, ()))) for phase, orders in moves)
-    if (paid := _play(answers, power, _LinePolicy(line), SEEDS[0])) != value:
+    if (paid := play_game(answers, {power: _LinePolicy(line)}, SEEDS[0])[power]) != value:
         raise EvaluationError(f"the line is worth {value}, but its game paid {paid}: internal error; please report it")
-    profile_value = None if own is None else _play(answers, power, own, SEEDS[0])
+    profile_value = None if own is None else play_game(answers, {power: own}, SEEDS[0])[power]
     return BestResponse(map_name, played, power, value, profile_value, line, planner.states)
 
 
 def check_land(board: Board) -> None:
-    """That no army can be convoyed on a board.
-
-    Raises:
-        EvaluationError: one can.
-    """
+    """Refuse a board on which armies can be convoyed."""
     if board.convoys:
         raise EvaluationError(
             f"map {board.name!r}: armies can be convoyed there; exact values are for boards of land, such as clique:4"
@@ -179,11 +172,7 @@ def check_land(board: Board) -> None:
 
 
 def checked_rules(rules: Rules | None, years: int | None) -> Rules:
-    """Check the rules.
-
-    Raises:
-        RulesError, EvaluationError: as `best_response` says.
-    """
+    """The rules of the game; RulesError or EvaluationError as `best_response` says."""
     if rules is not None and not isinstance(rules, Rules):
         raise welfare_env.RulesError(f"rules={shown(rules)}: give welfare_env.Rules(...)")
     played = Rules(press=None) if rules is None else rules
@@ -208,24 +197,19 @@ def check_power(board: Board, power: object) -> None:
 
 
 def policies_of(board: Board, profile: Profile, deviators: tuple[str, ...]) -> dict[str, Policy]:
-    """Power -> its policy; those of deviators may be missing.
-
-    Raises:
-        EvaluationError, UnknownPowerError, UnknownAgentError: as `best_response` says.
-    """
+    """Power -> its policy; those of deviators may be missing. Errors are those of `best_response`."""
     if isinstance(profile, str):
         seats = read_profile(profile).seats(board.powers, seating="fixed")
         return {who: _made(who, policy) for who, policy in seats.items()}
-    parts = profile
-    if not isinstance(parts, Mapping) or not all(isinstance(part, str | Policy) for part in parts.values()):
+    if not isinstance(profile, Mapping) or not all(isinstance(part, str | Policy) for part in profile.values()):
         raise EvaluationError(f"profile={shown(profile)}: give a spec such as 'prosocial', or power -> spec or policy")
-    for given in parts:
-        check_power(board, given)
-    if missing := [other for other in board.powers if other not in parts and other not in deviators]:
+    for power in profile:
+        check_power(board, power)
+    if missing := [other for other in board.powers if other not in profile and other not in deviators]:
         raise EvaluationError(
             f"profile: {', '.join(missing)} missing; give every power but {' and '.join(deviators)} a policy"
         )
-    return {who: _made(who, read(part)) if isinstance(part, str) else part for who, part in parts.items()}
+    return {who: _made(who, read(part)) if isinstance(part, str) else part for who, part in profile.items()}
 
 
 def _made(power: str, spec: Spec) -> Policy:
@@ -282,11 +266,11 @@ class _PositionView(View):
         _refuse(self.power, "it reads view.history")
 
 
+@dataclass(frozen=True)
 class _NoObservation:
-    """Replaces the observation arrays; refuses policies that read it."""
+    """Replaces the observation arrays; refuses policies that read them."""
 
-    def __init__(self, power: str) -> None:
-        self.power = power
+    power: str
 
     def __getitem__(self, name: object) -> NoReturn:
         _refuse(self.power, f"it reads observation[{name!r:.40}]")
@@ -318,33 +302,43 @@ class PolicyAnswers:
         if not asked:
             return {}
         reversed_units = Position(self.engine, _units_reversed(position.state))
-        found: Given = {}
+        given: Given = {}
         for power in asked:
             orders = self._orders(power, position, SEEDS[0])
             again = self._orders(power, reversed_units, SEEDS[1])
-            self.check_same(power, orders, again, f"asked twice in {position.phase}")
-            found[self.board.power_index[power]] = self._slotted(power, position, orders)
-        return found
+            self._check_same(power, orders, again, f"asked twice in {position.phase}")
+            given[self.board.power_index[power]] = self._slotted(power, position, orders)
+        return given
 
-    def check_same(self, power: str, first: list[int], second: list[int], where: str) -> None:
-        """Check that two answers are the same orders, in any order.
+    def check_game(self, position: Position, actions: Mapping[str, Any]) -> None:
+        """That the policies order in a game what they order when asked about the position alone.
 
         Raises:
-            EvaluationError: they are not.
+            EvaluationError: they do not.
         """
+        given = self.given(position)
+        for power in self.policies:
+            alone = list(given.get(self.board.power_index[power], {}).values())
+            ordered = self._numbers(power, position.phase, actions[power])
+            self._check_same(
+                power, ordered, alone, f"in {position.phase} of a game, and asked about the position alone"
+            )
+
+    def _check_same(self, power: str, first: list[int], second: list[int], where: str) -> None:
+        """Two answers must be the same orders, in any sequence."""
         if sorted(first) != sorted(second):
             texts = self.board.orders.texts
-            told = [repr([texts[order] for order in orders])[:200] for orders in (first, second)]
-            _refuse(power, f"{where}, it orders {told[0]} and {told[1]}")
+            one, other = (repr([texts[order] for order in orders])[:200] for orders in (first, second))
+            _refuse(power, f"{where}, it orders {one} and {other}")
 
     def _orders(self, power: str, position: Position, seed: int) -> list[int]:
         """The policy's answer to a position, after a reset."""
         policy = self.policies[power]
         policy.reset(power, seed)
         view = _PositionView(position, power, self._opening)
-        return self.numbers(power, position.phase, policy.act(_NoObservation(power), {"view": view}))
+        return self._numbers(power, position.phase, policy.act(_NoObservation(power), {"view": view}))
 
-    def numbers(self, power: str, phase: str, answer: Any) -> list[int]:
+    def _numbers(self, power: str, phase: str, answer: Any) -> list[int]:
         """The order numbers of a list of order strings, without WAIVE."""
         if not isinstance(answer, list) or not all(isinstance(text, str) for text in answer):
             _refuse(power, f"in {phase} it answers {answer!r:.80}, no list of orders as strings")
@@ -359,10 +353,8 @@ class PolicyAnswers:
         for count, order in enumerate(orders):
             slot = self._slot(position, self.board.power_index[power], order, orders[:count])
             if slot is None or slot in slotted:
-                text = self.board.orders.texts[order]
-                _refuse(
-                    power, f"in {position.phase} it orders {text!r}, which is not legal there, or not with the rest"
-                )
+                text = repr(self.board.orders.texts[order])
+                _refuse(power, f"in {position.phase} it orders {text}, which is not legal there, or not with the rest")
             slotted[slot] = order
         return slotted
 
@@ -397,11 +389,6 @@ class _LinePolicy:
         return view.encode_orders(self._orders[view.phase])
 
 
-def _play(answers: PolicyAnswers, power: str, player: Policy, seed: int) -> int:
-    """A game of the real policies, in which `player` plays `power`. Returns that one's points."""
-    return play_game(answers, {power: player}, seed)[power]
-
-
 def play_game(answers: PolicyAnswers, deviators: Mapping[str, Policy], seed: int) -> dict[str, int]:
     """A game of the real policies, and some others in the deviators' seats. Returns everybody's points.
 
@@ -416,21 +403,8 @@ def play_game(answers: PolicyAnswers, deviators: Mapping[str, Policy], seed: int
     points = dict.fromkeys(answers.board.powers, 0.0)
     while env.agents:
         actions = {who: players[who].act(observations[who], infos[who]) for who in env.agents}
-        _compare(answers, env.game.position, actions)
+        answers.check_game(env.game.position, actions)
         observations, rewards, _, _, infos = env.step(actions)
         for who, reward in rewards.items():
             points[who] += reward
     return {who: round(worth) for who, worth in points.items()}
-
-
-def _compare(answers: PolicyAnswers, position: Position, actions: Mapping[str, Any]) -> None:
-    """That the others order in a game what they order when asked about the position alone.
-
-    Raises:
-        EvaluationError: they do not.
-    """
-    given = answers.given(position)
-    for power in answers.policies:
-        alone = list(given.get(answers.board.power_index[power], {}).values())
-        ordered = answers.numbers(power, position.phase, actions[power])
-        answers.check_same(power, ordered, alone, f"in {position.phase} of a game, and asked about the position alone")

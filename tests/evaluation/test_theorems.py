@@ -4,7 +4,7 @@ import json
 import re
 import zlib
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from evaluation.exact import CertificateError, certify, certify_punishers, check
 from evaluation.exact.best_responses import PolicyAnswers
 from evaluation.exact.certificates import Certificate
 from evaluation.exact.certify import punishers_search
-from evaluation.exact.checking import Checker, _plans, _winter, relaxed_bounds
+from evaluation.exact.checking import Checker, _plans, holdings, relaxed_bounds
 from evaluation.exact.clique_search import ALL, CliqueSearch
 from evaluation.exact.graph_kernels import FALL, NODES, SPRING, next_node, position
 from evaluation.exact.theorems import VERSION, fill, payoffs, read_cells, states
@@ -238,6 +238,21 @@ def checker() -> Checker:
     return Checker("clique:3", (A,), is_symmetric=True)
 
 
+def described(position: Position, swapped: str) -> str:
+    """All that counts in a position, as text, in which two players (and their provinces) may have changed names."""
+    names = {letter: letter for letter in "ABCD"} | dict(zip(swapped, swapped[::-1], strict=True))
+
+    def renamed(texts) -> list[str]:
+        pattern = r"(?<=H)[A-D](?=X)|(?<=PLAYER)[A-D]|(?<=C)[BC](?=X)"  # CAX is shared by A and D
+        return sorted(re.sub(pattern, lambda found: names[found[0]], str(text)) for text in texts)
+
+    groups = (position.units, position.dislodged, position.centers)
+    parts = [sorted((renamed([power]), renamed(held)) for power, held in group.items()) for group in groups]
+    retreats = [position.legal_orders(power).values() for power in position.board.powers if position.phase[-1] == "R"]
+    parts.append(renamed(order for given in chain(*retreats) for order in given))
+    return repr((position.phase[0], position.phase[-1], parts))
+
+
 class TestCertificates:
     def test_a_lower_value_is_rejected(self, certificate, checker):
         with pytest.raises(CertificateError, match=f"worth {certificate.value}, not {certificate.value - 1}"):
@@ -266,19 +281,50 @@ class TestCertificates:
         with pytest.raises(CertificateError, match=f"position {len(certificate)}, WA"):
             checker.check(replace(certificate, **longer, claims=claims[1]))
 
-    def test_other_orders_are_rejected(self, certificate, checker):
-        orders = certificate.orders.copy()
-        orders[0, 0] = certificate.orders.max()
-        with pytest.raises(CertificateError, match="position 0, S"):
+    @pytest.mark.parametrize("given", [["A CBX H"], ["A HBX H", "A HBX - CBX"], ["A HAX H"], ["A HBX D"]])
+    def test_other_orders_are_rejected(self, certificate, checker, given):
+        """Of a unit that is not there, twice of one, of the deviator's, and of another phase."""
+        orders = np.hstack([certificate.orders, np.full_like(certificate.orders, -1)])
+        orders[0] = -1
+        orders[0, : len(given)] = [checker.board.orders.index[text] for text in given]
+        with pytest.raises(CertificateError, match=r"position 0, S.*cannot be given there"):
             checker.check(replace(certificate, orders=orders))
 
-    @pytest.mark.parametrize(("owned", "plans"), [(["HAX"], {()}), (["HAX", "CAX"], {(), ("A HAX B",)})])
-    def test_the_checker_tries_every_build_that_is_allowed(self, owned, plans):
-        units = {A: ["A CBX"]}
-        game = welfare_env.Game.from_position("W1901A", units, {A: owned}, rules=Rules(years=3), map_name="clique:3")
-        tried = {tuple(order for order in plan if order >= 0) for plan in _winter(game.board, game.position, 0)}
-        texts = {tuple(game.board.orders.texts[order] for order in plan) for plan in tried}
-        assert texts == plans | {("A CBX D",)}
+    @pytest.mark.parametrize(
+        ("owned", "builds"),
+        [({A: ["HAX"]}, []), ({A: ["HAX", "CAX"]}, ["A HAX B"]), ({A: ["HAX", "CAX"], B: ["HBX"]}, ["A HAX B"])],
+    )
+    def test_the_checker_tries_every_build_that_is_allowed(self, owned, builds):
+        units = {A: ["A CBX"], B: ["A CCX"]}
+        game = welfare_env.Game.from_position("W1901A", units, owned, rules=Rules(years=3), map_name="clique:3")
+        texts = game.board.orders.texts
+        plans = list(_plans(game.board, game.position, [0, 1], []))
+        found = {tuple(texts[order] for order in plan if order >= 0) for plan in plans}
+        mine = [(), ("A CBX D",), *((build,) for build in builds)]
+        assert found == {(*one, *other) for one in mine for other in ((), ("A CCX D",))}
+        assert len(plans) == len(found)
+
+    @pytest.mark.parametrize(
+        ("map_name", "deviator", "alike"),
+        [("clique:3", A, "BC"), ("shared-clique:3", A, "BC"), ("shared-clique:3", B, "AD")],
+    )
+    def test_the_checker_takes_positions_for_one_if_they_differ_in_names_only(self, map_name, deviator, alike):
+        checker = Checker(map_name, (deviator,), is_symmetric=True)
+        games = welfare_env.vector_env(200, map_name, Rules(press=None, years=3))
+        games.reset(0)
+        states = []
+        for _ in range(12):
+            states += [state for number in range(200) if not (state := games.state(number)).done]
+            games.step(games.sample())
+        stuck = [state for state in states if len(state.dislodged)]
+        states += [state.replaced(retreats=np.full_like(state.retreats, -1)) for state in stuck]
+        positions = {state.row.tobytes(): Position(checker.engine, state) for state in states}
+        pairs = {
+            (min(described(each, ""), described(each, alike)), checker._names.key(each.state.row))
+            for each in positions.values()
+        }
+        assert len(positions) > len(pairs) > 600
+        assert len(pairs) == len({text for text, _ in pairs}) == len({key for _, key in pairs})
 
     def test_the_checker_tries_every_support_of_what_is_ordered(self):
         game = welfare_env.Game.from_position("S1901M", {A: ["A CAX", "A CBX"], B: ["A CCX"]}, {}, map_name="clique:3")
@@ -301,6 +347,12 @@ class TestCertificates:
     def test_the_bound_that_the_checker_trusts_knows_of_builds(self):
         """With a center, no unit and three years: build, take a second center and a third, and disband."""
         assert [relaxed_bounds(4, 3, homes)[3, 1, 1, 0] for homes in (0, 1)] == [3, 4]
+
+    def test_the_bound_counts_dislodged_units(self):
+        units, gone = {A: ["A HAX"], B: ["A CAX"]}, {A: {"A CAX": ["CCX"]}}
+        game = welfare_env.Game.from_position("F1901R", units, {A: ["HAX"]}, gone, map_name="clique:3")
+        found = [holdings(game.position.state, powers) for powers in ([0], [1], [0, 1])]
+        assert found == [(0, 1, 2), (0, 0, 1), (0, 1, 3)]
 
     def test_arrays_that_do_not_fit_are_rejected(self, certificate, checker):
         with pytest.raises(CertificateError, match="fit"):
