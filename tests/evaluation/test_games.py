@@ -391,7 +391,7 @@ def test_the_first_of_a_million_games_is_played_at_once(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("name", ["self-play", "exploitability", "cross-play"])
 def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    whole = MANY[name](14).to_dict()
+    whole = MANY[name](14).rows()
     for module in (game_settings, attacks):
         monkeypatch.setattr(module, "BATCH", 9)
-    assert MANY[name](14).to_dict() == whole
+    assert MANY[name](14).rows() == whole
