@@ -74,15 +74,8 @@ def test_promises_of_a_movement_phase(text, orders, verdict):
 
 
 def test_no_promise():
-    texts = (
-        " . ",
-        "Will I hold?",
-        "Peace!",
-        "You will hold.",
-        "I like holding hands.",
-        "Hold Burgundy!",
-        "I will attack.",
-    )
+    texts = [" . ", "Will I hold?", "Peace!", "You will hold.", "I like holding hands.", "Hold Burgundy!"]
+    texts += ["I will attack Burgundy."]
     assert verdicts(said(*(("FRANCE", "GERMANY", text) for text in texts), orders=PARIS_MOVES)) == []
 
 
