@@ -2,7 +2,6 @@
 
 import json
 import re
-import zlib
 from dataclasses import replace
 from itertools import chain, product
 from pathlib import Path
@@ -26,8 +25,8 @@ from evaluation.exact.graph_kernels import FALL, NODES, SPRING, next_node, posit
 from evaluation.exact.theorems import VERSION, fill, payoffs, read_cells, states
 from studies import theorems as study
 from tests.agents.test_cliques import played
-from welfare_env import Rules, View
-from welfare_env.engine import ADJUSTMENTS
+from tests.evaluation.test_exact import Exhaustive, Restless, rules
+from welfare_env import View
 from welfare_env.game.position import Position
 
 A, B = "PLAYERA", "PLAYERB"
@@ -94,7 +93,7 @@ def robbed(board, years, thief, victim, seed) -> float:
     core = board.moves[f"A {home}"][0]
     line = {f"S{1899 + years}M": [f"A {home} - {core}"], f"F{1899 + years}M": [f"A {core} - {other}"]}
     line |= {f"W{1899 + years}A": [f"A {other} D"], f"W{1898 + years}A": [f"A {home} B"] if years > 3 else []}
-    env = welfare_env.parallel_env(board.name, Rules(press=None, years=years))
+    env = welfare_env.parallel_env(board.name, rules(years))
     _, infos = env.reset(seed=seed)
     peaceful, hostile = (
         {power: agents.make(spec) for power in board.powers} for spec in (f"punisher:t=1,shared={victim}", "random")
@@ -169,35 +168,11 @@ class TestStatedPunishers:
         assert certify("clique:3", profile, A, 4).value == certify("clique:3", f"punisher:t=1,deviator={A}", A, 4).value
 
 
-class Restless(ScriptedPolicy):
-    """Orders whatever a checksum of the position picks."""
-
-    def __init__(self, number: int = 0) -> None:
-        self.number = number
-
-    def orders(self, view: View) -> list[str]:
-        if view.phase_type == ADJUSTMENTS:
-            return self.winter(view)
-        return [orders[self._pick(view, what) % len(orders)] for what, orders in sorted(view.legal_orders.items())]
-
-    def winter(self, view: View) -> list[str]:
-        builds = [orders[-1] for what, orders in sorted(view.legal_orders.items()) if len(what) == 3]
-        if view.max_builds and self._pick(view, "") % 2:
-            return builds[: view.max_builds]
-        return [f"{unit} D" for unit in self.own_units(view) if self._pick(view, unit) % 3 == 0]
-
-    def _pick(self, view: View, what: str) -> int:
-        units = {power: sorted(pieces) for power, pieces in view.units.items()}
-        return zlib.crc32(repr((self.number, view.phase, view.power, what, units, view.centers)).encode())
-
-
 def check_random_profile(number: int) -> None:
-    from tests.evaluation.test_exact import Exhaustive, rules
-
     profile = {power: Restless(number) for power in (A, B, "PLAYERC")}
     found = certify("clique:3", profile, A, 2)
-    whole = Exhaustive("clique:3", rules(2), A, {power: profile[power] for power in (B, "PLAYERC")}, remember=True)
-    assert found.value == whole.value(whole.engine.initial())
+    draws = [(1, {power: profile[power] for power in (B, "PLAYERC")})]
+    assert found.value == Exhaustive("clique:3", rules(2), A, draws, remember=True).value()
     assert check_certificate(found.certificate) == found.states
     assert payoffs("clique:3", 2, found.line, "fast")[A] == found.value
 
@@ -272,8 +247,7 @@ class TestCertificates:
         assert all(re.search(r"position [0-9]+, [SFW][MRA] .PLAYERA|opening", fault) for fault in faults)
 
     def test_points_of_the_last_winter_are_checked(self, certificate, checker):
-        rules = Rules(press=None, years=4)
-        game = welfare_env.Game.from_position("W1901A", {}, {A: ["HAX"]}, rules=rules, map_name="clique:3")
+        game = welfare_env.Game.from_position("W1901A", {}, {A: ["HAX"]}, rules=rules(4), map_name="clique:3")
         rows = {"rows": game.position.state.row, "years_left": 1, "orders": np.full_like(certificate.orders[0], -1)}
         longer = {name: np.concatenate([getattr(certificate, name), np.int16([row])]) for name, row in rows.items()}
         claims = [np.append(certificate.claims, np.int16(claim)) for claim in (1, 0)]
@@ -296,7 +270,7 @@ class TestCertificates:
     )
     def test_the_checker_tries_every_build_that_is_allowed(self, owned, builds):
         units = {A: ["A CBX"], B: ["A CCX"]}
-        game = welfare_env.Game.from_position("W1901A", units, owned, rules=Rules(years=3), map_name="clique:3")
+        game = welfare_env.Game.from_position("W1901A", units, owned, rules=rules(3), map_name="clique:3")
         texts = game.board.orders.texts
         plans = list(_plans(game.board, game.position, [0, 1], []))
         found = {tuple(texts[order] for order in plan if order >= 0) for plan in plans}
@@ -310,7 +284,7 @@ class TestCertificates:
     )
     def test_the_checker_takes_positions_for_one_if_they_differ_in_names_only(self, map_name, deviator, alike):
         checker = Checker(map_name, (deviator,), is_symmetric=True)
-        games = welfare_env.vector_env(200, map_name, Rules(press=None, years=3))
+        games = welfare_env.vector_env(200, map_name, rules(3))
         games.reset(0)
         states = []
         for _ in range(12):
@@ -480,7 +454,7 @@ def test_cells_are_of_todays_punishers():
     for cell in lines:
         board = welfare_env.load_board(cell.map_name)
         others = {who: PunisherPolicy(cell.t, None, cell.deviator) for who in board.powers if who != cell.deviator}
-        answers = PolicyAnswers(board, Rules(press=None, years=cell.years), others)
+        answers = PolicyAnswers(board, rules(cell.years), others)
         for (phase, orders), state in zip(cell.line, states(cell.map_name, cell.years, cell.line), strict=False):
             given = answers.given(Position(answers.engine, state))
             numbers = {board.powers[who]: slots.values() for who, slots in given.items()}
