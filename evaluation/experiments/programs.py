@@ -17,6 +17,7 @@ from agents.runtime.results import Result
 from agents.runtime.table_files import Row
 from agents.specs import PolicyLike, Spec, as_given, read
 from evaluation.checks import EvaluationError, check_games, check_seed
+from evaluation.experiments.attacks import CHOOSING
 from evaluation.measures.choice import choose
 from evaluation.measures.coalitions import all_coalitions, choose_coalitions
 from evaluation.measures.gains import CoalitionGain, coalition_gain, exploitability_of, member_gains
@@ -114,9 +115,9 @@ def program_exploitability(
     games: int,
     environment: AECEnv,
     *,
-    choosing: int,
-    deviator: PolicyLike | None,
-    coalitions: str | Iterable[str | Sequence[str]],
+    choosing: int = CHOOSING,
+    deviator: PolicyLike | None = None,
+    coalitions: str | Iterable[str | Sequence[str]] = "singles",
     seed: int = 0,
     report: Report | None = None,
 ) -> ProgramExploitabilityResult:
