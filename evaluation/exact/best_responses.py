@@ -32,7 +32,7 @@ from evaluation.checks import EvaluationError, board_of, check_whole
 from evaluation.exact.planner import Given, Planner
 from welfare_env import Board, Rules, View
 from welfare_env.board.orders import WAIVE
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.engine import ADJUSTMENTS, State
 from welfare_env.engine.engines import make_engine
 from welfare_env.errors import UnknownPowerError
@@ -173,7 +173,7 @@ def check_land(board: Board) -> None:
 def checked_rules(rules: Rules | None, years: int | None) -> Rules:
     """The rules of the game; RulesError or EvaluationError as `best_response` says."""
     if rules is not None and not isinstance(rules, Rules):
-        raise welfare_env.RulesError(f"rules={shown(rules)}: give welfare_env.Rules(...)")
+        raise welfare_env.RulesError(f"rules={quoted(rules)}: give welfare_env.Rules(...)")
     played = Rules(press=None) if rules is None else rules
     if years is not None:
         check_whole("years", years, 1, MOST_YEARS)
@@ -191,7 +191,7 @@ def checked_rules(rules: Rules | None, years: int | None) -> Rules:
 
 def check_power(board: Board, power: object) -> None:
     if not isinstance(power, str):
-        raise UnknownPowerError(f"power {shown(power)}: give the name of one of {', '.join(board.powers)}")
+        raise UnknownPowerError(f"power {quoted(power)}: give the name of one of {', '.join(board.powers)}")
     board.check_power(power)
 
 
@@ -201,7 +201,7 @@ def policies_of(board: Board, profile: Profile, deviators: tuple[str, ...]) -> d
         seats = read_profile(profile).seats(board.powers, seating="fixed")
         return {who: _made(who, policy) for who, policy in seats.items()}
     if not isinstance(profile, Mapping) or not all(isinstance(part, str | Policy) for part in profile.values()):
-        raise EvaluationError(f"profile={shown(profile)}: give a spec such as 'prosocial', or power -> spec or policy")
+        raise EvaluationError(f"profile={quoted(profile)}: give a spec such as 'prosocial', or power -> spec or policy")
     for power in profile:
         check_power(board, power)
     if missing := [other for other in board.powers if other not in profile and other not in deviators]:
