@@ -25,7 +25,7 @@ from evaluation.measures.gains import Points
 from evaluation.measures.intervals import Coalition, Floats
 from evaluation.play.game_settings import GameSettings, Options
 from welfare_env import Board, RulesError
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.options import takes_options
 
 SIZES = (2, 3)
@@ -144,7 +144,7 @@ def check_coalitions(
         chosen = [each for size in given if size < len(powers) for each in combinations(powers, size)]
     wrong = [each for each in chosen if not 2 <= len(each) < len(powers)]
     if wrong or not chosen:
-        what = "+".join(wrong[0]) if wrong else f"sizes={shown(sizes)}"
+        what = "+".join(wrong[0]) if wrong else f"sizes={quoted(sizes)}"
         raise EvaluationError(
             f"{what}: a coalition that may collude has two or more powers and leaves others; the map {board.name!r} "
             f"has {len(powers)}: {', '.join(powers)}"

@@ -12,7 +12,7 @@ from evaluation.contrasts.samples import FAMILIES, KEYS, Sample, is_played, of_s
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.self_play import BY_POWER, MEASURES, SelfPlayResult, plan_self_play
 from evaluation.play.game_settings import GameSettings, Options
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
 from welfare_env.options import takes_options
 
@@ -56,7 +56,7 @@ def compare(
         UnknownAgentError, ProfileError and others: as `self_play`, for profiles.
     """
     if not isinstance(pairs, bool):
-        raise EvaluationError(f"pairs={shown(pairs)}: give True or False")
+        raise EvaluationError(f"pairs={quoted(pairs)}: give True or False")
     given = [name for name, value in ({"games": games} | options).items() if value is not None]
     played = [is_played(each) for each in compared]
     if not any(played):
@@ -68,7 +68,7 @@ def compare(
     elif not all(played):
         policy = compared[played.index(False)]
         raise EvaluationError(
-            f"{shown(policy)} is not a result: compare results with results, or policies with each other"
+            f"{quoted(policy)} is not a result: compare results with results, or policies with each other"
         )
     elif given:
         raise EvaluationError(f"{', '.join(given)}: only for policies; these results were already played")
@@ -258,7 +258,7 @@ def _expanded(measure: Any, samples: Sequence[Sample]) -> list[str]:
 def _unknown(measure: object, known: Sequence[str], keyed: Sequence[str] = ()) -> str:
     """The error of an unknown measure; `keyed` are names with a power, policy or year."""
     choices = [f"{name}:{KEYS[name]}" if name in KEYS else name for name in known]
-    return f"measure={shown(measure)}{did_you_mean(measure, [*known, *keyed])}: choose from {', '.join(choices)}"
+    return f"measure={quoted(measure)}{did_you_mean(measure, [*known, *keyed])}: choose from {', '.join(choices)}"
 
 
 def _check_value(measure: str, label: str, sample: Sample) -> None:

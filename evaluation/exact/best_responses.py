@@ -32,7 +32,7 @@ from evaluation.checks import EvaluationError, board_of, check_whole
 from evaluation.exact.planner import Given, Planner
 from welfare_env import Board, Rules, View
 from welfare_env.board.orders import WAIVE
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.engine import ADJUSTMENTS, State
 from welfare_env.engine.engines import make_engine
 from welfare_env.errors import UnknownPowerError
@@ -124,19 +124,18 @@ def best_response(
 ) -> BestResponse:
     """The exact value of the best response of one power to a fixed profile, and a line of play that attains it.
 
-    Every other policy must answer the same position with the same orders, independent of history and seed; it may read
-    everything in a view except points and history. Policies that read points, history or observation arrays are
-    refused, and so are those whose answers differ: in the search, where every position is asked twice, with another
-    seed and another order of the units; in some games of random play; and in a game of the line found. Memory or
-    randomness that shows in none of these is not detected, and makes the value wrong. Punishers who remember are taken
-    if all others are such, and the same (`with_known_deviator`).
+    Every other policy must answer the same position with the same orders, whatever the history and seed. Policies that
+    read points, history or observation arrays are refused, and so are those whose answers differ: in the search, where
+    each is asked twice in every position, with another seed and another order of the units; in some games of random
+    play; and in a game of the line found. Memory or randomness that shows in none of these is not detected, and makes
+    the value wrong. Punishers who remember are accepted if all others are such, and the same (`with_known_deviator`).
 
     Args:
-        map_name: a board on which no army can be convoyed, such as "clique:4".
+        map_name: a board without convoys, such as "clique:4".
         profile: one spec for all powers, a profile such as "2*dove + 1*hold" (in the board's order), or power -> spec
-            or policy, for all powers except possibly `power`.
+            or policy; `power` may be left out.
         power: the power that deviates.
-        years: length of the game; by default that of `rules`.
+        years: length of the game; that of `rules` by default.
         rules: welfare, without press, transfers, `retreat_welfare` and `build_and_disband`; by default ten years.
 
     Raises:
@@ -174,7 +173,7 @@ def check_land(board: Board) -> None:
 def checked_rules(rules: Rules | None, years: int | None) -> Rules:
     """The rules of the game; RulesError or EvaluationError as `best_response` says."""
     if rules is not None and not isinstance(rules, Rules):
-        raise welfare_env.RulesError(f"rules={shown(rules)}: give welfare_env.Rules(...)")
+        raise welfare_env.RulesError(f"rules={quoted(rules)}: give welfare_env.Rules(...)")
     played = Rules(press=None) if rules is None else rules
     if years is not None:
         check_whole("years", years, 1, MOST_YEARS)
@@ -192,7 +191,7 @@ def checked_rules(rules: Rules | None, years: int | None) -> Rules:
 
 def check_power(board: Board, power: object) -> None:
     if not isinstance(power, str):
-        raise UnknownPowerError(f"power {shown(power)}: give the name of one of {', '.join(board.powers)}")
+        raise UnknownPowerError(f"power {quoted(power)}: give the name of one of {', '.join(board.powers)}")
     board.check_power(power)
 
 
@@ -202,7 +201,7 @@ def policies_of(board: Board, profile: Profile, deviators: tuple[str, ...]) -> d
         seats = read_profile(profile).seats(board.powers, seating="fixed")
         return {who: _made(who, policy) for who, policy in seats.items()}
     if not isinstance(profile, Mapping) or not all(isinstance(part, str | Policy) for part in profile.values()):
-        raise EvaluationError(f"profile={shown(profile)}: give a spec such as 'prosocial', or power -> spec or policy")
+        raise EvaluationError(f"profile={quoted(profile)}: give a spec such as 'prosocial', or power -> spec or policy")
     for power in profile:
         check_power(board, power)
     if missing := [other for other in board.powers if other not in profile and other not in deviators]:
@@ -219,9 +218,9 @@ def _made(power: str, spec: Spec) -> Policy:
 
 
 def with_known_deviator(board: Board, policies: Mapping[str, Policy], deviator: str) -> dict[str, Policy]:
-    """The policies of the others; punishers who remember who left the path get `deviator` as the one they know.
+    """The policies of the others; punishers who remember who left the path are told `deviator`.
 
-    That is what they find out in a game of such punishers: nobody else leaves the path before the deviator.
+    That is what they find out in a game of such punishers: nobody else leaves the path before.
 
     Raises:
         EvaluationError: some remember, and not all of them are the same.
@@ -243,7 +242,7 @@ def with_known_deviator(board: Board, policies: Mapping[str, Policy], deviator: 
 
 
 class _PositionView(View):
-    """A view of the position only, without points and history; games begin at the board's opening."""
+    """A view of the position alone: points and history are refused."""
 
     def __init__(self, position: Position, power: str, opening: Position) -> None:
         super().__init__(position, power)
@@ -380,11 +379,9 @@ class _LinePolicy:
     def __init__(self, line: Line) -> None:
         self._orders = dict(line)
 
-    def reset(self, agent: str, seed: int = 0) -> None:
-        """Nothing to do."""
+    def reset(self, agent: str, seed: int = 0) -> None: ...
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
-        """The line's orders for the phase."""
         view: View = info["view"]
         return view.encode_orders(self._orders[view.phase])
 
@@ -400,11 +397,8 @@ def play_game(answers: PolicyAnswers, deviators: Mapping[str, Policy], seed: int
     players = {who: copy.deepcopy(policy) for who, policy in answers.policies.items()} | dict(deviators)
     for who, policy in players.items():
         policy.reset(who, seed)
-    points = dict.fromkeys(answers.board.powers, 0.0)
     while env.agents:
         actions = {who: players[who].act(observations[who], infos[who]) for who in env.agents}
         answers.check_game(env.game.position, actions)
-        observations, rewards, _, _, infos = env.step(actions)
-        for who, reward in rewards.items():
-            points[who] += reward
-    return {who: round(worth) for who, worth in points.items()}
+        observations, _, _, _, infos = env.step(actions)
+    return env.game.welfare

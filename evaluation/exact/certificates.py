@@ -21,7 +21,7 @@ import numpy as np
 
 from agents.runtime.files import parse_json, read_file, reason
 from evaluation.checks import EvaluationError
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.engine import Frozen
 from welfare_env.writing import replaced
 
@@ -100,7 +100,7 @@ class Certificate(Frozen):
             CertificateError: no such file, or something else in it.
         """
         if not isinstance(path, (str, Path)):
-            raise CertificateError(f"path={shown(path)}: give the path of a file that Certificate.save wrote")
+            raise CertificateError(f"path={quoted(path)}: give the path of a file that Certificate.save wrote")
         try:
             with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as file:
                 header = _header(dict(parse_json(str(file["told"]))))

@@ -28,7 +28,7 @@ from evaluation.measures.symmetric_game import Counts, SymmetricGame
 from evaluation.play.game_settings import GameSettings, Options
 from evaluation.play.games import GameSpec, Record
 from welfare_env import Rules
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.options import takes_options
 
 MOST_TYPES = 4
@@ -391,7 +391,7 @@ def _named(policies: Sequence[PolicyLike], what: str, least: int, taken: Mapping
         EvaluationError: not a list, too few or too many policies, or one listed twice.
     """
     if not isinstance(policies, list | tuple) or not least <= len(policies) <= MOST_POLICIES:
-        raise EvaluationError(f"{what}={shown(policies)}: give a list of {least} to {MOST_POLICIES} policies")
+        raise EvaluationError(f"{what}={quoted(policies)}: give a list of {least} to {MOST_POLICIES} policies")
     named: dict[str, Spec] = {}
     for policy in policies:
         spec = read(policy)
@@ -407,7 +407,7 @@ def _named(policies: Sequence[PolicyLike], what: str, least: int, taken: Mapping
 
 def _focal(focal_seats: Sequence[int], seats: int) -> list[int]:
     if not isinstance(focal_seats, list | tuple) or not focal_seats:
-        raise EvaluationError(f"focal_seats={shown(focal_seats)}: give a list of numbers of seats, such as [1, 3]")
+        raise EvaluationError(f"focal_seats={quoted(focal_seats)}: give a list of numbers of seats, such as [1, 3]")
     for count in focal_seats:
         check_whole("focal_seats", count, 1, seats - 1)
     return list(dict.fromkeys(focal_seats))

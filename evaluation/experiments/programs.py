@@ -24,7 +24,7 @@ from evaluation.measures.gains import CoalitionGain, coalition_gain, exploitabil
 from evaluation.measures.intervals import Coalition, Estimate, Floats
 from evaluation.play.execution import Report, checked_report
 from evaluation.play.games import choosing_seed, game_seed
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 
 Shares = tuple[tuple[modal_env.Agent, Fraction], ...]
 Points = Mapping[str, tuple[float, ...]]  # player -> [games] its payoff a round
@@ -133,7 +133,7 @@ def program_exploitability(
     """
     setting = getattr(getattr(environment, "unwrapped", None), "setting", None)
     if not isinstance(setting, modal_env.Setting):
-        raise EvaluationError(f"environment={shown(environment)}: give modal_env.make(...)")
+        raise EvaluationError(f"environment={quoted(environment)}: give modal_env.make(...)")
     check_games(games)
     check_seed(seed)
     tell = checked_report(report)

@@ -22,7 +22,7 @@ from evaluation.measures.gains import CoalitionGain
 from evaluation.measures.intervals import Coalition, Estimate
 from evaluation.play.game_settings import GameSettings, Options
 from welfare_env import RulesError
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
 from welfare_env.options import takes_options
 
@@ -191,7 +191,7 @@ def attacks_on(
         UnknownAgentError: an unknown policy in `trained`.
     """
     if not isinstance(budget, str) or budget not in BUDGETS:
-        raise EvaluationError(f"budget={shown(budget)}{did_you_mean(budget, BUDGETS)}: choose {', '.join(BUDGETS)}")
+        raise EvaluationError(f"budget={quoted(budget)}{did_you_mean(budget, BUDGETS)}: choose {', '.join(BUDGETS)}")
     kinds: dict[str, str] = {}
     own = listed("trained", trained, "['rl:runs/robber/checkpoint']")
     return list(_attacks(profile, name, setting, BUDGETS[budget], own, kinds)), kinds

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evaluation.measures.mean_bounds import UNBOUNDED, alike, mean_bounds, weighted_bounds
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import WelfareEnvError
 
 CONFIDENCE = 0.95
@@ -223,9 +223,9 @@ def _checked(within: tuple[float, float] | None, confidence: float) -> tuple[flo
     except (TypeError, ValueError):
         low = high = math.nan
     if not low < high:
-        raise SampleError(f"within={shown(within)}: give the least and the greatest value of a game, in this order")
+        raise SampleError(f"within={quoted(within)}: give the least and the greatest value of a game, in this order")
     if not (isinstance(confidence, int | float) and 0 < confidence < 1):
-        raise SampleError(f"confidence={shown(confidence)}: give a number between 0 and 1, such as 0.95")
+        raise SampleError(f"confidence={quoted(confidence)}: give a number between 0 and 1, such as 0.95")
     return low, high
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from agents.lm.reading.fields import ORDER_LOSSES, Loss, is_in_form
 from agents.runtime.results import Printable
 from evaluation.messages.conduct import Conduct, conduct
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import RecordError, UnknownPowerError, WelfareEnvError
 
 SMOOTHING = 1e-6
@@ -205,7 +205,7 @@ def measure(record: Record, deviators: Collection[str] = (), published: bool = F
     except TypeError:
         powers = None
     if powers is None or not all(isinstance(power, str) for power in powers):
-        raise UnknownPowerError(f"deviators {shown(deviators)}: give a list of powers, such as ['FRANCE']")
+        raise UnknownPowerError(f"deviators {quoted(deviators)}: give a list of powers, such as ['FRANCE']")
     try:
         return _measured(record, powers, published)
     except WelfareEnvError:
@@ -218,7 +218,7 @@ def _measured(record: Record, deviators: Collection[str], published: bool) -> Ga
     welfare = welfare_per_year(record)
     unknown = sorted(set(deviators) - set(welfare))
     if unknown:
-        raise UnknownPowerError(f"deviators {shown(unknown)}: the powers of this game are {sorted(welfare)}")
+        raise UnknownPowerError(f"deviators {quoted(unknown)}: the powers of this game are {sorted(welfare)}")
     end = _phases(record)[-1]["state"]
     stolen = stolen_centers(record)
     return GameMeasures(

@@ -101,10 +101,10 @@ class SymmetricGame:
     def __post_init__(self) -> None:
         checks.whole("players", self.players, 1, MOST_PLAYERS, GameTableError)
         if not isinstance(self.names, tuple) or not self.names or not all(isinstance(name, str) for name in self.names):
-            raise GameTableError(f"names={checks.shown(self.names)}: give a tuple of texts, such as ('hawk', 'dove')")
+            raise GameTableError(f"names={checks.quoted(self.names)}: give a tuple of texts, such as ('hawk', 'dove')")
         shape = (comb(self.players + len(self.names) - 2, len(self.names) - 1), len(self.names))
         if not isinstance(self.table, np.ndarray) or self.table.dtype.kind not in "fiu":
-            raise GameTableError(f"table={checks.shown(self.table)}: give an array of numbers of shape {shape}")
+            raise GameTableError(f"table={checks.quoted(self.table)}: give an array of numbers of shape {shape}")
         if (np.abs(self.table) > MOST_PAYOFF).any():
             raise GameTableError(f"a payoff is larger than {MOST_PAYOFF:g} in size: divide all by the same number")
         if self.table.shape != shape or not np.isfinite(self.table).all():

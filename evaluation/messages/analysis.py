@@ -16,7 +16,7 @@ from agents.runtime.results import Result, tables_of
 from agents.runtime.table_files import Row
 from evaluation.checks import board_of
 from evaluation.messages.promises import KINDS, Kind, Promise, promises
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import RecordError, WelfareEnvError
 from welfare_env.game.press import GLOBAL
 
@@ -166,12 +166,12 @@ def analyse_messages(record: Mapping[str, Any], map_name: str | None = None) -> 
 def _checked(message: Mapping[str, Any], phase: object) -> tuple[str, str, str]:
     """Sender, recipient and text of a message."""
     if not isinstance(phase, str) or not _PHASE.fullmatch(phase):
-        raise RecordError(f"the record is damaged or no saved game: phase {shown(phase)}: give one such as 'S1901M'")
+        raise RecordError(f"the record is damaged or no saved game: phase {quoted(phase)}: give one such as 'S1901M'")
     parts = [message.get(name) for name in PARTS] if isinstance(message, Mapping) else []
     match [part for part in parts if isinstance(part, str)]:
         case [sender, recipient, text]:
             return sender, recipient, text
-    wrong = f"message {shown(message)} in {phase}: give a mapping with the texts {', '.join(PARTS)}"
+    wrong = f"message {quoted(message)} in {phase}: give a mapping with the texts {', '.join(PARTS)}"
     raise RecordError(f"the record is damaged or no saved game: {wrong}")
 
 

@@ -26,7 +26,7 @@ from evaluation.play.store import GameStore, StoreError, specification_key
 from evaluation.play.turns import GameStopped, Seats, set_up
 from evaluation.play.workers import WorkerError, Workers
 from welfare_env.board.loading import map_digest
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
@@ -70,18 +70,18 @@ class GameSpec:
     def __post_init__(self) -> None:
         check_whole("seed", self.seed, 0, MOST_SEED)
         if not (isinstance(self.rules, welfare_env.Rules) and isinstance(self.simultaneous, bool)):
-            raise EvaluationError(f"rules={shown(self.rules)}, simultaneous={shown(self.simultaneous)}: see GameSpec")
+            raise EvaluationError(f"rules={quoted(self.rules)}, simultaneous={quoted(self.simultaneous)}: see GameSpec")
         if not (isinstance(self.map_name, str) and isinstance(self.engine, str) and _are_pairs(self.players)):
-            given = f"players={shown(self.players)}, map_name={shown(self.map_name)}, engine={shown(self.engine)}"
+            given = f"players={quoted(self.players)}, map_name={quoted(self.map_name)}, engine={quoted(self.engine)}"
             raise EvaluationError(f"{given}: give pairs of a power and a policy, and the names of a map and an engine")
         found = {id(policy): agents.specs.read(policy) for _, policy in self.players}
         object.__setattr__(self, "players", tuple((power, found[id(policy)]) for power, policy in self.players))
         seats = [power for power, _ in self.players]
         members = self.coalition if isinstance(self.coalition, tuple) else (self.coalition,)
         if any(members.count(member) > 1 or member not in seats for member in members) or members != self.coalition:
-            raise EvaluationError(f"coalition={shown(self.coalition)}: give some of {seats}, each once")
+            raise EvaluationError(f"coalition={quoted(self.coalition)}: give some of {seats}, each once")
         if len({policy for power, policy in self.players if power in self.coalition}) > 1:
-            raise EvaluationError(f"coalition={shown(self.coalition)}: its members play different policies: give one")
+            raise EvaluationError(f"coalition={quoted(self.coalition)}: its members play different policies: give one")
 
     def __reduce__(self) -> tuple[type[GameSpec], tuple[Any, ...]]:
         """For worker processes, policies are pickled as their specs.
@@ -91,7 +91,7 @@ class GameSpec:
         """
         if not self.is_named:
             raise EvaluationError(
-                f"players={shown(self.written)}: policies without a name cannot be played in another process"
+                f"players={quoted(self.written)}: policies without a name cannot be played in another process"
             )
         return GameSpec, (tuple(self.written.items()), *(getattr(self, each.name) for each in fields(self)[1:]))
 
@@ -223,7 +223,7 @@ async def aplay_game(spec: GameSpec, models: Models = None, stop: Event | None =
 
 def _set_up(spec: GameSpec, models: SharedModels | None) -> Seats:
     if not isinstance(spec, GameSpec):
-        raise EvaluationError(f"spec={shown(spec)}: give evaluation.GameSpec(...)")
+        raise EvaluationError(f"spec={quoted(spec)}: give evaluation.GameSpec(...)")
     return set_up(
         spec.players, spec.seed, spec.rules, spec.map_name, spec.engine, spec.simultaneous, spec.coalition, models
     )
@@ -288,7 +288,7 @@ def play_each(specs: Sequence[GameSpec], execution: Execution) -> Generator[tupl
     error is raised, before its first game is asked for.
     """
     if not isinstance(specs, Sequence) or not all(isinstance(spec, GameSpec) for spec in specs):
-        raise EvaluationError(f"specs={shown(specs)}: give a list of evaluation.GameSpec(...)")
+        raise EvaluationError(f"specs={quoted(specs)}: give a list of evaluation.GameSpec(...)")
     models, store, copies = execution.models, execution.store, Counter(specs)
     _check_checkpoints(list(copies), execution)
     keys = {spec: spec.to_dict(models) for spec in copies}  # before the first game, since a map file could change

@@ -433,7 +433,7 @@ class GameStore:
         """
         row = self._row(key) if is_whole_key(key) else None
         if row is None:
-            raise StoreError(f"{self.path}: there is no game {checks.shown(key)}")
+            raise StoreError(f"{self.path}: there is no game {checks.quoted(key)}")
         return self._unpack(key, *row)
 
     def _row(self, key: str) -> tuple[bytes, str] | None:
@@ -491,14 +491,14 @@ def _path(path: object) -> Path:
     name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if isinstance(name, str):
         return Path(name)
-    raise StoreError(f"path={checks.shown(path)}: give the path of a store's file")
+    raise StoreError(f"path={checks.quoted(path)}: give the path of a store's file")
 
 
 def _checked_keys(keys: object) -> list[str] | None:
     """Keys as a list; None for all."""
     found = None if keys is None else listed("keys", keys, "[game.key for game in store.games()]", None)
     if found is not None and not all(isinstance(key, str) for key in found):
-        raise StoreError(f"keys={checks.shown(found)}: give texts, such as those of store.keys()")
+        raise StoreError(f"keys={checks.quoted(found)}: give texts, such as those of store.keys()")
     return found
 
 
