@@ -116,11 +116,12 @@ class TestTurns:
             assert [turn["round"] for turn in policy.ledger.turns] == [1, 2, 3] * 3
 
     @pytest.mark.slow
+    @pytest.mark.parametrize("parallel", [False, True])
     @pytest.mark.parametrize(
-        ("options", "parallel"),
+        "options",
         [
-            *(({}, False), ({}, True), ({"press": None}, True), ({"press": "tokens", "mediator": True}, False)),
-            *(({"transfers": True}, True), ({"variant": "standard"}, False), ({"mediator": True}, True)),
+            *({}, {"press": None}, {"mediator": True}, {"transfers": True}, {"variant": "standard"}),
+            {"press": "tokens", "mediator": True},
         ],
         ids=str,
     )
