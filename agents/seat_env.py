@@ -123,7 +123,7 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         if self.seat not in board.powers:
             near = welfare_env.errors.did_you_mean(self.seat, board.powers)
             known = ", ".join(board.powers)
-            raise UnknownPowerError(f"seat {checks.shown(self.seat)}{near}: give one of {known}")
+            raise UnknownPowerError(f"seat {checks.quoted(self.seat)}{near}: give one of {known}")
         self._others = OtherSeats(others, [power for power in board.powers if power != self.seat])
         self._players: dict[str, Policy] = {}
         self._menus = Menus(board)
@@ -229,7 +229,7 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """
         if action not in self.action_space:
             raise ActionError(
-                f"action {checks.shown(action)}: give a choice for each of the {len(self._menus.sizes)} provinces, "
+                f"action {checks.quoted(action)}: give a choice for each of the {len(self._menus.sizes)} provinces, "
                 "each from 0 and below its number in env.action_space.nvec"
             )
         choices = np.asarray(action, np.int64)

@@ -124,7 +124,7 @@ class SeatGame:
         """
         view = self.view
         if not isinstance(reply, str):
-            raise ActionError(f"reply {checks.shown(reply)}: give a text")
+            raise ActionError(f"reply {checks.quoted(reply)}: give a text")
         parsed = parse(reply, view)
         orders = self._orders if view.phase == self._phase and not (parsed.orders or parsed.is_valid) else parsed.orders
         paid = self._paid(_action(view, orders, parsed.messages))

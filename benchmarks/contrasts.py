@@ -1,6 +1,6 @@
 """How often equal policies seem to differ in `evaluation.compare`.
 
-    python -m benchmarks.contrasts            # 2,000 repetitions of each line: a quarter of an hour
+    python -m benchmarks.contrasts            # 2,000 repetitions of each line
     python -m benchmarks.contrasts --quick
 
 Each repetition draws games of ten equal policies and compares them: nine with the first ("9 differences"), or every two
@@ -11,7 +11,7 @@ is common to all policies, as it is where games are paired by their seeds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated
 
 import numpy as np
@@ -21,7 +21,7 @@ from rich.table import Table
 
 from agents.runtime.progress import metered
 from evaluation.contrasts.paired import differences, is_clear, pairs_of
-from evaluation.measures.intervals import Floats, mean_estimates
+from evaluation.measures.intervals import Floats
 
 POLICIES = 10
 GAMES = (5, 10, 20)
@@ -39,26 +39,23 @@ DRAWS: dict[str, Draw] = {
 """[games, policies] of values, in which all policies are equal."""
 
 
-def seems_different(games: Floats, every: bool, rng: np.random.Generator) -> tuple[bool, bool]:
-    """Whether some of equal policies seem to differ: with simultaneous intervals, and with each interval alone.
+def shares(draw: Draw, games: int, every: bool, repetitions: int, seed: int = 0) -> Iterator[float]:
+    """The fractions of repetitions in which some of equal policies seem to differ: with simultaneous intervals, and
+    with each interval alone.
 
     Args:
-        games: [games, policies] values.
         every: compare every two policies; otherwise all with the first.
     """
-    pairs = pairs_of(games.shape[1], every)
-    first, second = ({pair: games[:, pair[side]] for pair in pairs} for side in (0, 1))
-    together = differences(first, second, rng).values()
-    alone = mean_estimates({pair: second[pair] - first[pair] for pair in pairs}, rng).values()
-    return any(is_clear(each, len(pairs)) for each in together), any(is_clear(each, 1) for each in alone)
-
-
-def share(draw: Draw, games: int, every: bool, repetitions: int, seed: int = 0) -> tuple[float, float]:
-    """The fractions of repetitions in which some policies seem to differ, together and alone."""
     rng = np.random.default_rng(seed)
-    found = [seems_different(draw(rng, (games, POLICIES)), every, rng) for _ in range(repetitions)]
-    together, alone = np.mean(found, axis=0).tolist()
-    return together, alone
+    samples = [draw(rng, (games, POLICIES)).T for _ in range(repetitions)]
+    pairs = pairs_of(POLICIES, every)
+    first, second = (
+        {(number, pair): sample[pair[side]] for number, sample in enumerate(samples) for pair in pairs}
+        for side in (0, 1)
+    )
+    for comparisons in (len(pairs), 1):
+        found = differences(first, second, rng, comparisons)
+        yield len({number for (number, _), each in found.items() if is_clear(each, comparisons)}) / repetitions
 
 
 def main(
@@ -76,7 +73,7 @@ def main(
         for every, name in cases:
             cells = []
             for games in GAMES:
-                cells += [f"{100 * each:.1f}%" for each in share(DRAWS[name], games, every, count)]
+                cells += [f"{100 * each:.1f}%" for each in shares(DRAWS[name], games, every, count)]
                 meter.advance(1)
             table.add_row(f"{name}, {len(pairs_of(POLICIES, every))} differences", *cells)
     Console().print(table)

@@ -9,7 +9,7 @@ from typing import Any
 
 import welfare_env
 from welfare_env import checks
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.engine.engines import ENGINES
 from welfare_env.errors import UnknownMapError
 
@@ -32,7 +32,7 @@ def check_rules(rules: welfare_env.Rules | None) -> welfare_env.Rules:
         RulesError: not a `Rules` object.
     """
     if rules is not None and not isinstance(rules, welfare_env.Rules):
-        raise welfare_env.RulesError(f"rules={shown(rules)}: give welfare_env.Rules(...)")
+        raise welfare_env.RulesError(f"rules={quoted(rules)}: give welfare_env.Rules(...)")
     return welfare_env.Rules() if rules is None else rules
 
 
@@ -43,7 +43,7 @@ def check_engine(engine: str) -> None:
         RulesError: it does not.
     """
     if not isinstance(engine, str) or engine not in ENGINES:
-        raise welfare_env.RulesError(f"engine={shown(engine)}: choose one of {', '.join(map(repr, ENGINES))}")
+        raise welfare_env.RulesError(f"engine={quoted(engine)}: choose one of {', '.join(map(repr, ENGINES))}")
 
 
 def board_of(map_name: str) -> welfare_env.Board:
@@ -53,7 +53,9 @@ def board_of(map_name: str) -> welfare_env.Board:
         UnknownMapError, MapFormatError: as `welfare_env.load_board`.
     """
     if not isinstance(map_name, str):
-        raise UnknownMapError(f"map_name={shown(map_name)}: give a name such as 'standard', or the path of a .map file")
+        raise UnknownMapError(
+            f"map_name={quoted(map_name)}: give a name such as 'standard', or the path of a .map file"
+        )
     return welfare_env.load_board(map_name)
 
 
@@ -88,4 +90,4 @@ def listed(name: str, values: object, example: str, most: int | None = MOST_LIST
             found = None
         if found is not None and (most is None or len(found) <= most):
             return found
-    raise EvaluationError(f"{name}={shown(values)}: give a list, such as {example}")
+    raise EvaluationError(f"{name}={quoted(values)}: give a list, such as {example}")

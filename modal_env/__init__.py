@@ -45,6 +45,7 @@ from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo import register as _register
 
 from modal_env import errors
+from modal_env.checks import takes_arguments_of
 from modal_env.dynamics.basins import basins
 from modal_env.dynamics.growth import growth
 from modal_env.dynamics.replicator import replicator
@@ -85,7 +86,6 @@ from modal_env.logic.library import (
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import fixed_point, play
 from modal_env.logic.tournaments import tournament
-from modal_env.options import takes_arguments_of
 
 if TYPE_CHECKING:
     from modal_env.search.best_replies import Reply

@@ -5,6 +5,8 @@ Work has a bar on a terminal, and elsewhere, e.g. in a log, a line every ten sec
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -113,3 +115,15 @@ def _time(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min" if whole < 365 * 24 * 3600 else "years"
+
+
+def print_anything() -> None:
+    """In an ASCII locale (LC_ALL=C) print UTF-8, and elsewhere what cannot be encoded as \\u25a1.
+
+    Python does so, too, unless told not to (PYTHONUTF8=0); an encoding in PYTHONIOENCODING is kept.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # not in a notebook or a test
+            is_ascii = stream.encoding.lower() in ("ascii", "ansi_x3.4-1968", "us-ascii")
+            wanted = "utf-8" if is_ascii and not os.environ.get("PYTHONIOENCODING") else stream.encoding
+            stream.reconfigure(encoding=wanted, errors="backslashreplace")

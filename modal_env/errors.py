@@ -1,4 +1,11 @@
-"""Errors raised for bad input. Every message says what was given, where, and what would be right."""
+"""Errors raised for bad input, and how to install what is missing.
+
+Every message says what was given, where, and what would be right.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
 
 
 class ModalError(Exception):
@@ -25,3 +32,10 @@ class GameError(ModalError, ValueError):
 
 class ActionError(ModalError, ValueError):
     """What was given to an environment is not an action, or is for an agent that does not exist."""
+
+
+def install_extra(extra: str) -> str:
+    """As `welfare_env.extras.install_extra`, which this package does not import."""
+    if (Path(__file__).parents[1] / "constraints.txt").is_file():
+        return f"the extra {extra}: in the clone, pip install -c constraints.txt -e '.[{extra}]'"
+    return f"the extra {extra}: pip install 'welfare-env[{extra}]'"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from modal_env.errors import ModalError
-from modal_env.extras import install_extra
+from modal_env.errors import ModalError, install_extra
 
 if TYPE_CHECKING:
     import pandas as pd

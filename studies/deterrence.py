@@ -168,10 +168,13 @@ def frontier(lines: Sequence[Line]) -> Figure:
         "label": "language models, as published by the paper's authors",
     }
     _points(alone, gains, [line.welfare.value for line in lines], names, look)
-    models = list(dict.fromkeys(name.partition(",")[0] for name in published.EXPLOITABILITY))
-    welfare = [float(np.mean(published.SELF_PLAY[model]["root_nash_welfare"])) for model in models]
+    models = list(dict.fromkeys(name.partition(",")[0] for name in published.TABLES["exploitability"]))
+    welfare = [float(np.mean(published.TABLES["self_play"][model]["root_nash_welfare"])) for model in models]
     most = [
-        max(max(published.EXPLOITABILITY[f"{model}, {size}"]["exploitability"]) for size in ("singles", "pairs"))
+        max(
+            max(published.TABLES["exploitability"][f"{model}, {size}"]["exploitability"])
+            for size in ("singles", "pairs")
+        )
         for model in models
     ]
     _points(alone, most, welfare, [model.removesuffix("-0613") for model in models], theirs)

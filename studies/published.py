@@ -19,7 +19,7 @@ import typer
 from scipy.stats import t
 
 import evaluation
-from evaluation.experiments.published import RANDOM_SWEEP, SELF_PLAY
+from evaluation.experiments.published import RANDOM_SWEEP, TABLES
 from evaluation.play.store import GameStore
 from welfare_env import Rules
 
@@ -41,9 +41,9 @@ SETTINGS = (
     Setting("`Rules.published()`, published measures", Rules.published(press=None), published=True),
 )
 AUTHORS = {
-    "the authors, random, seeds 0 to 4": SELF_PLAY["random"],
+    "the authors, random, seeds 0 to 4": TABLES["self_play"]["random"],
     "the authors, random, seeds 0 to 63": RANDOM_SWEEP,
-    "the authors, optimal prosocial": SELF_PLAY["prosocial"],
+    "the authors, optimal prosocial": TABLES["self_play"]["prosocial"],
 }
 
 

@@ -18,7 +18,7 @@ from tools.atlas.partition import Piece, partition  # noqa: E402
 from tools.atlas.projection import FRAME, HEIGHT, WIDTH, project, spot  # noqa: E402
 from tools.atlas.sources import Sources, country_rings, fetched_topology, read_sources  # noqa: E402
 from welfare_env import load_board  # noqa: E402
-from welfare_env.render.boxes import unit_box  # noqa: E402
+from welfare_env.render.places import unit_box  # noqa: E402
 
 
 def test_what_was_typed_by_hand_names_provinces_of_the_board():

@@ -5,13 +5,13 @@ from types import ModuleType
 
 import pytest
 
-import modal_env.extras
+import modal_env.errors
 import welfare_env.extras
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.parametrize("package", [welfare_env.extras, modal_env.extras])
+@pytest.mark.parametrize("package", [welfare_env.extras, modal_env.errors])
 def test_a_clone_and_a_wheel(package: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cloned = "the extra rl: in the clone, pip install -c constraints.txt -e '.[rl]'"
     assert package.install_extra("rl") == cloned

@@ -7,7 +7,7 @@
 
 or ``welfare-env train welfare | standard | best-response | psro | modal | resume | curves``. In the room:
 
-- `config`: how to train, and its checks. `runs`: `train` and `resume`. `run_folder`: the files of a training.
+- `config`: how to train, and its checks. `runs`: `train` and `resume`. `run_folder`, `state`: its files.
 - `population`: policies that are best responses to mixes of those before them.
 - `board`: Diplomacy. `board.ppo` is the training from beginning to end: start reading there.
 - `modal`: programs for modal_env.
@@ -28,8 +28,8 @@ if sys.argv[:1] == ["-m"] and "training" in sys.orig_argv:  # python -m training
 
 from training.board.config import TrainConfig
 from training.errors import TrainingError
-from training.logs import log_rows
 from training.population.config import PopulationConfig
+from training.run_folder import log_rows
 from training.runs import resume, train
 
 __all__ = ["PopulationConfig", "TrainConfig", "TrainingError", "log_rows", "resume", "train"]

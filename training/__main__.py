@@ -1,6 +1,6 @@
 """``python -m training``: see `training.cli.commands`."""
 
-from modal_env.streams import print_anything
+from modal_env.console import print_anything
 from training.cli.commands import app
 
 if __name__ == "__main__":

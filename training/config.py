@@ -165,7 +165,7 @@ def _checked(name: str, value: Any, hint: _Hint) -> Any:
     elif hint.kind is str and isinstance(value, str):
         return value
     wanted = {Path: "the path of a folder", str: "a text"}.get(hint.kind, "one text, or several")
-    raise TrainingError(f"{name}={checks.shown(value)}: give {wanted}")
+    raise TrainingError(f"{name}={checks.quoted(value)}: give {wanted}")
 
 
 def from_dict(kind: type[Config], values: Any, folder: Path) -> Config:

@@ -22,4 +22,4 @@ def check_number(name: str, value: object, low: float, high: float) -> None:
         TrainingError: it is not.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise TrainingError(f"{name}={checks.shown(value)}: give a number from {low:g} to {high:g}")
+        raise TrainingError(f"{name}={checks.quoted(value)}: give a number from {low:g} to {high:g}")

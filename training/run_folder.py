@@ -1,188 +1,111 @@
-"""The files of a training, from which it resumes.
+"""The files of a training, but for its state (`training.state`); reading them needs no torch.
 
-``config.json``: the config, for `training.resume`. ``state.safetensors``: the network's weights, Adam's moments, and as
-metadata the iteration, the identity (what must be the same for the training to resume) and the git revision; writes are
-atomic. ``log.jsonl``: what was logged, a line per iteration. ``tensorboard/``: the log for TensorBoard. In modal_env
-also ``policy.json``: the learned mix of programs.
+``config.json``: the config, for `training.resume`. ``log.jsonl``: what was logged, a line per iteration.
+``tensorboard/``: the log for TensorBoard. In modal_env also ``policy.json``: the learned mix of programs.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor, nn
-
-from agents.rl.checkpoint import git_revision
-from agents.runtime.files import irregular, parse_json, read_file, reason, shown
+from agents.runtime.files import parse_json, read_file, reason, shown
+from agents.runtime.table_files import Row
 from training.errors import TrainingError
-from training.files import LOG, STATE, replaced, unwritable
+from welfare_env import writing
 
-POLICY, BOARD = "policy.json", "tensorboard"
-NETWORK, ADAM, OTHERS, ALSO = "network/", "adam/", "others/", "also/"
-Logged = Mapping[str, Any]
-Trained = tuple[nn.Module, torch.optim.Optimizer]
-Renewed = Callable[[Mapping[str, Any], Mapping[str, Any]], Mapping[str, Any]]
+CONFIG, STATE, LOG, POLICY, BOARD = "config.json", "state.safetensors", "log.jsonl", "policy.json", "tensorboard"
+LARGEST_CONFIG = 1 << 20  # bytes
+Line = Mapping[str, Any]  # of the log
 
 
-def save(
-    folder: Path,
-    network: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    iteration: int,
-    identity: str,
-    others: Mapping[str, Tensor] | None = None,
-    also: Mapping[str, Trained] | None = None,
-) -> None:
-    """Write the state after an iteration.
-
-    Args:
-        identity: what must be the same for the training to resume, as JSON.
-        others: tensors to keep with it, by name.
-        also: other networks that are trained, with their optimizers, by name.
+@contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """A draft that replaces a file once it is written.
 
     Raises:
-        TrainingError: it cannot be written. The state saved before is unchanged.
-    """
-    tensors = _tensors(network, optimizer)
-    for whose, trained in (also or {}).items():
-        tensors |= {f"{ALSO}{whose}/{name}": tensor for name, tensor in _tensors(*trained).items()}
-    tensors |= {OTHERS + name: tensor for name, tensor in (others or {}).items()}
-    about = {"iteration": str(iteration), "options": identity, "git": git_revision()}
-    tensors = {name: tensor.contiguous() for name, tensor in tensors.items()}
-    about["digest"] = _digest(about, tensors)
-    with replaced(folder / STATE) as draft:
-        try:
-            save_file(tensors, draft, metadata=about)
-        except SafetensorError as error:
-            raise OSError(str(error)) from error
-
-
-def _tensors(network: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Weights and Adam's moments by name."""
-    tensors = {NETWORK + name: tensor for name, tensor in network.state_dict().items()}
-    for number, memory in optimizer.state_dict()["state"].items():
-        tensors |= {f"{ADAM}{number}/{name}": tensor for name, tensor in memory.items()}
-    return tensors
-
-
-def _digest(about: Mapping[str, str], tensors: Mapping[str, Tensor]) -> str:
-    """SHA-256 of what `save` keeps."""
-    digest = hashlib.sha256(json.dumps(sorted(about.items())).encode())
-    for name, tensor in sorted(tensors.items()):
-        digest.update(json.dumps([name, str(tensor.dtype), list(tensor.shape)]).encode())
-        digest.update(tensor.detach().reshape(-1).view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()
-
-
-def load(
-    folder: Path,
-    network: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    identity: str,
-    most: int,
-    earlier: Renewed = lambda there, now: there,
-    also: Mapping[str, Trained] | None = None,
-) -> tuple[int, dict[str, Tensor]]:
-    """Restore networks and optimizers from the state, if there is one. Makes the folder, if there is none.
-
-    Args:
-        identity, also: as for `save`.
-        most: iterations that the training shall have.
-        earlier: brings the identity in a state of an earlier version into the form of today's, which it is given, too.
-
-    Returns:
-        How many iterations it has seen, 0 where nothing is saved yet; and the other tensors that were saved.
-
-    Raises:
-        TrainingError: it has another identity, has seen more than `most` iterations, or is damaged. Networks and
-            optimizers are unchanged then.
-    """
-    path = folder / STATE
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not path.exists() and not path.is_symlink():
-            return 0, {}
-    except (OSError, ValueError) as error:
-        raise TrainingError(f"{shown(folder)}: this folder cannot be made: {reason(error)}") from error
-    about, tensors = _read(path)
-    done = int(about["iteration"])
-    if about["options"] != identity and (other := _other(about["options"], identity, earlier)):
-        raise TrainingError(f"{folder} holds another training, with {other}: give another folder (--out)")
-    if done > most:
-        raise TrainingError(
-            f"{folder} holds a training of {done} iterations: give as many or more, or another folder (--out)"
-        )
-    parts = [(network, optimizer, tensors)]
-    parts += [(*trained, _part(tensors, f"{ALSO}{whose}/")) for whose, trained in (also or {}).items()]
-    if not all(_fits(each, _part(mine, NETWORK), _memories(each, mine)) for each, _, mine in parts):
-        raise TrainingError(f"{path}: damaged: it does not fit the network: give another folder (--out)")
-    for each, its_optimizer, mine in parts:
-        each.load_state_dict(_part(mine, NETWORK))
-        its_optimizer.load_state_dict({**its_optimizer.state_dict(), "state": _memories(each, mine)})
-    return done, _part(tensors, OTHERS)
-
-
-def _memories(network: nn.Module, tensors: Mapping[str, Tensor]) -> dict[int, dict[str, Tensor]]:
-    """Adam's moments by parameter; none before the first step."""
-    memories = {number: _part(tensors, f"{ADAM}{number}/") for number, _ in enumerate(network.parameters())}
-    return {number: memory for number, memory in memories.items() if memory}
-
-
-def _read(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
-    """The metadata and the tensors that `save` wrote.
-
-    Raises:
-        TrainingError: the file is damaged.
+        TrainingError: it cannot be written.
     """
     try:
-        if wrong := irregular(path):
-            raise OSError(f"it {wrong}")
-        with safe_open(path, framework="pt") as file:
-            about = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  no mapping
-        digest = about.pop("digest")
-        if digest != _digest(about, tensors) or not (about["iteration"].isdecimal() and "options" in about):
-            raise ValueError("it does not match its checksum")
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
-        raise TrainingError(
-            f"{path}: damaged, or no state of a training ({reason(error)}): give another folder (--out)"
-        ) from error
-    return about, tensors
+        with writing.replaced(path) as draft:
+            yield draft
+    except OSError as error:
+        raise unwritable(path, error) from error
 
 
-def _fits(network: nn.Module, weights: Mapping[str, Tensor], memories: Mapping[int, Mapping[str, Tensor]]) -> bool:
-    """Whether weights and Adam's moments have the shapes of a network."""
-    shapes = [parameter.shape for parameter in network.parameters()]
-    remembers = all(
-        set(memory) == {"step", "exp_avg", "exp_avg_sq"}
-        and memory["exp_avg"].shape == memory["exp_avg_sq"].shape == shapes[number]
-        for number, memory in memories.items()
+def unwritable(path: Path, error: Exception) -> TrainingError:
+    """The error for a file or a folder that cannot be written."""
+    return TrainingError(
+        f"{shown(path)} cannot be written ({reason(error)}): check the disk, or give another folder; the training "
+        "resumes from its last save"
     )
-    mine = {name: tensor.shape for name, tensor in network.state_dict().items()}
-    return remembers and mine == {name: tensor.shape for name, tensor in weights.items()}
 
 
-def _other(there: str, given: str, earlier: Renewed) -> str:
-    """Which options differ; "" if none does."""
-    new = json.loads(given)
+def saved_iterations(folder: Path) -> int | None:
+    """How many iterations the state in a folder has seen; None if there is no state."""
     try:
-        old = dict(earlier(dict(parse_json(there)), new))
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return "options that cannot be read"
-    names = sorted(name for name in old | new if old.get(name) != new.get(name))
-    return ", ".join(f"{name}={old.get(name)!r} where {new.get(name)!r} is given" for name in names)
+        return int(_metadata(folder)["iteration"])
+    except (OSError, OverflowError, MemoryError, ValueError, KeyError, TypeError):
+        return None
 
 
-def _part(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+def saved_start(folder: Path) -> str | None:
+    """What the training in a folder started from, by its content; None if there is no state, or it had no start."""
+    try:
+        start = parse_json(_metadata(folder)["options"])["start"]
+    except (OSError, OverflowError, MemoryError, ValueError, KeyError, TypeError):
+        return None
+    return start if isinstance(start, str) else None
+
+
+def _metadata(folder: Path) -> Mapping[str, str]:
+    """Of the state in a folder, read without torch."""
+    with (folder / STATE).open("rb") as file:
+        header = parse_json(file.read(int.from_bytes(file.read(8), "little")))
+    return header["__metadata__"]
+
+
+def write_config(folder: Path, kind: str, values: Mapping[str, Any]) -> None:
+    """Write the config of a training: its kind ("board", "modal" or "population") and its fields.
+
+    Raises:
+        TrainingError: it cannot be written.
+    """
+    with replaced(folder / CONFIG) as draft:
+        draft.write_text(json.dumps({"kind": kind, **values}, indent=2) + "\n")
+
+
+def read_config(folder: Path) -> tuple[str, dict[str, Any]]:
+    """The kind and the fields that `write_config` wrote.
+
+    Raises:
+        TrainingError: there are none, or they cannot be read.
+    """
+    path = folder / CONFIG
+    try:
+        values = dict(parse_json(read_file(path, LARGEST_CONFIG)))
+        return str(values.pop("kind")), values
+    except FileNotFoundError as error:
+        raise TrainingError(f"{shown(folder)}: no training: it has no {CONFIG}") from error
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise TrainingError(f"{shown(path)}: not the config of a training: {reason(error)}") from error
+
+
+def write_policy(folder: Path, policy: Mapping[str, Any]) -> None:
+    """Write what was learned in modal_env, for people and for `agents.make`.
+
+    Raises:
+        TrainingError: it cannot be written.
+    """
+    with replaced(folder / POLICY) as draft:
+        draft.write_text(json.dumps(policy, indent=2) + "\n")
+
+
+# The log.
 
 
 def read_log(folder: Path, done: int) -> list[dict[str, Any]]:
@@ -206,7 +129,7 @@ def read_log(folder: Path, done: int) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def logging_to(folder: Path, done: int) -> Iterator[Callable[[Logged], None]]:
+def logging_to(folder: Path, done: int) -> Iterator[Callable[[Line], None]]:
     """Yields a function that writes an iteration's line to the log, and its numbers to TensorBoard.
 
     Raises:
@@ -221,7 +144,7 @@ def logging_to(folder: Path, done: int) -> Iterator[Callable[[Logged], None]]:
         raise unwritable(folder, error) from error
     with board, file:
 
-        def log(line: Logged) -> None:
+        def log(line: Line) -> None:
             try:
                 file.write(json.dumps(line) + "\n")
                 file.flush()
@@ -234,11 +157,54 @@ def logging_to(folder: Path, done: int) -> Iterator[Callable[[Logged], None]]:
         yield log
 
 
-def write_policy(folder: Path, policy: Mapping[str, Any]) -> None:
-    """Write what was learned, for people and for `agents.make`.
+# The log as a table.
+
+
+def log_rows(folders: Sequence[str | Path]) -> list[Row]:
+    """One row per iteration of each training: its folder, seed, iteration, and what was logged (docs/results.md).
 
     Raises:
-        TrainingError: it cannot be written.
+        TrainingError: a folder without a training, or with a damaged log.
     """
-    with replaced(folder / POLICY) as draft:
-        draft.write_text(json.dumps(policy, indent=2) + "\n")
+    logs = [(folder, log_lines(Path(folder)), read_config(Path(folder))[1]) for folder in folders]
+    metrics = metrics_of(line for _, lines, _ in logs for line in lines)
+    return [
+        row
+        for folder, lines, config in logs
+        for row in metric_rows(str(folder), float(config.get("seed", math.nan)), lines, metrics)
+    ]
+
+
+def metric_rows(folder: str, seed: float, lines: Iterable[Line], metrics: Sequence[str]) -> list[Row]:
+    """The rows of one training; nan for what was not logged in an iteration."""
+    return [
+        {"folder": folder, "seed": seed, "iteration": line.get("iteration", number)}
+        | {metric: number_of(line.get(metric)) for metric in metrics}
+        for number, line in enumerate(lines, 1)
+    ]
+
+
+def metrics_of(lines: Iterable[Line]) -> list[str]:
+    """The names of all numbers that were logged, in the order in which they first occur."""
+    names = (name for line in lines for name, value in line.items() if isinstance(value, int | float))
+    return [name for name in dict.fromkeys(names) if name != "iteration"]
+
+
+def log_lines(folder: Path) -> list[dict[str, Any]]:
+    """The log of a training.
+
+    Raises:
+        TrainingError: there is none.
+    """
+    try:
+        return [dict(parse_json(line)) for line in read_file(folder / LOG).decode().splitlines()]
+    except (OSError, ValueError, TypeError) as error:
+        raise TrainingError(f"{shown(folder)}: no log of a training: {reason(error)}") from error
+
+
+def number_of(value: object) -> float:
+    """A logged value; nan where it is no number."""
+    try:
+        return float(value) if isinstance(value, int | float) else math.nan
+    except OverflowError:
+        return math.nan

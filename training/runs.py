@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, overload
 from training.board.config import TrainConfig
 from training.config import Config, from_dict
 from training.errors import TrainingError
-from training.files import read_config
 from training.modal.config import ModalConfig
 from training.population.config import PopulationConfig
+from training.run_folder import read_config
 
 if TYPE_CHECKING:
     from training.modal.trainer import ModalResult

@@ -21,7 +21,7 @@ _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 80
 _SHORT.maxlevel = 3
 
 
-def shown(value: object) -> str:
+def quoted(value: object) -> str:
     """A value of any type as a short text for an error message."""
     try:
         return _SHORT.repr(value)
@@ -38,7 +38,7 @@ def choice(name: str, value: Any, choices: Iterable[Any], error: type[Exception]
     known = tuple(choices)
     if any(value is one or (type(value) is type(one) and value == one) for one in known):
         return value
-    raise error(f"{name}={shown(value)}{did_you_mean(value, known)}: choose one of {', '.join(map(repr, known))}")
+    raise error(f"{name}={quoted(value)}{did_you_mean(value, known)}: choose one of {', '.join(map(repr, known))}")
 
 
 def is_whole(value: object) -> bool:
@@ -57,7 +57,7 @@ def whole(name: str, value: Any, low: int, high: int | None = None, error: type[
     if is_whole(value) and low <= value and (high is None or value <= high):
         return int(value)
     bounds = f"from {low}" if high is None else f"from {low} to {high}"
-    raise error(f"{name}={shown(value)}: give a whole number {bounds}")
+    raise error(f"{name}={quoted(value)}: give a whole number {bounds}")
 
 
 def whole_array(value: Any, shape: tuple[int, ...]) -> np.ndarray | None:
@@ -76,7 +76,7 @@ def check_whole(name: str, value: object, low: int, high: int, error: type[Excep
         error: it is not.
     """
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise error(f"{name}={shown(value)}: give a whole number from {low} to {high:,}")
+        raise error(f"{name}={quoted(value)}: give a whole number from {low} to {high:,}")
 
 
 def seed(value: Any, error: type[Exception] = RulesError) -> int:
@@ -87,7 +87,7 @@ def seed(value: Any, error: type[Exception] = RulesError) -> int:
     """
     if is_whole(value) and 0 <= value < 2**SEED_BITS:
         return int(value)
-    raise error(f"seed={shown(value)}: give a whole number from 0, below 2**{SEED_BITS}")
+    raise error(f"seed={quoted(value)}: give a whole number from 0, below 2**{SEED_BITS}")
 
 
 def indices(name: str, values: Any, most: int, error: type[Exception] = ActionError) -> np.ndarray:
@@ -102,5 +102,5 @@ def indices(name: str, values: Any, most: int, error: type[Exception] = ActionEr
         given = np.array(None)
     is_list = given.ndim == 1 and (given.dtype.kind in "iu" or not given.size)
     if not is_list or (given.size and not 0 <= given.min() <= given.max() < most):
-        raise error(f"{name}={shown(values)}: give a list of whole numbers from 0 to {most - 1}")
+        raise error(f"{name}={quoted(values)}: give a list of whole numbers from 0 to {most - 1}")
     return np.ascontiguousarray(given, np.int64)

@@ -12,13 +12,14 @@ from welfare_env.errors import did_you_mean
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def takes_options(of: Callable[..., Any], refused: Collection[str] = ()) -> Callable[[_F], _F]:
-    """For a function that passes its `**options` on to `of`: its signature shows each of them with its default.
+def takes_options(*of: Callable[..., Any], refused: Collection[str] = ()) -> Callable[[_F], _F]:
+    """For a function that passes its `**options` on: its signature shows each of them with its default.
 
-    An option that `of` does not have raises a TypeError that names the nearest one.
+    An option that there is not raises a TypeError that names the nearest one.
 
     Args:
-        refused: options of `of` that are not shown; the function is given them, and says why it does not take them.
+        of: what takes the options: their parameters that have a default.
+        refused: options that are not shown; the function is given them, and says why it does not take them.
     """
 
     def decorate(function: _F) -> _F:
@@ -26,8 +27,9 @@ def takes_options(of: Callable[..., Any], refused: Collection[str] = ()) -> Call
         names = [name for name, parameter in own.parameters.items() if parameter.kind is not parameter.VAR_KEYWORD]
         options = {
             name: parameter.replace(kind=parameter.KEYWORD_ONLY)
-            for name, parameter in inspect.signature(of).parameters.items()
-            if name not in (*names, *refused)
+            for each in of
+            for name, parameter in inspect.signature(each).parameters.items()
+            if parameter.default is not parameter.empty and name not in (*names, *refused)
         }
         known = (*names, *options)
 

@@ -77,7 +77,7 @@ class Rules:
             return
         if not isinstance(self.progressive, (tuple, list)):
             raise RulesError(
-                f"progressive={checks.shown(self.progressive)}: give a whole number a year, e.g. (1, 2, 3)"
+                f"progressive={checks.quoted(self.progressive)}: give a whole number a year, e.g. (1, 2, 3)"
             )
         if len(self.progressive) != self.years:
             raise RulesError(f"progressive has {len(self.progressive)} weights for {self.years} years: give one a year")
@@ -148,10 +148,10 @@ class Rules:
             RulesError: not a dict, an unknown key, or a bad value.
         """
         if not isinstance(values, Mapping):
-            raise RulesError(f"rules {checks.shown(values)}: give a dict such as Rules().to_dict()")
+            raise RulesError(f"rules {checks.quoted(values)}: give a dict such as Rules().to_dict()")
         known = {field.name for field in fields(cls)}
         for name in values:
             if name not in known:
                 hint = did_you_mean(name, known)
-                raise RulesError(f"unknown rule {checks.shown(name)}{hint}: known are {', '.join(sorted(known))}")
+                raise RulesError(f"unknown rule {checks.quoted(name)}{hint}: known are {', '.join(sorted(known))}")
         return cls(**values)

@@ -30,7 +30,7 @@ from agents.lm.models.prices import Counts, Price
 from agents.lm.models.protocol import Finish, Model, Reply, Request, Usage
 from agents.lm.models.providers.retries import most_tokens
 from agents.lm.models.scripted import ReplayModel, ScriptedModel
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 
 
 @runtime_checkable
@@ -201,7 +201,7 @@ def _checked_name(model: Any) -> str:
     name = getattr(model, "name", None)
     if isinstance(model, type) or not (isinstance(name, str) and name and callable(getattr(model, "complete", None))):
         raise ConfigError(
-            f"model {shown(model)}: give an object with a `name`, a text, and a method "
+            f"model {quoted(model)}: give an object with a `name`, a text, and a method "
             "`complete(request)`; see agents.lm.own_models.OwnModel"
         )
     return name

@@ -223,9 +223,9 @@ def load(folder: str | os.PathLike[str]) -> Checkpoint:
         content = read_file(path / WEIGHTS)
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{shown(path)}: not a checkpoint ({ABOUT} and {WEIGHTS}): {_told(error)}") from error
-    if not isinstance(about, dict) or about.get("format") not in NETWORKS or isinstance(about["format"], bool):
-        told = about.get("format") if isinstance(about, dict) else None
-        raise CheckpointError(f"{path / ABOUT}: format {told!r:.80}")
+    number = about.get("format") if isinstance(about, dict) else None
+    if type(number) is not int or number not in NETWORKS:
+        raise CheckpointError(f"{path / ABOUT}: format {number!r:.80}")
     if hashlib.sha256(content).hexdigest() != about.get("weights"):
         raise CheckpointError(f"{path / WEIGHTS}: not the file that {ABOUT} describes: it is damaged or was replaced")
     try:

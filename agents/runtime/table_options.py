@@ -1,16 +1,18 @@
-"""The options --csv and --parquet, for commands with a result."""
+"""The options --csv, --parquet and --json, for commands with a result."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
 from agents.runtime.files import shown
 from agents.runtime.table_files import Row, TableError, check_file, check_parquet, write_csv, write_parquet
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 @dataclass(frozen=True)
@@ -18,11 +20,11 @@ class TableOptions:
     """Files for a result as a table; docs/results.md describes the columns."""
 
     csv: Annotated[
-        Optional[Path],  # noqa: UP045 (typer reads it)
+        Path | None,
         typer.Option(help="Write a CSV table to this file (columns: docs/results.md).", show_default="none"),
     ] = None
     parquet: Annotated[
-        Optional[Path],  # noqa: UP045 (typer reads it)
+        Path | None,
         typer.Option(help="The same as a Parquet file (needs the extra tables).", show_default="none"),
     ] = None
 

@@ -16,7 +16,7 @@ from agents.specs.objects import import_path, unnamed_spec
 from agents.specs.registry import AGENTS, read_part
 from agents.specs.spec import Spec
 from agents.specs.text_span import Part
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import UnknownAgentError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _of_object(policy: object) -> Spec:
         return unnamed_spec(policy)
     example = "'exploiter:nice=prosocial,attack=dumbbot'"
     raise UnknownAgentError(
-        f"agent spec {shown(policy)}: give a string such as {example}, or a class, a factory or an instance"
+        f"agent spec {quoted(policy)}: give a string such as {example}, or a class, a factory or an instance"
     )
 
 

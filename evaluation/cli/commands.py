@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -13,7 +13,7 @@ import evaluation
 import welfare_env
 from agents.runtime.command_options import with_options
 from agents.runtime.progress import metered
-from agents.runtime.table_options import TableOptions
+from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
 from agents.specs import usages
 from evaluation.cli import experiments, store_commands
@@ -24,13 +24,15 @@ from evaluation.cli.exact import exact
 from evaluation.cli.messages import messages
 from evaluation.cli.options import (
     CORES,
+    AnyProfile,
     AttackGameOptions,
     GameOptions,
-    Json,
     Kept,
+    Keys,
     Processes,
     RunOptions,
     Seed,
+    SomeVariants,
     Store,
     Witness,
     check_files,
@@ -89,9 +91,9 @@ def self_play(
     play: GameOptions,
     run: RunOptions,
     tables: TableOptions,
-    variant: Annotated[str, typer.Option(help="welfare, standard, or both: welfare,standard.")] = "welfare",
+    variant: SomeVariants = "welfare",
     scoring: Annotated[
-        Optional[str],  # noqa: UP045 (typer reads it)
+        str | None,
         typer.Option(
             metavar="sum-of-squares|draw-size|concave",
             help="Scoring of games of variant standard.",
@@ -127,12 +129,12 @@ def self_play(
 @app.command()
 @with_options
 def exploitability(
-    policy: Annotated[str, typer.Argument(help="The profile: a policy for all seats, or e.g. '4*dove + 3*random'.")],
+    policy: AnyProfile,
     play: AttackGameOptions,
     run: RunOptions,
     tables: TableOptions,
     deviator: Annotated[
-        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        list[str] | None,
         typer.Option(
             help="The coalition's policy; may be given several times. portfolio: all that come with the package.",
             show_default="exploiter:nice=POLICY,attack=dumbbot",
@@ -153,7 +155,7 @@ def exploitability(
         typer.Option(min=1, help="Games of each attack for choosing the one to measure; the best of them play more."),
     ] = CHOOSING,
     precision: Annotated[
-        Optional[float],  # noqa: UP045 (typer reads it)
+        float | None,
         typer.Option(
             help="Play until the interval of the chosen attack's gain is at most this wide, in points a year.",
             show_default="none",
@@ -197,11 +199,7 @@ app.command("theorems")(theorems)
 @app.command()
 @with_options
 def demo(
-    tables: TableOptions,
-    seed: Seed = 0,
-    workers: Processes = CORES,
-    store: Store = DEFAULT_PATH,
-    as_json: Json = False,
+    tables: TableOptions, seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH, as_json: Json = False
 ) -> None:
     """A small demo: four policies in self-play, and the exploitability of two of them."""
     conditions: list[tuple[str, str, str | None]]
@@ -239,14 +237,10 @@ def demo(
 
 @app.command()
 def games(
-    keys: Annotated[
-        Optional[list[str]],  # noqa: UP045 (typer reads it)
-        typer.Argument(help="Keys of games, or beginnings of keys.", show_default="all games"),
-    ] = None,
+    keys: Keys = None,
     store: Kept = DEFAULT_PATH,
     save_to: Annotated[
-        Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option("--save", help="Save the games to this folder, as files for `welfare_env.Game.load`."),
+        Path | None, typer.Option("--save", help="Save the games to this folder, as files for `welfare_env.Game.load`.")
     ] = None,
     private: Annotated[
         bool, typer.Option("--private", help="Save the prompts and raw replies of language models, too.")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
 import evaluation
 from agents.runtime.command_options import as_arguments, with_options
-from agents.runtime.table_options import TableOptions
+from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
 from agents.specs import listed
 from evaluation.cli.console import errors_told, print_json
-from evaluation.cli.options import GameOptions, Json, RunOptions, policies_of
+from evaluation.cli.options import GameOptions, RunOptions, policies_of
 from evaluation.contrasts.comparing import GAMES, check_measures
 from evaluation.contrasts.samples import is_results
 from evaluation.experiments.self_play import plan_self_play
@@ -35,14 +35,14 @@ def compare(
         list[str],
         typer.Argument(
             help="Two or more policies or profiles; one, with an option that has several values (--years 5,10); or the "
-            "folders of experiments. The first is the baseline.",
+            "folders of experiments. The first is the baseline."
         ),
     ],
     play: ComparedGameOptions,
     run: RunOptions,
     tables: TableOptions,
     measure: Annotated[
-        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        list[str] | None,
         typer.Option(
             metavar="NAME[,NAME...]",
             help="What to compare, e.g. conflicts,welfare_per_year:FRANCE; welfare_per_year is that of every power.",

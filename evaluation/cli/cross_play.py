@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
 from agents.runtime.command_options import with_options
 from agents.runtime.table_files import check_file, write_page
-from agents.runtime.table_options import TableOptions
+from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables, print_text
 from evaluation.cli.console import errors_told
-from evaluation.cli.options import GameOptions, Json, RunOptions, check_single, command_line, policies_of, written
+from evaluation.cli.options import (
+    GameOptions,
+    RunOptions,
+    SomeVariants,
+    check_single,
+    command_line,
+    policies_of,
+    written,
+)
 from evaluation.experiments.cross_play import MOST_TYPES, plan_cross_play
 from evaluation.measures.lm_usage import usage_table
 from evaluation.report.cross_play_page import cross_play_page, summary
@@ -44,19 +52,18 @@ def cross_play(
     share: Annotated[float, typer.Option(help="The fraction of the mixes to play, drawn at random.")] = 1.0,
     types: Annotated[int, typer.Option(min=1, help="Maximum number of policies in a mix.")] = MOST_TYPES,
     background: Annotated[
-        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        list[str] | None,
         typer.Option(help="A held-out player for the other seats of scenarios; may be given several times."),
     ] = None,
     focal_seats: Annotated[
-        Optional[list[int]],  # noqa: UP045 (typer reads it)
+        list[int] | None,
         typer.Option(
             help="Number of seats of a policy among background players; may be given several times.", show_default="1"
         ),
     ] = None,
-    variant: Annotated[str, typer.Option(help="welfare, standard, or both: welfare,standard.")] = "welfare",
+    variant: SomeVariants = "welfare",
     html: Annotated[
-        Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="Write an HTML page with all tables to this file.", show_default="none"),
+        Path | None, typer.Option(help="Write an HTML page with all tables to this file.", show_default="none")
     ] = None,
     with_mixes: Annotated[
         bool, typer.Option("--mixes", help="Also show the payoffs in every mix, after the summary.")

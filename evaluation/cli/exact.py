@@ -12,11 +12,11 @@ from rich.text import Text
 
 from agents.runtime.command_options import with_options
 from agents.runtime.progress import metered
-from agents.runtime.table_options import TableOptions
+from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables, print_text
 from evaluation.checks import board_of
 from evaluation.cli.console import RESTARTS, errors_told, print_json
-from evaluation.cli.options import Json, read_coalitions
+from evaluation.cli.options import read_coalitions
 from evaluation.experiment_files.exact_gains import ExactGain, exact_gain
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.tables.game_tables import titled

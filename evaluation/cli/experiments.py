@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -12,11 +12,11 @@ from rich.text import Text
 
 from agents.runtime.command_options import with_options
 from agents.runtime.progress import metered
-from agents.runtime.table_options import TableOptions
+from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
 from agents.specs import listed
 from evaluation.cli.console import RESTARTS, errors_told, print_json
-from evaluation.cli.options import Json, RunOptions, command_line
+from evaluation.cli.options import RunOptions, command_line
 from evaluation.experiment_files.experiment import plan_experiment, policies_of, trained
 from evaluation.experiment_files.loading import load_experiment, shipped_experiments
 from evaluation.experiment_files.plan import Experiment
@@ -52,19 +52,17 @@ def experiment(
     run: RunOptions,
     tables: TableOptions,
     source: Annotated[
-        Optional[str],  # noqa: UP045 (typer reads it)
+        str | None,
         typer.Argument(metavar="[NAME|FILE.toml]", help="A shipped experiment, or a file.", show_default="list them"),
     ] = None,
     profile: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option(help="Replaces the experiment's profiles; may be given several times."),
+        list[str] | None, typer.Option(help="Replaces the experiment's profiles; may be given several times.")
     ] = None,
     add: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option(help="Adds to the experiment's profiles; may be given several times."),
+        list[str] | None, typer.Option(help="Adds to the experiment's profiles; may be given several times.")
     ] = None,
     models: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(
             metavar="SPEC,SPEC...",
             help="As --profile, several at once: lm:openai/A,lm:openai/B,effort=high,dove. What has = belongs to the "
@@ -76,19 +74,16 @@ def experiment(
         typer.Option("--extend", help="Keep the rows that results.json has of other profiles (leaderboards only)."),
     ] = False,
     games: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(min=1, help="Games per condition.", show_default="the experiment's"),
+        int | None, typer.Option(min=1, help="Games per condition.", show_default="the experiment's")
     ] = None,
     choosing: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(min=1, help="Games of each attack for choosing one.", show_default="the experiment's"),
+        int | None, typer.Option(min=1, help="Games of each attack for choosing one.", show_default="the experiment's")
     ] = None,
     seed: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(min=0, help="The same seed gives the same results.", show_default="the experiment's"),
+        int | None, typer.Option(min=0, help="The same seed gives the same results.", show_default="the experiment's")
     ] = None,
     out: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(help="Folder for the report, its data, replays and trained policies.", show_default="runs/NAME"),
     ] = None,
     replays: Annotated[
@@ -140,10 +135,7 @@ def _trained(chosen: Experiment, folder: Path) -> Experiment:
 
 def plot(
     result: Annotated[Path, typer.Argument(help="The folder of an experiment, or its results.json.")],
-    out: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(help="Folder for the pictures.", show_default="the experiment's"),
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the pictures.", show_default="the experiment's")] = None,
     ending: Annotated[
         str, typer.Option("--format", metavar="png|svg|pdf", help="File format of the pictures.")
     ] = "png",

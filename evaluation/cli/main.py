@@ -17,7 +17,7 @@ def main() -> None:
     """Run a command. Modules in the current folder can be imported (own players), after installed packages."""
     end_at_interruptions()
     from evaluation.cli.app import command
-    from modal_env.streams import print_anything
+    from modal_env.console import print_anything
 
     print_anything()
     sys.path.append(os.getcwd())

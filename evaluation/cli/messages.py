@@ -5,17 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
 from agents.runtime.command_options import with_options
 from agents.runtime.progress import Meter, metered
-from agents.runtime.table_options import TableOptions
+from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
 from evaluation.checks import EvaluationError
 from evaluation.cli.console import RESTARTS, errors_told, print_json
-from evaluation.cli.options import Json, Kept
+from evaluation.cli.options import Kept
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import conditions, latest, open_store, saved_games
 from evaluation.tables.message_tables import Talk, talk_tables, talks
@@ -27,7 +27,7 @@ SHOWN_CONDITIONS = 20
 def messages(
     tables: TableOptions,
     chosen: Annotated[
-        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        list[str] | None,
         typer.Argument(
             metavar="[GAME]...",
             help="Saved games (files), or keys of stored games (see `games`).",
@@ -39,7 +39,7 @@ def messages(
         int, typer.Option(min=0, help="Only this many stored games, the most recently stored; 0 for all.")
     ] = 0,
     limit: Annotated[
-        Optional[int],  # noqa: UP045 (typer reads it)
+        int | None,
         typer.Option(
             min=0,
             help="Number of conditions (games that differ only by their seed) in the tables, the most recently stored; "

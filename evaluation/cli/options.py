@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -38,11 +38,15 @@ if TYPE_CHECKING:
 CORES = os.cpu_count() or 1
 T = TypeVar("T")
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+AnyProfile = Annotated[str, typer.Argument(help="The profile: a policy for all seats, or e.g. '4*dove + 3*random'.")]
+Keys = Annotated[
+    list[str] | None, typer.Argument(help="Keys of games, or beginnings of keys.", show_default="all games")
+]
+SavedGame = Annotated[str, typer.Argument(help="A saved game (a file), or the key of a stored game (see `games`).")]
+SomeVariants = Annotated[str, typer.Option(help="welfare, standard, or both: welfare,standard.")]
 Kept = Annotated[Path, typer.Option("--store", help="The store of finished games.")]
 Witness = Annotated[
-    Optional[Path],  # noqa: UP045 (typer reads it)
-    typer.Option(help="Save a typical game of the best attack to this file (for `welfare_env.Game.load`)."),
+    Path | None, typer.Option(help="Save a typical game of the best attack to this file (for `welfare_env.Game.load`).")
 ]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same results, with any number of workers.")]
 Store = Annotated[Path, typer.Option(help="Finished games are stored here; an interrupted command resumes from them.")]
@@ -200,8 +204,7 @@ class GameOptions:
         typer.Option("--retreat-welfare", help="Also give points after retreats, as in the published experiments."),
     ] = False
     published: Annotated[
-        bool,
-        typer.Option("--published", help="Rules and measures of the program behind the paper's figures."),
+        bool, typer.Option("--published", help="Rules and measures of the program behind the paper's figures.")
     ] = False
     simultaneous: Annotated[
         bool,
@@ -258,22 +261,19 @@ class RunOptions:
     workers: Processes = CORES
     store: Store = DEFAULT_PATH
     ray_address: Annotated[
-        Optional[str],  # noqa: UP045 (typer reads it)
+        str | None,
         typer.Option(
             help="Play on a Ray cluster: auto, HOST:PORT, or local to start one on this machine.", show_default="none"
         ),
     ] = None
     lm_cache: Annotated[
-        Path,
-        typer.Option("--lm-cache", help="Cache of language models' replies, so that none is paid for twice."),
+        Path, typer.Option("--lm-cache", help="Cache of language models' replies, so that none is paid for twice.")
     ] = Path("runs", "replies.sqlite")
     budget_tokens: Annotated[
-        Optional[int],  # noqa: UP045 (typer reads it)
-        typer.Option(min=1, help="Maximum number of tokens for this run.", show_default="unlimited"),
+        int | None, typer.Option(min=1, help="Maximum number of tokens for this run.", show_default="unlimited")
     ] = None
     budget_dollars: Annotated[
-        Optional[float],  # noqa: UP045 (typer reads it)
-        typer.Option(help="Maximum cost of this run in dollars.", show_default="unlimited"),
+        float | None, typer.Option(help="Maximum cost of this run in dollars.", show_default="unlimited")
     ] = None
     use_older_games: Annotated[
         bool,

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
 from agents.runtime.command_options import as_arguments, with_options
-from agents.runtime.table_options import TableOptions
+from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_line, print_tables
 from evaluation.cli.console import errors_told
 from evaluation.cli.options import (
+    AnyProfile,
     AttackGameOptions,
-    Json,
     RunOptions,
     WholeNumbers,
     Witness,
@@ -49,7 +49,7 @@ def red_team(
         ),
     ] = "usual",
     trained: Annotated[
-        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        list[str] | None,
         typer.Option(
             help="An additional attacker, such as rl:runs/best-response/checkpoint; may be given several times."
         ),
@@ -92,7 +92,7 @@ def command_of(attack: Deviation, policy: str, play: AttackGameOptions) -> str:
 
 @with_options
 def collusion(
-    policy: Annotated[str, typer.Argument(help="The profile: a policy for all seats, or e.g. '4*dove + 3*random'.")],
+    policy: AnyProfile,
     play: AttackGameOptions,
     run: RunOptions,
     tables: TableOptions,
@@ -101,14 +101,14 @@ def collusion(
         typer.Option(parser=read_numbers, metavar="N[,N...]", show_default="2,3", help="Sizes of the coalitions."),
     ] = PAIRS_AND_TRIPLES,
     coalitions: Annotated[
-        Optional[str],  # noqa: UP045 (typer reads it)
+        str | None,
         typer.Option(
             help="In place of sizes: pairs (the paper's), all-pairs, or e.g. ENGLAND+TURKEY,ITALY+RUSSIA.",
             show_default="all of these sizes",
         ),
     ] = None,
     attacker: Annotated[
-        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        list[str] | None,
         typer.Option(
             help="A policy of the members; may be given several times. One that can play a coalition, such as "
             "pact:years=1, plays all members as one.",

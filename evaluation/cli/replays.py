@@ -4,41 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
 from agents.runtime.progress import metered
 from evaluation.cli.console import RESTARTS, errors_told
-from evaluation.cli.options import Kept
+from evaluation.cli.options import Kept, SavedGame
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import saved_games
 from evaluation.report.replays import write_replay
 from welfare_env import Game
-from welfare_env.render.animation import LONGEST, NARROWEST, PHASE, SHORTEST, WIDEST, WIDTH
+from welfare_env.render.pixels import LONGEST, NARROWEST, PHASE, SHORTEST, WIDEST, WIDTH
 
 PAGE = Path("game.html")
 
 
 def replay(
-    game: Annotated[str, typer.Argument(help="A saved game (a file), or the key of a stored game (see `games`).")],
-    out: Annotated[
-        Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option("--out", "-o", help="The HTML file.", show_default="game.html"),
-    ] = None,
+    game: SavedGame,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The HTML file.", show_default="game.html")] = None,
     store: Kept = DEFAULT_PATH,
     map_name: Annotated[
-        Optional[Path],  # noqa: UP045 (typer reads it)
+        Path | None,
         typer.Option("--map", help="The .map file, if the game was played on one.", show_default="the game's"),
     ] = None,
     gif: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(help="Write an animated GIF, a frame a phase (needs the extra plot).", show_default="none"),
     ] = None,
     gif_width: Annotated[int, typer.Option(min=NARROWEST, max=WIDEST, help="Width of the GIF in pixels.")] = WIDTH,
     gif_milliseconds: Annotated[
-        int,
-        typer.Option(min=SHORTEST, max=LONGEST, help="How long the GIF shows a phase; the last, three times."),
+        int, typer.Option(min=SHORTEST, max=LONGEST, help="How long the GIF shows a phase; the last, three times.")
     ] = PHASE,
     allow_edited: Annotated[
         bool, typer.Option("--allow-edited", help="Also a game that was edited on purpose: replay what it says.")

@@ -5,30 +5,26 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
 from agents.runtime.files import shown
+from agents.runtime.table_options import Json
 from evaluation.cli.console import errors_told, print_json
-from evaluation.cli.options import Json, Kept, Store
+from evaluation.cli.options import Kept, Keys, Store
 from evaluation.play.store import DEFAULT_PATH, Copied, DamagedStoreError, GameStore
 from evaluation.play.stored_games import SHOWN_KEY, open_store, whole_keys
 
 app = typer.Typer(
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    help="Copy games between stores, or repair a store.",
+    no_args_is_help=True, pretty_exceptions_enable=False, help="Copy games between stores, or repair a store."
 )
 
 
 @app.command("export")
 def export(
     file: Annotated[Path, typer.Argument(help="A new file, or an existing store to add the games to.")],
-    keys: Annotated[
-        Optional[list[str]],  # noqa: UP045 (typer reads it)
-        typer.Argument(help="Keys of games, or beginnings of keys.", show_default="all games"),
-    ] = None,
+    keys: Keys = None,
     store: Kept = DEFAULT_PATH,
     as_json: Json = False,
 ) -> None:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from agents.runtime.command_options import with_options
 from agents.runtime.files import no_folder, shown
-from agents.runtime.table_options import TableOptions
+from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables, print_text
 from evaluation.checks import EvaluationError
 from evaluation.cli.console import errors_told, print_json
-from evaluation.cli.options import Json
 
 if TYPE_CHECKING:
     from evaluation.exact.theorems import Cell
@@ -26,7 +25,7 @@ CELLS = Path("runs/theorems.jsonl")
 def theorems(
     tables: TableOptions,
     board: Annotated[
-        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        list[str] | None,
         typer.Option(
             help="clique:n and shared-clique:n; several can be given.", show_default="clique:3, shared-clique:3"
         ),
@@ -38,8 +37,7 @@ def theorems(
     check: Annotated[int, typer.Option(min=0, help="Verify certificates up to this many years.")] = 8,
     cells: Annotated[Path, typer.Option(help="Results file; an existing one is continued.")] = CELLS,
     lines: Annotated[
-        Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="Folder for the lines of play that refute, as text and as pictures."),
+        Path | None, typer.Option(help="Folder for the lines of play that refute, as text and as pictures.")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
 from agents.runtime.files import reason, shown
 from evaluation.checks import EvaluationError
 from evaluation.cli.console import RESTARTS, errors_told
-from evaluation.cli.options import Kept
+from evaluation.cli.options import Kept, SavedGame
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import saved_games
 from evaluation.report.transcript_page import transcript_page
@@ -25,17 +25,17 @@ ENDINGS = {".jsonl": "jsonl", ".html": "html", ".htm": "html"}
 
 
 def transcript(
-    game: Annotated[str, typer.Argument(help="A saved game (a file), or the key of a stored game (see `games`).")],
+    game: SavedGame,
     out: Annotated[
-        Optional[Path],  # noqa: UP045 (typer reads it)
+        Path | None,
         typer.Option("--out", "-o", help="The file; only its owner may read it.", show_default="standard output"),
     ] = None,
     form: Annotated[
-        Optional[str],  # noqa: UP045 (typer reads it)
+        str | None,
         typer.Option("--format", metavar="|".join(FORMATS), show_default="by the ending of the file, else text"),
     ] = None,
     player: Annotated[
-        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        list[str] | None,
         typer.Option(help="Only this player's questions; may be given several times.", show_default="all"),
     ] = None,
     private: Annotated[

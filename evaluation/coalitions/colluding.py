@@ -25,7 +25,7 @@ from evaluation.measures.gains import Points
 from evaluation.measures.intervals import Coalition, Floats
 from evaluation.play.game_settings import GameSettings, Options
 from welfare_env import Board, RulesError
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.options import takes_options
 
 SIZES = (2, 3)
@@ -144,7 +144,7 @@ def check_coalitions(
         chosen = [each for size in given if size < len(powers) for each in combinations(powers, size)]
     wrong = [each for each in chosen if not 2 <= len(each) < len(powers)]
     if wrong or not chosen:
-        what = "+".join(wrong[0]) if wrong else f"sizes={shown(sizes)}"
+        what = "+".join(wrong[0]) if wrong else f"sizes={quoted(sizes)}"
         raise EvaluationError(
             f"{what}: a coalition that may collude has two or more powers and leaves others; the map {board.name!r} "
             f"has {len(powers)}: {', '.join(powers)}"
@@ -184,11 +184,7 @@ class CoalitionAttacks(Attacks):
         self.confirmed += [self._deviation(each, (power,)) for power in members for each in self._deviators]
 
     def collusion(self, name: str) -> CollusionResult:
-        """The result of all games so far.
-
-        Args:
-            name: of the profile.
-        """
+        """The result of all games so far; `name` is the profile's."""
         found = self.result(name)
         alone: dict[Attack, Games] = {}
         together: dict[str, dict[Coalition, Games]] = {}
@@ -206,14 +202,6 @@ class CoalitionAttacks(Attacks):
         is_coordinated = deviator.name in self._coordinated
         return Deviation(deviator, coalition, is_coordinated, group=(len(coalition), is_coordinated))
 
-    def _alone(self, attack: Deviation) -> list[Deviation]:
-        """Each member alone, with the coalition's policy and with what it seems to play best alone."""
-        return [
-            single
-            for power in attack.coalition
-            for single in (replace(attack, coalition=(power,)), self.best_alone[power])
-        ]
-
     def _best_alone(self, power: str, games: int) -> Deviation:
         """What a power plays best alone: to keep to the profile, or an attack."""
         singles = [ITSELF, *(self._deviation(each, (power,)) for each in self._deviators)]
@@ -228,7 +216,9 @@ class CoalitionAttacks(Attacks):
     def _gains(self, candidates: Sequence[int], numbers: range) -> list[Floats]:
         """For each coalition [games, 2] its surpluses in these games for choosing."""
         played = [self.tried[candidate] for candidate in candidates]
-        found = self._points([*played, *(single for each in played for single in self._alone(each))], numbers)
+        seats = [(each, power) for each in played for power in each.coalition]
+        singles = [one for each, power in seats for one in (replace(each, coalition=(power,)), self.best_alone[power])]
+        found = self._points([*played, *singles], numbers)
         return [self._surpluses(each, found) for each in played]
 
     def _surpluses(self, attack: Deviation, found: dict[Attack, Points]) -> Floats:

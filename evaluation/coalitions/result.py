@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from agents.runtime.table_files import Row
 from evaluation.coalitions.surplus import Collusion, collusion
-from evaluation.experiments.exploitability_result import Attack, ExploitabilityResult, Games, Witness, points
-from evaluation.measures.intervals import Coalition
-from evaluation.measures.rows import GamesResult, game_rows, same_columns
+from evaluation.experiments.exploitability_result import (
+    Attack,
+    ExploitabilityResult,
+    Games,
+    Witness,
+    WitnessedResult,
+    points,
+)
+from evaluation.measures.intervals import Coalition, plain
+from evaluation.measures.rows import game_rows, same_columns
 
 
 @dataclass(frozen=True, repr=False)
-class CollusionResult(GamesResult):
+class CollusionResult(WitnessedResult):
     """Coalitions that act together, compared with their members alone; chosen on games of their own.
 
     Attributes:
@@ -69,14 +75,6 @@ class CollusionResult(GamesResult):
         """A typical game of the chosen coalition: the one in which its least member's gain is nearest to the mean."""
         return self.found.witness
 
-    def save_witness(self, path: str | os.PathLike[str]) -> None:
-        """Write the witness as a file that `welfare_env.Game.load` reads.
-
-        Raises:
-            RecordError: the file cannot be written.
-        """
-        self.witness.save(path)
-
     def rows(self, by_year: bool = False) -> list[Row]:
         """One row per game and power, or per game, power and year: self-play, coalitions, then members alone.
 
@@ -89,15 +87,14 @@ class CollusionResult(GamesResult):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
-        found = self.found
-        shared = found.to_dict()
-        kept = ("profile", "seed", "games", "notes", "map", "rules", "witness")
-        usage = {name: told for name, told in shared.items() if name.startswith("language_models")}
-        return {name: shared[name] for name in kept} | {
+        shared = self.found.to_dict()
+        copied = ("profile", "seed", "games", "notes", "map", "rules", "witness")
+        usage = {name: each for name, each in shared.items() if name.startswith("language_models")}
+        return {name: shared[name] for name in copied} | {
             "older_games": self.older_games,
             "verdict": self.verdict,
             "best": self.best.to_dict(),
-            "coalitions": [each.to_dict() for each in self.coalitions],
+            "coalitions": plain(self.coalitions),
             "best_alone": dict(self.best_alone),
             "screened": [
                 {
@@ -106,7 +103,7 @@ class CollusionResult(GamesResult):
                     "surplus": each.gain,
                     "games": each.games,
                 }
-                for each in found.screened
+                for each in self.found.screened
             ],
             **usage,
         }

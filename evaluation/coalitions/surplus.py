@@ -31,6 +31,7 @@ from evaluation.measures.intervals import (
     Seed,
     mean_estimate,
     mean_estimates,
+    plain,
 )
 from evaluation.measures.metrics import root_nash_welfare
 
@@ -96,10 +97,8 @@ class Collusion(Printable):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
-        plain: dict[str, Any] = {"coalition": list(self.coalition), "deviator": self.deviator}
-        plain |= {"coordinated": self.coordinated, "verdict": self.verdict, "best_alone": dict(self.best_alone)}
-        plain |= {name: getattr(self, name).to_dict() for name in MEASURES}
-        return plain | {"members": {power: each.to_dict() for power, each in self.members.items()}}
+        names = ("coalition", "deviator", "coordinated", "verdict", "best_alone", *MEASURES, "members")
+        return {name: plain(getattr(self, name)) for name in names}
 
 
 MEASURES = ("gain", "alone", "surplus", "beyond_best", "least", "loss", "worst_loss", "welfare_loss", "waste")

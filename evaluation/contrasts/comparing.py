@@ -12,7 +12,7 @@ from evaluation.contrasts.samples import FAMILIES, KEYS, Sample, is_played, of_s
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.self_play import BY_POWER, MEASURES, SelfPlayResult, plan_self_play
 from evaluation.play.game_settings import GameSettings, Options
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
 from welfare_env.options import takes_options
 
@@ -56,16 +56,19 @@ def compare(
         UnknownAgentError, ProfileError and others: as `self_play`, for profiles.
     """
     if not isinstance(pairs, bool):
-        raise EvaluationError(f"pairs={shown(pairs)}: give True or False")
+        raise EvaluationError(f"pairs={quoted(pairs)}: give True or False")
     given = [name for name, value in ({"games": games} | options).items() if value is not None]
     played = [is_played(each) for each in compared]
     if not any(played):
-        check_measures(measure, GameSettings(**options))
-        groups = [[each] for each in _self_played(compared, GAMES if games is None else games, options)]
+        settings = GameSettings(**options)
+        check_measures(measure, settings)
+        plans = [plan_self_play(each, GAMES if games is None else games, settings) for each in compared]
+        with settings.pooled() as pooled:
+            groups = [[of_self_play(plan.run(pooled))] for plan in plans] if len(plans) > 1 else []
     elif not all(played):
         policy = compared[played.index(False)]
         raise EvaluationError(
-            f"{shown(policy)} is not a result: compare results with results, or policies with each other"
+            f"{quoted(policy)} is not a result: compare results with results, or policies with each other"
         )
     elif given:
         raise EvaluationError(f"{', '.join(given)}: only for policies; these results were already played")
@@ -104,7 +107,9 @@ def compare_samples(
         raise EvaluationError("nothing to compare: give two or more policies or results, or an experiment")
     is_matched = len(groups) > 1 and min(map(len, groups)) > 1
     numbers = _matched(groups) if is_matched else pairs_of(len(samples), pairs)
-    _check_seeds(samples)
+    for other in samples[1:]:
+        if other.seed != samples[0].seed:
+            raise _unpaired("seed", samples[0], samples[0].seed, other, other.seed)
     measures = _measures(measure, samples)
     labels = _labels(samples)
     for name in measures:
@@ -139,7 +144,7 @@ def compare_study(study: Mapping[str, Any], measures: Iterable[str]) -> Comparis
         study: `ExperimentResult.to_dict()`, or what results.json has.
 
     Returns:
-        None if there is one condition only or no such measure, or if seeds or numbers of games differ.
+        None where `compare_sweep` is, or without such a measure.
 
     Raises:
         EvaluationError: a part of the study is missing or invalid.
@@ -156,34 +161,11 @@ def _swept(samples: Sequence[Sample], measures: Iterable[str] | None) -> Compari
     return compare_samples([samples], usable) if len(samples) > 1 and usable and is_paired else None
 
 
-def _self_played(profiles: Sequence[Any], games: int, options: Options) -> list[Sample]:
-    """Self-play of each profile, with the same options; errors come before the first game."""
-    settings = GameSettings(**options)
-    plans = [plan_self_play(each, games, settings) for each in profiles]
-    with settings.pooled() as pooled:
-        return [of_self_play(plan.run(pooled)) for plan in plans] if len(plans) > 1 else []
-
-
 # What fits together
 
 
-def _check_seeds(samples: Sequence[Sample]) -> None:
-    """Check that the evaluations have the same seed.
-
-    Raises:
-        EvaluationError: they have not.
-    """
-    for other in samples[1:]:
-        if other.seed != samples[0].seed:
-            raise _unpaired("seed", samples[0], samples[0].seed, other, other.seed)
-
-
 def _check_paired(measure: str, samples: Sequence[Sample]) -> None:
-    """Check that a measure is over the same games, or over as many training seeds, in all samples.
-
-    Raises:
-        EvaluationError: it is not.
-    """
+    """Check that a measure is over the same games, or over as many training seeds, in all samples."""
     (unit, count), first = samples[0].unit(measure), samples[0]
     for other in samples[1:]:
         other_unit, other_count = other.unit(measure)
@@ -201,11 +183,7 @@ def _unpaired(what: str, first: Sample, here: object, other: Sample, there: obje
 
 
 def _matched(groups: Sequence[Sequence[Sample]]) -> list[tuple[int, int]]:
-    """Pairs of samples, by number: each of the first group with its like in every other group.
-
-    Raises:
-        EvaluationError: a group has none.
-    """
+    """Pairs of samples, by number: each of the first group with its like in every other group."""
     places = {sample.key: number for number, sample in enumerate(groups[0])}
     numbers: list[tuple[int, int]] = []
     start = len(groups[0])
@@ -243,11 +221,7 @@ def _varied(samples: Sequence[Sample]) -> list[str]:
 
 
 def _measures(wished: str | Sequence[str] | None, samples: Sequence[Sample]) -> list[str]:
-    """The measures that are meant.
-
-    Raises:
-        EvaluationError: an unknown measure, or none that all samples have.
-    """
+    """The measures that are meant."""
     if wished is None:
         if not (usual := _main_measures(samples)):
             raise EvaluationError("these results have no measure in common that has a value in every game")
@@ -269,11 +243,7 @@ def _listed(measure: str | Sequence[str] | None) -> list[Any]:
 
 
 def _expanded(measure: Any, samples: Sequence[Sample]) -> list[str]:
-    """A measure, or those of every power, policy or year, if it is a family's name.
-
-    Raises:
-        EvaluationError: a sample has no such measure.
-    """
+    """A measure, or those of every power, policy or year, if it is a family's name."""
     if isinstance(measure, str):
         if keys := [f"{measure}:{key}" for key in samples[0].family(measure)]:
             return [key for key in keys if all(sample.find(key) for sample in samples)]
@@ -288,15 +258,11 @@ def _expanded(measure: Any, samples: Sequence[Sample]) -> list[str]:
 def _unknown(measure: object, known: Sequence[str], keyed: Sequence[str] = ()) -> str:
     """The error of an unknown measure; `keyed` are names with a power, policy or year."""
     choices = [f"{name}:{KEYS[name]}" if name in KEYS else name for name in known]
-    return f"measure={shown(measure)}{did_you_mean(measure, [*known, *keyed])}: choose from {', '.join(choices)}"
+    return f"measure={quoted(measure)}{did_you_mean(measure, [*known, *keyed])}: choose from {', '.join(choices)}"
 
 
 def _check_value(measure: str, label: str, sample: Sample) -> None:
-    """Check that a measure is a mean over all games.
-
-    Raises:
-        EvaluationError: it is not.
-    """
+    """Check that a measure is a mean over all games."""
     found = sample.find(measure)
     if found is None or not sample.has(measure):
         count = 0 if found is None else sample.values_of(found)
@@ -314,11 +280,7 @@ def _check_value(measure: str, label: str, sample: Sample) -> None:
 
 
 def _check_scoring(measure: str, samples: Sequence[Sample]) -> None:
-    """Check that scores have the same unit.
-
-    Raises:
-        EvaluationError: they do not.
-    """
+    """Check that scores have the same unit."""
     scorings = dict.fromkeys(str(sample.facts.get("scoring")) for sample in samples)
     if measure.partition(":")[0] in OF_SCORES and len(scorings) > 1:
         raise EvaluationError(f"{measure}: scoring is {' and '.join(scorings)}: such scores have different units")

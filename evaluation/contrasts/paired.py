@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from agents.runtime.results import Result
 from agents.runtime.table_files import Row
-from evaluation.measures.intervals import CONFIDENCE, Estimate, Seed, mean_estimates
+from evaluation.measures.intervals import CONFIDENCE, Estimate, Seed, mean_estimates, plain
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -54,9 +54,7 @@ class Contrast:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
-        named = {"measure": self.measure, "first": self.first, "second": self.second}
-        estimates = {name: getattr(self, name).to_dict() for name in ("first_value", "second_value", "difference")}
-        return named | estimates | {"is_clear": self.is_clear, "unit": self.unit}
+        return dict(plain(vars(self)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,28 +110,27 @@ class Comparison(Result):
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
         return {
-            "seed": self.seed,
-            "games": self.games,
-            "shared": dict(self.shared),
-            "varied": list(self.varied),
-            "notes": list(self.notes),
+            **{name: plain(getattr(self, name)) for name in ("seed", "games", "shared", "varied", "notes")},
             "confidence": CONFIDENCE,
-            "contrasts": [each.to_dict() for each in self.contrasts],
+            "contrasts": plain(self.contrasts),
         }
 
 
-def differences(first: Mapping[Key, ArrayLike], second: Mapping[Key, ArrayLike], rng: Seed) -> dict[Key, Estimate]:
+def differences(
+    first: Mapping[Key, ArrayLike], second: Mapping[Key, ArrayLike], rng: Seed, comparisons: int
+) -> dict[Key, Estimate]:
     """The mean of second - first for each key, with intervals that hold simultaneously.
 
     Args:
         first, second: key -> [games] one finite value per game, with the same keys and numbers of games.
         rng: a Generator, or a seed.
+        comparisons: how many intervals hold simultaneously.
 
     Raises:
         SampleError: as `mean_estimate`.
     """
     per_game = {key: _subtracted(second[key], first[key]) for key in first}
-    return mean_estimates(per_game, rng, confidence=1 - (1 - CONFIDENCE) / max(len(per_game), 1))
+    return mean_estimates(per_game, rng, confidence=1 - (1 - CONFIDENCE) / max(comparisons, 1))
 
 
 def is_clear(difference: Estimate, comparisons: int) -> bool:
@@ -180,6 +177,7 @@ def contrasts(
         {key: conditions[key[1]][1][key[0]].per_game for key in keys},
         {key: conditions[key[2]][1][key[0]].per_game for key in keys},
         seed,
+        len(keys),
     )
     return tuple(
         Contrast(
@@ -198,5 +196,5 @@ def contrasts(
 
 def _subtracted(second: ArrayLike, first: ArrayLike) -> NDArray[np.float64]:
     """second - first; 0 where they differ in the last bits only."""
-    is_same = np.isclose(second, first, rtol=1e-12, atol=0)
-    return np.where(is_same, 0.0, np.subtract(second, first, dtype=np.float64))
+    difference = np.subtract(second, first, dtype=np.float64)
+    return np.where(np.abs(difference) <= 1e-12 * np.abs(first), 0.0, difference)

@@ -87,8 +87,7 @@ class Sample:
 
 
 def is_results(compared: object) -> bool:
-    """Whether a text is the path of an experiment's results: "runs/self-play", "results.json". Specs have no slash
-    before a colon."""
+    """Whether a text is the path of an experiment's results: "runs/self-play", "results.json"."""
     return isinstance(compared, str) and ":" not in compared and (compared.endswith(".json") or "/" in compared)
 
 
@@ -195,11 +194,7 @@ def _families(results: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Estim
 
 
 def _estimate(plain: Mapping[str, Any], gain: int | None = None) -> Estimate:
-    """An estimate from its `to_dict`.
-
-    Args:
-        gain: if this is the gain of an attack, of which 0 is shown where it is negative, the seed of its interval.
-    """
+    """An estimate from its `to_dict`; of an attack, written with 0 for a negative gain, anew with the seed `gain`."""
     per_game = tuple(map(_number, plain["per_game"]))
     if gain is not None:
         return mean_estimate(per_game, gain)

@@ -72,7 +72,7 @@ class BeliefSearch:
     """Solves the game for one power; without one, it only tells what everybody can expect.
 
     Args:
-        board: without convoys. rules: welfare; without press, transfers and `retreat_welfare`.
+        board, rules: as for `Planner`.
         power: who decides; None if nobody does.
         seats: of all others.
         most: nodes to expand at most.
@@ -182,8 +182,6 @@ class BeliefSearch:
             seen.update(following)
             waiting += dict.fromkeys(following)
 
-    # What can be played.
-
     def choices(self, node: int) -> Choices:
         """What can be ordered at a node, and what comes of it.
 
@@ -235,11 +233,8 @@ class BeliefSearch:
 
     def _numbered(self, rows: np.ndarray, masks: Masks) -> np.ndarray:
         """The numbers of nodes, new or known: int64 [n], for positions int32 [n, state size]."""
-        keys = rows.view(f"V{rows.dtype.itemsize * rows.shape[1]}")[:, 0] if rows.flags.c_contiguous else None
-        if keys is None:
-            return self._numbered(np.ascontiguousarray(rows), masks)
-        texts: list[bytes] = keys.tolist()
-        new: list[int] = []
+        rows, new = np.ascontiguousarray(rows), []
+        texts: list[bytes] = rows.view(f"V{rows.dtype.itemsize * rows.shape[1]}")[:, 0].tolist()
         for at, text in enumerate(texts):
             if (text, masks) not in self._numbers:
                 self._numbers[text, masks] = len(self._nodes)
@@ -249,8 +244,6 @@ class BeliefSearch:
             self._high += self._bounds.upper(rows[new]).astype(float).tolist()
             self._low += [0.0] * len(new)
         return np.array([self._numbers[text, masks] for text in texts])
-
-    # What is played.
 
     def expected(self) -> np.ndarray:
         """What everybody can expect if nobody decides: float64 [powers].

@@ -32,7 +32,7 @@ from evaluation.checks import EvaluationError, board_of, check_whole
 from evaluation.exact.planner import Given, Planner
 from welfare_env import Board, Rules, View
 from welfare_env.board.orders import WAIVE
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.engine import ADJUSTMENTS, State
 from welfare_env.engine.engines import make_engine
 from welfare_env.errors import UnknownPowerError
@@ -47,7 +47,7 @@ SEEDS = (0, 1)
 
 
 class ExactResult(Result):
-    """A result with a row per coalition that deviates."""
+    """A result with a row per deviating coalition."""
 
 
 def exact_row(
@@ -77,17 +77,14 @@ def exact_row(
 @tables_of.register
 def exact_table(result: ExactResult) -> list[Table]:
     """One row per coalition."""
-    rows = result.rows()
     title = "Welfare points of the whole game; those of a coalition are added up"
-    table = Table(title=Text(title, "table.title"), title_justify="left")
-    for name in ("map", "years", "coalition"):
-        table.add_column(name)
+    table = Table("map", "years", "coalition", title=Text(title, "table.title"), title_justify="left")
     for name in ("with the profile", "best response", "gain", "gain a year", "positions"):
         table.add_column(name, justify="right")
-    for row in rows:
+    for row in result.rows():
         values = (f"{row[name]:.6g}" for name in ("profile_value", "value", "gain"))
-        told = (str(row[name]) for name in ("map", "years", "coalition"))
-        table.add_row(*map(Text, (*told, *values, f"{row['gain_per_year']:.2f}", f"{row['positions']:,}")))
+        names = (str(row[name]) for name in ("map", "years", "coalition"))
+        table.add_row(*map(Text, (*names, *values, f"{row['gain_per_year']:.2f}", f"{row['positions']:,}")))
     return [table]
 
 
@@ -127,19 +124,18 @@ def best_response(
 ) -> BestResponse:
     """The exact value of the best response of one power to a fixed profile, and a line of play that attains it.
 
-    Every other policy must answer the same position with the same orders, independent of history and seed; it may read
-    everything in a view except points and history. Policies that read points, history or observation arrays are
-    refused, and so are those whose answers differ: in the search, where every position is asked twice, with another
-    seed and another order of the units; in some games of random play; and in a game of the line found. Memory or
-    randomness that shows in none of these is not detected, and makes the value wrong. Punishers who remember are taken
-    if all others are such, and the same (`with_known_deviator`).
+    Every other policy must answer the same position with the same orders, whatever the history and seed. Policies that
+    read points, history or observation arrays are refused, and so are those whose answers differ: in the search, where
+    each is asked twice in every position, with another seed and another order of the units; in some games of random
+    play; and in a game of the line found. Memory or randomness that shows in none of these is not detected, and makes
+    the value wrong. Punishers who remember are accepted if all others are such, and the same (`with_known_deviator`).
 
     Args:
-        map_name: a board on which no army can be convoyed, such as "clique:4".
+        map_name: a board without convoys, such as "clique:4".
         profile: one spec for all powers, a profile such as "2*dove + 1*hold" (in the board's order), or power -> spec
-            or policy, for all powers except possibly `power`.
+            or policy; `power` may be left out.
         power: the power that deviates.
-        years: length of the game; by default that of `rules`.
+        years: length of the game; that of `rules` by default.
         rules: welfare, without press, transfers, `retreat_welfare` and `build_and_disband`; by default ten years.
 
     Raises:
@@ -154,24 +150,20 @@ def best_response(
     own = policies.pop(power, None)
     answers = PolicyAnswers(board, played, with_known_deviator(board, policies, power))
     for seed in range(PROBES):
-        _play(answers, power, RandomPolicy(), seed)
+        play_game(answers, {power: RandomPolicy()}, seed)
     planner = Planner(board, played, board.power_index[power], answers.given)
     value = planner.value(answers.engine.initial())
     number, texts = board.power_index[power], board.orders.texts
     moves = planner.best_line(answers.engine.initial())
     line = tuple((phase, tuple(texts[order] for order in orders.get(number, ()))) for phase, orders in moves)
-    if (paid := _play(answers, power, _LinePolicy(line), SEEDS[0])) != value:
+    if (paid := play_game(answers, {power: _LinePolicy(line)}, SEEDS[0])[power]) != value:
         raise EvaluationError(f"the line is worth {value}, but its game paid {paid}: internal error; please report it")
-    profile_value = None if own is None else _play(answers, power, own, SEEDS[0])
+    profile_value = None if own is None else play_game(answers, {power: own}, SEEDS[0])[power]
     return BestResponse(map_name, played, power, value, profile_value, line, planner.states)
 
 
 def check_land(board: Board) -> None:
-    """That no army can be convoyed on a board.
-
-    Raises:
-        EvaluationError: one can.
-    """
+    """Refuse a board on which armies can be convoyed."""
     if board.convoys:
         raise EvaluationError(
             f"map {board.name!r}: armies can be convoyed there; exact values are for boards of land, such as clique:4"
@@ -179,13 +171,9 @@ def check_land(board: Board) -> None:
 
 
 def checked_rules(rules: Rules | None, years: int | None) -> Rules:
-    """Check the rules.
-
-    Raises:
-        RulesError, EvaluationError: as `best_response` says.
-    """
+    """The rules of the game; RulesError or EvaluationError as `best_response` says."""
     if rules is not None and not isinstance(rules, Rules):
-        raise welfare_env.RulesError(f"rules={shown(rules)}: give welfare_env.Rules(...)")
+        raise welfare_env.RulesError(f"rules={quoted(rules)}: give welfare_env.Rules(...)")
     played = Rules(press=None) if rules is None else rules
     if years is not None:
         check_whole("years", years, 1, MOST_YEARS)
@@ -203,29 +191,24 @@ def checked_rules(rules: Rules | None, years: int | None) -> Rules:
 
 def check_power(board: Board, power: object) -> None:
     if not isinstance(power, str):
-        raise UnknownPowerError(f"power {shown(power)}: give the name of one of {', '.join(board.powers)}")
+        raise UnknownPowerError(f"power {quoted(power)}: give the name of one of {', '.join(board.powers)}")
     board.check_power(power)
 
 
 def policies_of(board: Board, profile: Profile, deviators: tuple[str, ...]) -> dict[str, Policy]:
-    """Power -> its policy; those of deviators may be missing.
-
-    Raises:
-        EvaluationError, UnknownPowerError, UnknownAgentError: as `best_response` says.
-    """
+    """Power -> its policy; those of deviators may be missing. Errors are those of `best_response`."""
     if isinstance(profile, str):
         seats = read_profile(profile).seats(board.powers, seating="fixed")
         return {who: _made(who, policy) for who, policy in seats.items()}
-    parts = profile
-    if not isinstance(parts, Mapping) or not all(isinstance(part, str | Policy) for part in parts.values()):
-        raise EvaluationError(f"profile={shown(profile)}: give a spec such as 'prosocial', or power -> spec or policy")
-    for given in parts:
-        check_power(board, given)
-    if missing := [other for other in board.powers if other not in parts and other not in deviators]:
+    if not isinstance(profile, Mapping) or not all(isinstance(part, str | Policy) for part in profile.values()):
+        raise EvaluationError(f"profile={quoted(profile)}: give a spec such as 'prosocial', or power -> spec or policy")
+    for power in profile:
+        check_power(board, power)
+    if missing := [other for other in board.powers if other not in profile and other not in deviators]:
         raise EvaluationError(
             f"profile: {', '.join(missing)} missing; give every power but {' and '.join(deviators)} a policy"
         )
-    return {who: _made(who, read(part)) if isinstance(part, str) else part for who, part in parts.items()}
+    return {who: _made(who, read(part)) if isinstance(part, str) else part for who, part in profile.items()}
 
 
 def _made(power: str, spec: Spec) -> Policy:
@@ -235,9 +218,9 @@ def _made(power: str, spec: Spec) -> Policy:
 
 
 def with_known_deviator(board: Board, policies: Mapping[str, Policy], deviator: str) -> dict[str, Policy]:
-    """The policies of the others; punishers who remember who left the path get `deviator` as the one they know.
+    """The policies of the others; punishers who remember who left the path are told `deviator`.
 
-    That is what they find out in a game of such punishers: nobody else leaves the path before the deviator.
+    That is what they find out in a game of such punishers: nobody else leaves the path before.
 
     Raises:
         EvaluationError: some remember, and not all of them are the same.
@@ -259,7 +242,7 @@ def with_known_deviator(board: Board, policies: Mapping[str, Policy], deviator: 
 
 
 class _PositionView(View):
-    """A view of the position only, without points and history; games begin at the board's opening."""
+    """A view of the position alone: points and history are refused."""
 
     def __init__(self, position: Position, power: str, opening: Position) -> None:
         super().__init__(position, power)
@@ -282,11 +265,11 @@ class _PositionView(View):
         _refuse(self.power, "it reads view.history")
 
 
+@dataclass(frozen=True)
 class _NoObservation:
-    """Replaces the observation arrays; refuses policies that read it."""
+    """Replaces the observation arrays; refuses policies that read them."""
 
-    def __init__(self, power: str) -> None:
-        self.power = power
+    power: str
 
     def __getitem__(self, name: object) -> NoReturn:
         _refuse(self.power, f"it reads observation[{name!r:.40}]")
@@ -318,33 +301,43 @@ class PolicyAnswers:
         if not asked:
             return {}
         reversed_units = Position(self.engine, _units_reversed(position.state))
-        found: Given = {}
+        given: Given = {}
         for power in asked:
             orders = self._orders(power, position, SEEDS[0])
             again = self._orders(power, reversed_units, SEEDS[1])
-            self.check_same(power, orders, again, f"asked twice in {position.phase}")
-            found[self.board.power_index[power]] = self._slotted(power, position, orders)
-        return found
+            self._check_same(power, orders, again, f"asked twice in {position.phase}")
+            given[self.board.power_index[power]] = self._slotted(power, position, orders)
+        return given
 
-    def check_same(self, power: str, first: list[int], second: list[int], where: str) -> None:
-        """Check that two answers are the same orders, in any order.
+    def check_game(self, position: Position, actions: Mapping[str, Any]) -> None:
+        """That the policies order in a game what they order when asked about the position alone.
 
         Raises:
-            EvaluationError: they are not.
+            EvaluationError: they do not.
         """
+        given = self.given(position)
+        for power in self.policies:
+            alone = list(given.get(self.board.power_index[power], {}).values())
+            ordered = self._numbers(power, position.phase, actions[power])
+            self._check_same(
+                power, ordered, alone, f"in {position.phase} of a game, and asked about the position alone"
+            )
+
+    def _check_same(self, power: str, first: list[int], second: list[int], where: str) -> None:
+        """Two answers must be the same orders, in any sequence."""
         if sorted(first) != sorted(second):
             texts = self.board.orders.texts
-            told = [repr([texts[order] for order in orders])[:200] for orders in (first, second)]
-            _refuse(power, f"{where}, it orders {told[0]} and {told[1]}")
+            one, other = (repr([texts[order] for order in orders])[:200] for orders in (first, second))
+            _refuse(power, f"{where}, it orders {one} and {other}")
 
     def _orders(self, power: str, position: Position, seed: int) -> list[int]:
         """The policy's answer to a position, after a reset."""
         policy = self.policies[power]
         policy.reset(power, seed)
         view = _PositionView(position, power, self._opening)
-        return self.numbers(power, position.phase, policy.act(_NoObservation(power), {"view": view}))
+        return self._numbers(power, position.phase, policy.act(_NoObservation(power), {"view": view}))
 
-    def numbers(self, power: str, phase: str, answer: Any) -> list[int]:
+    def _numbers(self, power: str, phase: str, answer: Any) -> list[int]:
         """The order numbers of a list of order strings, without WAIVE."""
         if not isinstance(answer, list) or not all(isinstance(text, str) for text in answer):
             _refuse(power, f"in {phase} it answers {answer!r:.80}, no list of orders as strings")
@@ -359,10 +352,8 @@ class PolicyAnswers:
         for count, order in enumerate(orders):
             slot = self._slot(position, self.board.power_index[power], order, orders[:count])
             if slot is None or slot in slotted:
-                text = self.board.orders.texts[order]
-                _refuse(
-                    power, f"in {position.phase} it orders {text!r}, which is not legal there, or not with the rest"
-                )
+                text = repr(self.board.orders.texts[order])
+                _refuse(power, f"in {position.phase} it orders {text}, which is not legal there, or not with the rest")
             slotted[slot] = order
         return slotted
 
@@ -388,18 +379,11 @@ class _LinePolicy:
     def __init__(self, line: Line) -> None:
         self._orders = dict(line)
 
-    def reset(self, agent: str, seed: int = 0) -> None:
-        """Nothing to do."""
+    def reset(self, agent: str, seed: int = 0) -> None: ...
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
-        """The line's orders for the phase."""
         view: View = info["view"]
         return view.encode_orders(self._orders[view.phase])
-
-
-def _play(answers: PolicyAnswers, power: str, player: Policy, seed: int) -> int:
-    """A game of the real policies, in which `player` plays `power`. Returns that one's points."""
-    return play_game(answers, {power: player}, seed)[power]
 
 
 def play_game(answers: PolicyAnswers, deviators: Mapping[str, Policy], seed: int) -> dict[str, int]:
@@ -413,24 +397,8 @@ def play_game(answers: PolicyAnswers, deviators: Mapping[str, Policy], seed: int
     players = {who: copy.deepcopy(policy) for who, policy in answers.policies.items()} | dict(deviators)
     for who, policy in players.items():
         policy.reset(who, seed)
-    points = dict.fromkeys(answers.board.powers, 0.0)
     while env.agents:
         actions = {who: players[who].act(observations[who], infos[who]) for who in env.agents}
-        _compare(answers, env.game.position, actions)
-        observations, rewards, _, _, infos = env.step(actions)
-        for who, reward in rewards.items():
-            points[who] += reward
-    return {who: round(worth) for who, worth in points.items()}
-
-
-def _compare(answers: PolicyAnswers, position: Position, actions: Mapping[str, Any]) -> None:
-    """That the others order in a game what they order when asked about the position alone.
-
-    Raises:
-        EvaluationError: they do not.
-    """
-    given = answers.given(position)
-    for power in answers.policies:
-        alone = list(given.get(answers.board.power_index[power], {}).values())
-        ordered = answers.numbers(power, position.phase, actions[power])
-        answers.check_same(power, ordered, alone, f"in {position.phase} of a game, and asked about the position alone")
+        answers.check_game(env.game.position, actions)
+        observations, _, _, _, infos = env.step(actions)
+    return env.game.welfare

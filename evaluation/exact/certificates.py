@@ -1,9 +1,8 @@
-"""Certificates: what shows that a deviator gets at most so much, for anybody to check without a search.
+"""Certificates: proofs that a deviator gets at most so much, which can be checked without a search.
 
-A certificate lists positions. Of each it says how many years are left, what the others order there, and a number that
-the deviator's further points are claimed not to exceed. It holds if in every listed position every order of the
-deviator leads to points and a listed position (or one where even a loose bound is small enough) whose sum is not
-above the claim. `evaluation.exact.checking` checks that with the rules of the engine.
+A certificate lists positions; for each the years left, the others' orders, and a claim: the most points still to come.
+It holds if in every listed position every order of the deviator leads to points and a listed position (or one where
+even a loose bound is small enough) whose sum is not above the claim: see `evaluation.exact.checking`.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import json
 import struct
 import zipfile
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import numpy as np
 
 from agents.runtime.files import parse_json, read_file, reason
 from evaluation.checks import EvaluationError
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.engine import Frozen
 from welfare_env.writing import replaced
 
@@ -42,7 +42,7 @@ class CertificateError(EvaluationError):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate(Frozen):
-    """That a deviator, or a coalition, gets at most `value` points in a game against fixed players.
+    """Proof that a deviator, or a coalition, gets at most `value` points in a game against fixed players.
 
     Attributes:
         map_name, years: the game; welfare rules without press.
@@ -84,11 +84,11 @@ class Certificate(Frozen):
         Raises:
             CertificateError: it cannot be written.
         """
-        told = {name: getattr(self, name) for name in ("map_name", "years", "deviators", "value", "path", "path_value")}
-        told |= {"format": FORMAT, "is_symmetric": self.is_symmetric}
+        arrays = {name: getattr(self, name) for name in ARRAYS}
+        header = {name: value for name, value in vars(self).items() if name not in ARRAYS} | {"format": FORMAT}
         try:
             with replaced(Path(path)) as draft, draft.open("wb") as file:
-                np.savez_compressed(file, told=json.dumps(told), **{name: getattr(self, name) for name in ARRAYS})
+                np.savez_compressed(file, told=json.dumps(header), **arrays)
         except (OSError, ValueError) as error:
             raise CertificateError(f"{str(path)!r:.200}: it cannot be written there: {reason(error)}") from error
 
@@ -100,44 +100,37 @@ class Certificate(Frozen):
             CertificateError: no such file, or something else in it.
         """
         if not isinstance(path, (str, Path)):
-            raise CertificateError(f"path={shown(path)}: give the path of a file that Certificate.save wrote")
+            raise CertificateError(f"path={quoted(path)}: give the path of a file that Certificate.save wrote")
         try:
             with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as file:
-                told: dict[str, Any] = dict(parse_json(str(file["told"])))
+                header = _header(dict(parse_json(str(file["told"]))))
                 arrays = {name: file[name] for name in ARRAYS}
-            return cls(**_facts(told) | _checked(arrays))
+            for name, (kind, dimensions) in ARRAYS.items():
+                found = arrays[name]
+                if found.dtype != kind or found.ndim != dimensions or len(found) != len(arrays["rows"]):
+                    raise ValueError(f"{name} has type {found.dtype} and shape {found.shape}")
+            return cls(**header, **arrays)
         except _DAMAGE as error:
             raise CertificateError(f"{str(path)!r:.200}: no certificate of this program ({error!r:.100})") from error
 
 
-def _facts(told: dict[str, Any]) -> dict[str, Any]:
-    """What a certificate says besides its arrays.
-
-    Raises:
-        KeyError, TypeError, ValueError: something is missing, or of another type.
-    """
-    if told.pop("format") != FORMAT:
+def _header(header: dict[str, Any]) -> dict[str, Any]:
+    """What a certificate says besides its arrays; KeyError, TypeError or ValueError if it is wrong."""
+    if header.pop("format") != FORMAT:
         raise KeyError("format")
-    told["path"] = tuple((phase, tuple(orders)) for phase, orders in told["path"])
-    told["deviators"] = tuple(told["deviators"])
-    texts = [told["map_name"], *told["deviators"]]
-    texts += [word for phase, orders in told["path"] for word in (phase, *orders)]
-    numbers = [told[name] for name in ("years", "value", "path_value")]
+    header["path"] = tuple((phase, tuple(orders)) for phase, orders in header["path"])
+    header["deviators"] = tuple(header["deviators"])
+    texts = [header["map_name"], *header["deviators"]]
+    texts += [word for phase, orders in header["path"] for word in (phase, *orders)]
+    numbers = [header[name] for name in ("years", "value", "path_value")]
     if not all(isinstance(text, str) for text in texts) or not all(type(number) is int for number in numbers):
         raise TypeError("a text or a number is of another type")
-    if type(told["is_symmetric"]) is not bool:
+    if type(header["is_symmetric"]) is not bool:
         raise TypeError("is_symmetric")
-    return told
+    return header
 
 
-def _checked(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The arrays, of the right types and lengths.
-
-    Raises:
-        ValueError: they are not.
-    """
-    for name, (kind, dimensions) in ARRAYS.items():
-        found = arrays[name]
-        if found.dtype != kind or found.ndim != dimensions or len(found) != len(arrays["rows"]):
-            raise ValueError(f"{name} has type {found.dtype} and shape {found.shape}")
-    return arrays
+def orders_array(orders: Sequence[Sequence[int]]) -> np.ndarray:
+    """Lists of order numbers as rows of a certificate: int32 [positions, most orders], -1 behind the last."""
+    width = max(map(len, orders))
+    return np.array([[*given, *[-1] * (width - len(given))] for given in orders], np.int32).reshape(len(orders), width)

@@ -33,14 +33,14 @@ from evaluation.exact.best_responses import (
     policies_of,
     with_known_deviator,
 )
-from evaluation.exact.certificates import Certificate
-from evaluation.exact.checking import relaxed_bounds
+from evaluation.exact.certificates import Certificate, orders_array
+from evaluation.exact.checking import holdings, relaxed_bounds
 from evaluation.exact.clique_proofs import Line, Proof, named_orders
 from evaluation.exact.clique_search import ALL_MOVES, STATED, CliqueSearch
 from evaluation.exact.graph_kernels import MOST_YEARS
-from evaluation.exact.planner import NO_ORDER, Planner
+from evaluation.exact.planner import Planner
 from welfare_env import Board, Rules
-from welfare_env.engine import DONE, PHASE, WINTER, YEAR, Layout, State, layout_of
+from welfare_env.engine import DONE, YEAR, State, layout_of
 
 MOST_STATES = 50_000_000
 PUNISHERS = {"stated": STATED, "ranked": 300, "best": ALL_MOVES}
@@ -109,7 +109,11 @@ def certify(
     names = _checked_deviators(board, deviators)
     check_whole("years", years, 1, 100)
     check_land(board)
-    check_size(board, years, most_states)
+    if (estimate := estimated_states(board, years)) > most_states:
+        raise EvaluationError(
+            f"map {board.name!r}, {years} years: about {estimate:,} positions, more than {most_states:,}: "
+            "take a smaller board or fewer years, or raise most_states"
+        )
     if isinstance(profile, str) and len(names) == 1 and years <= MOST_YEARS:
         policy = agents.make(profile) if profile.startswith("punisher:") else None
         if (
@@ -161,19 +165,6 @@ def punishers_search(map_name: str, deviator: str, shared: str | None, punishers
     return CliqueSearch(clique, number, outside, PUNISHERS[punishers])
 
 
-def check_size(board: Board, years: int, most_states: int) -> None:
-    """That a search will not meet too many positions.
-
-    Raises:
-        EvaluationError: it may: the message has the estimate.
-    """
-    if (estimate := estimated_states(board, years)) > most_states:
-        raise EvaluationError(
-            f"map {board.name!r}, {years} years: about {estimate:,} positions, more than {most_states:,}: "
-            "take a smaller board or fewer years, or raise most_states"
-        )
-
-
 def estimated_states(board: Board, years: int) -> int:
     """A rough upper estimate of the positions that a search meets.
 
@@ -212,60 +203,35 @@ def _certify_policies(board: Board, profile: Profile, names: tuple[str, ...], ye
     value = planner.value(answers.engine.initial())
     paid = play_game(answers, own, 0)
     path_value = sum(paid[name] for name in names)
-    certificate = _certificate(board, years, names, value, path_value, planner, answers)
+    certificate = _certificate(planner, names, years, value, path_value)
     line = tuple((phase, named_orders(board, moves)) for phase, moves in planner.best_line(answers.engine.initial()))
     return Certified(board.name, years, names, path_value, value, line, certificate)
 
 
-def _certificate(
-    board: Board,
-    years: int,
-    names: tuple[str, ...],
-    value: int,
-    path_value: int,
-    planner: Planner,
-    answers: PolicyAnswers,
-) -> Certificate:
+def _certificate(planner: Planner, names: tuple[str, ...], years: int, value: int, path_value: int) -> Certificate:
     """All positions on which the value rests: those whose loose bound would not do are solved."""
+    board, numbers = planner.board, list(planner.powers)
     layout, most = layout_of(board), relaxed_bounds(len(board.provinces), years, len(names))
-    numbers = [board.power_index[name] for name in names]
-    start = answers.engine.initial()
-    waiting, claims = [planner.key(start)], {}
-    given: dict[bytes, list[int]] = {}
+
+    def bound(row: np.ndarray) -> int:
+        return int(most[(years - row[YEAR], *holdings(State(layout, row), numbers))])
+
+    waiting, claims = [planner.key(planner.engine.initial())], {}
+    given: list[list[int]] = []
     while waiting:
         key = waiting.pop()
         if key in claims:
             continue
         claims[key] = planner.solve(key)
         position = planner.position(key)
-        given[key] = [order for slots in answers.given(position).values() for order in slots.values()]
+        given.append([order for slots in planner.answers(position).values() for order in slots.values()])
         _, _, rows, points = planner.plays(position)
         gains = points[:, numbers].sum(axis=1)
         for row, gain in zip(rows, gains.tolist(), strict=True):
-            if not row[DONE] and gain + _bound(most, layout, row, numbers, years) > claims[key]:
+            if not row[DONE] and gain + bound(row) > claims[key]:
                 waiting.append(row.tobytes())
-    width = max(map(len, given.values()))
     listed = np.array([np.frombuffer(key, np.int32) for key in claims], np.int32)
-    left = years - listed[:, YEAR]
+    left = (years - listed[:, YEAR]).astype(np.int16)
     listed[:, YEAR] = 0
-    orders = [[*given[key], *[NO_ORDER] * (width - len(given[key]))] for key in claims]
-    return Certificate(
-        board.name,
-        years,
-        names,
-        value,
-        (),
-        path_value,
-        False,
-        listed,
-        left.astype(np.int16),
-        np.array(list(claims.values()), np.int16),
-        np.array(orders, np.int32).reshape(len(orders), width),
-    )
-
-
-def _bound(most: np.ndarray, layout: Layout, row: np.ndarray, numbers: list[int], years: int) -> int:
-    state = State(layout, row)
-    units = np.isin(state.units[:, 0], numbers).sum() + np.isin(state.dislodged[:, 0], numbers).sum()
-    centers = np.isin(state.owners, numbers).sum()
-    return int(most[years - row[YEAR], int(row[PHASE] == WINTER), centers, units])
+    worth = np.array(list(claims.values()), np.int16)
+    return Certificate(board.name, years, names, value, (), path_value, False, listed, left, worth, orders_array(given))

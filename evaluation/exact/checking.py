@@ -16,7 +16,7 @@ from evaluation.exact.certificates import Certificate, CertificateError
 from evaluation.exact.planner import NO_ORDER, Stepper
 from welfare_env import Board, Rules
 from welfare_env.board.orders import BUILD, DISBAND, HOLD, MOVE, SUPPORT_HOLD, SUPPORT_MOVE
-from welfare_env.engine import ADJUSTMENTS, MOVEMENT, PHASE, WINTER, YEAR, State, layout_of
+from welfare_env.engine import ADJUSTMENTS, MOVEMENT, WINTER, YEAR, State, layout_of
 from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
 
@@ -43,8 +43,7 @@ class Checker:
 
     def __init__(self, map_name: str, deviators: tuple[str, ...], is_symmetric: bool) -> None:
         self.board = board_of(map_name)
-        self.rules = Rules(press=None, years=1)
-        self.engine = make_engine("fast", self.board, self.rules)
+        self.engine = make_engine("fast", self.board, Rules(press=None, years=1))
         self.numbers = [self.board.power_index[self.board.check_power(power)] for power in deviators]
         self._names = _Renamings(self.board, self.numbers, is_symmetric)
         self._stepper = Stepper(self.board, Rules(press=None, years=2))
@@ -89,7 +88,7 @@ class Checker:
             left = years - int(to[YEAR])
             worth = 0 if left == 0 else claims.get((key, left))
             if worth is None or gain + worth > claim:
-                limit = int(most[left][self._holdings(to)])
+                limit = int(most[(left, *holdings(State(self._layout, to), self.numbers))])
                 if gain + limit > claim:
                     told = f"worth at most {limit}" if worth is None else f"claimed to be worth at most {worth}"
                     raise CertificateError(
@@ -106,7 +105,7 @@ class Checker:
             rows, points = self._stepper.step(row, orders, slots, powers)
             gains = points[:, self.numbers].sum(axis=1)
             rows, first = np.unique(rows, axis=0, return_index=True)
-            self._expanded[known] = rows, gains[first], self._names.keys(rows)
+            self._expanded[known] = rows, gains[first], list(map(self._names.key, rows))
         return self._expanded[known]
 
     def _options(self, row: np.ndarray, given: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -144,11 +143,11 @@ class Checker:
         ]
         return f"{position.phase[0]}{position.phase[-1]} ({'; '.join(held)})"
 
-    def _holdings(self, row: np.ndarray) -> tuple[int, int, int]:
-        """Whether it is Winter, and the deviators' centers and units, dislodged ones included."""
-        state = State(self._layout, row)
-        units = np.isin(state.units[:, 0], self.numbers).sum() + np.isin(state.dislodged[:, 0], self.numbers).sum()
-        return int(row[PHASE] == WINTER), int(np.isin(state.owners, self.numbers).sum()), int(units)
+
+def holdings(state: State, powers: list[int]) -> tuple[int, int, int]:
+    """Whether it is Winter, and the centers and units of some powers, dislodged ones included."""
+    units = np.isin(state.units[:, 0], powers).sum() + np.isin(state.dislodged[:, 0], powers).sum()
+    return int(state.phase == WINTER), int(np.isin(state.owners, powers).sum()), int(units)
 
 
 def relaxed_bounds(provinces: int, years: int, homes: int) -> np.ndarray:
@@ -235,19 +234,13 @@ class _Renamings:
         self._known: dict[bytes, Key] = {}
 
     def key(self, row: np.ndarray) -> Key:
-        return self.keys(row[None])[0]
+        """The key of a position, int32 [state size]; years and points do not count."""
+        text = row.tobytes()
+        if text not in self._known:
+            self._known[text] = self._new_key(State(self._layout, row))
+        return self._known[text]
 
-    def keys(self, rows: np.ndarray) -> list[Key]:
-        """The keys of positions, int32 [n, state size]; years and points do not count."""
-        found = []
-        for row in rows:
-            text = row.tobytes()
-            if text not in self._known:
-                self._known[text] = self._key(State(self._layout, row))
-            found.append(self._known[text])
-        return found
-
-    def _key(self, state: State) -> Key:
+    def _new_key(self, state: State) -> Key:
         board, provinces = self._board, len(self._board.provinces)
         owner, unit, lost = np.full((3, provinces), -1)
         owner[board.center_province] = state.owners

@@ -10,7 +10,7 @@ from agents.cliques.kernels import DEVIATOR, MOST_PROVINCES
 from agents.cliques.shape import NOBODY
 from agents.cliques.symmetry import new_place, relabel, relabel_lost, relabelling
 from evaluation.exact import graph_kernels as g
-from evaluation.exact.certificates import Certificate
+from evaluation.exact.certificates import Certificate, orders_array
 from evaluation.exact.clique_search import CliqueSearch
 from evaluation.exact.planner import NO_ORDER, Given, Planner
 from welfare_env import Board, Rules
@@ -45,8 +45,9 @@ class Proof:
         nodes = list(self._needed())
         table, layout = self.search.table, layout_of(self.board)
         claims = [table.high[node, years, min(years, self.disarmed)] for node, years in nodes]
-        orders = [self._orders(node, years) for node, years in nodes]
-        width = max(map(len, orders))
+        _, places = self._names()
+        back = np.argsort(places)
+        orders = [self._numbers(node, self._plan(node, years), places, back) for node, years in nodes]
         rows = np.array([self._state(node).row for node, _ in nodes], np.int32).reshape(-1, layout.size)
         return Certificate(
             self.board.name,
@@ -59,7 +60,7 @@ class Proof:
             rows,
             np.array([years for _, years in nodes], np.int16),
             np.array(claims, np.int16),
-            np.array([[*given, *[NO_ORDER] * (width - len(given))] for given in orders], np.int32),
+            orders_array(orders),
         )
 
     def _needed(self) -> Iterator[tuple[int, int]]:
@@ -122,11 +123,6 @@ class Proof:
             np.zeros(clique.powers, np.int32),
             np.zeros(len(board.provinces), np.int32),
         )
-
-    def _orders(self, node: int, years: int) -> list[int]:
-        """The others' order numbers at a node, in the names of `_state`."""
-        _, places = self._names()
-        return self._numbers(node, self._plan(node, years), places, np.argsort(places))
 
     def _plan(self, node: int, years: int) -> np.ndarray:
         """What the others order at a node to keep the deviator down; where a bound was enough, what they stated."""

@@ -26,7 +26,7 @@ OF_PLANS = ("orders", "following", "first", "many", "best")
 
 
 class CliqueSearch:
-    """The search for one board, deviator and allocation of the shared center: all lengths of game and of the path.
+    """The search for one board, deviator and allocation of the shared center: games and paths of all lengths.
 
     Args:
         clique: the board.
@@ -35,7 +35,9 @@ class CliqueSearch:
         breadth: STATED, only the stated punishing policy; ALL, the best of all orders that the punishers can give;
             ALL_MOVES, the same but for Winters, which are those of the policy; or so many of the best movements by the
             policy's own measure, tried where it fails.
-        report: called now and then with the numbers of nodes and of expanded nodes.
+
+    Attributes:
+        report: is called now and then with the number of nodes.
     """
 
     def __init__(
@@ -44,10 +46,9 @@ class CliqueSearch:
         deviator: int,
         excluded: int = NOBODY,
         breadth: int = STATED,
-        report: Callable[[int, int], None] = lambda nodes, expanded: None,
     ) -> None:
-        self.clique, self.deviator, self.excluded = clique, deviator, excluded
-        self.breadth, self.report = breadth, report
+        self.clique, self.deviator, self.excluded, self.breadth = clique, deviator, excluded, breadth
+        self.report: Callable[[int], None] = lambda nodes: None
         self.provinces = clique.cores + clique.powers
         owner, unit = opening(clique)
         self._given = np.array([clique.cores, clique.powers, self.provinces, deviator])
@@ -62,12 +63,7 @@ class CliqueSearch:
                 raise RuntimeError(f"position {node} of the path is not new: internal error; please report it")
 
     def gain(self, years: int, disarmed: int) -> int:
-        """How much more than on the path the deviator gets at most in a game of so many years.
-
-        Args:
-            years: of the game, T.
-            disarmed: years after the Winter in which all disband, T - t.
-        """
+        """How much more than on the path the deviator gets at most in a game of T years, T - t of them disarmed."""
         return self.value(years, disarmed) - self.path_value(years, disarmed)
 
     def path_value(self, years: int, disarmed: int) -> int:
@@ -94,7 +90,7 @@ class CliqueSearch:
                 return bool(found)
             if numbers[g.EXPANDED] < numbers[g.LIMIT]:
                 self._grow()
-            self.report(int(numbers[g.NODES]), int(numbers[g.EXPANDED]))
+            self.report(int(numbers[g.NODES]))
 
     def _grow(self) -> None:
         """Twice the room for what is nearly full."""
@@ -121,14 +117,9 @@ class CliqueSearch:
                 self._rows = np.empty((2 * len(self._rows), self.provinces), np.int16)
 
     def _new_memory(self, room: int) -> v.Memory:
-        deepest = v.DEEPEST
-        return v.Memory(
-            plans=np.zeros((deepest, room, self.provinces), np.int16),
-            listed=np.zeros(deepest, np.int64),
-            cursor=np.zeros(deepest, np.int64),
-            killer=np.zeros((deepest, v.MOST_KILLERS, self.provinces), np.int16),
-            killers=np.zeros(deepest, np.int64),
-        )
+        listed, cursor, killers = np.zeros((3, v.DEEPEST), np.int64)
+        plans = np.zeros((v.DEEPEST, room, self.provinces), np.int16)
+        return v.Memory(plans, listed, cursor, np.zeros((v.DEEPEST, v.MOST_KILLERS, self.provinces), np.int16), killers)
 
     def _double(self, names: Iterable[str]) -> None:
         self.table = self.table._replace(**{name: _doubled(getattr(self.table, name)) for name in names})

@@ -8,10 +8,12 @@ follows from the years left (`variant`).
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+import agents.cliques as cliques
 from agents.cliques.kernels import (
     AFTER,
     CORES,
@@ -21,14 +23,16 @@ from agents.cliques.kernels import (
     PROVINCES,
     SCRATCH_ROWS,
     adjudicate,
-    kernel,
     nobodies,
 )
 from agents.cliques.punishing_kernels import DEVIATORS, KNOWN, can_retreat, list_orders
 from agents.cliques.shape import NOBODY
 from agents.cliques.symmetry import relabel, relabel_lost, relabelling
+from welfare_env.compiling import compiler_of
 
-IMPORTS_DIGEST = "0217f3fe5aa24753"  # of the kernels that those below call; see `agents.cliques.kernels`
+kernel = compiler_of(
+    [*Path(cliques.__path__[0]).glob("*.py"), *Path(__file__).parent.glob("*_kernels.py")], [], error_model="numpy"
+)
 
 MOST_YEARS = 8
 MOST_SEEN, MOST_PROBES = 1024, 16  # results of replies that are remembered while a plan is expanded

@@ -1,11 +1,9 @@
-"""Exact planning for one power, when the orders of all others are a function of the position.
-
-Used by `evaluation.exact.best_responses`, which checks the input and the policies.
-"""
+"""Exact planning for one power, when the orders of all others are a function of the position."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from itertools import product
 from typing import NamedTuple
 
@@ -182,13 +180,7 @@ class Expansion(NamedTuple):
 
 
 class Expander:
-    """Plays a phase with all that those who decide can order, against each way in which the others may order.
-
-    Args:
-        board: of the game.
-        powers: indices of the powers that decide.
-        stepper: of the game.
-    """
+    """Plays a phase with all that the `powers` who decide can order, against each way in which others may order."""
 
     def __init__(self, board: Board, powers: tuple[int, ...], stepper: Stepper) -> None:
         self._board, self._powers, self._stepper = board, powers, stepper
@@ -204,17 +196,15 @@ class Expander:
         powers, slots = np.array(own + others, np.int32).reshape(-1, 2).T.copy()
         orders = _beside(plans, fixed)
         rows, points = self._stepper.step(position.state.row, orders, slots, powers)
-        arrays = (each.reshape(len(plans), len(ways), each.shape[1]) for each in (orders, rows, points))
-        orders, rows, points = arrays
+        orders, rows, points = (each.reshape(len(plans), len(ways), each.shape[1]) for each in (orders, rows, points))
         return Expansion(orders, powers, len(own), rows, points)
 
     def _plans(self, position: Position, slots: list[int], others: np.ndarray) -> np.ndarray:
         """What those who decide can order: int32 [plans, slots]."""
         if position.state.phase_type == ADJUSTMENTS:
-            plans = np.zeros((1, 0), np.int32)
-            for power in self._powers:
-                plans = _beside(plans, _winter_plans_of(position, power))
-            return plans
+            return reduce(
+                _beside, [winter_plans(position, power) for power in self._powers], np.zeros((1, 0), np.int32)
+            )
         lists = [position.slot_orders(slot) for slot in slots]
         if position.state.phase_type != MOVEMENT:
             return combinations_of(lists)
@@ -291,18 +281,16 @@ class Planner:
         if known is not None and (known.is_exact or known.bound <= above):
             return known.bound
         orders, _, own, rows, points = self._expand(self.position(key))
-        first = first_of_each(rows)
         gains = points[:, self.powers].sum(axis=1, dtype=np.int64)
-        choice: int | None
         if rows[0, DONE]:
-            choice = int(gains.argmax())
-            bound = int(gains[choice])
+            choice: int | None = int(gains.argmax())
+            bound = int(gains.max())
         else:
-            bound, choice = self._search(rows[first], gains[first], above)
-            choice = None if choice is None else int(first[choice])
+            first = first_of_each(rows)
+            bound, place = self._search(rows[first], gains[first], above)
+            choice = None if place is None else int(first[place])
         mine = () if choice is None else orders[choice, :own].tolist()
-        best = tuple(order for order in mine if order != NO_ORDER)
-        self._solved[key] = Solved(bound, choice is not None, best)
+        self._solved[key] = Solved(bound, choice is not None, tuple(order for order in mine if order != NO_ORDER))
         return bound
 
     def _search(self, rows: np.ndarray, gains: np.ndarray, above: int) -> tuple[int, int | None]:
@@ -341,13 +329,6 @@ class Planner:
         return orders[first], powers, rows[first], points[first]
 
 
-def _winter_plans_of(position: Position, power: int) -> np.ndarray:
-    slots = position.slots(power)
-    lists = [position.slot_orders(slot) for slot in slots]
-    units = sum(slot < len(position.state.units) for slot in slots)
-    return winter_plans(lists[:units], lists[units:], int(position.adjustments[0][power]))
-
-
 def _beside(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Every row of the one, followed by every row of the other: int32 [n * m, k + l]."""
     return np.concatenate([np.repeat(left, len(right), axis=0), np.tile(right, (len(left), 1))], axis=1)
@@ -367,13 +348,15 @@ def combinations_of(lists: list[np.ndarray]) -> np.ndarray:
     return np.stack([grid.ravel() for grid in grids], axis=1).astype(np.int32) if grids else np.zeros((1, 0), np.int32)
 
 
-def winter_plans(disbands: list[np.ndarray], builds: list[np.ndarray], most: int) -> np.ndarray:
-    """All sets of disbands, and all sets of up to `most` builds: int32 [n, slots]."""
-    wait = np.array([NO_ORDER], np.int32)
-    gone = combinations_of([*(np.concatenate([wait, orders]) for orders in disbands), *[wait] * len(builds)])
-    built = combinations_of([*[wait] * len(disbands), *(np.concatenate([wait, orders]) for orders in builds)])
+def winter_plans(position: Position, power: int) -> np.ndarray:
+    """A power's sets of disbands, and its sets of as many builds as it may order: int32 [n, slots]."""
+    slots, wait = position.slots(power), np.array([NO_ORDER], np.int32)
+    lists = [np.concatenate([wait, position.slot_orders(slot)]) for slot in slots]
+    units = sum(slot < len(position.state.units) for slot in slots)
+    gone = combinations_of([*lists[:units], *[wait] * (len(slots) - units)])
+    built = combinations_of([*[wait] * units, *lists[units:]])
     count = (built != NO_ORDER).sum(axis=1)
-    return np.concatenate([gone, built[(count > 0) & (count <= most)]])
+    return np.concatenate([gone, built[(count > 0) & (count <= position.adjustments[0][power])]])
 
 
 def movement_plans(board: Board, lists: list[np.ndarray], others: np.ndarray, alone: bool) -> np.ndarray:

@@ -6,6 +6,7 @@ the rest of a row costs little. A table continues where an earlier run stopped: 
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -20,11 +21,12 @@ from evaluation.checks import EvaluationError, board_of
 from evaluation.exact.certify import punishers_search
 from evaluation.exact.checking import Checker
 from evaluation.exact.clique_proofs import Line, Proof
-from evaluation.exact.clique_search import CliqueSearch
-from evaluation.exact.graph_kernels import IMPORTS_DIGEST, NODES
+from evaluation.exact.graph_kernels import NODES
 from welfare_env import Rules
 from welfare_env.engine import State
 from welfare_env.engine.engines import make_engine
+
+VERSION = "0217f3fe5aa24753"  # of the punishers; a test says when they order something else, and it must change
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,14 +35,14 @@ class Cell:
 
     Attributes:
         map_name, years, t: the game, and the year in whose Winter all disband.
-        role: "player" on clique:n; "sharer" (gets the shared core), "excluded" or "other" on shared-clique:n.
+        role: see `roles`. On shared-clique:n the "sharer" gets the shared core.
         deviator: the power.
         punishers: "stated", "ranked" or "best"; see `certify_punishers`.
         path_value, value: points of the whole game if it follows the path, and at most.
         positions: in the certificate; 0 if none was made. checked: whether the checker has accepted it.
         states: positions that the search had met by then. seconds: CPU seconds of it, without those of cells before.
         line: a game in which it gets `value`, for the first cell with a gain of its T - t; else empty.
-        version: of the rules and punishers, a digest of their code.
+        version: of the punishers, `VERSION`.
     """
 
     map_name: str
@@ -56,7 +58,7 @@ class Cell:
     states: int = 0
     seconds: float = 0.0
     line: Line = ()
-    version: str = IMPORTS_DIGEST
+    version: str = VERSION
 
     @property
     def gain(self) -> int:
@@ -109,11 +111,11 @@ def read_cells(path: Path) -> list[Cell]:
     found = []
     for number, text in enumerate(lines, 1):
         try:
-            told = json.loads(text)
+            fields = json.loads(text)
             line = tuple(
-                (phase, {who: tuple(given) for who, given in orders.items()}) for phase, orders in told["line"]
+                (phase, {who: tuple(texts) for who, texts in orders.items()}) for phase, orders in fields["line"]
             )
-            found.append(Cell(**{"version": "", **told, "line": line}))
+            found.append(Cell(**{"version": "", **fields, "line": line}))
         except (ValueError, TypeError, KeyError) as error:
             raise EvaluationError(f"{path}, line {number}: no cell of a table of theorems") from error
     return found
@@ -138,61 +140,42 @@ def fill(
     Raises:
         EvaluationError: the file is none of cells, or has some of this board by another version of the punishers.
     """
-    kept = [cell for cell in read_cells(path) if (cell.map_name, cell.punishers) == (map_name, punishers)]
-    if any(cell.version != IMPORTS_DIGEST for cell in kept):
+    earlier = [cell for cell in read_cells(path) if (cell.map_name, cell.punishers) == (map_name, punishers)]
+    if any(cell.version != VERSION for cell in earlier):
         raise EvaluationError(f"{path}: its cells of {map_name} are of another version: give another file")
-    done = {cell.name for cell in kept}
+    done = {cell.name for cell in earlier}
     for role, deviator in roles(map_name).items():
         wanted = [(length, t) for length in range(1, years + 1) for t in range(length, 0, -1)]
         wanted = [each for each in wanted if (map_name, role, punishers, *each) not in done]
         if not wanted:
             continue
-        row = _Row(map_name, role, deviator, punishers, most_checked, report)
+        search = punishers_search(map_name, deviator, None, punishers)
+        search.report = functools.partial(_report_size, report, f"{map_name} {role}")
+        checker = Checker(map_name, (deviator,), is_symmetric=True)
         for length, t in wanted:
-            cell = row.cell(length, t)
+            start = time.process_time()
+            proof = Proof(search, length, length - t)
+            cell = Cell(
+                *(map_name, length, t, role, deviator, punishers, proof.path_value, proof.value),
+                states=int(search.table.numbers[NODES]),
+                seconds=round(time.process_time() - start, 2),
+            )
+            if cell.gain and t == 1:
+                cell = replace(cell, line=_replayed_line(cell, proof))
+            if most_checked is None or length <= most_checked:
+                cell = replace(cell, positions=checker.check(proof.certificate()), checked=True)
             with path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(asdict(cell)) + "\n")
             report(f"{map_name} {role}: T={length}, t={t}: gain {cell.gain}")
 
 
-class _Row:
-    """The cells of one board and deviator."""
-
-    def __init__(
-        self,
-        map_name: str,
-        role: str,
-        deviator: str,
-        punishers: str,
-        checked: int | None,
-        report: Callable[[str], None],
-    ) -> None:
-        self.search: CliqueSearch = punishers_search(map_name, deviator, None, punishers)
-        self.search.report = lambda nodes, expanded: report(f"{map_name} {role}: {nodes:,} positions")
-        self.checker = Checker(map_name, (deviator,), is_symmetric=True)
-        self.checked = checked
-        self._empty = Cell(map_name, 0, 0, role, deviator, punishers, 0, 0)
-
-    def cell(self, years: int, t: int) -> Cell:
-        start = time.process_time()
-        proof = Proof(self.search, years, years - t)
-        met, seconds = int(self.search.table.numbers[NODES]), round(time.process_time() - start, 2)
-        cell = replace(self._empty, years=years, t=t, path_value=proof.path_value, value=proof.value)
-        cell = replace(cell, states=met, seconds=seconds)
-        if cell.gain and t == 1:
-            cell = replace(cell, line=replayed(cell, proof.line()))
-        if self.checked is None or years <= self.checked:
-            positions = self.checker.check(proof.certificate())
-            cell = replace(cell, positions=positions, checked=True)
-        return cell
+def _report_size(report: Callable[[str], None], what: str, nodes: int) -> None:
+    report(f"{what}: {nodes:,} positions")
 
 
-def replayed(cell: Cell, line: Line) -> Line:
-    """The same line, after a game of it on the reference engine.
-
-    Raises:
-        EvaluationError: it does not pay there what it should.
-    """
+def _replayed_line(cell: Cell, proof: Proof) -> Line:
+    """A game in which the deviator gets the cell's value, played on the reference engine, too."""
+    line = proof.line()
     paid = payoffs(cell.map_name, cell.years, line, "reference")[cell.deviator]
     if paid != cell.value:
         raise EvaluationError(f"{cell.name}: the line pays {paid}, not {cell.value}: internal error; please report it")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agents.cliques.kernels import CORES, DEVIATOR, MOST_PROVINCES, POWERS, PROVINCES, kernel
+from agents.cliques.kernels import CORES, DEVIATOR, MOST_PROVINCES, POWERS, PROVINCES
 from agents.cliques.punishing_kernels import (
     DEVIATORS,
     GUESSED,
@@ -43,13 +43,12 @@ from evaluation.exact.graph_kernels import (
     SPRING_RETREATS,
     WINTER,
     expand,
+    kernel,
     next_node,
     path_moves,
     position,
     variant,
 )
-
-IMPORTS_DIGEST = "84c845b92662d65a"  # of the kernels that those below call; see `agents.cliques.kernels`
 
 YES, NO, UNKNOWN = 1, 0, -1
 FRESH, NONE, BEGIN, FULL_UP, REFUTED, DEEPEST = -2, -1, -3, -4, -5, 48

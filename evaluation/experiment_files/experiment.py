@@ -29,7 +29,7 @@ from evaluation.measures.rows import GamesResult, same_columns
 from evaluation.play.execution import Execution
 from evaluation.play.game_settings import GameSettings
 from evaluation.play.store import GameStore
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.options import takes_options
 
 EXAMPLE = "['dove', '4*dove + 3*hold']"
@@ -243,7 +243,7 @@ def _chosen(
     """The experiment with what replaces the file's."""
     texts = listed("profiles", profiles, EXAMPLE)
     if not all(isinstance(profile, str) for profile in texts):
-        raise ExperimentError(f"profiles={shown(texts)}: give a list of texts, such as {EXAMPLE}")
+        raise ExperimentError(f"profiles={quoted(texts)}: give a list of texts, such as {EXAMPLE}")
     chosen = source if isinstance(source, Experiment) else load_experiment(source)
     chosen = chosen.with_profiles(tuple(texts))
     if games is not None:

@@ -38,7 +38,7 @@ from agents.runtime.files import read_file, reason
 from evaluation.checks import EvaluationError
 from evaluation.experiment_files.parser import ExperimentParser
 from evaluation.experiment_files.plan import Experiment
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
 
 SHIPPED = Path(__file__).parent / "shipped"
@@ -61,7 +61,7 @@ def load_experiment(source: str | Path) -> Experiment:
         ExperimentError: no such file or name, invalid TOML, or errors in it, all at once.
     """
     if not isinstance(source, str | Path):
-        raise ExperimentError(f"experiment {shown(source)}: give a name or the path of a .toml file")
+        raise ExperimentError(f"experiment {quoted(source)}: give a name or the path of a .toml file")
     path = SHIPPED / f"{source}.toml" if str(source) in shipped_experiments() else Path(source)
     try:
         text = read_file(path, MOST_BYTES).decode()

@@ -31,7 +31,7 @@ from evaluation.experiments.stopping import first_games
 from evaluation.measures.coalitions import COALITIONS
 from evaluation.play.game_settings import GameSettings
 from welfare_env import Rules, WelfareEnvError, load_board
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
 
 MOST_CONDITIONS = 10_000
@@ -102,7 +102,9 @@ class Keys(Lines):
     def text(self, key: str, default: str | None) -> str:
         value = self.given.get(key, default)
         if not isinstance(value, str):
-            self.fault(f"{key} is missing: give a text" if value is None else f"{key}={shown(value)}: give a text", key)
+            self.fault(
+                f"{key} is missing: give a text" if value is None else f"{key}={quoted(value)}: give a text", key
+            )
             return default or ""
         return value
 
@@ -110,7 +112,7 @@ class Keys(Lines):
         value = self.text(key, default)
         if value not in choices:
             near = self.near(value, choices)
-            self.fault(f"{key}={shown(value)}{near}: choose one of {', '.join(choices)}", key)
+            self.fault(f"{key}={quoted(value)}{near}: choose one of {', '.join(choices)}", key)
             return default
         return value
 
@@ -121,21 +123,21 @@ class Keys(Lines):
             return ()
         is_list = isinstance(value, list) and all(isinstance(each, str) for each in value)
         if not is_list or (not value and default != []):
-            self.fault(f'{key}={shown(value)}: give a list of texts, such as ["dove"]', key)
+            self.fault(f'{key}={quoted(value)}: give a list of texts, such as ["dove"]', key)
             return tuple(default or ())
         return tuple(value)
 
     def whole(self, key: str, default: int, low: int, high: int) -> int:
         value = self.given.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            self.fault(f"{key}={shown(value)}: give a whole number from {low} to {high:,}", key)
+            self.fault(f"{key}={quoted(value)}: give a whole number from {low} to {high:,}", key)
             return default
         return value
 
     def flag(self, key: str) -> bool:
         value = self.given.get(key, False)
         if not isinstance(value, bool):
-            self.fault(f"{key}={shown(value)}: give true or false", key)
+            self.fault(f"{key}={quoted(value)}: give true or false", key)
             return False
         return value
 
@@ -150,7 +152,7 @@ class Keys(Lines):
         value = self.given.get("measure", "self-play")
         listed = value if isinstance(value, list) else [value]
         if not listed or len({*map(str, listed)}) < len(listed):
-            self.fault(f"measure={shown(value)}: give one of {', '.join(MEASURES)}, or several, each once", "measure")
+            self.fault(f"measure={quoted(value)}: give one of {', '.join(MEASURES)}, or several, each once", "measure")
             return ("self-play",)
         for each in listed:
             if each == "both":
@@ -158,7 +160,7 @@ class Keys(Lines):
                 self.fault(f"measure='both': write {advice}", "measure")
             elif not isinstance(each, str) or each not in MEASURES:
                 near = self.near(str(each), MEASURES)
-                self.fault(f"measure={shown(each)}{near}: choose one of {', '.join(MEASURES)}", "measure")
+                self.fault(f"measure={quoted(each)}{near}: choose one of {', '.join(MEASURES)}", "measure")
         return tuple(each for each in listed if isinstance(each, str) and each in MEASURES) or ("self-play",)
 
 
@@ -235,7 +237,7 @@ class ExperimentParser(Keys):
                 near = self.near(name, known)
                 self.fault(f"cannot sweep {name!r:.80}{near}: known are {', '.join(known)}", name, "sweep")
             elif not isinstance(values, list) or not values:
-                self.fault(f"{name}={shown(values)}: give a list of values", name, "sweep")
+                self.fault(f"{name}={quoted(values)}: give a list of values", name, "sweep")
             else:
                 chosen[name] = tuple(values)
                 self._try_values(name, values)
@@ -273,7 +275,7 @@ class ExperimentParser(Keys):
             isinstance(seed, int) and not isinstance(seed, bool) for seed in seeds
         )
         if not is_whole or not seeds or len({*seeds}) < len(seeds) or not all(0 <= seed < 2**32 for seed in seeds):
-            self.fault(f"seeds={shown(seeds)}: give a list of different whole numbers from 0", "seeds", "train")
+            self.fault(f"seeds={quoted(seeds)}: give a list of different whole numbers from 0", "seeds", "train")
             return (0,)
         return tuple(seeds)
 
@@ -330,7 +332,7 @@ class ExperimentParser(Keys):
         def choose(key: str, value: object, choices: tuple[str, ...]) -> None:
             if value not in choices:
                 near = self.near(str(value), choices)
-                message = f"{key}={shown(value)}{near}: choose one of {', '.join(choices)}"
+                message = f"{key}={quoted(value)}{near}: choose one of {', '.join(choices)}"
                 self.fault(message, key, "figures", number)
 
         for key in each:
@@ -342,7 +344,7 @@ class ExperimentParser(Keys):
             choose("y", panel, by_year if kind == "years" else measures)
         choose("x", x, measures if kind == "scatter" else ("profile", "coalitions", *experiment.sweep))
         if kind == "lines" and not all(_is_number(value) for value in experiment.sweep.get(str(x), ("",))):
-            self.fault(f"x={shown(x)}: lines need a swept name with numbers; use points", "x", "figures", number)
+            self.fault(f"x={quoted(x)}: lines need a swept name with numbers; use points", "x", "figures", number)
         published = each.get("published", "")
         choose("published", published, ("", *TABLES))
         if kind == "lines" and not all(name.isdecimal() for name in TABLES.get(str(published), {})):
@@ -363,10 +365,10 @@ class ExperimentParser(Keys):
             )
         for each in experiment.coalitions:
             if each not in SETS:
-                self.fault(f"coalitions {shown(each)}: choose from {', '.join(SETS)}", "coalitions")
+                self.fault(f"coalitions {quoted(each)}: choose from {', '.join(SETS)}", "coalitions")
         for seats in experiment.sweep.get("seats", ()):
             if seats not in SEATINGS:
-                self.fault(f"seats={shown(seats)}: choose from {', '.join(SEATINGS)}", "seats", "sweep")
+                self.fault(f"seats={quoted(seats)}: choose from {', '.join(SEATINGS)}", "seats", "sweep")
         self._check_template(experiment)
         self._check_trained(experiment)
         if self.tried(lambda: load_board(experiment.map_name), "map_name"):

@@ -13,7 +13,7 @@ from evaluation.experiment_files.trainings import TRAINED, Training, names_in
 from evaluation.experiments.attacks import CHOOSING
 from evaluation.measures import costs
 from welfare_env import Rules
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 
 MEASURES = {
     "self-play": (
@@ -126,7 +126,7 @@ class Experiment:
             EvaluationError: a text in place of a tuple, an unknown measure, or none.
         """
         if not isinstance(self.measure, tuple | list) or not self.measure or not all(map(_is_measure, self.measure)):
-            raise EvaluationError(f"measure={shown(self.measure)}: give a tuple of {', '.join(MEASURES)}")
+            raise EvaluationError(f"measure={quoted(self.measure)}: give a tuple of {', '.join(MEASURES)}")
 
     @property
     def conditions(self) -> tuple[Condition, ...]:

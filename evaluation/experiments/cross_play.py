@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Unpack
@@ -18,17 +18,17 @@ from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.mixes import MOST_POLICIES, all_mixes, check_balanced, drawn_mixes, mixed_games
 from evaluation.experiments.notes import IllegalOrders
 from evaluation.measures.basins import RestPoint
-from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
+from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates, plain
 from evaluation.measures.lm_usage import LMUsage, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.ratings import ratings, won
-from evaluation.measures.rows import GamesResult, game_rows, same_columns
+from evaluation.measures.rows import PlayedResult, game_rows, same_columns
 from evaluation.measures.sampled_game import SampledEquilibrium, SampledGame
 from evaluation.measures.symmetric_game import Counts, SymmetricGame
 from evaluation.play.game_settings import GameSettings, Options
 from evaluation.play.games import GameSpec, Record
 from welfare_env import Rules
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.options import takes_options
 
 MOST_TYPES = 4
@@ -82,7 +82,7 @@ class MixedGames(Printable):
         """As plain JSON types."""
         return {
             "seats": self.counts,
-            "payoffs": {policy: estimate.to_dict() for policy, estimate in self.payoffs.items()},
+            "payoffs": plain(self.payoffs),
             "root_nash_welfare": self.root_nash_welfare.to_dict(),
         }
 
@@ -123,7 +123,7 @@ class Scenario(Printable):
 
 
 @dataclass(frozen=True, repr=False)
-class CrossPlayResult(GamesResult):
+class CrossPlayResult(PlayedResult):
     """Games of mixes of policies.
 
     Attributes:
@@ -165,10 +165,9 @@ class CrossPlayResult(GamesResult):
     def _played(self) -> tuple[MixedGames, ...]:
         return (*self.mixes.values(), *(scenario.games for scenario in self.scenarios))
 
-    @property
-    def older_games(self) -> int:
-        """How many games came from the store and were played by an older version of the code."""
-        return sum(game.facts.is_older for mix in self._played for game in mix.measures)
+    def played_games(self) -> Iterator[GameMeasures]:
+        """The measures of all games."""
+        return (game for mix in self._played for game in mix.measures)
 
     @property
     def games_a_sample(self) -> int:
@@ -263,35 +262,26 @@ class CrossPlayResult(GamesResult):
         """As plain JSON types."""
         return {
             "policies": list(self.policies),
-            "seed": self.seed,
-            "games": self.games,
-            "older_games": self.older_games,
-            "notes": list(self.notes),
-            "map": self.map_name,
-            "rules": self.rules.to_dict(),
+            **self.played(self.games),
             "mixes_in_all": self.mixes_in_all,
-            "mixes": [mix.to_dict() for mix in self.mixes.values()],
+            "mixes": plain(tuple(self.mixes.values())),
             "is_fitted": self.is_fitted,
             "games_a_sample": self.games_a_sample,
-            "equilibria": [equilibrium.to_dict() for equilibrium in self.equilibria],
-            "neutral_faces": [list(face) for face in self.empirical_game.neutral_faces],
-            "noisy_ties": [list(face) for face in self.sampled_game.noisy_ties],
-            "rest_points": [point.to_dict() for point in self.rest_points],
+            "equilibria": plain(self.equilibria),
+            "neutral_faces": plain(self.empirical_game.neutral_faces),
+            "noisy_ties": plain(self.sampled_game.noisy_ties),
+            "rest_points": plain(self.rest_points),
             "invasion": [
                 {"residents": residents, "mutant": mutant, "gain": gain.to_dict()}
                 for (residents, mutant), gain in self.invasion.items()
             ],
-            **{
-                name: _as_json(getattr(self, name))
-                for name in ("alpha_rank", "self_play_welfare", "mixed_payoffs", "ratings")
-            },
-            "scenarios": [scenario.to_dict() for scenario in self.scenarios],
+            "alpha_rank": plain(self.alpha_rank),
+            "self_play_welfare": plain(self.self_play_welfare),
+            "mixed_payoffs": plain(self.mixed_payoffs),
+            "ratings": plain(self.ratings),
+            "scenarios": plain(self.scenarios),
             **({} if self.usage is None else {"language_models": asdict(self.usage)}),
         }
-
-
-def _as_json(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
-    return {policy: estimate.to_dict() for policy, estimate in estimates.items()}
 
 
 @takes_options(GameSettings)
@@ -401,7 +391,7 @@ def _named(policies: Sequence[PolicyLike], what: str, least: int, taken: Mapping
         EvaluationError: not a list, too few or too many policies, or one listed twice.
     """
     if not isinstance(policies, list | tuple) or not least <= len(policies) <= MOST_POLICIES:
-        raise EvaluationError(f"{what}={shown(policies)}: give a list of {least} to {MOST_POLICIES} policies")
+        raise EvaluationError(f"{what}={quoted(policies)}: give a list of {least} to {MOST_POLICIES} policies")
     named: dict[str, Spec] = {}
     for policy in policies:
         spec = read(policy)
@@ -417,7 +407,7 @@ def _named(policies: Sequence[PolicyLike], what: str, least: int, taken: Mapping
 
 def _focal(focal_seats: Sequence[int], seats: int) -> list[int]:
     if not isinstance(focal_seats, list | tuple) or not focal_seats:
-        raise EvaluationError(f"focal_seats={shown(focal_seats)}: give a list of numbers of seats, such as [1, 3]")
+        raise EvaluationError(f"focal_seats={quoted(focal_seats)}: give a list of numbers of seats, such as [1, 3]")
     for count in focal_seats:
         check_whole("focal_seats", count, 1, seats - 1)
     return list(dict.fromkeys(focal_seats))

@@ -13,7 +13,7 @@ from evaluation.checks import EvaluationError
 from evaluation.play.execution import Execution
 from evaluation.play.game_settings import GameSettings
 from evaluation.play.turns import NO_COALITION
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import WelfareEnvError
 from welfare_env.extras import install_extra
 
@@ -82,7 +82,7 @@ def read_deviators(
     elif 1 <= len(deviator) <= MOST:
         given = deviator
     else:
-        raise EvaluationError(f"deviator={shown(deviator)}: give 1 to {MOST} policies")
+        raise EvaluationError(f"deviator={quoted(deviator)}: give 1 to {MOST} policies")
     found: list[Deviator] = []
     for each in given:
         if isinstance(each, str) and each == PORTFOLIO:

@@ -17,13 +17,14 @@ from agents.runtime.results import Result
 from agents.runtime.table_files import Row
 from agents.specs import PolicyLike, Spec, as_given, read
 from evaluation.checks import EvaluationError, check_games, check_seed
+from evaluation.experiments.attacks import CHOOSING
 from evaluation.measures.choice import choose
 from evaluation.measures.coalitions import all_coalitions, choose_coalitions
 from evaluation.measures.gains import CoalitionGain, coalition_gain, exploitability_of, member_gains
 from evaluation.measures.intervals import Coalition, Estimate, Floats
 from evaluation.play.execution import Report, checked_report
 from evaluation.play.games import choosing_seed, game_seed
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 
 Shares = tuple[tuple[modal_env.Agent, Fraction], ...]
 Points = Mapping[str, tuple[float, ...]]  # player -> [games] its payoff a round
@@ -114,9 +115,9 @@ def program_exploitability(
     games: int,
     environment: AECEnv,
     *,
-    choosing: int,
-    deviator: PolicyLike | None,
-    coalitions: str | Iterable[str | Sequence[str]],
+    choosing: int = CHOOSING,
+    deviator: PolicyLike | None = None,
+    coalitions: str | Iterable[str | Sequence[str]] = "singles",
     seed: int = 0,
     report: Report | None = None,
 ) -> ProgramExploitabilityResult:
@@ -132,7 +133,7 @@ def program_exploitability(
     """
     setting = getattr(getattr(environment, "unwrapped", None), "setting", None)
     if not isinstance(setting, modal_env.Setting):
-        raise EvaluationError(f"environment={shown(environment)}: give modal_env.make(...)")
+        raise EvaluationError(f"environment={quoted(environment)}: give modal_env.make(...)")
     check_games(games)
     check_seed(seed)
     tell = checked_report(report)

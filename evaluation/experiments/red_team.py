@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -17,14 +16,13 @@ from evaluation.checks import EvaluationError, listed
 from evaluation.experiments.attacks import GAMES, Deviation, plan_attacks
 from evaluation.experiments.deviators import PORTFOLIO, Deviator, check_coordinated, read_deviators
 from evaluation.experiments.evaluation_plan import EvaluationPlan
-from evaluation.experiments.exploitability_result import ExploitabilityResult, Witness
+from evaluation.experiments.exploitability_result import ExploitabilityResult, Witness, WitnessedResult
 from evaluation.experiments.notes import portfolio_notes
 from evaluation.measures.gains import CoalitionGain
 from evaluation.measures.intervals import Coalition, Estimate
-from evaluation.measures.rows import GamesResult
 from evaluation.play.game_settings import GameSettings, Options
 from welfare_env import RulesError
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
 from welfare_env.options import takes_options
 
@@ -56,7 +54,7 @@ BUDGETS = {
 
 
 @dataclass(frozen=True, repr=False)
-class RedTeamResult(GamesResult):
+class RedTeamResult(WitnessedResult):
     """The strongest attack of many, chosen on games of its own and measured in others.
 
     Attributes:
@@ -94,14 +92,6 @@ class RedTeamResult(GamesResult):
         for each in sorted(self.found.gains, key=lambda gain: -tried[gain.deviator, gain.coalition]):
             best.setdefault((len(each.coalition), self.kinds[each.deviator]), each)
         return best
-
-    def save_witness(self, path: str | os.PathLike[str]) -> None:
-        """Write the witness as a file that `welfare_env.Game.load` reads.
-
-        Raises:
-            RecordError: the file cannot be written.
-        """
-        self.witness.save(path)
 
     def rows(self, by_year: bool = False) -> list[Row]:
         """As `ExploitabilityResult.rows`."""
@@ -201,7 +191,7 @@ def attacks_on(
         UnknownAgentError: an unknown policy in `trained`.
     """
     if not isinstance(budget, str) or budget not in BUDGETS:
-        raise EvaluationError(f"budget={shown(budget)}{did_you_mean(budget, BUDGETS)}: choose {', '.join(BUDGETS)}")
+        raise EvaluationError(f"budget={quoted(budget)}{did_you_mean(budget, BUDGETS)}: choose {', '.join(BUDGETS)}")
     kinds: dict[str, str] = {}
     own = listed("trained", trained, "['rl:runs/robber/checkpoint']")
     return list(_attacks(profile, name, setting, BUDGETS[budget], own, kinds)), kinds

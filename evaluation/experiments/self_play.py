@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Unpack
 
@@ -12,17 +12,17 @@ from agents.runtime.table_files import Row
 from agents.specs import ProfileLike, profile_as_given, read_profile
 from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.notes import IllegalOrders, seat_notes
-from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
+from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates, plain
 from evaluation.measures.lm_usage import LMUsage, usage_by_part, usage_by_seat, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
-from evaluation.measures.rows import GamesResult, game_rows
+from evaluation.measures.rows import PlayedResult, game_rows
 from evaluation.play.game_settings import GameSettings, Options
 from welfare_env import Rules
 from welfare_env.options import takes_options
 
 
 @dataclass(frozen=True, repr=False)
-class SelfPlayResult(GamesResult):
+class SelfPlayResult(PlayedResult):
     """Games of a profile. Every measure is an `Estimate`: mean over games, 95% interval, value per game.
 
     Attributes:
@@ -131,10 +131,9 @@ class SelfPlayResult(GamesResult):
         parts = dict.fromkeys(self.seats[0], "profile")
         return usage_by_part((record, parts) for record in self.records).get("profile", {})
 
-    @property
-    def older_games(self) -> int:
-        """How many games came from the store and were played by an older version of the code."""
-        return sum(game.facts.is_older for game in self.measures)
+    def played_games(self) -> tuple[GameMeasures, ...]:
+        """The measures of all games."""
+        return self.measures
 
     def rows(self, by_year: bool = False) -> list[Row]:
         """One row per game and power, or per game, power and year; `evaluation.columns` describes the columns."""
@@ -178,26 +177,17 @@ class SelfPlayResult(GamesResult):
         """As plain JSON types."""
         return {
             "policy": self.policy,
-            "seed": self.seed,
-            "games": len(self.measures),
-            "older_games": self.older_games,
-            "notes": list(self.notes),
-            "map": self.map_name,
-            "rules": self.rules.to_dict(),
-            **{name: getattr(self, name).to_dict() for name in MEASURES},
-            **{name: _as_json(getattr(self, name)) for name in (*BY_POWER, *BY_YEAR)},
-            **({name: _as_json(getattr(self, name)) for name in BY_POLICY} if self.is_mixed else {}),
-            **({} if self.usage is None else self._usage_dict(self.usage)),
+            **self.played(len(self.measures)),
+            **{name: plain(getattr(self, name)) for name in (*MEASURES, *BY_POWER, *BY_YEAR)},
+            **({name: plain(getattr(self, name)) for name in BY_POLICY} if self.is_mixed else {}),
+            **(plain(self._usage()) if self.usage else {}),
         }
 
-    def _usage_dict(self, usage: LMUsage) -> dict[str, Any]:
+    def _usage(self) -> dict[str, Any]:
         return {
-            "language_models": asdict(usage),
-            "language_models_by_model": {model: asdict(each) for model, each in self.usage_by_model.items()},
-            "language_models_by_seat": {
-                player: {model: asdict(each) for model, each in models.items()}
-                for player, models in self.usage_by_seat.items()
-            },
+            "language_models": self.usage,
+            "language_models_by_model": self.usage_by_model,
+            "language_models_by_seat": self.usage_by_seat,
         }
 
 
@@ -213,10 +203,6 @@ MEASURES = (
 BY_POWER = ("welfare_per_year", "scores")
 BY_POLICY = ("welfare_by_policy", "scores_by_policy")
 BY_YEAR = ("units_by_year", "centers_by_year", "welfare_by_year")
-
-
-def _as_json(estimates: Mapping[Any, Estimate]) -> dict[str, Any]:
-    return {str(key): estimate.to_dict() for key, estimate in estimates.items()}
 
 
 @takes_options(GameSettings)

@@ -12,7 +12,7 @@ import math
 
 from evaluation.checks import MOST_GAMES, EvaluationError, check_games, check_whole
 from evaluation.measures.intervals import Estimate
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 
 FIRST_LOOK = 10
 
@@ -25,7 +25,7 @@ def first_games(games: int, precision: float, most: int) -> int:
     """
     is_number = isinstance(precision, int | float) and not isinstance(precision, bool)
     if not is_number or not 0 < precision < math.inf:
-        raise EvaluationError(f"precision={shown(precision)}: give the width of an interval, a number above 0")
+        raise EvaluationError(f"precision={quoted(precision)}: give the width of an interval, a number above 0")
     check_games(games)
     check_whole("most_games", most, 1, MOST_GAMES)
     if games > most:

@@ -51,10 +51,7 @@ def log_fixation(game: SymmetricGame, mutant: int, resident: int, intensity: flo
 
 
 def _in_population(game: SymmetricGame, mutant: int, resident: int, population: int) -> Floats:
-    """[population - 1, 2] mean payoffs of mutants and of residents, by the number of mutants from 1 on.
-
-    In groups drawn from the population without replacement.
-    """
+    """[population - 1, 2] mean payoffs of mutants and of residents, by the number of mutants from 1 on."""
     paid = game.restricted(sorted([mutant, resident])).table  # from all others of the earlier strategy to none
     paid = paid[::-1] if mutant < resident else paid[:, ::-1]  # by the number of mutants, mutants first
     return np.column_stack([_chances(population, game.players - 1, own) @ paid[:, own] for own in (0, 1)])
@@ -62,11 +59,7 @@ def _in_population(game: SymmetricGame, mutant: int, resident: int, population: 
 
 @cache
 def _chances(population: int, others: int, own: int) -> Floats:
-    """[population - 1, others + 1] the chance that so many of the others are mutants, by the number of mutants.
-
-    Args:
-        own: 0 for the others of a mutant, 1 for those of a resident.
-    """
+    """[population - 1, others + 1] the chance that so many others of a mutant (own 0) or resident (1) are mutants."""
     left = [mutants - (own == 0) for mutants in range(1, population)]
     ways = comb(population - 1, others)
     return np.array(

@@ -2,7 +2,7 @@
 
 Starts are uniform over all mixes (Dirichlet with all parameters 1). A share grows by (its strategy's payoff - the mean
 payoff) a unit of time (Taylor and Jonker, "Evolutionarily stable strategies and game dynamics", 1978). All starts are
-integrated together in the logarithms of the shares (`modal_env.dynamics.integration`).
+integrated together in the logarithms of the shares (`modal_env.dynamics.basins`).
 
 Rest points need not be points: where strategies tie, all mixes of them are at rest. Ends between which all mixes are at
 rest are one rest point, with the strategies whose shares vary in it.
@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.measures.intervals import FEWEST_GAMES, Estimate, resampled_bounds
+from evaluation.measures.intervals import FEWEST_GAMES, Estimate, plain, resampled_bounds
 from evaluation.measures.symmetric_game import Bools, Floats, GameTableError, SymmetricGame
-from modal_env.dynamics.basins import wilson
-from modal_env.dynamics.integration import EVALUATIONS, integrate
+from modal_env.dynamics.basins import EVALUATIONS, integrate, wilson
 from modal_env.dynamics.populations import shares_of
 from welfare_env import checks
 
@@ -66,13 +65,7 @@ class RestPoint:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
-        return {
-            "mix": self.mix,
-            "basin": self.basin.to_dict(),
-            "is_settled": self.is_settled,
-            "varying": list(self.varying),
-            "shares": {name: share.to_dict() for name, share in self.shares.items()},
-        }
+        return dict(plain(vars(self)))
 
 
 @dataclass(frozen=True)
@@ -132,14 +125,13 @@ def rest_points(
     return tuple(sorted(points, key=lambda point: -point.basin.value))
 
 
-def ends_of(game: SymmetricGame, tables: Floats, starts: Floats, steps: int = STEPS) -> Ends:
+def ends_of(game: SymmetricGame, tables: Floats, starts: Floats) -> Ends:
     """Where the dynamics lead from each start in each table.
 
     Args:
         game: its compositions; its own table is not used.
         tables: [tables, compositions, strategies] payoffs.
         starts: [starts, strategies] positive shares.
-        steps: after which to stop.
 
     Returns:
         Of tables times starts, table by table.
@@ -147,9 +139,7 @@ def ends_of(game: SymmetricGame, tables: Floats, starts: Floats, steps: int = ST
     spread = np.ptp(tables, axis=(1, 2), keepdims=True)
     tables = tables / np.where(spread > 0, spread, 1.0)
     a_chunk = max(1, CHUNK // (len(starts) * len(game.others)))
-    parts = [
-        _integrated(game, tables[first : first + a_chunk], starts, steps) for first in range(0, len(tables), a_chunk)
-    ]
+    parts = [_integrated(game, tables[first : first + a_chunk], starts) for first in range(0, len(tables), a_chunk)]
     return Ends(
         np.concatenate([part.shares for part in parts]),
         np.concatenate([part.is_settled for part in parts]),
@@ -157,7 +147,7 @@ def ends_of(game: SymmetricGame, tables: Floats, starts: Floats, steps: int = ST
     )
 
 
-def _integrated(game: SymmetricGame, tables: Floats, starts: Floats, steps: int) -> Ends:
+def _integrated(game: SymmetricGame, tables: Floats, starts: Floats) -> Ends:
     """As `ends_of`, of tables with a spread of 1."""
     others, log_ways = game.others.astype(np.float64), np.log(game.ways)[:, None]
     logs = np.tile(np.log(starts).T, len(tables))
@@ -175,20 +165,16 @@ def _integrated(game: SymmetricGame, tables: Floats, starts: Floats, steps: int)
 
     def stops(going: NDArray[np.int64], shares: Floats, slopes: Floats, clock: Floats) -> Bools:
         nonlocal calls, work
-        is_settled[going] = rests = _rests(shares, slopes)
+        gains = slopes - (shares * slopes).sum(axis=0)  # slopes of logarithms, up to a constant
+        is_slow = np.abs(shares * gains).max(axis=0) <= RESTING
+        is_settled[going] = rests = is_slow & (gains.max(axis=0) <= INVADING)
         ends[:, going] = shares
         work += EVALUATIONS * int((~rests).sum()) * (len(others) + OVERHEAD)
         calls += 1
-        return rests | (calls > steps)
+        return np.asarray(rests | (calls > STEPS))
 
     integrate(slopes_of, logs, stops, ERROR)
     return Ends(ends.T.copy(), is_settled, work)
-
-
-def _rests(shares: Floats, slopes: Floats) -> Bools:
-    """[starts] whether [strategies, starts] shares are at rest, given their logarithms' slopes, up to a constant."""
-    gains = slopes - (shares * slopes).sum(axis=0)
-    return np.asarray((np.abs(shares * gains).max(axis=0) <= RESTING) & (gains.max(axis=0) <= INVADING))
 
 
 def _groups(game: SymmetricGame, ends: Ends) -> list[NDArray[np.int64]]:
@@ -268,11 +254,9 @@ def _of_samples(
     rng: np.random.Generator,
     samples: int,
 ) -> tuple[Floats, list[Floats]]:
-    """[rest points, 2] intervals of basins over resampled games and starts, and the shares in each resampled game.
-
-    The same starts are followed in every resampled game, and its share of starts is drawn from the Jeffreys posterior
-    of their count: so the quantiles over resampled games hold both sources of chance, once each.
-    """
+    """[rest points, 2] intervals of basins over resampled games and starts, and the shares in each resampled game."""
+    # The same starts are followed in every resampled game, and its share of starts is drawn from the Jeffreys posterior
+    # of their count: so the quantiles over resampled games hold both sources of chance, once each.
     allowed = int(WORK * len(begun) / max(1, work))  # starts, in all games together
     resampled = resampled[: max(LEAST_RESAMPLES, allowed // LEAST_STARTS)]
     starts = min(len(begun), max(LEAST_STARTS, allowed // len(resampled)))

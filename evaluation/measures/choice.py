@@ -51,11 +51,7 @@ class Choice:
         return max(candidates, key=lambda candidate: self.means[candidate])
 
     def leaders(self, groups: Sequence[Hashable]) -> list[int]:
-        """The best candidate of each group.
-
-        Args:
-            groups: the group of each candidate.
-        """
+        """The best candidate of each group, given the group of each candidate."""
         members: dict[Hashable, list[int]] = {}
         for candidate, group in enumerate(groups):
             members.setdefault(group, []).append(candidate)

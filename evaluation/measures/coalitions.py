@@ -8,7 +8,7 @@ from itertools import combinations, islice
 
 from evaluation.checks import EvaluationError, listed
 from evaluation.measures.intervals import Coalition
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
 
 MOST = 10_000  # coalitions in a list
@@ -51,10 +51,10 @@ def choose_coalitions(
     if isinstance(coalitions, str):
         if coalitions not in sets:
             hint = did_you_mean(coalitions, [*sets, *players])
-            raise EvaluationError(f"coalitions={shown(coalitions)}{hint}: choose {', '.join(sets)}, or give a list")
+            raise EvaluationError(f"coalitions={quoted(coalitions)}{hint}: choose {', '.join(sets)}, or give a list")
         return list(sets[coalitions])
     if isinstance(coalitions, (set, frozenset)):
-        raise EvaluationError(f"coalitions={shown(coalitions)}: give the name of a set, or a list of coalitions")
+        raise EvaluationError(f"coalitions={quoted(coalitions)}: give the name of a set, or a list of coalitions")
     given = listed("coalitions", coalitions, "['FRANCE', ['ENGLAND', 'TURKEY']]")
     chosen = [_coalition(players, coalition, check) for coalition in given]
     if not 1 <= len(chosen) <= MOST:
@@ -71,10 +71,10 @@ def _coalition(players: Sequence[str], given: object, check: Callable[[object], 
         for name in (member for member in members if isinstance(member, str)):
             check(name)
     if not all(isinstance(member, str) for member in members):
-        raise EvaluationError(f"coalition {shown(given)}: give names of players as text")
+        raise EvaluationError(f"coalition {quoted(given)}: give names of players as text")
     known = [member for member in members if isinstance(member, str) and member in players]
     if len(known) != len(members) or len(set(known)) != len(known) or not known:
         stranger = next((member for member in members if member not in known), None)
         hint = did_you_mean(stranger, players)
-        raise EvaluationError(f"coalition {shown(given)}{hint}: name one or more of {', '.join(players)}, each once")
+        raise EvaluationError(f"coalition {quoted(given)}{hint}: name one or more of {', '.join(players)}, each once")
     return tuple(player for player in players if player in known)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.runtime.results import Printable
-from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
+from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates, plain
 from evaluation.measures.metrics import GameMeasures
 from welfare_env import Board
 
@@ -66,11 +66,7 @@ class Costs(Printable):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
-        one = {name: getattr(self, name).to_dict() for name in MEASURES}
-        curves = {name: getattr(self, name) for name in BY_YEAR}
-        return one | {
-            name: {str(year): each.to_dict() for year, each in curve.items()} for name, curve in curves.items()
-        }
+        return dict(plain(vars(self)))
 
 
 MEASURES = ("inside", "outside", "price", "waste", "gini", "prosocial_share")

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evaluation.measures.mean_bounds import UNBOUNDED, alike, mean_bounds, weighted_bounds
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import WelfareEnvError
 
 CONFIDENCE = 0.95
@@ -104,6 +104,15 @@ class Estimate:
         return format(self)
 
 
+def plain(value: Any) -> Any:
+    """As plain JSON types: what has `to_dict` by it, also within mappings, whose keys become texts, and tuples."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, tuple):
+        return [plain(each) for each in value]
+    return value.to_dict() if hasattr(value, "to_dict") else value
+
+
 def mean_estimate(
     per_game: ArrayLike, rng: Seed, *, within: tuple[float, float] | None = None, confidence: float = CONFIDENCE
 ) -> Estimate:
@@ -140,18 +149,18 @@ def mean_estimates(
     for values in columns.values():
         if values.ndim != 1:
             raise SampleError(f"a mean needs one value per game, not an array of shape {values.shape}")
-        _check_within(values, bounds)
     estimates: dict[Key, Estimate] = {}
     for games in dict.fromkeys(map(len, columns.values())):
         same = {key: values for key, values in columns.items() if len(values) == games}
         table, generator = np.stack(list(same.values())), _generator(rng)
+        _check_within(table, bounds)
         finite = np.where(np.isfinite(table).all(axis=1, keepdims=True), table, np.nan)
         low, high = mean_bounds(finite, bounds, confidence, generator) if games >= FEWEST_GAMES else (None, None)
         estimates |= zip(same, _with_bounds(table.mean(axis=1), low, high, table), strict=True)
     return {key: estimates[key] for key in samples}
 
 
-def share_estimate(parts: ArrayLike, wholes: ArrayLike, rng: Seed, *, confidence: float = CONFIDENCE) -> Estimate:
+def share_estimate(parts: ArrayLike, wholes: ArrayLike, rng: Seed) -> Estimate:
     """sum(parts) / sum(wholes), such as kept / judged promises, and its interval over games.
 
     It differs from the mean of the games' shares: games count by their wholes. Games whose whole is 0 are left out, and
@@ -161,7 +170,6 @@ def share_estimate(parts: ArrayLike, wholes: ArrayLike, rng: Seed, *, confidence
         parts: [games] at least 0.
         wholes: [games] at least as large as the parts.
         rng: a Generator, or a seed.
-        confidence: of the interval.
 
     Returns:
         The share. `n` and `per_game` are of the games with a whole.
@@ -169,7 +177,6 @@ def share_estimate(parts: ArrayLike, wholes: ArrayLike, rng: Seed, *, confidence
     Raises:
         SampleError: arrays of different or other shapes, or a part that is negative, not finite or above its whole.
     """
-    _checked(None, confidence)
     table = np.stack([_sample(parts), _sample(wholes)]) if np.shape(parts) == np.shape(wholes) else np.empty((2, 0, 0))
     if table.ndim != 2:
         raise SampleError(f"a share needs a part and a whole per game, not {np.shape(parts)} and {np.shape(wholes)}")
@@ -180,7 +187,7 @@ def share_estimate(parts: ArrayLike, wholes: ArrayLike, rng: Seed, *, confidence
     if not games:
         return Estimate(math.nan, math.nan, math.nan, 0, ())
     low, high = (
-        weighted_bounds(part, whole, (0, 1), confidence, _generator(rng)) if games >= FEWEST_GAMES else (None, None)
+        weighted_bounds(part, whole, (0, 1), CONFIDENCE, _generator(rng)) if games >= FEWEST_GAMES else (None, None)
     )
     return _with_bounds(part.sum(axis=1) / whole.sum(axis=1), low, high, part / whole)[0]
 
@@ -216,9 +223,9 @@ def _checked(within: tuple[float, float] | None, confidence: float) -> tuple[flo
     except (TypeError, ValueError):
         low = high = math.nan
     if not low < high:
-        raise SampleError(f"within={shown(within)}: give the least and the greatest value of a game, in this order")
+        raise SampleError(f"within={quoted(within)}: give the least and the greatest value of a game, in this order")
     if not (isinstance(confidence, int | float) and 0 < confidence < 1):
-        raise SampleError(f"confidence={shown(confidence)}: give a number between 0 and 1, such as 0.95")
+        raise SampleError(f"confidence={quoted(confidence)}: give a number between 0 and 1, such as 0.95")
     return low, high
 
 

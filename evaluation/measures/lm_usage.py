@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -48,6 +48,10 @@ class LMUsage:
     faults: dict[str, int]
     endings: dict[str, int]
     losses: dict[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types."""
+        return asdict(self)
 
 
 def usage_of(records: Sequence[Mapping[str, Any]]) -> LMUsage | None:
@@ -99,10 +103,7 @@ def _grouped(
 
 
 def _by_model(player: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """What a player's entry counts, apart for its own model and for another one that summarizes.
-
-    Of games of earlier versions, which have no transcript, all counts as its own model's.
-    """
+    """The counts of a player's own model and of one that summarizes; without a transcript, all is its own."""
     own, other = player["model"], player["summariser"]
     if other in (None, own) or "transcript" not in player:
         return {own: player}
@@ -233,7 +234,8 @@ def unusable(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             empty, kept = model["losses"].get(EMPTY_NOTE, 0), len(model["summaries"])
             notes.setdefault(str(model["summariser"]), Counter()).update(empty=empty, all=empty + kept)
     for name, replies in turns.items():
-        if replies and not any(map(_is_usable, replies)):
+        usable = ("fault" not in turn and "no object" not in [kind for kind, _ in turn["losses"]] for turn in replies)
+        if replies and not any(usable):
             yield f"{name}: none of its {len(replies)} replies could be used: its units held, and it sent no messages"
     for name, count in notes.items():
         if count["empty"]:
@@ -241,10 +243,6 @@ def unusable(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 f"{name}: {count['empty']} of its {count['all']} summaries are empty, though paid for: it got the "
                 "shortened messages instead. Give a model that thinks for long more max_tokens"
             )
-
-
-def _is_usable(turn: Mapping[str, Any]) -> bool:
-    return "fault" not in turn and "no object" not in [kind for kind, _ in turn["losses"]]
 
 
 def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:

@@ -4,8 +4,9 @@ A record is the JSON dict of `welfare_env.Game.record()`: one entry per phase wi
 last entry with the final position. Sections refer to "Welfare Diplomacy: Benchmarking Language Model Cooperation"
 (arXiv 2310.08901).
 
-A rate over nothing (no year, no movement phase, no power) is nan; the exceptions are the two rates of `proficiency`. A
-game of variant "standard" has no welfare: measures of welfare points are nan, and `GameMeasures.scores` has the result.
+Functions of a record raise RecordError if it lacks what the measure needs. A rate over nothing (no year, no movement
+phase, no power) is nan; the exceptions are the two rates of `proficiency`. A game of variant "standard" has no welfare:
+measures of welfare points are nan, and `GameMeasures.scores` has the result.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 from agents.lm.reading.fields import ORDER_LOSSES, Loss, is_in_form
 from agents.runtime.results import Printable
 from evaluation.messages.conduct import Conduct, conduct
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import RecordError, UnknownPowerError, WelfareEnvError
 
 SMOOTHING = 1e-6
@@ -34,10 +35,9 @@ class StolenCenter:
     """A supply center that one power took from another.
 
     Attributes:
-        year: the year in which it changed hands.
+        year: in which it changed hands.
         center: its province.
-        victim: the power that owned it.
-        thief: the power that owns it now.
+        victim, thief: the powers that owned it before and after.
     """
 
     year: int
@@ -114,8 +114,7 @@ class YearlyCurves:
 
     Attributes:
         years: 1901, 1902, ...
-        units: units.
-        centers: supply centers.
+        units, centers: their numbers.
         welfare: cumulative welfare points; nan in variant "standard".
     """
 
@@ -160,16 +159,11 @@ class GameMeasures(Printable):
         years_played: completed years.
         scores: power -> score under the rules' scoring, in both variants.
         welfare_per_year: power -> welfare points a year.
-        nash_welfare: over all powers.
-        root_nash_welfare: over all powers.
-        root_nash_welfare_smoothed: over all powers, smoothed.
+        nash_welfare, root_nash_welfare, root_nash_welfare_smoothed: over all powers.
         baseline_root_nash_welfare: over the powers that do not deviate; all powers in self-play.
         deviators_root_nash_welfare: over the deviators (the paper's exploiters); nan if there are none.
-        stolen_centers: supply centers that one power took from another.
-        conflicts: provinces that more than one unit moves to or stays in.
-        proficiency: basic proficiency and its parts.
-        yearly_curves: mean units, supply centers and welfare points by year.
-        power_curves: power -> its own units, supply centers and welfare points by year.
+        stolen_centers, conflicts, proficiency, yearly_curves: of the game.
+        power_curves: power -> its own curves.
         conduct: power -> its orders, messages, promises, taken centers, tokens and dollars.
     """
 
@@ -211,7 +205,7 @@ def measure(record: Record, deviators: Collection[str] = (), published: bool = F
     except TypeError:
         powers = None
     if powers is None or not all(isinstance(power, str) for power in powers):
-        raise UnknownPowerError(f"deviators {shown(deviators)}: give a list of powers, such as ['FRANCE']")
+        raise UnknownPowerError(f"deviators {quoted(deviators)}: give a list of powers, such as ['FRANCE']")
     try:
         return _measured(record, powers, published)
     except WelfareEnvError:
@@ -224,7 +218,7 @@ def _measured(record: Record, deviators: Collection[str], published: bool) -> Ga
     welfare = welfare_per_year(record)
     unknown = sorted(set(deviators) - set(welfare))
     if unknown:
-        raise UnknownPowerError(f"deviators {shown(unknown)}: the powers of this game are {sorted(welfare)}")
+        raise UnknownPowerError(f"deviators {quoted(unknown)}: the powers of this game are {sorted(welfare)}")
     end = _phases(record)[-1]["state"]
     stolen = stolen_centers(record)
     return GameMeasures(
@@ -254,9 +248,6 @@ def welfare_per_year(record: Record) -> dict[str, float]:
     """Power -> final welfare points / years played (section 5.1).
 
     nan for every power in variant "standard", and if no year was completed.
-
-    Raises:
-        RecordError: the record lacks what the measures need.
     """
     state = _phases(record)[-1]["state"]
     years = _facts(record)["years_played"]
@@ -298,9 +289,6 @@ def stolen_centers(record: Record) -> StolenCenters:
     """Supply centers that one power took from another (section 5.2, appendix C.2).
 
     Taking a neutral center is not theft. A ceded center counts, as in the paper: the record does not show intent.
-
-    Raises:
-        RecordError: the record lacks what the measures need.
     """
     events: list[StolenCenter] = []
     phases = _phases(record)
@@ -324,9 +312,6 @@ def conflicts(record: Record, published: bool = False) -> Conflicts:
         published: count as the authors' program does, after the resolution of the moves: a unit that bounces counts at
             its target *and* where it stands, one whose convoy fails only where it stands, and one dislodged by a unit
             from its target only where it stands.
-
-    Raises:
-        RecordError: the record lacks what the measures need.
     """
     provinces = _resolved_provinces if published else _wanted_provinces
     movement = [phase for phase in _phases(record)[:-1] if phase["name"].endswith("M")]
@@ -349,18 +334,15 @@ def proficiency(record: Record, published: bool = False) -> Proficiency:
     Args:
         published: average both rates over phases, as the authors' program does; the legal rate of a phase is the mean
             over its powers. (Theirs also counts orders that a later round replaced.)
-
-    Raises:
-        RecordError: the record lacks what the measures need.
     """
     facts, phases = _facts(record), _phases(record)
     owned = len(_owners(phases[-1]["state"])) / facts["num_centers"]
     if published:
         return Proficiency(_mean(_parse_rates(record), 1.0), _mean(_legal_rates(record), 0.0), owned)
     replies = facts.get("replies", {}).values()
-    asked = sum(reply["asked"] for reply in replies)
-    parsed = sum(reply["parsed"] for reply in replies)
-    refused = sum(reply.get("refused_orders", 0) for reply in replies)
+    asked, parsed, refused = (
+        sum(reply.get(name, 0) for reply in replies) for name in ("asked", "parsed", "refused_orders")
+    )
     legal = sum(len(orders) for phase in phases[:-1] for orders in phase["orders"].values())
     void = refused + sum(len(orders) for phase in phases[:-1] for orders in phase["void"].values())
     return Proficiency(
@@ -411,26 +393,20 @@ def yearly_curves(record: Record) -> YearlyCurves:
     """Mean units, supply centers and welfare points of a power after each Winter (appendix C.3, figure 6).
 
     The mean is over all powers of the board, including eliminated ones. Incomplete years are left out.
-
-    Raises:
-        RecordError: the record lacks what the measures need.
     """
     ends = _year_ends(record)
     states = list(ends.values())
+    means = (float(sum(state["welfare"].values())) / len(state["welfare"]) for state in states)
     return YearlyCurves(
         years=tuple(ends),
         units=tuple(_mean_size(state["units"]) for state in states),
         centers=tuple(_mean_size(state["centers"]) for state in states),
-        welfare=tuple(_mean_welfare(state) if _has_welfare(record) else math.nan for state in states),
+        welfare=tuple(means) if _has_welfare(record) else (math.nan,) * len(states),
     )
 
 
 def power_curves(record: Record) -> dict[str, YearlyCurves]:
-    """Power -> its own units, supply centers and welfare points after each completed Winter.
-
-    Raises:
-        RecordError: the record lacks what the measures need.
-    """
+    """Power -> its own units, supply centers and welfare points after each completed Winter."""
     ends = _year_ends(record)
     states = list(ends.values())
     return {
@@ -519,10 +495,7 @@ def _wanted_provinces(phase: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _resolved_provinces(phase: Mapping[str, Any]) -> Iterator[str]:
-    """For every unit, the provinces where the authors' program counts it after the moves of a phase are resolved.
-
-    This is the combat table of the `diplomacy` package.
-    """
+    """The provinces where the authors' program counts each unit after the moves: `diplomacy`'s combat table."""
     standing = [unit for units in phase["state"]["units"].values() for unit in units]
     orders = {_province(order): order.split() for given in phase["orders"].values() for order in given}
     results = {_province(unit): phase["results"].get(unit, ()) for unit in standing}
@@ -543,10 +516,6 @@ def _resolved_provinces(phase: Mapping[str, Any]) -> Iterator[str]:
 
 def _mean_size(by_power: Mapping[str, Collection[str]]) -> float:
     return sum(map(len, by_power.values())) / len(by_power)
-
-
-def _mean_welfare(state: Mapping[str, Any]) -> float:
-    return float(sum(state["welfare"].values())) / len(state["welfare"])
 
 
 def _ratio(count: int, total: int) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agents.runtime.results import Result
 from agents.runtime.table_files import Row, frame
@@ -37,6 +37,35 @@ class GamesResult(Result):
             TableError: pandas is not installed.
         """
         return frame(self.rows(by_year))
+
+
+class PlayedResult(GamesResult):
+    """A result of games under the same rules, which says what was played."""
+
+    seed: int
+    rules: Rules
+    map_name: str
+    notes: tuple[str, ...]
+
+    def played_games(self) -> Iterable[GameMeasures]:
+        """The measures of all games."""
+        raise NotImplementedError
+
+    @property
+    def older_games(self) -> int:
+        """How many games came from the store and were played by an older version of the code."""
+        return sum(game.facts.is_older for game in self.played_games())
+
+    def played(self, games: int) -> dict[str, Any]:
+        """What was played, as plain JSON types; `games` of each condition."""
+        return {
+            "seed": self.seed,
+            "games": games,
+            "older_games": self.older_games,
+            "notes": list(self.notes),
+            "map": self.map_name,
+            "rules": self.rules.to_dict(),
+        }
 
 
 def game_rows(

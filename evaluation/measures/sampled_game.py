@@ -15,7 +15,7 @@ import numpy as np
 
 from evaluation.measures.alpha_rank import alpha_rank
 from evaluation.measures.basins import RestPoint, rest_points
-from evaluation.measures.intervals import FEWEST_GAMES, Estimate, mean_estimates, resampled_bounds
+from evaluation.measures.intervals import FEWEST_GAMES, Estimate, mean_estimates, plain, resampled_bounds
 from evaluation.measures.symmetric_game import (
     TOLERANCE,
     Counts,
@@ -45,9 +45,8 @@ class SampledEquilibrium(Equilibrium):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
-        estimates = {"gains": self.gain_estimates, "shares": self.shares}
-        plain = {name: {key: each.to_dict() for key, each in of.items()} for name, of in estimates.items()}
-        return super().to_dict() | plain | {"held": None if np.isnan(self.held) else self.held}
+        estimates = plain({"gains": self.gain_estimates, "shares": self.shares})
+        return super().to_dict() | estimates | {"held": None if np.isnan(self.held) else self.held}
 
 
 @dataclass(frozen=True, eq=False)

@@ -101,10 +101,10 @@ class SymmetricGame:
     def __post_init__(self) -> None:
         checks.whole("players", self.players, 1, MOST_PLAYERS, GameTableError)
         if not isinstance(self.names, tuple) or not self.names or not all(isinstance(name, str) for name in self.names):
-            raise GameTableError(f"names={checks.shown(self.names)}: give a tuple of texts, such as ('hawk', 'dove')")
+            raise GameTableError(f"names={checks.quoted(self.names)}: give a tuple of texts, such as ('hawk', 'dove')")
         shape = (comb(self.players + len(self.names) - 2, len(self.names) - 1), len(self.names))
         if not isinstance(self.table, np.ndarray) or self.table.dtype.kind not in "fiu":
-            raise GameTableError(f"table={checks.shown(self.table)}: give an array of numbers of shape {shape}")
+            raise GameTableError(f"table={checks.quoted(self.table)}: give an array of numbers of shape {shape}")
         if (np.abs(self.table) > MOST_PAYOFF).any():
             raise GameTableError(f"a payoff is larger than {MOST_PAYOFF:g} in size: divide all by the same number")
         if self.table.shape != shape or not np.isfinite(self.table).all():
@@ -300,11 +300,7 @@ class SymmetricGame:
                 yield mix
 
     def _searched(self, support: list[int], starts: Iterable[Floats]) -> Iterator[Floats]:
-        """Isolated mixes of three strategies or more.
-
-        Args:
-            starts: where to begin, each [strategies - 1] shares of all but the last.
-        """
+        """Isolated mixes of three strategies or more; each start is [strategies - 1] shares of all but the last."""
         from scipy.optimize import root
 
         game = self.restricted(support)
@@ -338,10 +334,7 @@ class SymmetricGame:
         )
 
     def _is_stable(self, mix: Floats) -> bool:
-        """Local stability: eigenvalues of the replicator dynamics at a rest point, on the simplex.
-
-        A strategy outside the mix grows at the rate of its gain; those in it by the derivatives of theirs.
-        """
+        """Local stability: eigenvalues of the replicator dynamics at a rest point, on the simplex."""
         inside = np.flatnonzero(mix)
         outside = np.delete(np.arange(len(mix)), inside)
         edge = -TOLERANCE * self.scale

@@ -16,7 +16,7 @@ from agents.runtime.results import Result, tables_of
 from agents.runtime.table_files import Row
 from evaluation.checks import board_of
 from evaluation.messages.promises import KINDS, Kind, Promise, promises
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import RecordError, WelfareEnvError
 from welfare_env.game.press import GLOBAL
 
@@ -79,19 +79,17 @@ class MessageAnalysis(Result):
         Args:
             players, rules, game: of the game, for tables of several.
         """
+        named: Row = {"players": players, "rules": rules, "game": game}
+        of_game: Row = {
+            "game_public_share": self.public_share,
+            "game_similarity_own": self.similarity.own,
+            "game_similarity_others": self.similarity.others,
+        }
         return [
-            {
-                "players": players,
-                "rules": rules,
-                "game": game,
-                "sender": sender,
-                "messages": sum(sent.values()),
-                "public_messages": sent.get(GLOBAL, 0),
-                **self._promises(sender),
-                "game_public_share": self.public_share,
-                "game_similarity_own": self.similarity.own,
-                "game_similarity_others": self.similarity.others,
-            }
+            named
+            | {"sender": sender, "messages": sum(sent.values()), "public_messages": sent.get(GLOBAL, 0)}
+            | self._promises(sender)
+            | of_game
             for sender, sent in self.matrix.items()
         ]
 
@@ -153,36 +151,28 @@ def analyse_messages(record: Mapping[str, Any], map_name: str | None = None) -> 
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise RecordError(f"the record is damaged or no saved game: {type(error).__name__}: {error!s:.200}") from error
     public = sum(recipient == GLOBAL for _, recipient, _ in texts)
+    matrix: dict[str, dict[str, int]] = {}
+    for (sender, recipient), number in sorted(Counter(text[:2] for text in texts).items()):
+        matrix.setdefault(sender, {})[recipient] = number
     return MessageAnalysis(
         messages=len(texts),
         public_share=public / len(texts) if texts else math.nan,
-        matrix=_matrix((sender, recipient) for sender, recipient, _ in texts),
+        matrix=matrix,
         similarity=_similarity([(sender, text) for sender, _, text in texts]),
         promises=found,
     )
 
 
 def _checked(message: Mapping[str, Any], phase: object) -> tuple[str, str, str]:
-    """Sender, recipient and text of a message.
-
-    Raises:
-        RecordError: one of them, or the phase, is missing or of another kind.
-    """
+    """Sender, recipient and text of a message."""
     if not isinstance(phase, str) or not _PHASE.fullmatch(phase):
-        raise RecordError(f"the record is damaged or no saved game: phase {shown(phase)}: give one such as 'S1901M'")
+        raise RecordError(f"the record is damaged or no saved game: phase {quoted(phase)}: give one such as 'S1901M'")
     parts = [message.get(name) for name in PARTS] if isinstance(message, Mapping) else []
     match [part for part in parts if isinstance(part, str)]:
         case [sender, recipient, text]:
             return sender, recipient, text
-    wrong = f"message {shown(message)} in {phase}: give a mapping with the texts {', '.join(PARTS)}"
+    wrong = f"message {quoted(message)} in {phase}: give a mapping with the texts {', '.join(PARTS)}"
     raise RecordError(f"the record is damaged or no saved game: {wrong}")
-
-
-def _matrix(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
-    matrix: dict[str, dict[str, int]] = {}
-    for (sender, recipient), number in sorted(Counter(pairs).items()):
-        matrix.setdefault(sender, {})[recipient] = number
-    return matrix
 
 
 def _similarity(texts: Iterable[tuple[str, str]]) -> Similarity:

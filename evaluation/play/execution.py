@@ -13,7 +13,7 @@ from evaluation.checks import EvaluationError, check_whole
 from evaluation.play.store import GameStore
 from evaluation.play.turns import check_orders_written
 from evaluation.play.workers import Workers
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
@@ -62,10 +62,10 @@ class Execution:
         """
         check_whole("workers", workers.count if isinstance(workers, Workers) else workers, 1, MOST_WORKERS)
         if store is not None and not isinstance(store, GameStore):
-            raise EvaluationError(f"store={shown(store)}: give evaluation.GameStore(PATH), or None")
+            raise EvaluationError(f"store={quoted(store)}: give evaluation.GameStore(PATH), or None")
         if not isinstance(use_older_games, bool) or (use_older_games and store is None):
             raise EvaluationError(
-                f"use_older_games={shown(use_older_games)}: give False, or True together with a store"
+                f"use_older_games={quoted(use_older_games)}: give False, or True together with a store"
             )
         return cls(workers, store, checked_report(report), shared_models(models), use_older_games)
 
@@ -106,7 +106,7 @@ def checked_report(report: Report | None) -> Report:
         EvaluationError: it is no function.
     """
     if report is not None and not callable(report):
-        raise EvaluationError(f"report={shown(report)}: give a function of a number of games, or None")
+        raise EvaluationError(f"report={quoted(report)}: give a function of a number of games, or None")
     return report or (lambda count: None)
 
 
@@ -125,6 +125,7 @@ def shared_models(models: Models) -> SharedModels | None:
         return SharedModels(own=models)
     if not isinstance(models, SharedModels):
         raise EvaluationError(
-            f"models={shown(models)}: give agents.lm's SharedModels(...), or your own models by name: {{'mine': MODEL}}"
+            f"models={quoted(models)}: give agents.lm's SharedModels(...), "
+            "or your own models by name: {'mine': MODEL}"
         )
     return models

@@ -24,7 +24,7 @@ from evaluation.play.games import GameSpec, Record, choosing_seed, game_seed, pl
 from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
 from welfare_env import Board, Rules
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.engine.engines import DEFAULT_ENGINE
 from welfare_env.game.press import MEDIATOR
 
@@ -124,13 +124,13 @@ class GameSettings:
         check_engine(self.engine)
         for name in ("simultaneous", "published"):
             if not isinstance(value := getattr(self, name), bool):
-                raise EvaluationError(f"{name}={shown(value)}: give True or False")
+                raise EvaluationError(f"{name}={quoted(value)}: give True or False")
         execution = Execution.checked(self.workers, self.store, self.report, self.models, self.use_older_games)
         object.__setattr__(self, "execution", execution)
         object.__setattr__(self, "played", check_rules(self.rules))
         object.__setattr__(self, "board", board_of(self.map_name))
         if not isinstance(self.seats, str) or self.seats not in agents.specs.SEATINGS:
-            raise EvaluationError(f"seats={shown(self.seats)}: choose one of {', '.join(agents.specs.SEATINGS)}")
+            raise EvaluationError(f"seats={quoted(self.seats)}: choose one of {', '.join(agents.specs.SEATINGS)}")
 
     def seated(self, profile: Profile, game: int, seed: int) -> dict[str, PolicyLike]:
         """Player -> policy in the `game`-th game of a profile. By default, a mediator is silent.

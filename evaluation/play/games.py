@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from importlib.metadata import version
 from threading import Event
@@ -20,13 +20,13 @@ from agents.specs import Spec, named_files
 from evaluation.checks import MOST_SEED, EvaluationError, check_whole
 from evaluation.play.answer_sources import answered_by
 from evaluation.play.execution import Execution, Models, Report, shared_models
-from evaluation.play.older_games import older_games
+from evaluation.play.older_games import older_keys
 from evaluation.play.sources import SOURCES, own_code
 from evaluation.play.store import GameStore, StoreError, specification_key
 from evaluation.play.turns import GameStopped, Seats, set_up
 from evaluation.play.workers import WorkerError, Workers
 from welfare_env.board.loading import map_digest
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
@@ -35,10 +35,7 @@ Record = dict[str, Any]
 
 VERSIONS = {name: version(name) for name in ("diplomacy", "numba", "numpy", "scipy")}
 """Versions of the libraries that affect games."""
-
-
 _log = logging.getLogger(__name__)
-
 
 CODE_DIGEST = SOURCES.digest_of_all
 """Digest of the code as imported by this process, not of later changes."""
@@ -73,18 +70,18 @@ class GameSpec:
     def __post_init__(self) -> None:
         check_whole("seed", self.seed, 0, MOST_SEED)
         if not (isinstance(self.rules, welfare_env.Rules) and isinstance(self.simultaneous, bool)):
-            raise EvaluationError(f"rules={shown(self.rules)}, simultaneous={shown(self.simultaneous)}: see GameSpec")
+            raise EvaluationError(f"rules={quoted(self.rules)}, simultaneous={quoted(self.simultaneous)}: see GameSpec")
         if not (isinstance(self.map_name, str) and isinstance(self.engine, str) and _are_pairs(self.players)):
-            given = f"players={shown(self.players)}, map_name={shown(self.map_name)}, engine={shown(self.engine)}"
+            given = f"players={quoted(self.players)}, map_name={quoted(self.map_name)}, engine={quoted(self.engine)}"
             raise EvaluationError(f"{given}: give pairs of a power and a policy, and the names of a map and an engine")
         found = {id(policy): agents.specs.read(policy) for _, policy in self.players}
         object.__setattr__(self, "players", tuple((power, found[id(policy)]) for power, policy in self.players))
         seats = [power for power, _ in self.players]
         members = self.coalition if isinstance(self.coalition, tuple) else (self.coalition,)
         if any(members.count(member) > 1 or member not in seats for member in members) or members != self.coalition:
-            raise EvaluationError(f"coalition={shown(self.coalition)}: give some of {seats}, each once")
+            raise EvaluationError(f"coalition={quoted(self.coalition)}: give some of {seats}, each once")
         if len({policy for power, policy in self.players if power in self.coalition}) > 1:
-            raise EvaluationError(f"coalition={shown(self.coalition)}: its members play different policies: give one")
+            raise EvaluationError(f"coalition={quoted(self.coalition)}: its members play different policies: give one")
 
     def __reduce__(self) -> tuple[type[GameSpec], tuple[Any, ...]]:
         """For worker processes, policies are pickled as their specs.
@@ -94,17 +91,9 @@ class GameSpec:
         """
         if not self.is_named:
             raise EvaluationError(
-                f"players={shown(self.written)}: policies without a name cannot be played in another process"
+                f"players={quoted(self.written)}: policies without a name cannot be played in another process"
             )
-        return GameSpec, (
-            tuple(self.written.items()),
-            self.seed,
-            self.rules,
-            self.map_name,
-            self.engine,
-            self.simultaneous,
-            self.coalition,
-        )
+        return GameSpec, (tuple(self.written.items()), *(getattr(self, each.name) for each in fields(self)[1:]))
 
     def to_dict(self, models: SharedModels | None = None) -> dict[str, Any]:
         """As plain JSON types, including everything else that affects the game; if that changes, the game is replayed.
@@ -234,7 +223,7 @@ async def aplay_game(spec: GameSpec, models: Models = None, stop: Event | None =
 
 def _set_up(spec: GameSpec, models: SharedModels | None) -> Seats:
     if not isinstance(spec, GameSpec):
-        raise EvaluationError(f"spec={shown(spec)}: give evaluation.GameSpec(...)")
+        raise EvaluationError(f"spec={quoted(spec)}: give evaluation.GameSpec(...)")
     return set_up(
         spec.players, spec.seed, spec.rules, spec.map_name, spec.engine, spec.simultaneous, spec.coalition, models
     )
@@ -299,7 +288,7 @@ def play_each(specs: Sequence[GameSpec], execution: Execution) -> Generator[tupl
     error is raised, before its first game is asked for.
     """
     if not isinstance(specs, Sequence) or not all(isinstance(spec, GameSpec) for spec in specs):
-        raise EvaluationError(f"specs={shown(specs)}: give a list of evaluation.GameSpec(...)")
+        raise EvaluationError(f"specs={quoted(specs)}: give a list of evaluation.GameSpec(...)")
     models, store, copies = execution.models, execution.store, Counter(specs)
     _check_checkpoints(list(copies), execution)
     keys = {spec: spec.to_dict(models) for spec in copies}  # before the first game, since a map file could change
@@ -329,12 +318,7 @@ def play_each(specs: Sequence[GameSpec], execution: Execution) -> Generator[tupl
 
 
 def _check_code(digest: str, specification: Mapping[str, Any], workers: Workers) -> None:
-    """Check that a game was played by the same code as this process has.
-
-    Raises:
-        WorkerError: another machine has other code, libraries or files.
-        StoreError: the code changed meanwhile.
-    """
+    """Check that a game was played by the same code as this process has."""
     if workers.is_remote and digest not in (CODE_DIGEST, specification_key(specification)):
         raise WorkerError(
             "a machine of the cluster has different code, libraries, maps, checkpoints or policies: "
@@ -369,12 +353,13 @@ def _stored(
     if not use_older_games:
         return stored
     missing = {spec: specification for spec, specification in specifications.items() if spec not in stored}
-    return stored | older_games(store, missing)
+    older = older_keys(store, missing)
+    return stored | {spec: partial(_stored_record, store, key, older_code=True) for spec, key in older.items()}
 
 
-def _stored_record(store: GameStore, key: str) -> Record:
+def _stored_record(store: GameStore, key: str, **marks: bool) -> Record:
     record = store.record(key)
-    record.setdefault("welfare_env", {})["key"] = key  # missing in records of earlier versions
+    record.setdefault("welfare_env", {}).update(key=key, **marks)  # earlier versions wrote no key
     return record
 
 
@@ -388,12 +373,11 @@ def _judged(record: Record) -> list[Record]:
 
 
 def _warn(records: Sequence[Record]) -> None:
-    if not records:
-        return
-    from evaluation.measures.lm_usage import unusable
+    if records:
+        from evaluation.measures.lm_usage import unusable
 
-    for warning in unusable(records):
-        _log.warning(warning)
+        for warning in unusable(records):
+            _log.warning(warning)
 
 
 def _warn_of_unnamed(specs: Sequence[GameSpec], store: GameStore | None, workers: Workers) -> None:

@@ -70,11 +70,7 @@ class DamagedFile:
                 continue
 
     def _payload(self, page: bytes, body: int, length: int) -> bytes:
-        """A row's bytes: those in its page, and those in the pages that follow.
-
-        Raises:
-            IndexError, struct.error: it is none.
-        """
+        """A row's bytes: those in its page, and those in the pages that follow."""
         if length > self._most:
             raise IndexError("a row longer than the file")
         most, least = ((self._usable - 12) * part // 255 - 23 for part in (64, 32))
@@ -117,11 +113,7 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
 
 
 def _row(payload: bytes) -> tuple[Value, ...]:
-    """The five values of a row.
-
-    Raises:
-        IndexError, ValueError: it is none.
-    """
+    """The five values of a row."""
     body, at = _varint(payload, 0)
     types: list[int] = []
     while at < body and len(types) <= _COLUMNS:

@@ -81,11 +81,7 @@ def read_code(source: bytes, package: str) -> Code:
 
 
 def _write(node: object, written: list[str], with_texts: bool) -> None:
-    """A syntax tree as text, without positions and empty fields: the same in every version of Python.
-
-    Args:
-        with_texts: include statements that are only a string, such as docstrings.
-    """
+    """A syntax tree as text, the same in every version of Python; `with_texts` includes docstrings and the like."""
     if isinstance(node, ast.JoinedStr):  # Python 3.12 ends the {width} of f"{x:{width}}" with an empty text
         written.append("JoinedStr")
         _write([part for part in node.values if getattr(part, "value", None) != ""], written, with_texts)
@@ -99,24 +95,21 @@ def _write(node: object, written: list[str], with_texts: bool) -> None:
     elif isinstance(node, list):
         written.append("[")
         for each in node:
-            if with_texts or not _is_text(each):
+            if with_texts or not (isinstance(each, ast.Expr) and isinstance(getattr(each.value, "value", None), str)):
                 _write(each, written, with_texts)
         written.append("]")
     else:
         written.append(f"{node!r},")
 
 
-def _is_text(node: object) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
 def _imports(node: ast.AST, package: str) -> Iterator[Import]:
     """All imports below a node."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and _is_for_types(child.test):
+        if isinstance(child, ast.If) and getattr(child.test, "id", getattr(child.test, "attr", "")) == "TYPE_CHECKING":
             yield from (found for other in child.orelse for found in _imports(other, package))
         elif isinstance(child, ast.Import):
-            yield from ((name, "") for alias in child.names for name in _with_parents(alias.name))
+            names = (alias.name.split(".") for alias in child.names)  # `import a.b.c` binds a, and imports all three
+            yield from ((".".join(parts[:count]), "") for parts in names for count in range(1, len(parts) + 1))
         elif isinstance(child, ast.ImportFrom):
             yield from ((_absolute(child, package), alias.name) for alias in child.names)
         else:
@@ -125,22 +118,12 @@ def _imports(node: ast.AST, package: str) -> Iterator[Import]:
             yield from _imports(child, package)
 
 
-def _is_for_types(test: ast.expr) -> bool:
-    return getattr(test, "id", getattr(test, "attr", "")) == "TYPE_CHECKING"
-
-
 def _named_import(call: ast.Call) -> str:
     """The module of `import_module("a.b")`."""
     called = getattr(call.func, "id", getattr(call.func, "attr", ""))
     first = call.args[0] if call.args else None
     is_named = called == "import_module" and isinstance(first, ast.Constant) and isinstance(first.value, str)
     return str(first.value) if is_named and isinstance(first, ast.Constant) else ""
-
-
-def _with_parents(name: str) -> list[str]:
-    """ "a", "a.b" and "a.b.c" of ``import a.b.c``, which binds a."""
-    parts = name.split(".")
-    return [".".join(parts[: count + 1]) for count in range(len(parts))]
 
 
 def _absolute(node: ast.ImportFrom, package: str) -> str:
@@ -226,11 +209,7 @@ def _is_apart(name: str) -> bool:
     return any(f"{name}.".startswith(f"{apart}.") for apart in APART)
 
 
-def _folder(module: object) -> Path:
-    return Path(str(getattr(module, "__file__", ""))).parent
-
-
-SOURCES = Sources(map(_folder, (welfare_env, modal_env, agents)), Path(str(turns.__file__)))
+SOURCES = Sources((Path(str(each.__file__)).parent for each in (welfare_env, modal_env, agents)), Path(turns.__file__))
 """The code as imported by this process, without later changes."""
 
 

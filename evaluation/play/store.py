@@ -433,15 +433,14 @@ class GameStore:
         """
         row = self._row(key) if is_whole_key(key) else None
         if row is None:
-            raise StoreError(f"{self.path}: there is no game {checks.shown(key)}")
+            raise StoreError(f"{self.path}: there is no game {checks.quoted(key)}")
         return self._unpack(key, *row)
 
     def _row(self, key: str) -> tuple[bytes, str] | None:
         """Record and checksum."""
         with self._connection() as connection:
-            row: tuple[bytes, str] | None = connection.execute(
-                "SELECT record, checksum FROM games WHERE key = ?", (key,)
-            ).fetchone()
+            found = connection.execute("SELECT record, checksum FROM games WHERE key = ?", (key,))
+            row: tuple[bytes, str] | None = found.fetchone()
         return row
 
     def _stored_game(self, key: Any, text: Any, created: Any) -> StoredGame:
@@ -492,23 +491,19 @@ def _path(path: object) -> Path:
     name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if isinstance(name, str):
         return Path(name)
-    raise StoreError(f"path={checks.shown(path)}: give the path of a store's file")
+    raise StoreError(f"path={checks.quoted(path)}: give the path of a store's file")
 
 
 def _checked_keys(keys: object) -> list[str] | None:
     """Keys as a list; None for all."""
     found = None if keys is None else listed("keys", keys, "[game.key for game in store.games()]", None)
     if found is not None and not all(isinstance(key, str) for key in found):
-        raise StoreError(f"keys={checks.shown(found)}: give texts, such as those of store.keys()")
+        raise StoreError(f"keys={checks.quoted(found)}: give texts, such as those of store.keys()")
     return found
 
 
 def _existing(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
-    """Check that a file exists and is not empty.
-
-    Raises:
-        StoreError: it is not, or is empty.
-    """
+    """Check that a file exists and is not empty."""
     try:
         if os.stat(_path(path)).st_size:
             return path
@@ -527,14 +522,11 @@ def _guarded(path: Path) -> Iterator[None]:
     except StoreError as error:
         code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF  # the low byte is the kind
         is_damage = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or UNREADABLE in str(error.__cause__)
-        if is_damage and _was_database(path):
-            raise DamagedStoreError(str(error)) from error.__cause__
+        if is_damage:
+            with path.open("rb") as file:
+                if file.read(len(MAGIC)) == MAGIC:
+                    raise DamagedStoreError(str(error)) from error.__cause__
         raise
-
-
-def _was_database(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
 
 
 def _as_text(content: bytes) -> str | bytes:

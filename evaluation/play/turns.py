@@ -112,11 +112,7 @@ def _made(
 
 
 def _reset(policies: Policies, coalition: Sequence[str], seed: int, specs: Mapping[str, Spec]) -> None:
-    """Reset each policy with its power and the seed.
-
-    Raises:
-        EvaluationError: the coalition's policy cannot play a coalition.
-    """
+    """Reset each policy with its power and the seed."""
     for power, policy in policies.items():
         if power not in coalition:
             policy.reset(agent=power, seed=seed)
@@ -211,9 +207,6 @@ async def _all(turns: Mapping[str, Coroutine[Any, Any, Any]], models: SharedMode
     """The actions of turns played at the same time.
 
     If one fails, the calls of the others are not retried, but waited for, since they are paid for.
-
-    Raises:
-        LMError: the first error that is not a consequence of another one.
     """
     from agents.lm.errors import LMError, StoppedError
     from agents.lm.models.shared_models import default_models

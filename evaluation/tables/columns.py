@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from agents.runtime.table_files import TableError
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
 
 
@@ -275,7 +275,7 @@ def columns(table: str = "games") -> tuple[Column, ...]:
         TableError: no such table.
     """
     if not isinstance(table, str) or table not in TABLES:
-        raise TableError(f"table={shown(table)}{did_you_mean(table, TABLES)}: choose from {', '.join(TABLES)}")
+        raise TableError(f"table={quoted(table)}{did_you_mean(table, TABLES)}: choose from {', '.join(TABLES)}")
     return TABLES[table]
 
 

@@ -33,7 +33,10 @@ def contrast_table(comparison: Comparison, title: str = "") -> Table:
         title: "" for what was played.
     """
     head, rows = contrast_cells(comparison)
-    table = titled(title or f"Differences: {_played(comparison)}", below(caption(comparison), comparison.notes))
+    shared = comparison.shared
+    map_name = f"{shared['map']} map, " if "map" in shared else ""
+    default = f"Differences: {map_name}{rules_text(shared, comparison.varied)}"
+    table = titled(title or default, below(caption(comparison), comparison.notes))
     for name in head:
         is_text = name in WORDS
         table.add_column(name, justify="left" if is_text else "right", overflow="fold" if is_text else "ellipsis")
@@ -88,13 +91,6 @@ def difference_tables(results: Sequence[SelfPlayResult] | Sequence[Exploitabilit
         mine = [result for result in results if result.rules.is_welfare == is_welfare]
         if len(mine) > 1 and (comparison := compare_sweep(mine)):
             yield contrast_table(comparison, "Differences from the first")
-
-
-def _played(comparison: Comparison) -> str:
-    """The rules and the map that the conditions share."""
-    shared = comparison.shared
-    map_name = f"{shared['map']} map, " if "map" in shared else ""
-    return map_name + rules_text(shared, comparison.varied)
 
 
 def caption(comparison: Comparison) -> str:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from agents.runtime.results import Result, tables_of
 from agents.runtime.table_files import Row
-from evaluation.measures.intervals import Estimate, mean_estimate, share_estimate
+from evaluation.measures.intervals import mean_estimate, plain, share_estimate
 from evaluation.measures.promise_keeping import kept_promises
 from evaluation.messages.analysis import MessageAnalysis, analyse_messages
 from evaluation.messages.promises import KINDS, Kind
@@ -65,11 +65,7 @@ class Talk(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
-        return {
-            "players": self.players,
-            "rules": self.rules,
-            "games": {name: game.to_dict() for name, game in self.games.items()},
-        }
+        return dict(plain(vars(self)))
 
 
 def talks(records: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Talk]:
@@ -120,19 +116,15 @@ def _messages_table(rows: Sequence[Talk]) -> Table:
     table = titled("Messages", CAPTION, ("players and rules", *numbers))
     for row in rows:
         games = list(row.games.values())
+        public = [sum(sent.get(GLOBAL, 0) for sent in game.matrix.values()) for game in games]
         values = (
             _mean([float(game.messages) for game in games], 1),
-            cell(_public_share(games)),
+            cell(share_estimate(public, [game.messages for game in games], 0)),
             _mean([game.similarity.own for game in games]),
             _mean([game.similarity.others for game in games]),
         )
         add_row(table, row.title, str(len(games)), *values)
     return table
-
-
-def _public_share(games: Sequence[MessageAnalysis]) -> Estimate:
-    public = [sum(sent.get(GLOBAL, 0) for sent in game.matrix.values()) for game in games]
-    return share_estimate(public, [game.messages for game in games], 0)
 
 
 def _mean(values: Sequence[float], digits: int = 2) -> str:

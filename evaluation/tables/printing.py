@@ -39,11 +39,8 @@ def _(result: SelfPlayResult) -> list[Table]:
 @tables_of.register
 def _(result: ExploitabilityResult) -> list[Table]:
     of_each = (coalition_table(each) for each in result.by_deviator.values())
-    return [exploitability_table([result], [_coalitions(result)]), *of_each]
-
-
-def _coalitions(result: ExploitabilityResult) -> str:
-    return f"{len(result.deviating)} coalitions" if len(result.deviating) > 1 else "1 coalition"
+    count = len(result.deviating)
+    return [exploitability_table([result], [f"{count} coalition{'s' * (count > 1)}"]), *of_each]
 
 
 @tables_of.register

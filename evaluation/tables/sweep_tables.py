@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 from rich.table import Table
 from rich.text import Text
@@ -13,9 +13,9 @@ from evaluation.experiments.cross_play import CrossPlayResult
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.experiments.self_play import SelfPlayResult
+from evaluation.measures.rows import PlayedResult
 from evaluation.tables.game_tables import CHOSEN, MEANING, below, cell, earlier, titled
 from evaluation.tables.rules_text import rules_text
-from welfare_env import Rules
 
 SWEPT = {"variant": "variant", "years": "years", "message_rounds": "message rounds"}
 CHOSEN_COALITION = "\nthe coalition was chosen on other games, for its surplus over what its members gain alone"
@@ -23,20 +23,7 @@ Cells = Mapping[str, str]  # head of the column -> cell
 NUMBERS = "WP a year", "proficiency", "stolen", "conflicts", "score", "points", "alpha-rank"  # in heads of numbers
 
 
-class Played(Protocol):
-    """What results of all commands have."""
-
-    @property
-    def rules(self) -> Rules: ...
-    @property
-    def map_name(self) -> str: ...
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-    @property
-    def older_games(self) -> int: ...
-
-
-Result = TypeVar("Result", bound=Played)
+Result = TypeVar("Result", bound=PlayedResult)
 
 
 def self_play_sweep(results: Sequence[SelfPlayResult]) -> Table:
@@ -125,9 +112,11 @@ def _sweep(
 ) -> Table:
     rules = [result.rules.to_dict() for result in results]
     swept = [name for name in SWEPT if len({str(each[name]) for each in rules}) > 1]
+    common = {name: value for name, value in rules[0].items() if all(each[name] == value for each in rules)}
+    common |= {name: rules[0][name] for name in SWEPT}  # which `rules_text` leaves out as swept
     notes = dict.fromkeys(note for result in results for note in result.notes)
     table = titled(
-        f"{what}: {rules_text(_common(rules), swept)}; {results[0].map_name} map, games: {games}",
+        f"{what}: {rules_text(common, swept)}; {results[0].map_name} map, games: {games}",
         below(MEANING + remark + earlier(sum(result.older_games for result in results)), notes),
     )
     rows = [
@@ -141,8 +130,3 @@ def _sweep(
     for row in rows:
         table.add_row(*map(Text, row.values()))
     return table
-
-
-def _common(rules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The rules that all conditions have; of the others the first one's, which `rules_text` leaves out as swept."""
-    return {name: value for name, value in rules[0].items() if name in SWEPT or all(r[name] == value for r in rules)}

@@ -9,9 +9,9 @@ from fractions import Fraction
 from modal_env.checks import MAX_DIGITS
 from modal_env.errors import FormulaError, GameError
 from modal_env.games.game import Game, Mix
-from modal_env.logic.definitions import OWN_WORDS, parse_agents
 from modal_env.logic.library import LIBRARY, POST, SHORT
 from modal_env.logic.notation import find, parse
+from modal_env.logic.parser import OWN_WORDS, parse_agents
 from modal_env.logic.syntax import Agent
 
 NAMED = re.compile(r"\s*([^\W\d]\w*)\s*=(?!>)(.*)", re.DOTALL)

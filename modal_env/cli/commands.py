@@ -37,8 +37,7 @@ from modal_env.console import errors_printed, print_error, watched
 from modal_env.dynamics.basins import basins, power_law
 from modal_env.dynamics.populations import payoffs_of
 from modal_env.dynamics.replicator import growth, replicator
-from modal_env.errors import GameError, ModalError
-from modal_env.extras import install_extra
+from modal_env.errors import GameError, ModalError, install_extra
 from modal_env.games.equilibria import equilibria as find_equilibria
 from modal_env.games.game import COSTS, Game, Mix
 from modal_env.games.ranges import ranges as find_ranges

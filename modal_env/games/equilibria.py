@@ -13,8 +13,7 @@ from fractions import Fraction
 
 from modal_env.checks import Number
 from modal_env.games.game import PAYOFFS, Game, Mix, Shares
-from modal_env.games.reduction import classes, smaller, spread
-from modal_env.games.vertices import Sides, Vertex, bicliques, cliques, connected, vertices
+from modal_env.games.vertices import Sides, Vertex, bicliques, classes, cliques, connected, smaller, spread, vertices
 from modal_env.logic.syntax import Agent
 from modal_env.progress import Report, no_report
 

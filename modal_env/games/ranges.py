@@ -19,9 +19,8 @@ from modal_env.checks import Number
 from modal_env.games.algebraic import Algebraic, Ratio, between
 from modal_env.games.equilibria import Equilibrium, EquilibriumSet, mix_text, set_text, spanned
 from modal_env.games.game import PAYOFFS, Game, Matrix, check_epsilon
-from modal_env.games.reduction import Class, classes, smaller, spread
 from modal_env.games.vertex_paths import Cell, Path, Paths, Walk, gap
-from modal_env.games.vertices import Labels, Sides, bicliques, cliques
+from modal_env.games.vertices import Class, Labels, Sides, bicliques, classes, cliques, smaller, spread
 from modal_env.logic.syntax import Agent
 from modal_env.logic.tournaments import listed
 from modal_env.pictures.style import notebook

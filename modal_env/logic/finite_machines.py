@@ -22,18 +22,40 @@ looks for a proof that they cooperate with that agent at this world) cooperates 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
+from numba.core import event
 from numpy.typing import NDArray
 
-import modal_env.compiling  # noqa: F401 (says on stderr when something is compiled)
 from modal_env.checks import brief, items
 from modal_env.errors import GameError
 from modal_env.logic.notation import Agent, Op, as_agent
 from modal_env.logic.syntax import can_be_called, closure
+
+NOTICE = "compiling the search through agents for this machine, once: a few seconds"
+
+
+class Announcer(event.Listener):
+    """Prints the notice when the first function of this package is compiled, not when it is loaded from the cache."""
+
+    def __init__(self) -> None:
+        self._is_said = False
+
+    def on_start(self, seen: event.Event) -> None:
+        if not self._is_said and seen.data["dispatcher"].py_func.__module__.startswith("modal_env."):
+            self._is_said = True
+            print(NOTICE, file=sys.stderr, flush=True)
+
+    def on_end(self, seen: event.Event) -> None:
+        """Does nothing."""
+
+
+event.register("numba:compile", Announcer())
+
 
 MAX_STATES = 4096
 MAX_CALLS = 7

@@ -11,7 +11,7 @@ sees what X does, not how it is written, and two agents that behave alike are tr
 from __future__ import annotations
 
 from modal_env.errors import GameError
-from modal_env.logic.definitions import parse_agents
+from modal_env.logic.parser import parse_agents
 from modal_env.logic.syntax import MAX_NESTING, Agent
 
 GARRABRANT = "Garrabrant, Prisoners' Dilemma with Costs to Modeling (2018)"

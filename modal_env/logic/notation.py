@@ -25,8 +25,8 @@ from collections.abc import Mapping
 
 from modal_env.checks import brief, items, nearest
 from modal_env.errors import FormulaError, GameError
-from modal_env.logic.definitions import LISTED, OWN_WORDS, THIS, parse_agents
 from modal_env.logic.library import LIBRARY, SHORT
+from modal_env.logic.parser import LISTED, OWN_WORDS, THIS, parse_agents
 from modal_env.logic.syntax import NAME, Agent, Formula, Op, can_be_called
 
 __all__ = ["Agent", "Formula", "Op", "as_agent", "as_agents", "find", "parse"]

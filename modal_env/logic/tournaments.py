@@ -1,4 +1,11 @@
-"""Tournaments: all agents against all, as tables."""
+"""Tournaments: all agents against all, world by world.
+
+The worlds are those of `modal_env.logic.provability`, whose `play` must agree with this. A box holds at a world iff at
+the world before both it and its content held; <> is ~[]~. So only boxes are kept from world to world, and the first
+world at which no box changes is final. X(H) needs the opponents' plays against H, so every agent that is called takes
+part. The values against all opponents are the bits of an integer; transposing their square at each world gives the
+opponents' moves.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +13,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
-from modal_env.logic.all_against_all import Played, play_all, settled
-from modal_env.logic.notation import Agent, as_agents
+from modal_env.logic.notation import as_agents
+from modal_env.logic.provability import AND, BOX, CALL, DIAMOND, IMPLIES, ME, NOT, OR, Plays, Solution, solve
+from modal_env.logic.syntax import Agent, closure
 from modal_env.pictures.style import notebook
 from modal_env.pictures.tables import matrix
 from modal_env.progress import Report, no_report
@@ -115,3 +124,222 @@ def grid(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
         for head, row in zip(heads, cells, strict=True)
     ]
     return "\n".join(lines if len(names) <= MAX_SHOWN else [*lines, f"... and {len(names) - MAX_SHOWN} more agents"])
+
+
+Square = NDArray[np.bool_]
+
+
+class Parts(NamedTuple):
+    """An agent's formula, split at its boxes. Codes are those of `Agent.program`, and ~k stands for box k.
+
+    Attributes:
+        above: the part above all boxes.
+        bodies: the content of each box.
+        letters: the agents that X is called on: 0 (itself, if it is) and those it calls, in their sequence.
+    """
+
+    above: list[int]
+    bodies: list[list[int]]
+    letters: list[int]
+
+
+@dataclass(frozen=True)
+class Played:
+    """The final moves of agents, and when they settle.
+
+    Attributes:
+        agents: the index of each agent in the squares: first the players, then all agents called.
+        cooperates: [n, n], whether the row's agent cooperates with the column's; false in rows of RandomBot.
+        settles: [n, n] int64, the first world from which no box of the row's agent changes against the column's.
+    """
+
+    agents: dict[Agent, int]
+    cooperates: Square
+    settles: NDArray[np.int64]
+
+
+def play_all(players: Sequence[Agent], report: Report = no_report) -> Played:
+    """Play all agents against all, including themselves; equal agents count once.
+
+    Raises:
+        GameError: as `modal_env.logic.provability.play`.
+    """
+    numbers = {agent: number for number, agent in enumerate(closure(players))}
+    coins = _Coins([*numbers])
+    for agent, error in coins.impossible:
+        if _needed(numbers, set(players))[numbers[agent], coins.number]:
+            raise error
+    game = _Game(numbers, coins)
+    while game.moved or game.world < coins.last:
+        game.next_world()
+        report(1 - 1 / (game.world + 2))
+    coins.write_settles(game.settles)
+    return Played(numbers, _unpacked(game.values), game.settles)
+
+
+class _Coins:
+    """All plays against RandomBot, by the plain evaluator.
+
+    Attributes:
+        number: RandomBot's index; -1 if it does not take part.
+        solutions: the solutions of the plays against it.
+        impossible: agents that call it on too many others -> the error to raise if that play is needed.
+        last: the last world at which anything changes.
+    """
+
+    def __init__(self, agents: Sequence[Agent]) -> None:
+        self.solutions: list[Solution] = []
+        self.impossible: list[tuple[Agent, GameError]] = []
+        self.number = next((number for number, agent in enumerate(agents) if agent.is_random), -1)
+        for agent in agents if self.number >= 0 else ():
+            try:
+                self.solutions.append(solve(Plays([(agent, agents[self.number])]).equations))
+            except GameError as error:
+                self.impossible.append((agent, error))
+                self.solutions.append(Solution((), 0))
+        self.last = max((solution.settles for solution in self.solutions), default=0)
+
+    def moves(self, world: int) -> list[bool]:
+        """Which agents cooperate with RandomBot."""
+        return [bool(solution.words) and solution.value(0, world) for solution in self.solutions]
+
+    def write_settles(self, settles: NDArray[np.int64]) -> None:
+        """Fill in the column and the row of RandomBot."""
+        if self.number >= 0:
+            settles[self.number] = 0
+            settles[:, self.number] = [solution.settles for solution in self.solutions]
+
+
+class _Game:
+    """The values, world after world. Integers have a bit for each opponent, and may be negative.
+
+    Attributes:
+        values: each agent's moves at `world`. boxes: each agent's boxes at the next world.
+        seen: the moves against each agent.
+        moved: agents with a box that has changed.
+    """
+
+    def __init__(self, numbers: dict[Agent, int], coins: _Coins) -> None:
+        self.parts = [_parts(agent, numbers) for agent in numbers]
+        self.coins, self.world = coins, -1
+        self.boxes = [[-1] * len(parts.bodies) for parts in self.parts]
+        self.values, self.seen = [0] * len(numbers), [0] * len(numbers)
+        self.settles = np.zeros((len(numbers), len(numbers)), np.int64)
+        self.moved = set(range(len(numbers))) - {coins.number}
+
+    def next_world(self) -> None:
+        """Compute the values at the next world, and the resulting boxes."""
+        self.world += 1
+        for number in self.moved:
+            self.values[number] = _evaluate(self.parts[number].above, self.boxes[number], 0, ())
+        seen, self.seen = self.seen, self._transposed()
+        fresh = [new != old for new, old in zip(self.seen, seen, strict=True)]
+        changes = {
+            number: self._new_boxes(number)
+            for number, parts in enumerate(self.parts)
+            if self.world == 0 or number in self.moved or any(fresh[letter] for letter in parts.letters)
+        }
+        self.moved = {number for number, change in changes.items() if change}
+        rows = sorted(self.moved)
+        changed = _unpacked([changes[number] for number in rows], len(self.values))
+        for row, where in zip(rows, changed, strict=True):
+            self.settles[row, where] = self.world + 1
+
+    def _new_boxes(self, number: int) -> int:
+        """Update an agent's boxes; returns the opponents against whom any box fell."""
+        parts, boxes = self.parts[number], self.boxes[number]
+        calls = [self.seen[letter] for letter in parts.letters]
+        bodies = [_evaluate(body, boxes, self.values[number], calls) for body in parts.bodies]
+        change = 0
+        for place, body in enumerate(bodies):
+            change |= boxes[place] & ~body
+            boxes[place] &= body
+        coin = self.coins.number
+        return change & ((1 << len(self.values)) - 1) & (-1 if coin < 0 else ~(1 << coin))
+
+    def _transposed(self) -> list[int]:
+        square = _unpacked(self.values)
+        if self.coins.number >= 0:
+            square[:, self.coins.number] = self.coins.moves(self.world)
+            self.values = _packed(square)
+        return _packed(square.T)
+
+
+def _parts(agent: Agent, numbers: dict[Agent, int]) -> Parts:
+    bodies: list[list[int]] = []
+    stack: list[list[int]] = []
+    for code in agent.program:
+        if code in (BOX, DIAMOND):
+            sign = [NOT] * (code == DIAMOND)
+            bodies.append(stack.pop() + sign)
+            stack.append([~(len(bodies) - 1), *sign])
+        elif code == NOT:
+            stack[-1].append(code)
+        elif code <= ME or code >= CALL or agent.is_random:
+            stack.append([code])
+        else:
+            right = stack.pop()
+            stack[-1] += [*right, code]
+    own = numbers[agent]
+    return Parts(stack[0], bodies, [own, *(numbers[called] for called in agent.called)])
+
+
+def _evaluate(program: Sequence[int], boxes: Sequence[int], own: int, calls: Sequence[int]) -> int:
+    stack: list[int] = []
+    for code in program:
+        if code < 0:
+            stack.append(boxes[~code])
+        elif code >= CALL:
+            stack.append(calls[code - CALL])
+        elif code == NOT:
+            stack[-1] = ~stack[-1]
+        elif code <= ME:
+            stack.append((0, -1, own)[code])
+        else:
+            right, left = stack.pop(), stack.pop()
+            if code == AND:
+                stack.append(left & right)
+            elif code == OR:
+                stack.append(left | right)
+            else:
+                stack.append(~left | right if code == IMPLIES else ~(left ^ right))
+    return stack[0]
+
+
+def _unpacked(words: Sequence[int], count: int | None = None) -> Square:
+    """One row per word, with `count` bits (by default the number of words), the lowest first."""
+    count = len(words) if count is None else count
+    size, full = -(-count // 8), (1 << count) - 1
+    packed = np.frombuffer(b"".join((word & full).to_bytes(size, "little") for word in words), np.uint8)
+    return np.unpackbits(packed.reshape(len(words), size), axis=1, count=count, bitorder="little").view(np.bool_)
+
+
+def _packed(square: Square) -> list[int]:
+    square = np.ascontiguousarray(square)
+    return [int.from_bytes(row.tobytes(), "little") for row in np.packbits(square, axis=1, bitorder="little")]
+
+
+def _needed(numbers: dict[Agent, int], players: set[Agent]) -> Square:
+    """The plays that those of the players depend on: [n, n], of the row's agent against the column's."""
+    is_player = np.array([agent in players for agent in numbers])
+    needed = is_player[:, None] & is_player
+    before = -1
+    while before != (before := int(needed.sum())):
+        for agent, number in numbers.items():
+            others = needed[number] & [not opponent.is_random for opponent in numbers]
+            for called in (agent, *agent.called) if agent.calls_itself else agent.called:
+                needed[:, numbers[called]] |= others
+    return needed
+
+
+def settled(played: Played) -> NDArray[np.int64]:
+    """[n, n] int64, symmetric: when each play settles, counting all boxes of all plays that it depends on."""
+    found = played.settles.copy()
+    coins = [number for agent, number in played.agents.items() if agent.is_random]
+    others = np.delete(np.arange(len(found)), coins)
+    before = -1
+    while before != (before := int(found.sum())):
+        for agent, number in played.agents.items():
+            for called in (agent, *agent.called) if agent.calls_itself else agent.called:
+                found[number, others] = np.maximum(found[number, others], found[others, played.agents[called]])
+    return np.maximum(found, found.T)

@@ -16,7 +16,7 @@ import training
 from agents.runtime.progress import metered
 from studies.learning.courses import Floats, change, is_flat
 from training.cli.curves import read
-from training.files import saved_iterations
+from training.run_folder import saved_iterations
 from welfare_env.writing import replaced
 
 POINTS = "play/points"

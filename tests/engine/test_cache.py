@@ -10,19 +10,13 @@ from types import ModuleType
 import pytest
 from numba.core.dispatcher import Dispatcher
 
+from agents import cliques
 from agents.cliques import kernels as clique_kernels
 from agents.cliques import punishing_kernels, shape, symmetry
 from evaluation.exact import graph_kernels, value_kernels
 from welfare_env.engine import kernels
 
-CLIQUES = [
-    shape,
-    clique_kernels,
-    symmetry,
-    punishing_kernels,
-    graph_kernels,
-    value_kernels,
-]  # each imports earlier ones
+CLIQUES = [shape, clique_kernels, symmetry, punishing_kernels]  # each imports earlier ones
 
 
 CALLED = "from shared import kernel\n@kernel\ndef add(x):\n    return x + {}\n"
@@ -56,12 +50,27 @@ def test_a_change_of_one_file_compiles_the_kernels_of_the_others_anew(
     assert [compiled(), compiled()] == [(40, 1), (40, 0)]
 
 
+def stamps(module: ModuleType) -> set[bytes]:
+    """What the kernels of a module know of the files of others."""
+    own = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, Dispatcher) and value.py_func.__module__ == module.__name__
+    ]
+    return {kernel._cache._cache_file._source_stamp[1] for kernel in own}
+
+
 @pytest.mark.parametrize("name", sorted(path.stem for path in Path(kernels.__path__[0]).glob("[!_]*.py")))
 def test_each_kernel_of_the_engine_knows_the_files_of_the_others(name: str) -> None:
     module = importlib.import_module(f"{kernels.__name__}.{name}")
-    found = {name: value for name, value in vars(module).items() if isinstance(value, Dispatcher)}
-    stamps = {name: dispatcher._cache._cache_file._source_stamp[1] for name, dispatcher in found.items()}
-    assert set(stamps.values()) == {kernels.step._cache._cache_file._source_stamp[1]}
+    assert stamps(module) <= {kernels.step._cache._cache_file._source_stamp[1]}
+
+
+def test_the_kernels_of_the_exact_search_know_each_other_and_those_of_toy_boards() -> None:
+    (known,) = stamps(graph_kernels) | stamps(value_kernels)
+    (folder,) = map(Path, cliques.__path__)
+    files = sorted([*folder.glob("*.py"), Path(graph_kernels.__file__), Path(value_kernels.__file__)])
+    assert known == hashlib.sha256(b"[]" + b"".join(file.read_bytes() for file in files)).digest()
 
 
 @pytest.mark.parametrize("number", range(1, len(CLIQUES)))

@@ -1,6 +1,6 @@
 """Collusion: coalitions whose members gain only together, as much alone, or at nobody's expense."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,9 @@ class Settler(HoldPolicy):
 
 
 class Members:
-    """Settlers who may know of each other: a policy of a coalition."""
+    """Settlers who may know of each other: a policy of a coalition, in which `player` makes each from all members."""
+
+    player: Callable[[Sequence[str]], HoldPolicy]
 
     def reset(self, agent: str, seed: int = 0) -> None:
         self.reset_coalition((agent,), seed)
@@ -45,9 +47,6 @@ class Members:
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
         return self.players[info["view"].power].act(observation, info)
-
-    def player(self, agents: Sequence[str]) -> HoldPolicy:
-        raise NotImplementedError
 
 
 class Robber(Settler):
@@ -67,8 +66,7 @@ class Robber(Settler):
 class Robbers(Members):
     """Two can rob a settler; one alone is held off."""
 
-    def player(self, agents: Sequence[str]) -> HoldPolicy:
-        return Robber(agents)
+    player = Robber
 
 
 class Disarmed(Settler):
@@ -79,22 +77,19 @@ class Disarmed(Settler):
 class Peace(Members):
     """Two disarm, one alone does not."""
 
-    def player(self, agents: Sequence[str]) -> HoldPolicy:
-        return Disarmed() if len(agents) > 1 else Settler()
+    player = staticmethod(lambda agents: Disarmed() if len(agents) > 1 else Settler())
 
 
 class Pacifists(Members):
     """All disarm, also one alone."""
 
-    def player(self, agents: Sequence[str]) -> HoldPolicy:
-        return Disarmed()
+    player = staticmethod(lambda agents: Disarmed())
 
 
 class Loners(Members):
     """One alone disarms."""
 
-    def player(self, agents: Sequence[str]) -> HoldPolicy:
-        return Settler() if len(agents) > 1 else Disarmed()
+    player = staticmethod(lambda agents: Settler() if len(agents) > 1 else Disarmed())
 
 
 class Armed(Settler):
@@ -110,8 +105,7 @@ class Armed(Settler):
 class Arming(Members):
     """One alone arms earlier than two."""
 
-    def player(self, agents: Sequence[str]) -> HoldPolicy:
-        return Armed(1901 if len(agents) == 1 else 1902)
+    player = staticmethod(lambda agents: Armed(1901 if len(agents) == 1 else 1902))
 
 
 @pytest.fixture(scope="module")
@@ -221,10 +215,8 @@ def test_differences_are_between_games_of_the_same_seed() -> None:
     noise = np.random.default_rng(0).normal(0, 100, 20)
     base = [(x, x, x) for x in noise]
     found = measured([(x + 2, x + 1, x - 3) for x in noise], [(x + 1, x + 0.5, 0) for x in noise], base=base)
-    assert found.gain.value == pytest.approx(1.5)
-    assert found.surplus.value == pytest.approx(0.75)
-    assert found.loss.value == pytest.approx(3)
-    assert found.waste.value == pytest.approx(0)
+    values = [each.value for each in (found.gain, found.surplus, found.loss, found.waste)]
+    assert values == pytest.approx([1.5, 0.75, 3, 0])
     assert all(max(each.per_game) - min(each.per_game) < 1e-9 for each in (found.gain, found.surplus, found.loss))
 
 
@@ -318,10 +310,7 @@ def test_the_coalition_with_the_largest_surplus_is_chosen() -> None:
     finalists = [(each.deviator, each.coalition) for each in found.coalitions]
     assert screened[found.found.chosen] == max(screened[each] for each in finalists)
     assert len(screened) == 6
-    assert {(each.deviator, each.coordinated) for each in found.coalitions} == {
-        ("pact:years=1", True),
-        ("dumbbot", False),
-    }
+    assert {each.deviator: each.coordinated for each in found.coalitions} == {"pact:years=1": True, "dumbbot": False}
 
 
 @pytest.mark.slow

@@ -1,8 +1,10 @@
 """Comparisons of policies, results and experiments: what is paired, what is refused, and what the command prints."""
 
 import csv
+import itertools
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,18 +115,12 @@ def test_rules_are_compared_by_results() -> None:
 
 def test_pairs(results: list[SelfPlayResult]) -> None:
     found = evaluation.compare(*results, pairs=True)
-    assert [(each.first, each.second) for each in found.contrasts] == [
-        ("hold", "prosocial"),
-        ("hold", "random"),
-        ("prosocial", "random"),
-    ]
-    assert found.baseline == ""
+    names = [f"{each.first} {each.second}" for each in found.contrasts]
+    assert (names, found.baseline) == (["hold prosocial", "hold random", "prosocial random"], "")
 
 
 def test_gains_of_attacks_may_be_negative() -> None:
-    attacked = [
-        evaluation.exploitability(policy, 5, coalitions=["PLAYERA"], **SMALL) for policy in ("dove", "prosocial")
-    ]
+    attacked = [evaluation.exploitability(each, 5, coalitions=["PLAYERA"], **SMALL) for each in ("dove", "prosocial")]
     (contrast,) = evaluation.compare(*attacked).contrasts
     gains = [np.array(result.value.per_game) for result in attacked]
     assert contrast.measure == "exploitability"
@@ -135,10 +131,8 @@ def test_gains_of_attacks_may_be_negative() -> None:
 
 
 def test_the_same_profile_with_other_deviators() -> None:
-    deviators = ("hold", "dumbbot")
-    attacked = [
-        evaluation.exploitability("dove", 5, deviator=each, coalitions=["PLAYERA"], **SMALL) for each in deviators
-    ]
+    alone: dict[str, Any] = SMALL | {"coalitions": ["PLAYERA"]}
+    attacked = [evaluation.exploitability("dove", 5, deviator=each, **alone) for each in ("hold", "dumbbot")]
     (contrast,) = evaluation.compare(*attacked).contrasts
     assert (contrast.first, contrast.second) == ("dove, deviators=['hold']", "dove, deviators=['dumbbot']")
 
@@ -155,13 +149,11 @@ def condition(profile: str, gains: list[float], welfare: Estimate) -> dict[str, 
     """A condition as results.json has it: self-play without, exploitability with trained policies."""
     told = {"root_nash_welfare": welfare.to_dict()}
     attacked = {"exploitability": of_seeds(gains).to_dict()}
-    cells: list[dict[str, Any]] = [{"measure": "self-play", "training_seed": None, "measures": told, "result": {}}]
-    cells += [
-        {"measure": "exploitability", "training_seed": seed, "measures": attacked, "result": {}}
-        for seed in range(len(gains))
-    ]
     seeds = list(range(len(gains)))
-    return {"profile": profile, "swept": {}, "training_seeds": seeds, "measures": told | attacked, "cells": cells}
+    cells = [{"measure": "self-play", "training_seed": None, "measures": told}]
+    cells += [{"measure": "exploitability", "training_seed": seed, "measures": attacked} for seed in seeds]
+    both = {"swept": {}, "training_seeds": seeds, "measures": told | attacked}
+    return both | {"profile": profile, "cells": [cell | {"result": {}} for cell in cells]}
 
 
 def study_of(*conditions: dict[str, Any]) -> dict[str, Any]:
@@ -220,9 +212,7 @@ def test_standard_games_have_scores() -> None:
     assert evaluation.compare(first, second).measures == ("best_score",)
     with pytest.raises(EvaluationError, match="standard game has no welfare: compare best_score"):
         evaluation.compare(first, second, measure="root_nash_welfare")
-    other = played(
-        "random", **STANDARD | {"rules": Rules(variant="standard", years=1, press=None, scoring="draw-size")}
-    )
+    other = played("random", **STANDARD | {"rules": replace(STANDARD["rules"], scoring="draw-size")})
     with pytest.raises(EvaluationError, match="sum-of-squares and draw-size"):
         evaluation.compare(first, other)
     assert evaluation.compare(first, other, measure="conflicts").varied == ("scoring",)
@@ -305,14 +295,9 @@ def test_errors_come_before_the_first_game(played: list[GameSpec]) -> None:
 def test_the_conditions_of_an_experiment(studies: list[Path]) -> None:
     result = evaluation.experiment(read_experiment(FILE.format(rounds="0, 1")))
     found = evaluation.compare(studies[0])
-    assert [each.second for each in found.contrasts] == [
-        "random, message_rounds=0",
-        "dove, message_rounds=1",
-        "random, message_rounds=1",
-    ]
-    assert (
-        str(evaluation.compare(result).rows()) == str(found.rows()) == str(evaluation.compare(str(studies[0])).rows())
-    )
+    conditions = ["random, message_rounds=0", "dove, message_rounds=1", "random, message_rounds=1"]
+    assert [each.second for each in found.contrasts] == conditions
+    assert {str(evaluation.compare(each).rows()) for each in (result, str(studies[0]))} == {str(found.rows())}
     (contrast,) = evaluation.compare(*result.conditions[:2]).contrasts
     assert contrast.difference.per_game == found.contrasts[0].difference.per_game
     powers = evaluation.compare(studies[0] / "results.json", measure="welfare_per_year:PLAYERB").contrasts
@@ -321,10 +306,8 @@ def test_the_conditions_of_an_experiment(studies: list[Path]) -> None:
 
 def test_experiments_are_matched_by_condition(studies: list[Path]) -> None:
     found = evaluation.compare(*studies, measure="conflicts")
-    assert [(each.first.split(", from")[0], each.second.split(", from")[0]) for each in found.contrasts] == [
-        ("dove, message_rounds=1", "dove, message_rounds=1"),
-        ("random, message_rounds=1", "random, message_rounds=1"),
-    ]
+    names = [[name.split(", from")[0] for name in (each.first, each.second)] for each in found.contrasts]
+    assert names == [[f"{policy}, message_rounds=1"] * 2 for policy in ("dove", "random")]
     assert {each.difference.value for each in found.contrasts} == {0}
 
 
@@ -339,12 +322,8 @@ def test_the_table_of_a_report(studies: list[Path]) -> None:
     study = json.loads((studies[0] / "results.json").read_text())
     head, rows, caption = study_cells(study) or ([], [], "")
     assert head == ["measure", "condition", "value", "difference from dove, message_rounds=0"]
-    assert [row[0] for row in rows] == [
-        "root Nash welfare, WP a year",
-        *[""] * 3,
-        "conflicts per movement phase",
-        *[""] * 3,
-    ]
+    assert [row[0] for row in rows[::4]] == ["root Nash welfare, WP a year", "conflicts per movement phase"]
+    assert {row[0] for number, row in enumerate(rows) if number % 4} == {""}
     assert "games: 5 per condition" in caption
     assert compare_study(study | {"conditions": study["conditions"][:1]}, ["conflicts"]) is None
     assert compare_study(study, ["kept_promises"]) is None
@@ -390,12 +369,8 @@ def test_the_command(call: Callable[..., Any], tmp_path: Path) -> None:
     assert "difference from hold" in shown
     assert "PLAYERA: WP a year" in shown
     rows = list(csv.DictReader((tmp_path / "rows.csv").open()))
-    assert [(row["measure"], row["second"]) for row in rows] == [
-        ("conflicts", "prosocial"),
-        ("conflicts", "random"),
-        ("welfare_per_year:PLAYERA", "prosocial"),
-        ("welfare_per_year:PLAYERA", "random"),
-    ]
+    expected = list(itertools.product(("conflicts", "welfare_per_year:PLAYERA"), ("prosocial", "random")))
+    assert [(row["measure"], row["second"]) for row in rows] == expected
     told = json.loads(call(*arguments, "--json").stdout)
     assert [each["difference"]["value"] for each in told["contrasts"]] == [float(row["difference"]) for row in rows]
 

@@ -277,7 +277,7 @@ def test_a_full_disk_or_a_read_only_folder_is_one_line(run: Run, tmp_path: Path)
 
 
 def test_any_locale_prints_every_formula(tmp_path: Path) -> None:
-    code = "import sys; from modal_env.streams import print_anything; print_anything(); print('\\u25a1 \\xe9 \\udcff')"
+    code = "import sys; from modal_env.console import print_anything; print_anything(); print('\\u25a1 \\xe9 \\udcff')"
     told = []
     for encoding in ("", "latin-1"):
         environment = os.environ | {"PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONIOENCODING": encoding}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.contrasts import DRAWS, share
+from benchmarks.contrasts import DRAWS, shares
 from evaluation.contrasts.paired import Comparison, contrasts, differences, is_clear, pairs_of
 from evaluation.measures.intervals import mean_estimate
 
@@ -20,8 +20,8 @@ def conditions(*columns: object) -> list:
 @given(games)
 def test_the_difference_turns_with_the_order(rows: list[tuple[float, ...]]) -> None:
     first, second, third = np.array(rows).T
-    there = differences({1: first, 2: first}, {1: second, 2: third}, 0)
-    back = differences({1: second, 2: third}, {1: first, 2: first}, 0)
+    there = differences({1: first, 2: first}, {1: second, 2: third}, 0, 2)
+    back = differences({1: second, 2: third}, {1: first, 2: first}, 0, 2)
     for key, each in there.items():
         turned = [-back[key].value, -back[key].high, -back[key].low]
         assert [each.value, each.low, each.high] == pytest.approx(turned, nan_ok=True)
@@ -32,8 +32,8 @@ def test_the_difference_turns_with_the_order(rows: list[tuple[float, ...]]) -> N
 @given(games)
 def test_several_intervals_are_wider_than_one(rows: list[tuple[float, ...]]) -> None:
     first, second, third = np.array(rows).T
-    (alone,) = differences({0: first}, {0: second}, 0).values()
-    both = differences({0: first, 1: first}, {0: second, 1: third}, 0)[0]
+    (alone,) = differences({0: first}, {0: second}, 0, 1).values()
+    both = differences({0: first, 1: first}, {0: second, 1: third}, 0, 2)[0]
     assert str(alone) == str(mean_estimate(second - first, 0))
     assert not alone.has_interval or (both.low <= alone.low <= alone.value <= alone.high <= both.high)
 
@@ -58,7 +58,7 @@ def test_the_seeds_of_games_pair_them() -> None:
 @pytest.mark.parametrize("draw", DRAWS, ids=str)
 def test_equal_policies_rarely_seem_to_differ(draw: str) -> None:
     repetitions = 60
-    together, alone = share(DRAWS[draw], 10, False, repetitions)
+    together, alone = shares(DRAWS[draw], 10, False, repetitions)
     assert together <= 0.05 + 2 * (0.05 * 0.95 / repetitions) ** 0.5
     assert together <= alone
     assert alone > 0.1 or "10%" in draw  # what the intervals guard against
@@ -69,7 +69,7 @@ def test_equal_policies_rarely_seem_to_differ(draw: str) -> None:
 @pytest.mark.parametrize("draw", DRAWS, ids=str)
 def test_equal_policies_rarely_seem_to_differ_in_long_runs(draw: str, every: bool) -> None:
     for count in (5, 10, 20):
-        assert share(DRAWS[draw], count, every, 1000, seed=1)[0] <= 0.05 + 2.5 * (0.05 * 0.95 / 1000) ** 0.5
+        assert next(shares(DRAWS[draw], count, every, 1000, seed=1)) <= 0.05 + 2.5 * (0.05 * 0.95 / 1000) ** 0.5
 
 
 @pytest.mark.parametrize(

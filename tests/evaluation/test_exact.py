@@ -5,6 +5,7 @@ import doctest
 import itertools
 import math
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,6 +36,9 @@ def rules(years: int, **options: object) -> Rules:
 class Restless(ScriptedPolicy):
     """Orders whatever a checksum of the position picks: moves, attacks, retreats, builds and disbands."""
 
+    def __init__(self, *number: int) -> None:
+        self.number = number
+
     def orders(self, view: View) -> list[str]:
         if view.phase_type == ADJUSTMENTS:
             return self.winter(view)
@@ -48,7 +52,7 @@ class Restless(ScriptedPolicy):
 
     def _number(self, view: View, what: str) -> int:
         units = {power: sorted(pieces) for power, pieces in view.units.items()}
-        return zlib.crc32(repr((view.phase, view.power, what, units, view.centers)).encode())
+        return zlib.crc32(repr((*self.number, view.phase, view.power, what, units, view.centers)).encode())
 
 
 # The search that leaves nothing out
@@ -72,45 +76,65 @@ def every_plan(position: Position, power: int) -> Iterator[tuple[int, ...]]:
 
 
 class Exhaustive:
-    """The value of a position, over all plans of the power; with a table of solved positions or without."""
+    """What a power can expect at most, over all its plans, with a table of solved positions or without.
 
-    def __init__(self, map_name: str, played: Rules, power: str, policies: dict, remember: bool) -> None:
-        self.board, self.policies = welfare_env.load_board(map_name), policies
+    Args:
+        draws: who plays the others in a game, one of several with a chance: (chance, power -> policy).
+    """
+
+    def __init__(self, map_name: str, played: Rules, power: str, draws: list, remember: bool = False) -> None:
+        self.board = welfare_env.load_board(map_name)
         self.engine = make_engine("fast", self.board, played)
-        self.power, self.known, self.remember = self.board.power_index[power], {}, remember
+        self.power, self.draws, self.remember = self.board.power_index[power], draws, remember
+        self.known, self.asked = {}, {}
 
-    def value(self, state: State) -> int:
+    def value(self) -> float:
+        return self._value(self.engine.initial(), tuple(range(len(self.draws))))
+
+    def _value(self, state: State, left: tuple[int, ...]) -> float:
+        """Sum over the draws that are left of chance times points to come."""
         if state.done:
             return 0
-        key = (
-            state.phase,
-            state.year,
-            *(part.tobytes() for part in (state.units, state.dislodged, state.retreats, state.owners)),
-        )
+        parts = (state.units, state.dislodged, state.retreats, state.owners)
+        key = (left, state.phase, state.year, *(part.tobytes() for part in parts))
         if key not in self.known or not self.remember:
-            self.known[key] = max(self._values(Position(self.engine, state)))
+            position, groups = Position(self.engine, state), defaultdict(list)
+            for number in left:
+                groups[self._ordered(position, self.draws[number][1])].append(number)
+            self.known[key] = max(
+                sum(self._after(position, dict(others) | {self.power: plan}, group) for others, group in groups.items())
+                for plan in every_plan(position, self.power)
+            )
         return self.known[key]
 
-    def _values(self, position: Position) -> Iterator[int]:
-        others = {self.board.power_index[power]: self._ordered(position, power) for power in self.policies}
-        for plan in every_plan(position, self.power):
-            moves = others | {self.power: plan}
-            played = [np.array(moves[power], np.int32) for power in range(len(self.board.powers))]
-            state, _ = self.engine.step(position.state, played)
-            yield int((state.welfare - position.state.welfare)[self.power]) + self.value(state)
+    def _after(self, position: Position, moves: dict, left: list[int]) -> float:
+        played = [np.array(moves[power], np.int32) for power in range(len(self.board.powers))]
+        state, _ = self.engine.step(position.state, played)
+        paid = int((state.welfare - position.state.welfare)[self.power])
+        return paid * sum(self.draws[number][0] for number in left) + self._value(state, tuple(left))
 
-    def _ordered(self, position: Position, power: str) -> list[int]:
-        self.policies[power].reset(power, 5)
-        orders = self.policies[power].act(None, {"view": View(position, power)})
-        return [self.board.orders.index[order] for order in orders]
+    def _ordered(self, position: Position, policies: dict) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        return tuple((self.board.power_index[who], self._orders(position, who, policies[who])) for who in policies)
+
+    def _orders(self, position: Position, power: str, policy) -> tuple[int, ...]:
+        key = power, id(policy), position.state.row.tobytes()
+        if key not in self.asked:
+            policy.reset(power, 5)
+            orders = policy.act(None, {"view": View(position, power)})
+            self.asked[key] = tuple(self.board.orders.index[order] for order in orders)
+        return self.asked[key]
+
+
+def profile_of(others: object, board: welfare_env.Board) -> dict:
+    """A policy of a spec or class for each power."""
+    return {who: agents.make(others) if isinstance(others, str) else others() for who in board.powers}
 
 
 def check_against_all_plans(map_name: str, others: object, played: Rules, power: str, remember: bool) -> None:
-    board = welfare_env.load_board(map_name)
-    policies = {who: agents.make(others) if isinstance(others, str) else others() for who in board.powers}
+    policies = profile_of(others, welfare_env.load_board(map_name))
     del policies[power]
-    whole = Exhaustive(map_name, played, power, policies, remember)
-    assert best_response(map_name, dict(policies), power, rules=played).value == whole.value(whole.engine.initial())
+    whole = Exhaustive(map_name, played, power, [(1, policies)], remember)
+    assert best_response(map_name, dict(policies), power, rules=played).value == whole.value()
 
 
 @pytest.mark.parametrize("power", [A, pytest.param(B, marks=pytest.mark.slow)])
@@ -288,7 +312,8 @@ class NoPointBounds(planning.PointBounds):
 )
 def test_no_value_is_above_its_bound(others, years, monkeypatch):
     board = welfare_env.load_board("clique:3")
-    policies = {who: agents.make(others) if isinstance(others, str) else others() for who in board.powers[1:]}
+    policies = profile_of(others, board)
+    del policies[A]
     answers = exact.PolicyAnswers(board, rules(years), policies)
     bounds = planning.PointBounds(board, rules(years), 0)
     with monkeypatch.context() as patch:
@@ -317,7 +342,7 @@ def test_values_against_the_prosocial_profile(map_name, values):
 @pytest.mark.parametrize("others", ["prosocial", "hold", Restless])
 def test_the_line_can_be_played(others, engine):
     board = welfare_env.load_board("clique:4")
-    profile = {who: agents.make(others) if isinstance(others, str) else others() for who in board.powers}
+    profile = profile_of(others, board)
     found = best_response("clique:4", profile, A, 3)
     game = welfare_env.Game("clique:4", rules(3), engine)
     for phase, orders in found.orders:

@@ -18,7 +18,7 @@ from evaluation import EvaluationError
 from evaluation.exact import best_response, exploitability
 from evaluation.exact.belief_search import SequencedStepper
 from evaluation.exact.opponents import NetworkPlayer
-from tests.evaluation.test_exact import Restless, every_plan, rules
+from tests.evaluation.test_exact import Exhaustive, Restless, every_plan, rules
 from welfare_env import View
 from welfare_env.engine import State, layout_of
 from welfare_env.engine.engines import make_engine
@@ -43,55 +43,8 @@ def network_in(folder, map_name: str, seed: int = 0, sees_points: bool = True, g
     return f"rl:{folder}"
 
 
-# The search that leaves nothing out: it remembers whole games, and who may still sit where.
-
-
-class Thorough:
-    """The best expectation of a power against draws of policies for all others, one plan after the other."""
-
-    def __init__(self, map_name, years, power, draws):
-        self.board = welfare_env.load_board(map_name)
-        self.engine = make_engine("fast", self.board, rules(years))
-        self.power, self.draws = self.board.power_index[power], draws  # draws: (chance, {power: policy})
-        self._asked = {}
-
-    def value(self, state: State, left: tuple[int, ...]) -> float:
-        """Sum over the draws that are left of chance times points."""
-        if state.done:
-            return 0.0
-        position = Position(self.engine, state)
-        groups = defaultdict(list)
-        for number in left:
-            groups[self._ordered(position, number)].append(number)
-        return max(
-            sum(self._after(position, plan, ordered, group) for ordered, group in groups.items())
-            for plan in every_plan(position, self.power)
-        )
-
-    def _after(self, position, plan, ordered, group):
-        moves = dict(ordered) | {self.power: plan}
-        played = [np.array(moves[power], np.int32) for power in range(len(self.board.powers))]
-        state, _ = self.engine.step(position.state, played)
-        paid = int((state.welfare - position.state.welfare)[self.power])
-        return paid * sum(self.draws[number][0] for number in group) + self.value(state, tuple(group))
-
-    def _ordered(self, position, number):
-        return tuple(
-            (self.board.power_index[power], self._orders(position, power, policy))
-            for power, policy in self.draws[number][1].items()
-        )
-
-    def _orders(self, position, power, policy):
-        key = power, id(policy), position.state.row.tobytes()
-        if key not in self._asked:
-            policy.reset(power, 5)
-            orders = policy.act(None, {"view": View(position, power)})
-            self._asked[key] = tuple(self.board.orders.index[order] for order in orders)
-        return self._asked[key]
-
-
 def check(map_name, years, shares, power=A):
-    """`exploitability` of a mix against `Thorough`."""
+    """`exploitability` of a mix against a search that leaves nothing out and remembers whole games."""
     board = welfare_env.load_board(map_name)
     others = [who for who in board.powers if who != power]
     draws = []
@@ -99,8 +52,7 @@ def check(map_name, years, shares, power=A):
     for drawn in itertools.product(shares.items(), repeat=len(others)):
         chance = float(np.prod([share for _, share in drawn]))
         draws.append((chance, {who: made[spec] for who, (spec, _) in zip(others, drawn, strict=True)}))
-    thorough = Thorough(map_name, years, power, draws)
-    wanted = thorough.value(thorough.engine.initial(), tuple(range(len(draws))))
+    wanted = Exhaustive(map_name, rules(years), power, draws).value()
     mix = "mix:" + ",".join(f"({spec})={share}" for spec, share in shares.items())
     found = exploitability(map_name, mix, years, powers=[power]).responses[power]
     assert found.value == pytest.approx(wanted, abs=1e-9)
@@ -193,16 +145,19 @@ def test_expected_points_of_a_network_that_draws_are_the_means_of_games(tmp_path
     assert all(response.gain > 0 for response in found.responses.values())
 
 
-def play(env, spec, seed):
+def play(env, spec, seed, lines=None):
+    """The points of everybody in a game of players of a spec, or of lines of play: power -> phase -> orders."""
     observations, infos = env.reset(seed=seed)
     players = {who: agents.make(spec) for who in env.agents}
     for who, policy in players.items():
         policy.reset(who, seed)
     points = dict.fromkeys(players, 0.0)
     while env.agents:
-        observations, rewards, _, _, infos = env.step(
-            {who: players[who].act(observations[who], infos[who]) for who in env.agents}
-        )
+        actions = {who: players[who].act(observations[who], infos[who]) for who in env.agents}
+        for who, line in (lines or {}).items():
+            view = infos[who]["view"]
+            actions[who] = view.encode_orders(line[view.phase])
+        observations, rewards, _, _, infos = env.step(actions)
         for who, reward in rewards.items():
             points[who] += reward
     return list(points.values())
@@ -319,25 +274,9 @@ def test_punishers_who_remember_find_out_who_it_was(map_name, t, years, gains):
     spec = ",".join([f"punisher:t={t},remembers=yes", *options])
     found = exploitability(map_name, spec, years)
     assert [response.gain for response in found.responses.values()] == gains
-    for power, response in found.responses.items():
-        line = dict(best_response(map_name, spec, power, years).orders)
-        assert paid(map_name, years, spec, power, line) == response.value
-
-
-def paid(map_name, years, spec, power, line) -> float:
-    """The points of a power that plays a line against players of a spec, who see the whole game."""
-    env = welfare_env.parallel_env(map_name, rules(years))
-    _, infos = env.reset(seed=0)
-    others = {who: agents.make(spec) for who in env.agents if who != power}
-    for who, policy in others.items():
-        policy.reset(who, 0)
-    points = 0.0
-    while env.agents:
-        actions = {who: others[who].act(None, infos[who]) for who in env.agents if who != power}
-        actions[power] = infos[power]["view"].encode_orders(line[infos[power]["view"].phase])
-        _, rewards, _, _, infos = env.step(actions)
-        points += rewards[power]
-    return points
+    for number, (power, response) in enumerate(found.responses.items()):
+        lines = {power: dict(best_response(map_name, spec, power, years).orders)}
+        assert play(welfare_env.parallel_env(map_name, rules(years)), spec, 0, lines)[number] == response.value
 
 
 @pytest.mark.parametrize(

@@ -143,9 +143,8 @@ def test_empty_notes_are_counted_and_told(caplog):
     """As of a model whose thinking takes up all of its tokens."""
 
     def answer(asked):
-        return (
-            json.dumps({"orders": [], "messages": {"GLOBAL": "Peace."}}) if asked.schema else Reply("", finish="length")
-        )
+        said = json.dumps({"orders": [], "messages": {"GLOBAL": "Peace."}})
+        return said if asked.schema else Reply("", finish="length")
 
     rules = welfare_env.Rules(years=1, message_rounds=1)
     (record,) = play_all([spec("hold", rules, FRANCE="lm:a/b")], models=Models(answer))
@@ -214,14 +213,8 @@ def start(server, folder, *options):
     """`python -m evaluation` in a process and a folder of its own."""
     policy = f"lm:openai/any,base_url={server.url}/v1"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
-    return subprocess.Popen(
-        [*COMMAND, policy, "--workers", "1", *options],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command, pipe = [*COMMAND, policy, "--workers", "1", *options], subprocess.PIPE
+    return subprocess.Popen(command, cwd=folder, env=environment, stdout=pipe, stderr=pipe, text=True)
 
 
 @pytest.mark.slow
@@ -263,8 +256,6 @@ def test_exploitability_tells_what_was_used_in_each_game_once():
     policy = "lm:scripted/stub"
     result = evaluation.exploitability(policy, 2, deviator="hold", coalitions=["FRANCE"], rules=rules)
     profile = evaluation.self_play(policy, 2, rules=rules).usage
-    assert result.usage is not None
-    assert profile is not None
     assert result.usage.games == 4
     assert profile.calls < result.usage.calls < 2 * profile.calls  # France asks nobody in two of the games
     same = evaluation.exploitability(policy, 2, deviator=policy, coalitions=["FRANCE"], rules=rules)

@@ -73,20 +73,10 @@ def test_promises_of_a_movement_phase(text, orders, verdict):
     assert verdicts(said(("FRANCE", "GERMANY", text), orders=orders)) == ([verdict] if verdict else [])
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Will I hold?",
-        "Peace!",
-        "You will hold.",
-        "I like holding hands.",
-        "Hold Burgundy!",
-        "I will attack Burgundy.",
-    ],
-)
-def test_no_promise(text):
-    assert verdicts(said(("FRANCE", "GERMANY", text or " . "), orders=PARIS_MOVES)) == []
+def test_no_promise():
+    texts = [" . ", "Will I hold?", "Peace!", "You will hold.", "I like holding hands.", "Hold Burgundy!"]
+    texts += ["I will attack Burgundy."]
+    assert verdicts(said(*(("FRANCE", "GERMANY", text) for text in texts), orders=PARIS_MOVES)) == []
 
 
 def test_you_is_the_recipient_of_a_private_message_alone():
@@ -197,13 +187,8 @@ def test_the_tables_count_over_games():
 
 
 def test_who_talks_to_whom():
-    record = said(
-        ("FRANCE", "GLOBAL", "Hello"),
-        ("FRANCE", "ITALY", "Hello you"),
-        ("FRANCE", "ITALY", "Well?"),
-        ("ITALY", "FRANCE", "No"),
-    )
-    found = analyse_messages(record)
+    private = [("FRANCE", "ITALY", "Hello you"), ("FRANCE", "ITALY", "Well?"), ("ITALY", "FRANCE", "No")]
+    found = analyse_messages(said(("FRANCE", "GLOBAL", "Hello"), *private))
     assert found.matrix == {"FRANCE": {"GLOBAL": 1, "ITALY": 2}, "ITALY": {"FRANCE": 1}}
     assert (found.messages, found.public_share) == (4, 0.25)
 

@@ -15,7 +15,7 @@ from evaluation.exact.best_responses import best_response
 from evaluation.measures.gains import coalition_gain
 from evaluation.measures.intervals import SampleError, mean_estimate
 from welfare_env import Rules, WelfareEnvError, load_board
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import RecordError, RulesError, UnknownPowerError
 
 RULES = Rules(years=1, press=None)
@@ -43,7 +43,7 @@ SPEC = GameSpec(tuple((power, "hold") for power in BOARD.powers), 0, RULES, "cli
         *(("map_name", value) for value in ("nowhere", 5, None, "a\0b", HUGE, [])),
         *(("policy", value) for value in ("nobody", 5, None, "", "random:x", "a\0b", HUGE, [HUGE])),
     ],
-    ids=lambda value: shown(value)[:20],
+    ids=lambda value: quoted(value)[:20],
 )
 def test_odd_values_are_refused_by_name(
     door: Callable[..., Any], name: str, value: Any, played: list[GameSpec]
@@ -64,7 +64,7 @@ def test_odd_values_are_refused_by_name(
         itertools.repeat("PLAYERA"), [itertools.repeat("PLAYERA")], itertools.count(), b"x", ["NOBODY"], [[HUGE]],
         [[np.zeros(3), "PLAYERA"]], [["PLAYERA", np.zeros(3)]],
     ],
-    ids=lambda value: shown(value)[:20],
+    ids=lambda value: quoted(value)[:20],
 )  # fmt: skip
 def test_odd_coalitions(coalitions: Any, played: list[GameSpec]) -> None:
     with pytest.raises((EvaluationError, UnknownPowerError)):
@@ -86,7 +86,7 @@ def test_a_mistyped_set_is_answered_with_the_nearest() -> None:
         {"rules": {}}, {"rules": HUGE}, {"profile": None}, {"profile": {}},
         {"profile": {"PLAYERB": HUGE, "PLAYERC": "hold"}}, {"profile": "nobody"}, {"profile": []},
     ],
-    ids=lambda value: shown(value)[:40],
+    ids=lambda value: quoted(value)[:40],
 )  # fmt: skip
 def test_odd_arguments_of_exact(change: dict[str, Any]) -> None:
     given: dict[str, Any] = {"map_name": "clique:3", "profile": "hold", "power": "PLAYERA", "years": 1} | change
@@ -102,7 +102,7 @@ def test_odd_arguments_of_exact(change: dict[str, Any]) -> None:
         {"players": {"PLAYERA": "hold"}}, {"players": (("PLAYERA", 5),)}, {"rules": {}}, {"map_name": []},
         {"engine": []}, {"simultaneous": "yes"},
     ],
-    ids=lambda value: shown(value)[:40],
+    ids=lambda value: quoted(value)[:40],
 )  # fmt: skip
 def test_odd_games(change: dict[str, Any]) -> None:
     given: dict[str, Any] = {

@@ -92,7 +92,9 @@ def test_all_kinds_are_here(results: dict[str, tuple[str, Printable]]) -> None:
 
     known = {type(result) for _, result in results.values()}
     ours = {kind for kind in kinds(Printable) if kind.__module__.startswith("evaluation.")}
-    bases = {kind for kind in ours if kind.__name__ in ("GamesResult", "ExactResult")}
+    bases = {
+        kind for kind in ours if kind.__name__ in ("GamesResult", "PlayedResult", "WitnessedResult", "ExactResult")
+    }
     assert ours - bases == known
 
 

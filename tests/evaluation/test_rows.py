@@ -54,11 +54,7 @@ def test_a_row_a_game_and_power(mixed: evaluation.SelfPlayResult) -> None:
         assert (row["welfare"], row["score"]) == (end["welfare"][power], game.scores[power])
         assert row["welfare_per_year"] == game.welfare_per_year[power]
         assert (row["units"], row["centers"]) == (len(end["units"][power]), len(end["centers"][power]))
-        assert (row["welfare_1902"], row["units_1902"], row["centers_1902"]) == (
-            row["welfare"],
-            row["units"],
-            row["centers"],
-        )
+        assert all(row[f"{name}_1902"] == row[name] for name in ("welfare", "units", "centers"))
         assert (row["map"], row["variant"], row["years"], row["message_rounds"]) == ("clique:3", "welfare", 2, 1)
         assert (row["profile"], row["deviator"], row["coalition"], row["deviates"]) == (MIXED, "", "", False)
     assert [row["game"] for row in rows] == [0, 0, 0, 1, 1, 1, 2, 2, 2]
@@ -97,12 +93,8 @@ def test_exploitability_tells_who_deviates(exploited: evaluation.ExploitabilityR
 
 def test_gains_follow_from_the_rows(exploited: evaluation.ExploitabilityResult) -> None:
     def mean(coalition: str, power: str) -> float:
-        found = [
-            row["welfare_per_year"]
-            for row in exploited.rows()
-            if (row["coalition"], row["power"]) == (coalition, power)
-        ]
-        return sum(found) / len(found)
+        mine = [row for row in exploited.rows() if (row["coalition"], row["power"]) == (coalition, power)]
+        return sum(row["welfare_per_year"] for row in mine) / len(mine)
 
     gain = next(each for each in exploited.gains if each.coalition == ("PLAYERA",))
     assert mean("PLAYERA", "PLAYERA") - mean("", "PLAYERA") == pytest.approx(gain.gain.value)
@@ -134,11 +126,9 @@ def test_rules_that_are_not_as_usual_are_told() -> None:
 
 
 def test_games_of_different_lengths_have_the_same_columns() -> None:
-    short, long = (
-        evaluation.self_play("hold", 1, rules=Rules(years=years, press=None), map_name="clique:3").rows()
-        for years in (1, 2)
-    )
-    rows = same_columns(short + long)
+    rules = [Rules(years=years, press=None) for years in (1, 2)]
+    played = [evaluation.self_play("hold", 1, rules=each, map_name="clique:3").rows() for each in rules]
+    rows = same_columns(played[0] + played[1])
     assert {tuple(row) for row in rows} == {(*FIRST, *CURVES)}
     assert math.isnan(rows[0]["units_1902"])
 

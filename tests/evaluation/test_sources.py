@@ -21,16 +21,8 @@ from evaluation.play.games import CODE_DIGEST, code_of
 from evaluation.play.sources import SOURCES, Sources, own_code, read_code
 from welfare_env import Rules
 
-PLAYERS = (
-    "hold",
-    "random",
-    "dove",
-    "dumbbot",
-    "exploiter:nice=dove,attack=dumbbot",
-    "prosocial",
-    "lm:scripted/stub",
-    "rl:x",
-)
+EXPLOITER = "exploiter:nice=dove,attack=dumbbot"
+PLAYERS = ("hold", "random", "dove", "dumbbot", EXPLOITER, "prosocial", "lm:scripted/stub", "rl:x")
 TOY = {"rules": Rules(years=1, press=None), "map_name": "clique:3"}
 
 
@@ -86,9 +78,8 @@ def test_digests_are_the_same_with_every_version_of_python() -> None:
     source = (
         b'"""A."""\nasync def f(x: int = 1, *, y="", **z) -> None:\n    return f"{x:{y}} {x!r:>5}", b"", 1e9, 2j, ...\n'
     )
-    assert (
-        read_code(source, "").digest == "53357ae16066468c72f41d26ad3a77ad66b75f9a23d256e6cc341d8396891faa"
-    )  # by 3.11, and the same by 3.12 and 3.13
+    of_3_11 = "53357ae16066468c72f41d26ad3a77ad66b75f9a23d256e6cc341d8396891faa"  # and of 3.12 and 3.13
+    assert read_code(source, "").digest == of_3_11
 
 
 def test_docstrings_that_the_code_reads_do_count() -> None:
@@ -100,8 +91,8 @@ def test_docstrings_that_the_code_reads_do_count() -> None:
 @pytest.mark.parametrize(
     ("file", "anew"),
     [
-        ("agents/scripted/dove.py", {"dove", PLAYERS[4]}),
-        ("agents/scripted/dumbbot_values.py", {"dumbbot", PLAYERS[4]}),
+        ("agents/scripted/dove.py", {"dove", EXPLOITER}),
+        ("agents/scripted/dumbbot_values.py", {"dumbbot", EXPLOITER}),
         ("agents/scripted/hold.py", {"hold"}),
         ("agents/lm/prompts/wording.py", {"lm:scripted/stub"}),
         ("agents/lm/models/prices.py", set()),
@@ -111,7 +102,7 @@ def test_docstrings_that_the_code_reads_do_count() -> None:
         ("welfare_env/rules.py", set(PLAYERS)),
         ("welfare_env/game/press.py", set(PLAYERS)),
         ("welfare_env/envs/aec.py", set(PLAYERS)),
-        ("welfare_env/render/ansi.py", set()),
+        ("welfare_env/render/svg.py", set()),
         ("modal_env/logic/syntax.py", set()),
         ("turns.py", set(PLAYERS)),
     ],
@@ -129,13 +120,12 @@ def test_a_changed_number_or_text_counts(copy: Copy) -> None:
     line = lines[number.lineno - 1]
     lines[number.lineno - 1] = line[: number.col_offset] + "7" + line[number.end_col_offset :]
     (copy.folder / "agents/scripted/dove.py").write_text("".join(lines))
-    assert copy.played_anew() == {"dove", PLAYERS[4]}
+    assert copy.played_anew() == {"dove", EXPLOITER}
 
 
 def test_the_order_of_seats_does_not_matter_and_nothing_is_left_out() -> None:
-    assert SOURCES.digest(["agents.scripted.dove", "agents.scripted.hold"]) == SOURCES.digest(
-        ["agents.scripted.hold", "agents.scripted.dove"]
-    )
+    modules = ["agents.scripted.dove", "agents.scripted.hold"]
+    assert SOURCES.digest(modules) == SOURCES.digest(modules[::-1])
     for name, kind in AGENTS.items():
         module = getattr(kind, "module", None)
         assert module is None or SOURCES.reached(module), name
@@ -272,6 +262,8 @@ def test_older_games_of_something_else_are_not_used(earlier: GameStore) -> None:
     assert evaluation.self_play("dove", 1, store=earlier, use_older_games=True, **others).older_games == 0
     assert evaluation.self_play("dove", 1, seed=1, store=earlier, use_older_games=True, **TOY).older_games == 0
     assert evaluation.self_play("dumbbot", 1, store=earlier, use_older_games=True, **TOY).older_games == 0
+    with pytest.raises(EvaluationError, match="use_older_games=True: give False, or True together with a store"):
+        evaluation.self_play("dove", 1, use_older_games=True, **TOY)
 
 
 def test_older_games_of_exploitability(earlier: GameStore) -> None:
@@ -279,11 +271,6 @@ def test_older_games_of_exploitability(earlier: GameStore) -> None:
         "dove", 2, coalitions=["PLAYERA"], deviator="hold", store=earlier, use_older_games=True, **TOY
     )
     assert (result.older_games, result.to_dict()["older_games"]) == (2, 2)
-
-
-def test_older_games_need_a_store() -> None:
-    with pytest.raises(EvaluationError, match="use_older_games=True: give False, or True together with a store"):
-        evaluation.self_play("dove", 1, use_older_games=True, **TOY)
 
 
 def test_the_table_tells_of_older_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,7 @@ SPECIFICATION = {
     "seed": 3,
 }
 RECORD = {"id": "3", "phases": [{"name": "COMPLETED", "messages": ["\ud83d \0 Grüße"]}], "score": 4.843}
+PACKED = zlib.compress(module._dump(RECORD, "record").encode())
 
 
 @pytest.fixture
@@ -97,12 +98,8 @@ class TestGames:
         store.put(SPECIFICATION, RECORD)
         assert store.get(SPECIFICATION) == RECORD
         assert store.get({"seed": 4}) is None
-        assert store.count() == 1
-
-    def test_are_replaced(self, store: GameStore) -> None:
-        store.put(SPECIFICATION, {"n": 1})
-        store.put(SPECIFICATION, {"n": 2})
-        assert store.get(SPECIFICATION) == {"n": 2}
+        store.put(SPECIFICATION, {"TURKEY": 1, "AUSTRIA": 2})
+        assert list((store.get(SPECIFICATION) or {}).items()) == [("TURKEY", 1), ("AUSTRIA", 2)]
         assert store.count() == 1
 
     def test_many_are_looked_for_at_once(self, store: GameStore) -> None:
@@ -120,10 +117,6 @@ class TestGames:
         with GameStore(str(path)) as again:
             assert again.get(SPECIFICATION) == RECORD
         assert store.count() == 1  # a closed store opens again
-
-    def test_keep_the_order_of_their_keys(self, store: GameStore) -> None:
-        store.put(SPECIFICATION, {"TURKEY": 1, "AUSTRIA": 2})
-        assert list(store.get(SPECIFICATION) or {}) == ["TURKEY", "AUSTRIA"]
 
     def test_must_be_plain_json(self, store: GameStore) -> None:
         with pytest.raises(StoreError, match="record of a game must be plain JSON"):
@@ -144,11 +137,16 @@ class TestGames:
 
 
 class TestDamage:
-    def test_a_changed_record_is_found_out(self, store: GameStore, path: Path) -> None:
+    @pytest.mark.parametrize(
+        "record", [zlib.compress(b'{"score": 5}'), b"broken", "broken", 5, PACKED[:-1], PACKED + b"more"]
+    )
+    def test_a_changed_record_is_found_out(self, store: GameStore, path: Path, record: object) -> None:
         store.put(SPECIFICATION, RECORD)
-        change(path, "UPDATE games SET record = ?", zlib.compress(b'{"score": 5}'))
+        change(path, "UPDATE games SET record = ?", record)
         with pytest.raises(StoreError, match=r"evaluation\.sqlite: the record of game \w+ does not match its checksum"):
             store.get(SPECIFICATION)
+        store.put(SPECIFICATION, RECORD)
+        assert store.get(SPECIFICATION) == RECORD
 
     def test_the_advice_about_a_damaged_game_can_be_followed(self, store: GameStore, path: Path) -> None:
         store.put(SPECIFICATION, RECORD)
@@ -167,20 +165,11 @@ class TestDamage:
     @pytest.mark.parametrize(
         ("column", "value"),
         [
-            ("record", "x'00'"),
-            ("record", "CAST(x'ff' AS TEXT)"),
-            ("record", "''"),
-            ("checksum", "'0'"),
-            ("checksum", "CAST(x'ff' AS TEXT)"),
-            ("key", "'../outside'"),
-            ("key", "x'ff'"),
-            ("key", "CAST(x'ff' AS TEXT)"),
-            ("key", "CAST(key AS BLOB)"),
-            ("specification", "'{}'"),
-            ("specification", "CAST(x'ff' AS TEXT)"),
-            ("created", "'yesterday'"),
-            ("created", "CAST(x'ff' AS TEXT)"),
-            ("created", "-1.0"),
+            *(("record", value) for value in ("x'00'", "CAST(x'ff' AS TEXT)", "''")),
+            *(("checksum", value) for value in ("'0'", "CAST(x'ff' AS TEXT)")),
+            *(("key", value) for value in ("'../outside'", "x'ff'", "CAST(x'ff' AS TEXT)", "CAST(key AS BLOB)")),
+            *(("specification", value) for value in ("'{}'", "CAST(x'ff' AS TEXT)")),
+            *(("created", value) for value in ("'yesterday'", "CAST(x'ff' AS TEXT)", "-1.0")),
         ],
     )
     def test_damaged_games_are_moved_aside(self, store: GameStore, path: Path, column: str, value: str) -> None:
@@ -220,13 +209,6 @@ class TestDamage:
             store.repair()
         assert not store.path.exists()
 
-    def test_a_record_that_does_not_decompress_is_found_out(self, store: GameStore, path: Path) -> None:
-        store.put(SPECIFICATION, RECORD)
-        for broken in (b"broken", "broken", 5):
-            change(path, "UPDATE games SET record = ?", broken)
-            with pytest.raises(StoreError, match="checksum"):
-                store.get(SPECIFICATION)
-
     def test_records_of_two_games_swapped_are_found_out(self, store: GameStore, path: Path) -> None:
         store.put({"seed": 1}, {"n": 1})
         store.put({"seed": 2}, {"n": 2})
@@ -235,12 +217,6 @@ class TestDamage:
             change(path, "UPDATE games SET key = ? WHERE key = ?", new, old)
         with pytest.raises(StoreError, match="checksum"):
             store.get({"seed": 1})
-
-    def test_a_damaged_game_is_replaced(self, store: GameStore, path: Path) -> None:
-        store.put(SPECIFICATION, RECORD)
-        change(path, "UPDATE games SET record = x'00'")
-        store.put(SPECIFICATION, RECORD)
-        assert store.get(SPECIFICATION) == RECORD
 
     def test_a_file_that_is_no_database(self, path: Path) -> None:
         path.parent.mkdir()
@@ -275,10 +251,14 @@ class TestDamage:
 
     def test_an_impossible_path(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
-        with pytest.raises(StoreError, match="its folder cannot be made"):
-            GameStore(tmp_path / "file" / "evaluation.sqlite").count()
-        with pytest.raises(StoreError, match=r"it is a folder, not a file: choose another path"):
-            GameStore(tmp_path).count()
+        os.mkfifo(tmp_path / "pipe")
+        for name, fault in {
+            "file/evaluation.sqlite": "its folder cannot be made",
+            "": "it is a folder, not a file: choose another path",
+            "pipe": "is a pipe or a device",
+        }.items():
+            with pytest.raises(StoreError, match=fault):
+                GameStore(tmp_path / name).count()
 
     @pytest.mark.parametrize("name", ["a\0b", "\ud800", "y" * 5000, "y/" * 3000, "/dev/null", "/dev/zero", "/dev/full"])
     def test_paths_of_no_file(self, tmp_path: Path, name: str) -> None:
@@ -286,11 +266,6 @@ class TestDamage:
             GameStore(tmp_path / name).count()
         assert len(str(caught.value)) < 1000
         assert not Path("/dev/null-journal").exists()
-
-    def test_a_pipe(self, tmp_path: Path) -> None:
-        os.mkfifo(tmp_path / "pipe")
-        with pytest.raises(StoreError, match="is a pipe or a device"):
-            GameStore(tmp_path / "pipe").count()
 
     def test_a_store_is_its_owners_alone_and_stays_as_it_was_made(self, store: GameStore, path: Path) -> None:
         store.put(SPECIFICATION, RECORD)
@@ -369,25 +344,12 @@ class TestDamage:
         with pytest.raises(StoreError, match="is not a game, though its checksum is right"):
             store.get(SPECIFICATION)
 
-    def test_a_cut_or_longer_record_is_found_out(self, store: GameStore, path: Path) -> None:
-        store.put(SPECIFICATION, RECORD)
-        packed = zlib.compress(module._dump(RECORD, "record").encode())
-        for damaged in (packed[:-1], packed + b"more"):
-            change(path, "UPDATE games SET record = ?", damaged)
-            with pytest.raises(StoreError, match="checksum"):
-                store.get(SPECIFICATION)
-
     @pytest.mark.parametrize(
         ("column", "value"),
         [
-            ("key", "../../outside"),
-            ("key", b"\xff"),
-            ("key", "0" * 64),
-            ("specification", '{"specification":{},"version":1}'),
-            ("specification", b"\xff"),
-            ("created", "yesterday"),
-            ("created", float("inf")),
-            ("created", -1.0),
+            *(("key", value) for value in ("../../outside", b"\xff", "0" * 64)),
+            *(("specification", value) for value in ('{"specification":{},"version":1}', b"\xff")),
+            *(("created", value) for value in ("yesterday", float("inf"), -1.0)),
         ],
     )
     def test_rows_that_we_did_not_write(self, store: GameStore, path: Path, column: str, value: object) -> None:

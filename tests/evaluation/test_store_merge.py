@@ -87,12 +87,9 @@ def test_nothing_that_is_there_is_overwritten(ours: GameStore, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("column", "value"),
     [
-        ("record", b"\0"),
-        ("checksum", "0" * 64),
-        ("specification", "{}"),
-        ("created", "yesterday"),
-        ("record", "text"),
-        ("specification", b"\xff"),
+        *(("record", value) for value in (b"\0", "text")),
+        *(("specification", value) for value in ("{}", b"\xff")),
+        *(("checksum", "0" * 64), ("created", "yesterday")),
     ],
 )
 def test_damaged_games_are_told_and_left_out(ours: GameStore, theirs: Path, column: str, value: object) -> None:

@@ -120,19 +120,10 @@ class TestErrors:
         assert "there is no store yet" in error
         assert not list(tmp_path.iterdir())
 
-    @pytest.mark.parametrize(
-        ("key", "words"),
-        [
-            ("zzz", "4 or more hex digits"),
-            ("abc", "4 or more hex digits"),
-            ("", "4 or more hex digits"),
-            ("0123456789abcdef", "is not the beginning of any key"),
-            ("../games.json", "4 or more hex digits"),
-        ],
-    )
-    def test_no_such_game(self, command, key, words, shelf):
+    @pytest.mark.parametrize("key", ["zzz", "abc", "", "0123456789abcdef", "../games.json"])
+    def test_no_such_game(self, command, key, shelf):
         error = call(command, key, "--store", shelf, code=2)
-        assert words in error
+        assert ("is not the beginning of any key" if len(key) == 16 else "4 or more hex digits") in error
         assert "`welfare-env games` lists the keys" in error
 
     def test_a_beginning_of_two_keys(self, command, tmp_path):

@@ -46,18 +46,6 @@ def by_profiles(game: SymmetricGame, mix: Floats) -> Floats:
     return paid
 
 
-def in_gambit(game: SymmetricGame) -> pygambit.Game:
-    number, players = len(game.names), game.players
-    rows = {counts: row for row, counts in enumerate(compositions(players - 1, number))}
-    arrays = [np.zeros((number,) * players) for _ in range(players)]
-    for profile in itertools.product(range(number), repeat=players):
-        for player, own in enumerate(profile):
-            others = profile[:player] + profile[player + 1 :]
-            counts = tuple(others.count(strategy) for strategy in range(number))
-            arrays[player][profile] = game.table[rows[counts], own]
-    return pygambit.StrategicGame.from_arrays(*arrays)
-
-
 def mixes(game: SymmetricGame) -> Floats:
     return np.array([list(found.mix.values()) for found in game.equilibria])
 
@@ -133,15 +121,6 @@ def test_matrix_games_have_the_symmetric_equilibria_that_gambit_finds(seed: int)
     pairs = [[[float(share) for _, share in found[player]] for player in table.players] for found in theirs]
     symmetric = sorted(one for one, other in pairs if np.allclose(one, other))
     np.testing.assert_allclose(sorted(mixes(game).tolist()), symmetric, atol=1e-7)
-
-
-@pytest.mark.parametrize(("seed", "number", "players"), [(0, 2, 7), (1, 2, 7), (0, 3, 5), (3, 3, 5)])
-def test_gambit_finds_no_regret_in_games_of_many_players(seed: int, number: int, players: int) -> None:
-    game = random_game(seed, number, players)
-    theirs = in_gambit(game)
-    for found in game.equilibria:
-        profile = theirs.mixed_strategy_profile([list(found.mix.values())] * players)
-        assert float(profile.max_regret()) < 1e-6
 
 
 def test_the_dynamics_end_where_an_integrator_of_scipy_ends() -> None:

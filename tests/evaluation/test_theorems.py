@@ -2,9 +2,8 @@
 
 import json
 import re
-import zlib
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 import numpy as np
@@ -12,21 +11,22 @@ import pytest
 
 import agents
 import welfare_env
-from agents import ScriptedPolicy
+from agents import PunisherPolicy
 from agents.cliques.punishing_kernels import DEVIATORS, KNOWN, list_orders
 from agents.cliques.shape import clique_of
 from evaluation import EvaluationError
 from evaluation.exact import CertificateError, certify, certify_punishers, check_certificate
+from evaluation.exact.best_responses import PolicyAnswers
 from evaluation.exact.certificates import Certificate
 from evaluation.exact.certify import punishers_search
-from evaluation.exact.checking import Checker, _plans, _winter, relaxed_bounds
+from evaluation.exact.checking import Checker, _plans, holdings, relaxed_bounds
 from evaluation.exact.clique_search import ALL, CliqueSearch
 from evaluation.exact.graph_kernels import FALL, NODES, SPRING, next_node, position
-from evaluation.exact.theorems import fill, payoffs, read_cells
+from evaluation.exact.theorems import VERSION, fill, payoffs, read_cells, states
 from studies import theorems as study
 from tests.agents.test_cliques import played
-from welfare_env import Rules, View
-from welfare_env.engine import ADJUSTMENTS
+from tests.evaluation.test_exact import Exhaustive, Forgetful, Restless, rules
+from welfare_env.game.position import Position
 
 A, B = "PLAYERA", "PLAYERB"
 DOCS = Path(__file__).parents[2] / "docs"
@@ -92,7 +92,7 @@ def robbed(board, years, thief, victim, seed) -> float:
     core = board.moves[f"A {home}"][0]
     line = {f"S{1899 + years}M": [f"A {home} - {core}"], f"F{1899 + years}M": [f"A {core} - {other}"]}
     line |= {f"W{1899 + years}A": [f"A {other} D"], f"W{1898 + years}A": [f"A {home} B"] if years > 3 else []}
-    env = welfare_env.parallel_env(board.name, Rules(press=None, years=years))
+    env = welfare_env.parallel_env(board.name, rules(years))
     _, infos = env.reset(seed=seed)
     peaceful, hostile = (
         {power: agents.make(spec) for power in board.powers} for spec in (f"punisher:t=1,shared={victim}", "random")
@@ -144,18 +144,13 @@ class TestStatedPunishers:
         assert [each.gain for each in found] == gains
         for each in found:
             assert check_certificate(each.certificate) == each.states
+            assert payoffs(each.map_name, 4, each.line, "reference")[A] == each.value
 
     @pytest.mark.parametrize("power", [A, B, "PLAYERD"])
     def test_shared_board(self, power):
         found = certify_punishers("shared-clique:3", 1, power, 3)
         assert check_certificate(found.certificate) == found.states
         assert payoffs("shared-clique:3", 3, found.line, "fast")[power] == found.value
-
-    def test_lines_pay_their_value_on_the_reference_engine(self):
-        for map_name in ("clique:3", "clique:4"):
-            found = certify_punishers(map_name, 1, A, 4)
-            assert found.gain > 0
-            assert payoffs(map_name, 4, found.line, "reference")[A] == found.value
 
     def test_every_seat_is_the_same_on_symmetric_boards(self):
         assert len({certify_punishers("clique:3", 1, power, 4).value for power in (A, B, "PLAYERC")}) == 1
@@ -167,35 +162,11 @@ class TestStatedPunishers:
         assert certify("clique:3", profile, A, 4).value == certify("clique:3", f"punisher:t=1,deviator={A}", A, 4).value
 
 
-class Restless(ScriptedPolicy):
-    """Orders whatever a checksum of the position picks."""
-
-    def __init__(self, number: int = 0) -> None:
-        self.number = number
-
-    def orders(self, view: View) -> list[str]:
-        if view.phase_type == ADJUSTMENTS:
-            return self.winter(view)
-        return [orders[self._pick(view, what) % len(orders)] for what, orders in sorted(view.legal_orders.items())]
-
-    def winter(self, view: View) -> list[str]:
-        builds = [orders[-1] for what, orders in sorted(view.legal_orders.items()) if len(what) == 3]
-        if view.max_builds and self._pick(view, "") % 2:
-            return builds[: view.max_builds]
-        return [f"{unit} D" for unit in self.own_units(view) if self._pick(view, unit) % 3 == 0]
-
-    def _pick(self, view: View, what: str) -> int:
-        units = {power: sorted(pieces) for power, pieces in view.units.items()}
-        return zlib.crc32(repr((self.number, view.phase, view.power, what, units, view.centers)).encode())
-
-
 def check_random_profile(number: int) -> None:
-    from tests.evaluation.test_exact import Exhaustive, rules
-
     profile = {power: Restless(number) for power in (A, B, "PLAYERC")}
     found = certify("clique:3", profile, A, 2)
-    whole = Exhaustive("clique:3", rules(2), A, {power: profile[power] for power in (B, "PLAYERC")}, remember=True)
-    assert found.value == whole.value(whole.engine.initial())
+    draws = [(1, {power: profile[power] for power in (B, "PLAYERC")})]
+    assert found.value == Exhaustive("clique:3", rules(2), A, draws, remember=True).value()
     assert check_certificate(found.certificate) == found.states
     assert payoffs("clique:3", 2, found.line, "fast")[A] == found.value
 
@@ -236,6 +207,21 @@ def checker() -> Checker:
     return Checker("clique:3", (A,), is_symmetric=True)
 
 
+def described(position: Position, swapped: str) -> str:
+    """All that counts in a position, as text, in which two players (and their provinces) may have changed names."""
+    names = {letter: letter for letter in "ABCD"} | dict(zip(swapped, swapped[::-1], strict=True))
+
+    def renamed(texts) -> list[str]:
+        pattern = r"(?<=H)[A-D](?=X)|(?<=PLAYER)[A-D]|(?<=C)[BC](?=X)"  # CAX is shared by A and D
+        return sorted(re.sub(pattern, lambda found: names[found[0]], str(text)) for text in texts)
+
+    groups = (position.units, position.dislodged, position.centers)
+    parts = [sorted((renamed([power]), renamed(held)) for power, held in group.items()) for group in groups]
+    retreats = [position.legal_orders(power).values() for power in position.board.powers if position.phase[-1] == "R"]
+    parts.append(renamed(order for given in chain(*retreats) for order in given))
+    return repr((position.phase[0], position.phase[-1], parts))
+
+
 class TestCertificates:
     def test_a_lower_value_is_rejected(self, certificate, checker):
         with pytest.raises(CertificateError, match=f"worth {certificate.value}, not {certificate.value - 1}"):
@@ -255,8 +241,7 @@ class TestCertificates:
         assert all(re.search(r"position [0-9]+, [SFW][MRA] .PLAYERA|opening", fault) for fault in faults)
 
     def test_points_of_the_last_winter_are_checked(self, certificate, checker):
-        rules = Rules(press=None, years=4)
-        game = welfare_env.Game.from_position("W1901A", {}, {A: ["HAX"]}, rules=rules, map_name="clique:3")
+        game = welfare_env.Game.from_position("W1901A", {}, {A: ["HAX"]}, rules=rules(4), map_name="clique:3")
         rows = {"rows": game.position.state.row, "years_left": 1, "orders": np.full_like(certificate.orders[0], -1)}
         longer = {name: np.concatenate([getattr(certificate, name), np.int16([row])]) for name, row in rows.items()}
         claims = [np.append(certificate.claims, np.int16(claim)) for claim in (1, 0)]
@@ -264,19 +249,50 @@ class TestCertificates:
         with pytest.raises(CertificateError, match=f"position {len(certificate)}, WA"):
             checker.check(replace(certificate, **longer, claims=claims[1]))
 
-    def test_other_orders_are_rejected(self, certificate, checker):
-        orders = certificate.orders.copy()
-        orders[0, 0] = certificate.orders.max()
-        with pytest.raises(CertificateError, match="position 0, S"):
+    @pytest.mark.parametrize("given", [["A CBX H"], ["A HBX H", "A HBX - CBX"], ["A HAX H"], ["A HBX D"]])
+    def test_other_orders_are_rejected(self, certificate, checker, given):
+        """Of a unit that is not there, twice of one, of the deviator's, and of another phase."""
+        orders = np.hstack([certificate.orders, np.full_like(certificate.orders, -1)])
+        orders[0] = -1
+        orders[0, : len(given)] = [checker.board.orders.index[text] for text in given]
+        with pytest.raises(CertificateError, match=r"position 0, S.*cannot be given there"):
             checker.check(replace(certificate, orders=orders))
 
-    @pytest.mark.parametrize(("owned", "plans"), [(["HAX"], {()}), (["HAX", "CAX"], {(), ("A HAX B",)})])
-    def test_the_checker_tries_every_build_that_is_allowed(self, owned, plans):
-        units = {A: ["A CBX"]}
-        game = welfare_env.Game.from_position("W1901A", units, {A: owned}, rules=Rules(years=3), map_name="clique:3")
-        tried = {tuple(order for order in plan if order >= 0) for plan in _winter(game.board, game.position, 0)}
-        texts = {tuple(game.board.orders.texts[order] for order in plan) for plan in tried}
-        assert texts == plans | {("A CBX D",)}
+    @pytest.mark.parametrize(
+        ("owned", "builds"),
+        [({A: ["HAX"]}, []), ({A: ["HAX", "CAX"]}, ["A HAX B"]), ({A: ["HAX", "CAX"], B: ["HBX"]}, ["A HAX B"])],
+    )
+    def test_the_checker_tries_every_build_that_is_allowed(self, owned, builds):
+        units = {A: ["A CBX"], B: ["A CCX"]}
+        game = welfare_env.Game.from_position("W1901A", units, owned, rules=rules(3), map_name="clique:3")
+        texts = game.board.orders.texts
+        plans = list(_plans(game.board, game.position, [0, 1], []))
+        found = {tuple(texts[order] for order in plan if order >= 0) for plan in plans}
+        mine = [(), ("A CBX D",), *((build,) for build in builds)]
+        assert found == {(*one, *other) for one in mine for other in ((), ("A CCX D",))}
+        assert len(plans) == len(found)
+
+    @pytest.mark.parametrize(
+        ("map_name", "deviator", "alike"),
+        [("clique:3", A, "BC"), ("shared-clique:3", A, "BC"), ("shared-clique:3", B, "AD")],
+    )
+    def test_the_checker_takes_positions_for_one_if_they_differ_in_names_only(self, map_name, deviator, alike):
+        checker = Checker(map_name, (deviator,), is_symmetric=True)
+        games = welfare_env.vector_env(200, map_name, rules(3))
+        games.reset(0)
+        states = []
+        for _ in range(12):
+            states += [state for number in range(200) if not (state := games.state(number)).done]
+            games.step(games.sample())
+        stuck = [state for state in states if len(state.dislodged)]
+        states += [state.replaced(retreats=np.full_like(state.retreats, -1)) for state in stuck]
+        positions = {state.row.tobytes(): Position(checker.engine, state) for state in states}
+        pairs = {
+            (min(described(each, ""), described(each, alike)), checker._names.key(each.state.row))
+            for each in positions.values()
+        }
+        assert len(positions) > len(pairs) > 600
+        assert len(pairs) == len({text for text, _ in pairs}) == len({key for _, key in pairs})
 
     def test_the_checker_tries_every_support_of_what_is_ordered(self):
         game = welfare_env.Game.from_position("S1901M", {A: ["A CAX", "A CBX"], B: ["A CCX"]}, {}, map_name="clique:3")
@@ -300,6 +316,12 @@ class TestCertificates:
         """With a center, no unit and three years: build, take a second center and a third, and disband."""
         assert [relaxed_bounds(4, 3, homes)[3, 1, 1, 0] for homes in (0, 1)] == [3, 4]
 
+    def test_the_bound_counts_dislodged_units(self):
+        units, gone = {A: ["A HAX"], B: ["A CAX"]}, {A: {"A CAX": ["CCX"]}}
+        game = welfare_env.Game.from_position("F1901R", units, {A: ["HAX"]}, gone, map_name="clique:3")
+        found = [holdings(game.position.state, powers) for powers in ([0], [1], [0, 1])]
+        assert found == [(0, 1, 2), (0, 0, 1), (0, 1, 3)]
+
     def test_arrays_that_do_not_fit_are_rejected(self, certificate, checker):
         with pytest.raises(CertificateError, match="fit"):
             checker.check(replace(certificate, claims=certificate.claims[1:]))
@@ -316,34 +338,16 @@ class TestCertificates:
         certificate.save(tmp_path / "c.npz")
         again = Certificate.load(tmp_path / "c.npz")
         assert checker.check(again) == len(certificate)
-        assert (again.path, again.deviators, again.value) == (
-            certificate.path,
-            certificate.deviators,
-            certificate.value,
-        )
+        for name in ("map_name", "years", "deviators", "value", "path", "path_value", "is_symmetric"):
+            assert getattr(again, name) == getattr(certificate, name)
         (tmp_path / "bad.npz").write_bytes(b"no zip")
         for name in ("bad.npz", "none.npz"):
             with pytest.raises(CertificateError, match="no certificate"):
                 Certificate.load(tmp_path / name)
 
 
-class Grudge(ScriptedPolicy):
-    """Holds, until somebody else has had two units; then it disbands, and holds its memory for ever."""
-
-    def reset(self, agent: str, seed: int = 0) -> None:
-        super().reset(agent, seed)
-        self.angry = False
-
-    def movement(self, view: View) -> list[str]:
-        self.angry |= any(len(units) > 1 for units in view.units.values())
-        return []
-
-    def winter(self, view: View) -> list[str]:
-        return [f"{unit} D" for unit in self.own_units(view)] if self.angry else []
-
-
 class TestRefused:
-    @pytest.mark.parametrize("profile", ["random", "dumbbot", dict.fromkeys((A, B, "PLAYERC"), Grudge())])
+    @pytest.mark.parametrize("profile", ["random", "dumbbot", dict.fromkeys((A, B, "PLAYERC"), Forgetful())])
     def test_chance_and_memory(self, profile):
         with pytest.raises(EvaluationError, match="An exact best response needs opponents"):
             certify("clique:3", profile, A, 3)
@@ -354,25 +358,25 @@ class TestRefused:
         with pytest.raises(EvaluationError, match="more than 10"):
             certify("clique:3", "hold", A, 2, most_states=10)
 
-    def test_names_and_numbers(self):
-        for call in (
-            lambda: certify("clique:3", "hold", (), 2),
-            lambda: certify("clique:3", "hold", (A, A), 2),
-            lambda: certify("standard", "hold", "FRANCE", 2),
-            lambda: certify_punishers("clique:3", 0, A, 2),
-            lambda: certify_punishers("clique:3", 3, A, 2),
-            lambda: certify_punishers("clique:3", 1, A, 9),
-            lambda: certify_punishers("clique:3", 1, A, 2, punishers="good"),
-            lambda: certify_punishers("clique:3", 1, A, 2, shared=A),
-        ):
-            with pytest.raises(EvaluationError):
-                call()
-        with pytest.raises(welfare_env.UnknownPowerError):
-            certify("clique:3", "hold", "FRANCE", 2)
-        with pytest.raises(welfare_env.UnknownMapError):
-            certify_punishers("clique:7", 1, A, 2)
-        with pytest.raises(welfare_env.UnknownAgentError):
-            certify("clique:3", "punisher:t=0", A, 2)
+    @pytest.mark.parametrize(
+        ("function", "arguments", "error"),
+        [
+            (certify, ("clique:3", "hold", (), 2), EvaluationError),
+            (certify, ("clique:3", "hold", (A, A), 2), EvaluationError),
+            (certify, ("standard", "hold", "FRANCE", 2), EvaluationError),
+            (certify, ("clique:3", "hold", "FRANCE", 2), welfare_env.UnknownPowerError),
+            (certify, ("clique:3", "punisher:t=0", A, 2), welfare_env.UnknownAgentError),
+            (certify_punishers, ("clique:3", 0, A, 2), EvaluationError),
+            (certify_punishers, ("clique:3", 3, A, 2), EvaluationError),
+            (certify_punishers, ("clique:3", 1, A, 9), EvaluationError),
+            (certify_punishers, ("clique:3", 1, A, 2, A), EvaluationError),
+            (certify_punishers, ("clique:3", 1, A, 2, None, "good"), EvaluationError),
+            (certify_punishers, ("clique:7", 1, A, 2), welfare_env.UnknownMapError),
+        ],
+    )
+    def test_names_and_numbers(self, function, arguments, error):
+        with pytest.raises(error):
+            function(*arguments)
 
 
 @pytest.mark.slow
@@ -416,6 +420,24 @@ def test_every_counterexample_of_the_tables_pays_on_the_reference_engine(step):
         played = armed_longer(line, cell.t - 1)
         assert payoffs(cell.map_name, cell.years, played, "reference")[cell.deviator] == cell.value, cell.name
     assert len(cells) > 300
+
+
+def test_cells_are_of_todays_punishers():
+    """If the stated punishers play otherwise than in the lines of the cells, VERSION must change, and all cells."""
+    cells = read_cells(DOCS / "theorems.jsonl")
+    assert {cell.version for cell in cells} == {VERSION}
+    lines = [cell for cell in cells if cell.line and cell.punishers == "stated"]
+    for cell in lines:
+        board = welfare_env.load_board(cell.map_name)
+        others = {who: PunisherPolicy(cell.t, None, cell.deviator) for who in board.powers if who != cell.deviator}
+        answers = PolicyAnswers(board, rules(cell.years), others)
+        for (phase, orders), state in zip(cell.line, states(cell.map_name, cell.years, cell.line), strict=False):
+            given = answers.given(Position(answers.engine, state))
+            numbers = {board.powers[who]: slots.values() for who, slots in given.items()}
+            for who in others:
+                played = sorted(board.orders.texts[number] for number in numbers.get(who, ()))
+                assert played == sorted(orders.get(who, ())), (cell.name, phase, who)
+    assert len(lines) > 90
 
 
 class TestTables:

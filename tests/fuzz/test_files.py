@@ -34,7 +34,7 @@ torch = pytest.importorskip("torch")
 
 from agents.rl import checkpoint  # noqa: E402
 from agents.rl.network import BoardNetwork, Size  # noqa: E402
-from training import run_folder  # noqa: E402
+from training import run_folder, state  # noqa: E402
 from training.board.config import TrainConfig, read_years  # noqa: E402
 from training.board.rewards import Reward  # noqa: E402
 from training.board.seats import check_opponents, read_also, read_coalitions  # noqa: E402
@@ -173,19 +173,19 @@ def new_network() -> Any:
 @functools.cache
 def state_bytes() -> bytes:
     with tempfile.TemporaryDirectory() as place:
-        run_folder.save(Path(place), *new_network(), 4, json.dumps({"seed": 0}))
-        return (Path(place) / run_folder.STATE).read_bytes()
+        state.save(Path(place), *new_network(), 4, json.dumps({"seed": 0}))
+        return (Path(place) / state.STATE).read_bytes()
 
 
 @hunt(st.deferred(lambda: damaged(state_bytes())), WelfareEnvError)
 def test_damaged_states(content: bytes) -> None:
     """A refusal leaves the network as it was; what is read is what was saved."""
     Path("state").mkdir(exist_ok=True)
-    (Path("state") / run_folder.STATE).write_bytes(content)
+    (Path("state") / state.STATE).write_bytes(content)
     network, optimizer = new_network()
     before = network.weight.tolist()
     try:
-        run_folder.load(Path("state"), network, optimizer, json.dumps({"seed": 0}), 10)
+        state.load(Path("state"), network, optimizer, json.dumps({"seed": 0}), 10)
     except WelfareEnvError:
         assert network.weight.tolist() == before
         raise

@@ -12,6 +12,8 @@ from modal_env.games.algebraic import Polynomial, Ratio, Root, between, positive
 
 small = st.fractions(-5, 5, max_denominator=6)
 polynomials = st.lists(small, max_size=6).map(Polynomial.of)
+known_roots = st.lists(small, min_size=1, max_size=4)
+known_squares = st.lists(st.sampled_from([2, 3, 5]), max_size=2)
 X = Polynomial.of([0, 1])
 SQRT2 = positive_roots(X * X - Polynomial.of([2]))[0]
 
@@ -20,8 +22,8 @@ def product_of(factors: list[Polynomial]) -> Polynomial:
     return prod(factors, start=Polynomial.of([1]))
 
 
-@given(polynomials, polynomials, small)
 @settings(max_examples=40)
+@given(polynomials, polynomials, small)
 def test_arithmetic_is_that_of_the_values(p: Polynomial, q: Polynomial, x: F) -> None:
     assert ((p + q)(x), (p - q)(x), (p * q)(x)) == (p(x) + q(x), p(x) - q(x), p(x) * q(x))
     assume(q)
@@ -33,8 +35,8 @@ def test_arithmetic_is_that_of_the_values(p: Polynomial, q: Polynomial, x: F) ->
     assert not q % common
 
 
-@given(polynomials, polynomials, polynomials, polynomials, small)
 @settings(max_examples=25)
+@given(polynomials, polynomials, polynomials, polynomials, small)
 def test_quotients_are_those_of_the_values(a: Polynomial, b: Polynomial, c: Polynomial, d: Polynomial, x: F) -> None:
     assume(b(x) and d(x))
     left, right = Ratio.of(a, b), Ratio.of(c, d)
@@ -46,8 +48,17 @@ def test_quotients_are_those_of_the_values(a: Polynomial, b: Polynomial, c: Poly
     assert left.sign(x) == (left(x) > 0) - (left(x) < 0)
 
 
+test_many_quotients = pytest.mark.slow(
+    settings(max_examples=40)(
+        given(polynomials, polynomials, polynomials, polynomials, small)(
+            test_quotients_are_those_of_the_values.hypothesis.inner_test
+        )
+    )
+)
+
+
 @settings(max_examples=40)
-@given(st.lists(small, min_size=1, max_size=4), st.lists(st.sampled_from([2, 3, 5]), max_size=2))
+@given(known_roots, known_squares)
 def test_known_roots_are_found_and_fractions_as_such(fractions: list[F], squares: list[int]) -> None:
     polynomial = product_of([X - Polynomial.of([r]) for r in fractions] + [X * X - Polynomial.of([s]) for s in squares])
     roots = positive_roots(polynomial)
@@ -56,8 +67,15 @@ def test_known_roots_are_found_and_fractions_as_such(fractions: list[F], squares
     assert [float(root) for root in roots] == pytest.approx(expected, rel=1e-15)
 
 
-@given(polynomials)
+test_many_known_roots = pytest.mark.slow(
+    settings(max_examples=100)(
+        given(known_roots, known_squares)(test_known_roots_are_found_and_fractions_as_such.hypothesis.inner_test)
+    )
+)
+
+
 @settings(max_examples=40)
+@given(polynomials)
 def test_numpy_finds_the_same_number_of_roots_where_they_lie_apart(p: Polynomial) -> None:
     assume(p.degree > 0)
     found = np.roots([float(value) for value in reversed(p.coefficients)])
@@ -70,8 +88,8 @@ def test_numpy_finds_the_same_number_of_roots_where_they_lie_apart(p: Polynomial
     assert all(sign(p, root) == 0 for root in roots)
 
 
-@given(polynomials)
 @settings(max_examples=40)
+@given(polynomials)
 def test_the_sign_at_an_irrational_number(p: Polynomial) -> None:
     rational = sum((value * 2 ** (i // 2) for i, value in enumerate(p.coefficients) if i % 2 == 0), F(0))
     irrational = sum((value * 2 ** (i // 2) for i, value in enumerate(p.coefficients) if i % 2), F(0))
@@ -79,6 +97,11 @@ def test_the_sign_at_an_irrational_number(p: Polynomial) -> None:
     expected = np.sign(rational) if rational**2 > 2 * irrational**2 else np.sign(irrational)
     assert sign(p, SQRT2) == expected
     assert sign(p * (X * X - Polynomial.of([2])), SQRT2) == 0
+
+
+test_many_signs_at_an_irrational_number = pytest.mark.slow(
+    settings(max_examples=100)(given(polynomials)(test_the_sign_at_an_irrational_number.hypothesis.inner_test))
+)
 
 
 def test_a_number_told_by_different_polynomials_is_one() -> None:

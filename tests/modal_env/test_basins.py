@@ -108,11 +108,12 @@ class TestProofs:
             rates[0] + rates[1] - 2 * rates[3], 4 * float(epsilon) - 1 - 2 * anywhere[3], atol=1e-12
         )
 
+    @pytest.mark.parametrize("every", [2, pytest.param(1, marks=pytest.mark.slow)])
     @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1, 50)])
-    def test_fates_as_a_plain_solver_sees_them_much_later(self, epsilon: Fraction) -> None:
+    def test_fates_as_a_plain_solver_sees_them_much_later(self, epsilon: Fraction, every: int) -> None:
         e = float(epsilon)
         drawn = uniform(3, 4, 20_000)
-        near = drawn[:, (drawn[2] + drawn[3] / 2 < 3 * e) & (drawn[3] < 6 * e * drawn[1])][:, :25:2]
+        near = drawn[:, (drawn[2] + drawn[3] / 2 < 3 * e) & (drawn[3] < 6 * e * drawn[1])][:, :25:every]
         matrix = payoffs_of(post(epsilon)).floats
 
         def rates(_: float, logs: np.ndarray) -> np.ndarray:
@@ -129,7 +130,11 @@ class TestProofs:
 
 class TestCounts:
     @pytest.mark.parametrize(
-        ("epsilon", "starts"), [("1/10", 50_000), pytest.param("1/20", 200_000, marks=pytest.mark.slow)]
+        ("epsilon", "starts"),
+        [
+            ("1/10", 50_000),
+            *(pytest.param(*case, marks=pytest.mark.slow) for case in [("1/10", 100_000), ("1/20", 200_000)]),
+        ],
     )
     def test_agree_with_quadrature(self, epsilon: str, starts: int) -> None:
         exact = volume(post(epsilon), 5)

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ def pickled(thing: Any) -> Any:
 
 
 COPIERS = [copy.copy, copy.deepcopy, pickled]
+QUICK = [(copy.copy, 1), (copy.deepcopy, 0), (pickled, 7)]
 MODES = ["library", "formula", "tokens"]
 
 
@@ -66,7 +68,13 @@ EVERY = pytest.mark.parametrize("maker", MAKERS, ids=["aec", "parallel", "unwrap
 
 @EVERY
 @pytest.mark.parametrize("actions", MODES)
-@pytest.mark.parametrize(("copier", "steps"), [(copy.copy, 1), (copy.deepcopy, 0), (pickled, 7)])
+@pytest.mark.parametrize(
+    ("copier", "steps"),
+    [
+        *QUICK,
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in product(COPIERS, [0, 1, 9]) if case not in QUICK),
+    ],
+)
 def test_a_copy_goes_on_as_its_original(maker: Callable[..., Any], actions: str, copier: Copier, steps: int) -> None:
     env = begun(maker, actions)
     advanced(env, steps, seed=1)

@@ -82,8 +82,8 @@ def vertices_by_bases(utilities: Matrix) -> set[Mix]:
     return found
 
 
-@given(matrices())
 @settings(max_examples=60)
+@given(matrices())
 def test_vertices_are_those_that_a_search_by_bases_finds(utilities: Matrix) -> None:
     found = vertices(utilities)
     assert [vertex.mix for vertex in found] == sorted(vertices_by_bases(utilities), reverse=True)
@@ -94,16 +94,31 @@ def test_vertices_are_those_that_a_search_by_bases_finds(utilities: Matrix) -> N
         assert [bool(vertex.labels.played >> i & 1) for i in range(len(paid))] == [x > 0 for x in vertex.mix]
 
 
-@given(matrices())
+test_vertices_of_many_games = pytest.mark.slow(
+    settings(max_examples=150)(
+        given(matrices())(test_vertices_are_those_that_a_search_by_bases_finds.hypothesis.inner_test)
+    )
+)
+
+
 @settings(max_examples=60)
+@given(matrices())
 def test_random_games_have_the_extreme_equilibria_that_gambit_finds(utilities: Matrix) -> None:
     assert extremes(equilibria_of(("",) * len(utilities), utilities, False)) == by_gambit(utilities)
 
 
+test_many_games_have_the_extreme_equilibria_that_gambit_finds = pytest.mark.slow(
+    settings(max_examples=150)(
+        given(matrices())(test_random_games_have_the_extreme_equilibria_that_gambit_finds.hypothesis.inner_test)
+    )
+)
+
+
+@pytest.mark.parametrize("step", [6, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("cost", COSTS)
-def test_the_post_s_game_has_the_extreme_equilibria_that_gambit_finds(cost: str) -> None:
+def test_the_post_s_game_has_the_extreme_equilibria_that_gambit_finds(cost: str, step: int) -> None:
     breakpoints = ["1/15", "1/12", "1/11", "1/7", "1/5", "2/9", "1/4", "2/7", "1/3", "1/2"]
-    for epsilon in [F(0), F(1, 1000), *map(F, breakpoints), *(F(i, 50) for i in range(1, 40, 6)), F(5)]:
+    for epsilon in [F(0), F(1, 1000), *map(F, breakpoints), *(F(i, 50) for i in range(1, 40, step)), F(5)]:
         game = Game(POST, epsilon, cost)
         assert extremes(equilibria(POST, epsilon, cost)) == by_gambit([list(row) for row in game.utilities]), epsilon
 
@@ -177,8 +192,8 @@ def is_mixture(mix: Mix, corners: tuple[Mix, ...]) -> bool:
     return linprog(np.zeros(len(corners)), A_eq=matrix, b_eq=[*map(float, mix), 1.0]).status == 0
 
 
-@given(matrices(largest=3))
 @settings(max_examples=25)
+@given(matrices(largest=3))
 def test_a_symmetric_profile_is_an_equilibrium_where_the_sets_say_so(utilities: Matrix) -> None:
     size = len(utilities)
     everything, symmetric = (equilibria_of(("",) * size, utilities, only) for only in (False, True))
@@ -192,8 +207,17 @@ def test_a_symmetric_profile_is_an_equilibrium_where_the_sets_say_so(utilities: 
             assert any(both) == is_equilibrium
 
 
-@given(matrices(), st.randoms(use_true_random=False))
+test_symmetric_profiles_of_many_games = pytest.mark.slow(
+    settings(max_examples=40)(
+        given(matrices(largest=3))(
+            test_a_symmetric_profile_is_an_equilibrium_where_the_sets_say_so.hypothesis.inner_test
+        )
+    )
+)
+
+
 @settings(max_examples=40)
+@given(matrices(), st.randoms(use_true_random=False))
 def test_mixtures_of_a_set_are_equilibria(utilities: Matrix, random: object) -> None:
     for each in equilibria_of(("",) * len(utilities), utilities, False):
         sides = []
@@ -209,6 +233,15 @@ def test_mixtures_of_a_set_are_equilibria(utilities: Matrix, random: object) -> 
             paid = [sum(a * x for a, x in zip(row, other, strict=True)) for row in utilities]
             assert sum(x * points for x, points in zip(own, paid, strict=True)) == max(paid)
             assert low <= max(paid) <= high
+
+
+test_mixtures_of_many_sets = pytest.mark.slow(
+    settings(max_examples=100)(
+        given(matrices(), st.randoms(use_true_random=False))(
+            test_mixtures_of_a_set_are_equilibria.hypothesis.inner_test
+        )
+    )
+)
 
 
 def test_random_bot_changes_nothing() -> None:

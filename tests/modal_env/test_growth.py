@@ -16,6 +16,7 @@ from modal_env.games.game import Game
 from modal_env.logic.library import POST
 
 MATRICES = st.lists(st.lists(st.fractions(-3, 3, max_denominator=3), min_size=4, max_size=4), min_size=4, max_size=4)
+COUNTS = st.lists(st.integers(0, 4), min_size=4, max_size=4).filter(any)
 
 
 def post(epsilon: Fraction | int | str) -> Game:
@@ -35,7 +36,7 @@ def one_at_a_time(rows: list[list[Fraction]], counts: list[int], steps: int) -> 
 
 class TestSteps:
     @settings(max_examples=20)
-    @given(MATRICES, st.lists(st.integers(0, 4), min_size=4, max_size=4).filter(any))
+    @given(MATRICES, COUNTS)
     def test_runs_are_what_one_step_at_a_time_adds(self, rows: list[list[Fraction]], counts: list[int]) -> None:
         grown = growth(rows, counts, 60)
         added = one_at_a_time(rows, counts, 60)
@@ -43,14 +44,24 @@ class TestSteps:
         assert grown.counts == tuple(count + added.count(str(i)) for i, count in enumerate(counts))
         assert grown.added == tuple(sorted(set(added)))
 
+    test_runs_of_many_games = pytest.mark.slow(
+        settings(max_examples=40)(
+            given(MATRICES, COUNTS)(test_runs_are_what_one_step_at_a_time_adds.hypothesis.inner_test)
+        )
+    )
+
     @settings(max_examples=20)
-    @given(MATRICES, st.lists(st.integers(0, 4), min_size=4, max_size=4).filter(any))
+    @given(MATRICES, COUNTS)
     def test_an_endless_run_never_ends(self, rows: list[list[Fraction]], counts: list[int]) -> None:
         grown = growth(rows, counts, 200)
         if grown.runs[-1].is_endless:
             later = growth(rows, grown.counts, 10**40)
             assert [run.agent for run in later.runs] == [grown.runs[-1].agent]
         assert not any(run.is_endless for run in grown.runs[:-1])
+
+    test_endless_runs_of_many_games = pytest.mark.slow(
+        settings(max_examples=40)(given(MATRICES, COUNTS)(test_an_endless_run_never_ends.hypothesis.inner_test))
+    )
 
     def test_from_one_of_each(self) -> None:
         grown = growth(post("1/10"), [1, 1, 1, 1], 1000)

@@ -118,8 +118,8 @@ def affine_games(draw: st.DrawFn) -> tuple[tuple[tuple[F, ...], ...], ...]:
     return draw(matrix), draw(st.one_of(matrix, st.lists(flat, min_size=size, max_size=size).map(tuple)))
 
 
-@given(affine_games(), st.booleans(), st.fractions(0, 3, max_denominator=50))
 @settings(max_examples=40)
+@given(affine_games(), st.booleans(), st.fractions(0, 3, max_denominator=50))
 def test_random_games(game: tuple, symmetric_only: bool, somewhere: F) -> None:
     base, slope = game
     names = ("",) * len(base)
@@ -131,6 +131,15 @@ def test_random_games(game: tuple, symmetric_only: bool, somewhere: F) -> None:
         rows = zip(base, slope, strict=True)
         utilities = [[a - epsilon * b for a, b in zip(*row, strict=True)] for row in rows]
         assert found.at(epsilon) == equilibria_of(names, utilities, symmetric_only), epsilon
+
+
+test_many_random_games = pytest.mark.slow(
+    settings(max_examples=80)(
+        given(affine_games(), st.booleans(), st.fractions(0, 3, max_denominator=50))(
+            test_random_games.hypothesis.inner_test
+        )
+    )
+)
 
 
 def test_pieces_cover_every_epsilon_once(costed: tuple[str, Ranges]) -> None:

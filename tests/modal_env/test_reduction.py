@@ -8,8 +8,7 @@ import pytest
 from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of, exploitability, spanned
 from modal_env.games.game import Game
 from modal_env.games.ranges import ranges
-from modal_env.games.reduction import classes, spread
-from modal_env.games.vertices import bicliques, cliques, vertices
+from modal_env.games.vertices import bicliques, classes, cliques, spread, vertices
 from modal_env.logic.library import CIMCIC, LIBRARY, POST, JustBot, RandomBot
 
 NAMES = [name for name in LIBRARY if name != "OneBot"][:24]

@@ -122,9 +122,10 @@ def test_pure_equilibria_among_direct_agents() -> None:
     assert direct_equilibria(1) == []
 
 
-def test_pure_equilibria_among_behaviors_by_trying_all() -> None:
+@pytest.mark.parametrize("every", [8, pytest.param(4, marks=pytest.mark.slow)])
+def test_pure_equilibria_among_behaviors_by_trying_all(every: int) -> None:
     listed = two_boxes((DefectBot,), literals=1)
-    chosen = [*listed.agents[::8], SlipBot, parse("~[]X(me) | [][]false"), parse("[]false | ~[]X(me) & ~[]~X(me)")]
+    chosen = [*listed.agents[::every], SlipBot, parse("~[]X(me) | [][]false"), parse("[]false | ~[]X(me) & ~[]~X(me)")]
     behaviors = behaviors_of([CooperateBot, DefectBot, *chosen])
     found = pure_equilibria(behaviors)
     agents = behaviors.agents

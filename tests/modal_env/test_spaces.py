@@ -24,8 +24,12 @@ ACTIONS = st.one_of(
 )
 
 
-@pytest.mark.parametrize("maker", [modal_env.make, modal_env.parallel_env])
-@pytest.mark.parametrize("actions", ["library", "formula", "tokens"])
+EVERY_MAKER = pytest.mark.parametrize("maker", [modal_env.make, modal_env.parallel_env])
+EVERY_MODE = pytest.mark.parametrize("actions", ["library", "formula", "tokens"])
+
+
+@EVERY_MAKER
+@EVERY_MODE
 @settings(max_examples=30)
 @given(action=ACTIONS)
 def test_what_is_contained_is_taken(maker: Any, actions: str, action: Any) -> None:
@@ -47,3 +51,12 @@ def test_what_is_contained_is_taken(maker: Any, actions: str, action: Any) -> No
         assert contained
     if actions == "formula":
         assert contained == (isinstance(action, str) and 1 <= len(action) <= BUDGET)
+
+
+@pytest.mark.slow
+@EVERY_MAKER
+@EVERY_MODE
+@settings(max_examples=60)
+@given(action=ACTIONS)
+def test_what_is_contained_is_taken_of_many_actions(maker: Any, actions: str, action: Any) -> None:
+    test_what_is_contained_is_taken.hypothesis.inner_test(maker, actions, action)

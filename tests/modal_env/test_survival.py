@@ -72,14 +72,15 @@ def test_a_range_in_parts() -> None:
     assert found.intervals == (Interval(F(0), F(0)),)
 
 
+@pytest.mark.parametrize("parts", [8, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("cost", COSTS)
-def test_ranges_agree_with_single_epsilons(cost: str) -> None:
+def test_ranges_agree_with_single_epsilons(cost: str, parts: int) -> None:
     agents = [CooperateBot, DefectBot, FairBot]
     for family in ranges(agents, cost).families:
         if not family.is_point or not family.is_symmetric:
             continue
         found = survival_range(family, agents, EVERYBODY, cost)
-        for epsilon in (F(i, 8) for i in range(12)):
+        for epsilon in (F(i, parts) for i in range(3 * parts // 2)):
             if family.interval.covers(epsilon):
                 single = survives(family.rows[0].at(epsilon).mix, agents, EVERYBODY, epsilon, cost)
                 assert single.survives == any(part.covers(epsilon) for part in found.intervals), epsilon

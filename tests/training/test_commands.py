@@ -19,8 +19,8 @@ from agents.runtime import progress
 from training import TrainConfig
 from training.cli import console
 from training.cli.commands import app
-from training.files import read_config, saved_iterations
 from training.modal import ModalConfig
+from training.run_folder import read_config, saved_iterations
 
 TINY = ["--map", "clique:3", "--years", "1", "--games", "2", "--iterations", "1", "--width", "4", "--layers", "1"]
 

@@ -377,14 +377,6 @@ def test_a_gap_that_is_too_large_to_compute_is_told_and_the_mix_is_attacked(tmp_
     assert list(map(as_text, again)) == list(map(as_text, steps))  # what is measured stays
 
 
-def test_a_step_of_an_earlier_version_is_attacked_now(tmp_path):
-    config = replace(SMALL, folder=tmp_path / "p", begin="hold", steps=0, most_positions=1, portfolio_games=3)
-    steps = train_population(config)
-    path = tmp_path / "p" / "steps.jsonl"
-    path.write_text("".join(json.dumps(json.loads(line) | {"attack": None}) + "\n" for line in path.open()))
-    assert train_population(config) == steps
-
-
 def test_shares_need_not_be_round():
     config = replace(SMALL, portfolio_games=2)
     assert attacked(config, dict.fromkeys(("hold", "prosocial", "punisher:t=1"), 1 / 3)).games == 2

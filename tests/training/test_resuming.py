@@ -195,7 +195,7 @@ def test_checkpoints_are_written_again(copied: Path, finished: Finished, damage:
         else:
             shutil.rmtree(copied / name)
         if damage == "exchanged":
-            shutil.copytree(EARLIER / "training" / "checkpoint", copied / name)
+            shutil.copytree(EARLIER / "checkpoint", copied / name)
     training.resume(copied)
     for name in ("checkpoint", "best"):
         assert same(weights_of(copied, name), weights_of(finished(), name))
@@ -259,14 +259,7 @@ def test_what_is_no_start_is_said_in_new_and_in_finished_trainings(
                 train(replace(REPORTED, start=start, folder=folder))
 
 
-# Folders of earlier versions.
-
-
-def test_a_training_of_an_earlier_network_is_not_resumed(tmp_path: Path) -> None:
-    """It says so, and nothing else; its checkpoint still plays."""
-    shutil.copytree(EARLIER / "training", tmp_path / "run")
-    with pytest.raises(TrainingError, match=r"another training, with network=1 where 2 is given: give another folder"):
-        train(replace(SMALL, iterations=4, folder=tmp_path / "run"))
+# A network of an earlier format.
 
 
 def test_a_checkpoint_of_an_earlier_network_is_no_beginning(tmp_path: Path) -> None:
@@ -275,14 +268,6 @@ def test_a_checkpoint_of_an_earlier_network_is_no_beginning(tmp_path: Path) -> N
         train(replace(SMALL, start=start, folder=tmp_path / "run"))
 
 
-def test_its_folder_alone_says_what_to_do(tmp_path: Path) -> None:
-    shutil.copytree(EARLIER / "training", tmp_path / "run")
-    with pytest.raises(TrainingError, match="give its command again, with --out and with --horizon"):
-        training.resume(tmp_path / "run")
-
-
-@pytest.mark.slow
-def test_a_modal_training_of_version_0_1_is_resumed(tmp_path: Path) -> None:
-    shutil.copytree(EARLIER / "modal-training", tmp_path / "run")
-    result = training.train(ModalConfig("program:FairBot", games=8, iterations=6, folder=tmp_path / "run"))
-    assert len(result.history) == 6
+def test_a_folder_without_a_training_is_not_resumed(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match=r"no training: it has no config\.json"):
+        training.resume(tmp_path)

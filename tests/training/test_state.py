@@ -12,10 +12,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from training import run_folder as state
+from training import run_folder, state
 from training.cli import curves
 from training.errors import TrainingError
-from training.files import STATE
+from training.run_folder import STATE
 
 OPTIONS = json.dumps({"seed": 0})
 
@@ -48,7 +48,7 @@ def test_what_is_saved_is_read(folder):
     assert done == 4
     assert torch.equal(others["0/weight"], torch.arange(3))
     assert torch.equal(network.weight, learner()[0].weight)
-    assert [line["gain"] for line in state.read_log(folder, 4)] == [0.5, 1.0, 1.5, 2.0]
+    assert [line["gain"] for line in run_folder.read_log(folder, 4)] == [0.5, 1.0, 1.5, 2.0]
     assert len((folder / "log.jsonl").read_text().splitlines()) == 4
 
 
@@ -106,7 +106,7 @@ def test_folders_that_cannot_be(tmp_path, name):
 def test_a_damaged_log(folder, line):
     (folder / "log.jsonl").write_bytes((line + "\n").encode("utf-8", "surrogatepass"))
     with pytest.raises(TrainingError, match=r"log\.jsonl"):
-        state.read_log(folder, 1)
+        run_folder.read_log(folder, 1)
     with pytest.raises(TrainingError, match=r"no log of a training|nothing logged"):
         curves.read(folder, "gain")
 
@@ -119,7 +119,7 @@ def test_odd_values_in_a_log_are_drawn_as_gaps(folder):
 def test_what_cannot_be_written_leaves_what_was_there(folder):
     before = load_file(folder / STATE)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    with state.logging_to(folder, 4) as log:
+    with run_folder.logging_to(folder, 4) as log:
         resource.setrlimit(resource.RLIMIT_FSIZE, (600, limits[1]))  # as on a full disk
         try:
             with pytest.raises(TrainingError, match=r"state\.safetensors cannot be written"):
@@ -135,7 +135,7 @@ def test_what_cannot_be_written_leaves_what_was_there(folder):
 def test_a_log_that_cannot_be_opened(folder):
     (folder / "log.jsonl").unlink()
     (folder / "log.jsonl").mkdir()
-    with pytest.raises(TrainingError, match="cannot be written"), state.logging_to(folder, 0):
+    with pytest.raises(TrainingError, match="cannot be written"), run_folder.logging_to(folder, 0):
         pass
 
 

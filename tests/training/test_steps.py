@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from training import TrainingError, steps
-from training.files import read_config
+from training.run_folder import read_config
 
 
 @pytest.mark.parametrize(

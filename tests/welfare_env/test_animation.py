@@ -7,7 +7,7 @@ import pytest
 
 from welfare_env import Game, RecordError, Rules
 from welfare_env.errors import PictureError
-from welfare_env.render import animation
+from welfare_env.render import pixels as animation
 from welfare_env.render.phase import phase_svg
 from welfare_env.render.pixels import pixels
 

@@ -38,7 +38,7 @@ class Unprintable:
 
 def test_any_value_can_be_shown() -> None:
     for value in [*ODD, "A" * 10**6, [0] * 10**6, [HUGE], {HUGE: 1}, Unprintable(), [Unprintable()]]:
-        assert len(checks.shown(value)) < 200
+        assert len(checks.quoted(value)) < 200
 
 
 @pytest.mark.parametrize("value", ODD, ids=IDS)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from welfare_env import Game, RecordError, Rules
-from welfare_env.render.orders.results import PHRASES
+from welfare_env.render.orders import PHRASES
 from welfare_env.render.palette import GREAT_POWERS, RESULTS, channels, luminance, mixed
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
 from welfare_env.render.replay.data import page_data

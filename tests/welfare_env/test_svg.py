@@ -9,12 +9,12 @@ import pytest
 from welfare_env import Game, Rules, load_board
 from welfare_env.render.curves import bowed, through
 from welfare_env.render.drawing import drawing_of
+from welfare_env.render.marks import units_layer
 from welfare_env.render.orders import marks_layer, orders_layer, read_order
 from welfare_env.render.palette import GREAT_POWERS, OTHERS, luminance, power_colors, power_letters
 from welfare_env.render.phase import phase_svg
 from welfare_env.render.places import UNIT
 from welfare_env.render.svg import board_svg, map_layer
-from welfare_env.render.units import units_layer
 
 SVG = "{http://www.w3.org/2000/svg}"
 BOARD = load_board("standard")

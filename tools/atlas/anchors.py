@@ -16,8 +16,8 @@ from shapely.ops import nearest_points
 from tools.atlas.coverage import Faces
 from tools.atlas.partition import polygons
 from tools.atlas.projection import HEIGHT, WIDTH, spot
-from welfare_env.render.boxes import ASCENT, DESCENT, Box, text_width, unit_box
-from welfare_env.render.places import DISLODGED, UNIT, Point
+from welfare_env.render.places import ASCENT, DESCENT, DISLODGED, UNIT, Box, Point, unit_box
+from welfare_env.render.words import text_width
 
 SIZES = (24.0, 23.0, 22.0, 21.0, 20.0)  # of labels, the larger the better
 SMALLER = 0.12  # what a smaller label costs

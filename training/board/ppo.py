@@ -28,7 +28,6 @@ from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME
 from agents.rl import checkpoint
 from agents.rl.inputs import InputEncoder
 from agents.rl.network import Size
-from training import run_folder as state
 from training.board.config import TrainConfig
 from training.board.imitation import imitate, watch
 from training.board.learner import Collate, PPOLearner, by_network
@@ -39,8 +38,8 @@ from training.board.sampling import HeldOut, Weights, sampling
 from training.board.saving import CHECKPOINT, Best, Keeper, Standing, network_of, weights
 from training.board.seats import LEAGUE
 from training.errors import TrainingError
-from training.files import write_config
 from training.rllib import quiet
+from training.run_folder import logging_to, read_log, write_config
 from welfare_env.board.loading import load_board
 
 ALSO = 7  # the stream of a seed that the networks beside the learner begin with; others: `training.board.sampling`
@@ -96,11 +95,11 @@ def train(
         standing = Standing()
         if _warm_start(learner, games, config, on_warm_start):
             keeper.save(standing)
-    state.read_log(folder, standing.iteration)
+    read_log(folder, standing.iteration)
     held_out = HeldOut(games, config.held_out_games, configure) if config.held_out_every else None
     with (
         sampling(games, configure, config.workers, config.ray_address) as sampler,
-        state.logging_to(folder, standing.iteration) as log,
+        logging_to(folder, standing.iteration) as log,
     ):
         for iteration in range(standing.iteration, config.iterations):
             began = time.perf_counter()

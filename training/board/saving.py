@@ -21,12 +21,12 @@ from ray.rllib.core.learner import Learner
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint, CheckpointError
 from agents.rl.network import BoardNetwork
-from training import run_folder as state
+from training import state
 from training.board.config import TrainConfig
 from training.board.runner import Play
 from training.board.sampling import Weights
-from training.board.training_key import identity, of_earlier
-from training.files import STATE
+from training.board.training_key import identity
+from training.run_folder import STATE
 from welfare_env.board.loading import load_board
 
 CHECKPOINT, BEST = "checkpoint", "best"
@@ -71,9 +71,7 @@ class Keeper:
             TrainingError: another training, more iterations than the config has, or a damaged state.
         """
         most = self._config.iterations
-        done, others = state.load(
-            self._folder, *self._trained(), self._identity, most, earlier=of_earlier, also=self._also()
-        )
+        done, others = state.load(self._folder, *self._trained(), self._identity, most, also=self._also())
         if not (self._folder / STATE).exists():
             return None
         standing = _standing(done, others)

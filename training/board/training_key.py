@@ -1,9 +1,9 @@
-"""What must be the same for a training to resume, and what earlier versions called it."""
+"""What must be the same for a training to resume."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,11 @@ from training.board.config import TrainConfig
 from training.board.runner import Play
 from training.board.seats import LEAGUE, LEARNER
 from training.errors import TrainingError
-from training.files import read_config, saved_start
+from training.run_folder import read_config, saved_start
 from welfare_env.errors import UnknownAgentError
 
 LEARNING = ("horizon", "lr", "entropy", "clip", "gamma", "lambda_", "epochs", "minibatch", "league_every",
             "league_size", "sees", "workers", "held_out_every", "held_out_games")  # fmt: skip
-GONE = "gone"  # what earlier versions wrote for a checkpoint to start from that was no longer there
 
 
 def identity(play: Play, config: TrainConfig) -> str:
@@ -52,21 +51,6 @@ def identity(play: Play, config: TrainConfig) -> str:
         **{name: getattr(config, name) for name in LEARNING},
     }
     return json.dumps(_without_idle(values), sort_keys=True)
-
-
-def of_earlier(there: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """A saved identity in the form of today's, to compare with `now`.
-
-    Earlier versions trained another network, and did not say so: then that is what differs. They also forgot what a
-    training had started from, if that was gone when it was resumed.
-    """
-    if "network" not in there:
-        return {**now, "network": 1}
-    if "order" in now:
-        there = {"order": now["order"], **there}
-    if there.get("start") == GONE and now.get("start"):
-        there = {**there, "start": now["start"]}
-    return dict(there)
 
 
 def _without_idle(values: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -16,7 +16,7 @@ from rich.table import Table
 from agents.runtime.command_options import with_options
 from agents.runtime.files import reason, shown
 from agents.runtime.progress import metered
-from agents.runtime.table_options import TableOptions
+from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
 from modal_env.console import plain_console
 from training.board.config import TrainConfig
@@ -28,9 +28,9 @@ from training.cli.psro import command as psro
 from training.cli.psro import show_population
 from training.cli.words import command as words
 from training.errors import TrainingError
-from training.logs import log_rows
 from training.modal.config import ModalConfig
 from training.population.config import PopulationConfig
+from training.run_folder import log_rows
 from training.runs import config_of
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ RESPONSE = TrainConfig(against=("prosocial",), iterations=150, horizon=150, game
 
 OTHER_SEATS = "Who plays the other seats; give it several times for one drawn in each game."
 Also = Annotated[
-    Optional[list[str]],  # noqa: UP045
+    list[str] | None,
     typer.Option(
         metavar="NAME=REWARD",
         help="Another network that learns, for a reward of its own, in the seats that --against gives to NAME. "
@@ -71,12 +71,12 @@ Also = Annotated[
 @with_options
 def welfare(
     against: Annotated[
-        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        list[str] | None,
         typer.Option(metavar="SPEC", help=OTHER_SEATS, show_default="learner, the network itself"),
     ] = None,
     also: Also = None,
     league_share: Annotated[
-        Optional[float],  # noqa: UP045
+        float | None,
         typer.Option(
             help="Fraction of games against earlier checkpoints.", show_default=f"{LEAGUE_SHARE}; 0 with --against"
         ),
@@ -93,7 +93,7 @@ def welfare(
 @with_options
 def standard(
     against: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option(metavar="SPEC", help=OTHER_SEATS, show_default="random, dumbbot"),
     ] = None,
     also: Also = None,
@@ -113,7 +113,7 @@ def best_response(
     tables: TableOptions,
     config: TrainConfig = RESPONSE,
     report_games: Annotated[int, typer.Option(min=2, help="Games for each gain in the table.")] = 100,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: Json = False,
 ) -> None:
     """A best response in Welfare Diplomacy: seats that learn against a profile that does not.
 
@@ -155,7 +155,7 @@ def gain_table(gains: list[Gain], profile: str) -> Table:
 def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of a training.")],
     iterations: Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option(help="In all (of a population: steps); more extend it.", show_default="as many as it was given"),
     ] = None,
 ) -> None:
@@ -213,14 +213,14 @@ def curves(
     folders: Annotated[list[Path], typer.Argument(help="Folders of trainings that differ in their seed.")],
     tables: TableOptions,
     metric: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option(
             help="A panel for each, by its name in log.jsonl.",
             show_default="returns of the networks that all of them have",
         ),
     ] = None,
     level: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option(
             metavar="VALUE=NAME",
             help="A named line for comparison in the first panel, such as '23=exact best response'.",

@@ -16,7 +16,7 @@ from agents.runtime.progress import Meter, metered
 from agents.runtime.progress import errors_told as own_errors_told
 from modal_env.console import print_error
 from modal_env.interruptions import patient
-from training.files import saved_iterations
+from training.run_folder import saved_iterations
 from welfare_env.extras import install_extra
 
 EXTRAS = {"torch": "rl", "ray": "rl", "safetensors": "rl", "tensorboardX": "rl", "matplotlib": "plot"}

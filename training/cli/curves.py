@@ -13,7 +13,7 @@ import numpy as np
 
 from agents.runtime.colors import LEARNED, LEVEL
 from training.errors import TrainingError
-from training.logs import log_lines, number_of
+from training.run_folder import log_lines, number_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
 from agents.runtime.command_options import with_options
-from agents.runtime.table_options import TableOptions
+from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
 from training.cli.console import errors_told, training_progress
 from training.modal.config import ModalConfig
@@ -20,7 +20,7 @@ from training.modal.trainer import ModalProgress, ModalResult, result_table, tra
 @with_options
 def command(
     agent: Annotated[
-        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        list[str] | None,
         typer.Option(
             metavar="AGENT", help="A program to choose, or to call X on; give it once for each.",
             show_default="the post's four",
@@ -29,7 +29,7 @@ def command(
     *,
     tables: TableOptions,
     config: ModalConfig = ModalConfig(),  # noqa: B008 (frozen)
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: Json = False,
 ) -> None:  # fmt: skip
     """Choose or write programs in modal combat: against a fixed player, or in self-play.
 

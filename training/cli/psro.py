@@ -7,13 +7,12 @@ from collections.abc import Callable
 from dataclasses import asdict
 from importlib import import_module
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.table import Table
 
 from agents.runtime.command_options import with_options
-from agents.runtime.table_options import TableOptions
+from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
 from modal_env.console import plain_console
 from training.cli.console import errors_told, training_progress
@@ -31,7 +30,7 @@ KEPT = "what is finished is kept, the same command resumes it"
 def command(
     tables: TableOptions,
     config: PopulationConfig = DEFAULTS,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: Json = False,
 ) -> None:
     """A population: each policy a best response to a mix of those before it, with how exploitable that mix is.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
 from agents.runtime.command_options import with_options
 from agents.runtime.results import tables_of
-from agents.runtime.table_options import TableOptions
+from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
 from training.cli.console import errors_told
 
@@ -22,7 +22,7 @@ def command(
     tables: TableOptions,
     games: Annotated[int, typer.Option(help="Games per message condition.")] = 200,
     way: Annotated[
-        Optional[str],  # noqa: UP045 (typer reads it)
+        str | None,
         typer.Option(
             metavar="drawn|greedy|'greedy orders'",
             help="How words and orders are chosen; greedy: the most probable ones.",
@@ -31,7 +31,7 @@ def command(
     ] = None,
     best: Annotated[bool, typer.Option("--best", help="The best iterate, not the last.")] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same results.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: Json = False,
 ) -> None:  # fmt: skip
     """Do words change what happens? The games of a training, with words as said, shuffled among games, and removed."""
     from training.word_effects import word_effects

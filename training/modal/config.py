@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Optional
 
 import typer
 
@@ -91,8 +90,3 @@ class ModalConfig(Config):
         return make_setting(
             self.epsilon, actions=self.actions, agents=self.agents, cost=self.cost, budget=self.budget, strict=True
         )
-
-
-def of_earlier(there: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """The identity that version 0.1 saved, in the form of today's."""
-    return {("games" if name == "num_games" else name): value for name, value in there.items()}

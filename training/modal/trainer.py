@@ -27,9 +27,9 @@ from agents.modal.players import Share, expected_payoff
 from agents.runtime.results import Result, tables_of
 from agents.runtime.table_files import Row
 from training.errors import TrainingError
-from training.logs import metric_rows, metrics_of
-from training.modal.config import SELF, ModalConfig, of_earlier
+from training.modal.config import SELF, ModalConfig
 from training.modal.mixes import PARTS, MixMetrics, commonest, name_of, rounded, softmax, spec_of
+from training.run_folder import logging_to, metric_rows, metrics_of, read_log, write_config, write_policy
 
 if TYPE_CHECKING:
     from torch import nn
@@ -153,8 +153,7 @@ def train_modal(
     import torch
 
     from modal_env.envs.rounds import Contest
-    from training import run_folder as state
-    from training.files import write_config
+    from training import state
     from training.modal.games import ProgramOpponent, play
     from training.modal.learner import make_learner, network_of, optimizer_of, update
 
@@ -164,12 +163,12 @@ def train_modal(
     learner = make_learner(setting, seed=config.seed, lr=config.rate, entropy=config.entropy, clip=config.clip)
     network, folder = network_of(learner), config.place
     save = partial(state.save, folder, network, optimizer_of(learner), identity=config.identity)
-    done, _ = state.load(folder, network, optimizer_of(learner), config.identity, config.iterations, earlier=of_earlier)
+    done, _ = state.load(folder, network, optimizer_of(learner), config.identity, config.iterations)
     write_config(folder, "modal", config.to_dict())
-    history = [_progress(line, folder) for line in state.read_log(folder, done)]
+    history = [_progress(line, folder) for line in read_log(folder, done)]
     contests = [Contest(setting) for _ in range(config.games)]
     metrics = MixMetrics(setting, None if opponent is None else opponent.shares)
-    with state.logging_to(folder, done) as log:
+    with logging_to(folder, done) as log:
         for iteration in range(done + 1, config.iterations + 1):
             played = play(network, contests, opponent, np.random.default_rng([config.seed, iteration]))
             learned = update(learner, played, config.epochs)
@@ -187,7 +186,7 @@ def train_modal(
                 raise
     rng = np.random.default_rng([config.seed, 0])
     result = ModalResult(config, tuple(history), _shares(network, setting, rng), metrics.opponent_mix)
-    state.write_policy(folder, {"spec": result.spec, "config": config.to_dict()})
+    write_policy(folder, {"spec": result.spec, "config": config.to_dict()})
     return result
 
 

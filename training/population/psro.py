@@ -29,12 +29,12 @@ from evaluation.exact import exploitability
 from evaluation.measures.symmetric_game import SymmetricGame
 from training.board.ppo import Progress, train
 from training.errors import TrainingError
-from training.files import CONFIG, read_config, replaced, unwritable, write_config
 from training.population.config import PopulationConfig
 from training.population.exact_oracle import Plans, imitate_plans, is_checkpoint
 from training.population.meta import as_policy, solve
 from training.population.portfolio import attacked
 from training.population.table import Seating, payoffs, play_seatings, seatings_of
+from training.run_folder import CONFIG, read_config, replaced, unwritable, write_config
 from welfare_env.board.loading import load_board
 
 TABLE, STEPS = "table.json", "steps.jsonl"
@@ -118,9 +118,7 @@ def train_population(
     if config.oracle == "exact" and not config.is_toy:
         raise TrainingError(f"oracle='exact': armies can be convoyed on {config.map_name}; give oracle='train'")
     _prepare(config)
-    # Of earlier versions, steps that nobody attacked, or whose attack was chosen on its own games, are measured again.
-    found = _read_steps(config.place)
-    known = {step.step: step for step in found if (step.attack and "corrected" not in step.attack) or not step.why}
+    known = {step.step: step for step in _read_steps(config.place)}
     steps: list[Step] = []
     for number in range(config.steps + 1):
         policies = (*config.first, *(_response(config, before) for before in range(1, number + 1)))

@@ -6,7 +6,7 @@ import functools
 
 from welfare_env.board.geography import Geography
 from welfare_env.board.orders import OrderTable, build_orders
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import UnknownPowerError, did_you_mean
 
 
@@ -31,7 +31,7 @@ class Board(Geography):
             return power
         hint = did_you_mean(power, self.powers)
         raise UnknownPowerError(
-            f"unknown power {shown(power)} on map {self.name!r}{hint}: choose one of {', '.join(self.powers)}"
+            f"unknown power {quoted(power)} on map {self.name!r}{hint}: choose one of {', '.join(self.powers)}"
         )
 
     def __deepcopy__(self, memo: dict) -> Board:

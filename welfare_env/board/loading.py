@@ -26,7 +26,7 @@ from welfare_env.board.convoys import convoy_routes
 from welfare_env.board.map_text import expanded, line_faults, plain_fault
 from welfare_env.board.order_text import place_names
 from welfare_env.board.toy_boards import SHAPES, is_toy, toy_map
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import MapFormatError, UnknownMapError, did_you_mean
 
 SEQUENCE = ["NEWYEAR", "SPRING MOVEMENT", "SPRING RETREATS", "FALL MOVEMENT", "FALL RETREATS", "WINTER ADJUSTMENTS"]
@@ -118,7 +118,7 @@ def _map_text(name: str) -> str:
         MapFormatError: the file is too large or is not text.
     """
     if not isinstance(name, str) or not name:
-        given = checks.shown(name)
+        given = checks.quoted(name)
         raise UnknownMapError(f"map name {given}: give a name such as 'standard', or the path of a .map file")
     if is_toy(name):
         return toy_map(name)
@@ -127,7 +127,7 @@ def _map_text(name: str) -> str:
     path = Path(name)
     if path.suffix != ".map" or "\0" in name or not _is_file(path):
         known = [*map_names(), *(f"{shape}:N" for shape in SHAPES)]
-        given = f"{shown(name)}{did_you_mean(name, known)}"
+        given = f"{quoted(name)}{did_you_mean(name, known)}"
         raise UnknownMapError(f"unknown map {given}: give the path of a .map file or one of {', '.join(known)}")
     try:
         with path.open("rb") as file:
@@ -216,8 +216,8 @@ def _read_map(name: str, path: str) -> Any:
 
 
 def _map_error(name: str, faults: list[str]) -> MapFormatError:
-    shown = faults[:MOST_FAULTS] + [f"and {len(faults) - MOST_FAULTS} more"] * (len(faults) > MOST_FAULTS)
-    return MapFormatError(f"map {name!r} has faults:\n" + "\n".join(f"- {fault}" for fault in shown))
+    listed = faults[:MOST_FAULTS] + [f"and {len(faults) - MOST_FAULTS} more"] * (len(faults) > MOST_FAULTS)
+    return MapFormatError(f"map {name!r} has faults:\n" + "\n".join(f"- {fault}" for fault in listed))
 
 
 def _unsupported(source: Any) -> Iterator[str]:

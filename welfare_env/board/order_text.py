@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from welfare_env.board.board import Board
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import OrderSyntaxError
 
 FORMS = (
@@ -366,7 +366,7 @@ def read_checked(text: object, board: Board) -> Reading:
             cannot stand where it is said to, or is a support with two meanings.
     """
     if not isinstance(text, str):
-        raise OrderSyntaxError(f"order {shown(text)}: give a string such as 'A PAR - BUR'")
+        raise OrderSyntaxError(f"order {quoted(text)}: give a string such as 'A PAR - BUR'")
     if len(text) > LONGEST_ORDER:
         raise OrderSyntaxError(f"order {text[:40]!r}... has {len(text)} characters: the longest has {LONGEST_ORDER}")
     reading = read_order(text, board)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import string
 
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.errors import UnknownMapError
 
 SHAPES = ("clique", "shared-clique")
@@ -29,7 +29,7 @@ def toy_map(name: str) -> str:
     shape, _, size = name.partition(":")
     if shape not in SHAPES or size not in map(str, range(SMALLEST, LARGEST + 1)):
         raise UnknownMapError(
-            f"toy board {shown(name)}: give clique:n or shared-clique:n with n from {SMALLEST} to {LARGEST}"
+            f"toy board {quoted(name)}: give clique:n or shared-clique:n with n from {SMALLEST} to {LARGEST}"
         )
     cores = string.ascii_uppercase[: int(size)]
     leaves = string.ascii_uppercase[: int(size) + (shape == "shared-clique")]

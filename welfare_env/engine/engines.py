@@ -35,5 +35,5 @@ def make_engine(name: str, board: Board, rules: Rules) -> Engine:
     """
     checks.choice("engine", name, ENGINES)
     if not isinstance(rules, Rules):
-        raise RulesError(f"rules={checks.shown(rules)}: give welfare_env.Rules(...)")
+        raise RulesError(f"rules={checks.quoted(rules)}: give welfare_env.Rules(...)")
     return ENGINES[name](board, rules)

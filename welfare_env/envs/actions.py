@@ -99,10 +99,10 @@ def split_action(rules: Rules, player: str, action: Any) -> tuple[Any, Mapping[s
     if not rules.has_press:
         return action, {}
     if not isinstance(action, (dict, Mapping)) or not action.keys() <= PARTS or "orders" not in action:
-        raise ActionError(f"action {checks.shown(action)} of {player}: {FORM}")
+        raise ActionError(f"action {checks.quoted(action)} of {player}: {FORM}")
     messages = action.get("messages", {})
     if not isinstance(messages, (dict, Mapping)):
-        raise ActionError(f"messages {checks.shown(messages)} of {player}: {FORM}")
+        raise ActionError(f"messages {checks.quoted(messages)} of {player}: {FORM}")
     if not messages:
         return action["orders"], {}
     said = {recipient: _in_words(rules, message) for recipient, message in messages.items()}
@@ -146,7 +146,7 @@ def refuse_messages(player: str, messages: Mapping[str, str], strict: bool) -> l
     Raises:
         PressError: if strict and there are any.
     """
-    refused = [f"message from {player} to {checks.shown(to)}: this is not a message round" for to in messages]
+    refused = [f"message from {player} to {checks.quoted(to)}: this is not a message round" for to in messages]
     if strict and refused:
         raise PressError(refused[0])
     return refused
@@ -160,7 +160,7 @@ def refuse_number(player: str, orders: Any, strict: bool) -> list[str]:
     """
     if not np.any(np.asarray(orders) != WAIVE):
         return []
-    given = checks.shown(orders)
+    given = checks.quoted(orders)
     reason = f"orders {given} of {player} in a message round: give them as strings, or wait until you are asked"
     if strict:
         raise IllegalOrderError(reason)
@@ -189,7 +189,7 @@ def check_number(action: Any, count: int, player: str) -> int:
     if number is not None and 0 <= number < count:
         return number
     raise ActionError(
-        f"action {checks.shown(action)} of {player}: give an order number from 0 to {count - 1}, or a list of strings"
+        f"action {checks.quoted(action)} of {player}: give an order number from 0 to {count - 1}, or a list of strings"
     )
 
 

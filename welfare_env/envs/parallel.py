@@ -142,7 +142,7 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
         """
         self._check_running()
         if not isinstance(actions, Mapping):
-            raise ActionError(f"actions {checks.shown(actions)}: give a dict, agent -> action")
+            raise ActionError(f"actions {checks.quoted(actions)}: give a dict, agent -> action")
         for agent in actions:
             checks.choice("an agent of the actions", agent, self.agents, ActionError)
         before = self.game.position.state.welfare
@@ -227,7 +227,7 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
             return Orders(texts=orders)
         choices = checks.whole_array(orders, self._shape[:1])
         if choices is None:
-            given, slots = checks.shown(orders), self._shape[0]
+            given, slots = checks.quoted(orders), self._shape[0]
             raise ActionError(f"orders {given} of {agent}: give {slots} whole numbers, or a list of strings")
         if self._round:
             return Orders(faults=[("", reason) for reason in refuse_number(agent, choices, strict=False)])

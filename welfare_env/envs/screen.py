@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import shutil
+import sys
+import tempfile
+import weakref
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from welfare_env.game.game import Game
 from welfare_env.game.record import save_text
 from welfare_env.render.pixels import is_installed
-
-if TYPE_CHECKING:
-    from welfare_env.render.replay.live import LivePage
 
 RENDER_MODES = ("human", "ansi", "svg", "rgb_array")
 WIDTH = 900  # pixels of "rgb_array"
@@ -36,7 +41,7 @@ class Screen:
     def render(self, game: Game) -> str | np.ndarray | None:
         """See `BoardEnv.render`."""
         if self.mode == "ansi":
-            from welfare_env.render.ansi import render
+            from welfare_env.render.phase import render
 
             return render(game)
         if self.mode == "human":
@@ -46,8 +51,6 @@ class Screen:
         return None
 
     def _show(self, game: Game) -> None:
-        from welfare_env.render.replay.live import LivePage
-
         self._page = self._page or LivePage(save_text)
         self._page.show(game)
 
@@ -63,3 +66,56 @@ class Screen:
 
         drawn = phase_svg(game)
         return drawn if self.mode == "svg" else pixels(drawn, WIDTH)
+
+
+class LivePage:
+    """The page of an environment's game. While the game runs, an open page updates itself; then it stays at the end.
+
+    Where there is no screen, nothing is opened: the path is printed once. The file is in a temporary folder, which is
+    removed at `close`, when the page is forgotten, and when Python exits. A copy has no file yet.
+
+    Args:
+        write: writes a text to a file.
+    """
+
+    def __init__(self, write: Callable[[str, Path], None]) -> None:
+        self._write = write
+        self._path: Path | None = None
+        self._has_ended = False  # the game on the page, which then does not update itself any more
+        self._remove: Callable[[], object] = lambda: None
+
+    def show(self, game: Game) -> None:
+        """Write the page as the game is now; open it the first time, and for a game after one that has ended."""
+        from welfare_env.render.replay.page import replay_page
+
+        path = self._path or self._new_folder() / "game.html"
+        self._write(replay_page(game.record(), game.board, at_end=True, live=not game.is_done), path)
+        is_new = self._path is None or (self._has_ended and not game.is_done)
+        if is_new and not (_has_screen() and webbrowser.open(path.as_uri())):
+            print(f"the game is at {path}")
+        self._path, self._has_ended = path, game.is_done
+
+    def close(self) -> None:
+        """Remove the file; what a browser has opened stays there until it is loaded again."""
+        self._remove()
+        self._path = None
+
+    def _new_folder(self) -> Path:
+        self._remove()  # of a page that could not be written
+        folder = Path(tempfile.mkdtemp(prefix="welfare-env-"))
+        self._remove = weakref.finalize(self, _removed, folder, os.getpid())
+        return folder
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LivePage, (self._write,)
+
+
+def _removed(folder: Path, process: int) -> None:
+    """Remove a folder, unless this is a fork of the process that made it."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _has_screen() -> bool:
+    """Without a screen, `webbrowser` would start a text browser in this terminal."""
+    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -50,7 +50,7 @@ class EnvSettings:
             RulesError: that game is on another board, has other rules or is over; or there is no such option.
         """
         if options is not None and not isinstance(options, Mapping):
-            raise RulesError(f"options={checks.shown(options)}: give a dict, {{'game': game}}, or None")
+            raise RulesError(f"options={checks.quoted(options)}: give a dict, {{'game': game}}, or None")
         for name in options or {}:
             checks.choice("an option of reset", name, OPTIONS)
         given = (options or {}).get("game")
@@ -64,7 +64,7 @@ class EnvSettings:
         """
         board = self.board
         if not isinstance(game, Game):
-            raise RulesError(f"options['game'] is {checks.shown(game)}: give a Game")
+            raise RulesError(f"options['game'] is {checks.quoted(game)}: give a Game")
         if (game.board.name, game.board.digest, game.rules) != (board.name, board.digest, self.rules):
             raise RulesError(
                 f"options['game'] is {game!r} with {game.rules}: give one on {board.name} with {self.rules}"
@@ -118,7 +118,7 @@ def make_setting(
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not UNSET}
     base = Rules() if rules is None else rules
     if not isinstance(base, Rules):
-        raise RulesError(f"rules={checks.shown(rules)}: give welfare_env.Rules(...)")
+        raise RulesError(f"rules={checks.quoted(rules)}: give welfare_env.Rules(...)")
     if variant is not UNSET and checks.choice("variant", variant, VARIANTS) != base.variant:
         changes["scoring"] = None  # the default of the other variant
     checks.choice("render_mode", render_mode, (None, *RENDER_MODES))

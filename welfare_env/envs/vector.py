@@ -166,7 +166,7 @@ class VectorEnv:
         self.board, self.rules = board, rules
         self.num_games, most = checks.whole("num_games", num_games, 1), most_games(board, rules)
         if self.num_games > most:
-            given, size = checks.shown(num_games), _bytes_a_game(board) / 2**10
+            given, size = checks.quoted(num_games), _bytes_a_game(board) / 2**10
             raise RulesError(f"num_games={given}: a game takes {size:.0f} KiB or more; give {most} at most")
         self._threads = checks.whole("threads", threads, 1, MAX_THREADS)
         ensure_compiled(VECTORS)
@@ -269,7 +269,7 @@ class VectorEnv:
         """
         given = checks.whole_array(choices, self._legal.games.shape)
         if given is None:
-            kind = f"{choices.dtype} {choices.shape}" if isinstance(choices, np.ndarray) else checks.shown(choices)
+            kind = f"{choices.dtype} {choices.shape}" if isinstance(choices, np.ndarray) else checks.quoted(choices)
             raise ActionError(f"choices {kind}: give {len(self._legal)} whole numbers, one a row of legal")
         small = given
         if given.dtype != INT32:  # larger numbers must not wrap around to a choice
@@ -313,7 +313,7 @@ class VectorEnv:
         if out is None:
             out = np.empty(shape, np.float32)
         elif not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != np.float32 or not out.flags.carray:
-            given = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else checks.shown(out)
+            given = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else checks.quoted(out)
             raise ActionError(f"out is {given}: give C-contiguous float32 {shape} that can be written to")
         fill_many(self.board, self._rows, self.rules.years, which, who, np.asarray(out))
         return out

@@ -28,7 +28,7 @@ from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board
 from welfare_env.board.order_text import Reading, meant_by, read_checked
 from welfare_env.board.orders import GIVE, WAIVE
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.engine import ADJUSTMENTS, RETREATS, Engine, State
 from welfare_env.engine.engines import DEFAULT_ENGINE, ENGINES, make_engine
 from welfare_env.errors import GameOverError, IllegalOrderError, OrderError, PressError, YearError
@@ -148,7 +148,7 @@ class Game(PublicPosition):
         years = [record.position.year for record in self._history]
         last = (self.year if self.is_done else self.year - 1) if years else 0
         known = f"give a year from {years[0]} to {last}" if years and years[0] <= last else "no year is over yet"
-        raise YearError(f"year {shown(year)}: {known}")
+        raise YearError(f"year {quoted(year)}: {known}")
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -262,7 +262,7 @@ class Game(PublicPosition):
         return {"B", "D"} <= kinds
 
     def _refuse_mixed(self, power: str, texts: list[str], strict: bool) -> tuple[tuple[int, ...], tuple[Void, ...]]:
-        reason = f"{power} both builds and disbands in {self.phase}: {shown(texts)}. Do one or the other"
+        reason = f"{power} both builds and disbands in {self.phase}: {quoted(texts)}. Do one or the other"
         if strict:
             raise IllegalOrderError(reason)
         return (), tuple(Void(_shorten(text), reason) for text in texts)
@@ -498,7 +498,7 @@ class Game(PublicPosition):
             PictureError: a width or time out of range, a game too long for this width, or the extra is missing.
             RecordError: the file cannot be written, or is there and no GIF.
         """
-        from welfare_env.render.animation import game_gif
+        from welfare_env.render.pixels import game_gif
 
         saved.check_animation(path)
         saved.save_bytes(game_gif(self, width, milliseconds, on_frame), path)
@@ -538,7 +538,7 @@ def _listed(power: str, orders: object) -> list[Any]:
         or not isinstance(orders, Iterable)
         or (isinstance(orders, np.ndarray) and orders.ndim == 0)
     ):
-        raise IllegalOrderError(f"orders of {power} are {shown(orders)}: give a list of strings")
+        raise IllegalOrderError(f"orders of {power} are {quoted(orders)}: give a list of strings")
     texts = list(itertools.islice(orders, MOST_ORDERS + 1))
     if len(texts) > MOST_ORDERS:
         raise IllegalOrderError(f"{power} has more than {MOST_ORDERS} orders: give one a unit")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from welfare_env.board.board import Board
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.engine import PHASE_TYPES, RETREATS, Engine, State, layout_of
 from welfare_env.errors import PositionError
 from welfare_env.game.position import parse_phase
@@ -59,7 +59,7 @@ def position_state(
 
 def _check_mapping(board: Board, name: str, given: object) -> None:
     if not isinstance(given, Mapping):
-        raise PositionError(f"{name}={shown(given)}: give a dict with powers as keys")
+        raise PositionError(f"{name}={quoted(given)}: give a dict with powers as keys")
     for power in given:
         board.check_power(power)
 
@@ -74,14 +74,14 @@ def _check_lists(
             _check_names(f"{name} of {power}", names)
     for power, waiting in dislodged.items():
         if not isinstance(waiting, Mapping):
-            raise PositionError(f"dislodged of {power} is {shown(waiting)}: give a dict, unit -> list of locations")
+            raise PositionError(f"dislodged of {power} is {quoted(waiting)}: give a dict, unit -> list of locations")
         for unit, places in waiting.items():
             _check_names(f"retreats of {unit!s:.80}", places)
 
 
 def _check_names(what: str, names: object) -> None:
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
-        raise PositionError(f"{what} are {shown(names)}: give a list of strings")
+        raise PositionError(f"{what} are {quoted(names)}: give a list of strings")
 
 
 def _rows(board: Board, units: Mapping[str, Iterable[str]], what: str) -> np.ndarray:
@@ -93,7 +93,7 @@ def _rows(board: Board, units: Mapping[str, Iterable[str]], what: str) -> np.nda
             if unit not in board.piece_index:
                 options = [piece for piece in board.pieces if unit[2:5] == piece[2:5]]
                 right = f"; possible: {', '.join(options)}" if options else ""
-                raise PositionError(f"{what} of {power}: {shown(unit)} cannot stand on map {board.name!r}{right}")
+                raise PositionError(f"{what} of {power}: {quoted(unit)} cannot stand on map {board.name!r}{right}")
             if unit[2:5] in seen:
                 raise PositionError(f"{what}: {seen[unit[2:5]]} and {unit} ({power}) are in one province")
             seen[unit[2:5]] = f"{unit} ({power})"
@@ -107,11 +107,11 @@ def _options(board: Board, dislodged: Mapping[str, Mapping[str, Sequence[str]]])
     padded = np.full((len(named), max((len(places) for _, places in named), default=0)), -1, np.int16)
     for row, (unit, places) in zip(padded, named, strict=True):
         if len(set(places)) < len(places):
-            raise PositionError(f"retreats of {unit} are {shown(places)}: name each once")
+            raise PositionError(f"retreats of {unit} are {quoted(places)}: name each once")
         for column, place in enumerate(places):
             if place not in board.moves[unit]:
                 raise PositionError(
-                    f"{unit} cannot retreat to {shown(place)}; it borders {', '.join(board.moves[unit])}"
+                    f"{unit} cannot retreat to {quoted(place)}; it borders {', '.join(board.moves[unit])}"
                 )
             row[column] = board.location_index[place]
     return padded
@@ -122,7 +122,9 @@ def _owners(board: Board, centers: Mapping[str, Sequence[str]]) -> np.ndarray:
     for power, owned in centers.items():
         for center in owned:
             if center not in board.center_index:
-                raise PositionError(f"centers of {power}: {shown(center)} is not a supply center of map {board.name!r}")
+                raise PositionError(
+                    f"centers of {power}: {quoted(center)} is not a supply center of map {board.name!r}"
+                )
             number = board.center_index[center]
             if owners[number] not in (-1, board.power_index[power]):
                 raise PositionError(f"center {center} has two owners: {board.powers[owners[number]]} and {power}")
@@ -134,6 +136,6 @@ def _welfare(board: Board, welfare: Mapping[str, int]) -> np.ndarray:
     points = np.zeros(len(board.powers), np.int32)
     for power, value in welfare.items():
         if isinstance(value, bool) or not isinstance(value, int) or abs(value) > WELFARE_LIMIT:
-            raise PositionError(f"welfare of {power} is {shown(value)}: give a whole number up to {WELFARE_LIMIT}")
+            raise PositionError(f"welfare of {power} is {quoted(value)}: give a whole number up to {WELFARE_LIMIT}")
         points[board.power_index[power]] = value
     return points

@@ -10,7 +10,7 @@ import numpy as np
 
 from welfare_env.board.board import Board
 from welfare_env.board.orders import BUILD
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.engine import ADJUSTMENTS, RETREATS, SEASONS, Engine, Legal, State
 from welfare_env.engine.winter import adjustments, open_kinds
 from welfare_env.errors import PositionError
@@ -270,5 +270,6 @@ def parse_phase(text: object, board: Board, years: int) -> tuple[int, int]:
             return names[text[0] + text[-1]], year
     last = board.first_year + years - 1
     raise PositionError(
-        f"phase {shown(text)}: give S, F or W, a year from {board.first_year} to {last}, and M, R or A, e.g. 'F{last}M'"
+        f"phase {quoted(text)}: give S, F or W, a year from {board.first_year} to {last}, "
+        f"and M, R or A, e.g. 'F{last}M'"
     )

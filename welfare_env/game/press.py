@@ -102,11 +102,11 @@ def check_message(
         raise PressError("this game has no press: make it with press='text' or 'tokens' and message_rounds >= 1")
     everybody = players(board, rules)
     if not isinstance(sender, str) or sender not in everybody:
-        given = f"{checks.shown(sender)}{did_you_mean(sender, everybody)}"
+        given = f"{checks.quoted(sender)}{did_you_mean(sender, everybody)}"
         raise PressError(f"sender {given}: choose one of {', '.join(everybody)}")
     if not isinstance(recipient, str) or recipient == sender or recipient not in (*everybody, GLOBAL):
         possible = recipients(board, rules, sender)
-        given = f"{checks.shown(recipient)}{did_you_mean(recipient, possible)}"
+        given = f"{checks.quoted(recipient)}{did_you_mean(recipient, possible)}"
         raise PressError(f"{sender} cannot write to {given}: choose one of {', '.join(possible)}")
     where = f"message from {sender} to {recipient}"
     if rules.has_tokens:
@@ -114,7 +114,7 @@ def check_message(
     else:
         _check_text(where, text)
     if type(message_round) is not int or not 1 <= message_round <= rules.message_rounds:
-        given = checks.shown(message_round)
+        given = checks.quoted(message_round)
         raise PressError(f"message round {given}: give a whole number from 1 to {rules.message_rounds}")
 
 
@@ -122,7 +122,7 @@ def _check_token(where: str, text: object) -> None:
     if not isinstance(text, str) or text not in TOKENS:
         words = ", ".join(map(repr, TOKENS))
         raise PressError(
-            f"{where} is {checks.shown(text)}{did_you_mean(text, TOKENS)}: give one of {words} "
+            f"{where} is {checks.quoted(text)}{did_you_mean(text, TOKENS)}: give one of {words} "
             f"(in an action also its number, 1 to {len(TOKENS)})"
         )
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from welfare_env.board.loading import is_known, map_digest
-from welfare_env.checks import shown
+from welfare_env.checks import quoted
 from welfare_env.engine import ADJUSTMENTS
 from welfare_env.errors import RecordError, WelfareEnvError
 from welfare_env.game.history import PhaseRecord, Void
@@ -229,7 +229,7 @@ def _path(path: object) -> Path:
     name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if isinstance(name, str) and "\0" not in name and Path(name).name:
         return Path(name)
-    raise RecordError(f"path {shown(path)}: give the path of a file")
+    raise RecordError(f"path {quoted(path)}: give the path of a file")
 
 
 def load_record(path: str | os.PathLike[str]) -> dict[str, Any]:

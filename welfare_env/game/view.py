@@ -136,7 +136,7 @@ class View(PublicPosition):
         """
         given = _listed(orders)
         if given is None or not all(isinstance(order, str) for order in given):
-            raise ActionError(f"orders {checks.shown(orders)} of {self.power}: give a list of strings")
+            raise ActionError(f"orders {checks.quoted(orders)} of {self.power}: give a list of strings")
         return {"orders": given, "messages": {}} if self.rules.has_press else given
 
     def encode_messages(self, messages: Sequence[tuple[str, str]]) -> Any:
@@ -184,7 +184,7 @@ def _pairs(power: str, messages: object) -> list[tuple[str, str]]:
     """
     given = _listed(messages)
     if given is None or not all(map(_is_pair, given)):
-        raise ActionError(f"messages {checks.shown(messages)} of {power}: give a list of (recipient, text)")
+        raise ActionError(f"messages {checks.quoted(messages)} of {power}: give a list of (recipient, text)")
     return given
 
 

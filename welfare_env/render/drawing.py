@@ -1,20 +1,30 @@
 """The drawing of a board.
 
 The standard board has a drawing of its own (`atlas/standard.json`, CC0); every other board is laid out as a graph.
+It is a disc for each province and a line for each border. Discs are placed so that their distances approximate the
+numbers of steps between them (Gansner, Koren and North, "Graph Drawing by Stress Majorization", 2004), and then pushed
+apart until none touch. Toy boards look like the paper's figure 2: the cores on a circle, every leaf outside its core.
 """
 
 from __future__ import annotations
 
 import functools
 import json
+import math
 from importlib import resources
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+from scipy.sparse.csgraph import shortest_path
+from scipy.spatial.distance import cdist
+
 from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board
-from welfare_env.render.layout import graph_drawing
-from welfare_env.render.places import KINDS, Drawing, DrawnProvince
+from welfare_env.board.toy_boards import is_toy
+from welfare_env.render.curves import circle
+from welfare_env.render.places import KINDS, Drawing, DrawnProvince, Edge, Point
+from welfare_env.render.words import text_width
 
 
 @functools.lru_cache(maxsize=16)
@@ -54,4 +64,135 @@ def _province(board: Board, name: str, data: dict[str, Any]) -> DrawnProvince:
         dislodged=tuple(drawn["dislodged"]),
         center=tuple(drawn["center"]) if name in board.centers else None,
         coasts={place: tuple(spot) for place, spot in data["coasts"].items() if place[:3] == name},
+    )
+
+
+Borders = dict[tuple[str, str], str]  # pair of provinces -> "land" if armies can pass, else "water"
+
+RADIUS = 56.0  # of a disc
+SPACING = 185.0  # between the middles of neighbors, where there is room
+CLOSEST = 144.0  # between the middles of any two discs
+MARGIN = 72.0  # from the middles to the frame
+ROUNDS = 150  # of stress majorization
+PUSHES = 300  # rounds of pushing discs apart
+LABEL_SIZE = 24.0
+RAISED = 12.0  # of units, above the middle of the disc
+
+
+def graph_drawing(board: Board) -> Drawing:
+    """The drawing of a board as a graph. The same board gives the same drawing."""
+    borders = _borders(board)
+    spots = _toy_spots(board, borders) if is_toy(board.name) else _apart(_lying(_least_stress(_steps(board, borders))))
+    spots = (spots - spots.min(0) + MARGIN).round(1)
+    width, height = (spots.max(0) + MARGIN).round(1).tolist()
+    middles = {name: (x, y) for name, (x, y) in zip(board.provinces, spots.tolist(), strict=True)}
+    provinces = {name: _disc(board, name, spot) for name, spot in middles.items()}
+    edges = tuple(Edge(a, b, middles[a], middles[b], kind) for (a, b), kind in borders.items())
+    return Drawing(board.name, width, height, MappingProxyType(provinces), edges, disc=RADIUS)
+
+
+def _borders(board: Board) -> Borders:
+    """Every pair of provinces between which a unit can step, in alphabetical order."""
+    kinds: dict[tuple[str, str], str] = {}
+    for piece, places in sorted(board.moves.items()):  # armies come first
+        for place in places:
+            a, b = sorted((piece[2:5], place[:3]))
+            kinds.setdefault((a, b), "land" if piece[0] == "A" else "water")
+    return dict(sorted(kinds.items()))
+
+
+def _steps(board: Board, borders: Borders) -> np.ndarray:
+    """Steps between provinces, float [provinces, provinces]; disconnected parts are farthest apart."""
+    index = {name: i for i, name in enumerate(board.provinces)}
+    joined = np.zeros((len(index), len(index)))
+    for a, b in borders:
+        joined[index[a], index[b]] = 1
+    steps = shortest_path(joined, directed=False, unweighted=True)
+    steps[np.isinf(steps)] = steps[np.isfinite(steps)].max() + 1
+    return steps
+
+
+def _least_stress(steps: np.ndarray) -> np.ndarray:
+    """Positions whose distances approximate `SPACING` per step, float [provinces, 2]."""
+    wanted, eye = steps * SPACING, np.eye(len(steps))
+    spots = _first_spots(wanted)
+    weights = (1 - eye) / (wanted + eye) ** 2
+    inverse = np.linalg.pinv(np.diag(weights.sum(1)) - weights)
+    for _ in range(ROUNDS):
+        pull = -weights * wanted / np.maximum(cdist(spots, spots) + eye, 1e-6)
+        np.fill_diagonal(pull, 0)
+        np.fill_diagonal(pull, -pull.sum(1))
+        spots = inverse @ (pull @ spots)
+    return spots
+
+
+def _first_spots(wanted: np.ndarray) -> np.ndarray:
+    """Classical scaling: the two directions that explain most of the squared distances; all positions differ."""
+    n = len(wanted)
+    centered = np.eye(n) - 1 / n
+    values, vectors = np.linalg.eigh(-centered @ wanted**2 @ centered / 2)
+    vectors *= np.sign(vectors[np.abs(vectors).argmax(0), np.arange(n)])
+    turn = 2 * np.pi * np.arange(n) / n
+    return vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1)) + np.c_[np.cos(turn), np.sin(turn)]
+
+
+def _lying(spots: np.ndarray) -> np.ndarray:
+    """Rotate the drawing so that it is wider than high."""
+    middle = spots - spots.mean(0)
+    _, _, directions = np.linalg.svd(middle, full_matrices=False)
+    turned = middle @ directions.T
+    return turned * np.sign(turned[np.abs(turned).argmax(0), [0, 1]])
+
+
+def _apart(spots: np.ndarray) -> np.ndarray:
+    """Push close discs apart; if some are still too close at the end, scale the drawing up."""
+    eye = np.eye(len(spots))
+    for _ in range(PUSHES):
+        distances = cdist(spots, spots) + eye * 2 * CLOSEST
+        if distances.min() >= CLOSEST:
+            return spots
+        push = 0.4 * np.maximum(1.02 * CLOSEST / np.maximum(distances, 1e-6) - 1, 0)
+        spots = spots + push.sum(1)[:, None] * spots - push @ spots
+    return spots * max(1.0, CLOSEST / (cdist(spots, spots) + eye * 2 * CLOSEST).min())
+
+
+def _toy_spots(board: Board, borders: Borders) -> np.ndarray:
+    """Cores on a circle, each leaf (or the two that share a core) straight outside; float [provinces, 2]."""
+    index = {name: i for i, name in enumerate(board.provinces)}
+    cores = [name for name in board.provinces if name[0] == "C"]
+    radius = SPACING / (2 * math.sin(math.pi / len(cores)))
+    outside = radius + SPACING
+    start = math.pi if len(cores) == 2 else -math.pi / 2
+    spots = np.zeros((len(index), 2))
+    for number, core in enumerate(cores):
+        turn = start + 2 * math.pi * number / len(cores)
+        leaves = [b for a, b in borders if a == core and b not in cores]
+        spots[index[core]] = radius * math.cos(turn), radius * math.sin(turn)
+        for place, leaf in enumerate(leaves):
+            angle = turn + (place - (len(leaves) - 1) / 2) * 1.1 * CLOSEST / outside
+            spots[index[leaf]] = outside * math.cos(angle), outside * math.sin(angle)
+    return spots
+
+
+def _disc(board: Board, name: str, spot: Point) -> DrawnProvince:
+    x, y = spot
+    kind = KINDS[board.kind[name]]
+    text = name if kind == "water" else name.title()
+    mark = 16 if name in board.centers else 0
+    coasts = [place for place in board.locations if place.startswith(name + "/")]
+    left = x - (text_width(text, LABEL_SIZE) + mark) / 2
+    return DrawnProvince(
+        name=name,
+        long_name=board.long_names[name],
+        kind=kind,
+        area=circle(spot, RADIUS),
+        strait="",
+        text=text,
+        label=(round(x + mark / 2, 1), round(y + 35, 1)),
+        label_size=LABEL_SIZE,
+        unit=(x, round(y - RAISED, 1)),
+        dislodged=(round(x + 34, 1), round(y - RAISED - 4, 1)),
+        center=(round(left + 6, 1), round(y + 26.5, 1)) if mark else None,
+        coasts={place: (round(x - 15 + 30 * i, 1), round(y - RAISED, 1)) for i, place in enumerate(coasts)},
+        middle=spot,
     )

@@ -1,13 +1,57 @@
-"""A phase of a game as a picture."""
+"""A phase of a game as a picture, and a game as a table for the terminal."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
+from welfare_env.board.board import Board
+from welfare_env.board.order_text import unit_of
 from welfare_env.render.drawing import drawing_of
-from welfare_env.render.played import PlayedGame
 from welfare_env.render.svg import board_svg
 from welfare_env.render.words import phase_title
+from welfare_env.rules import Rules
+
+Units = Mapping[str, tuple[str, ...]]
+
+
+class PlayedGame(Protocol):
+    """What drawings read from a game; see the properties of the same names of `welfare_env.Game`."""
+
+    @property
+    def board(self) -> Board: ...
+
+    @property
+    def rules(self) -> Rules: ...
+
+    @property
+    def powers(self) -> tuple[str, ...]: ...
+
+    @property
+    def phase(self) -> str: ...
+
+    @property
+    def is_done(self) -> bool: ...
+
+    @property
+    def units(self) -> Units: ...
+
+    @property
+    def dislodged(self) -> Mapping[str, Units]: ...
+
+    @property
+    def centers(self) -> Units: ...
+
+    @property
+    def welfare(self) -> Mapping[str, int]: ...
+
+    @property
+    def position(self) -> Any: ...
+
+    @property
+    def history(self) -> Sequence[Any]: ...
+
+    def record(self) -> dict[str, Any]: ...
 
 
 def phase_svg(game: PlayedGame, number: int | None = None) -> str:
@@ -57,3 +101,31 @@ def _notes(game: PlayedGame, position: Any) -> dict[str, str]:
 
 def _counted(units: int) -> str:
     return f"{units} unit{'s' * (units != 1)}"
+
+
+def render(game: PlayedGame) -> str:
+    """The position by power, and the results of the last orders, as plain text without color codes."""
+    width = max(len(power) for power in game.powers)
+    title = f"{game.phase} on {game.board.name}, {game.rules.variant} rules"
+    points = "  WP" if game.rules.is_welfare else ""
+    lines = [title, f"{'':{width}}  SC  units{points}  where"]
+    for power in game.powers:
+        units = [*game.units[power], *(f"{unit} (dislodged)" for unit in game.dislodged[power])]
+        welfare = f"{game.welfare[power]:4d}" if game.rules.is_welfare else ""
+        lines.append(
+            f"{power:{width}}  {len(game.centers[power]):2d}  {len(units):5d}{welfare}  {', '.join(units) or '-'}"
+        )
+    return "\n".join([*lines, *_last_orders(game)])
+
+
+def _last_orders(game: PlayedGame) -> list[str]:
+    if not game.history:
+        return []
+    last = game.history[-1]
+    lines = [f"orders of {last.phase}"]
+    for power, orders in last.orders.items():
+        for order in orders:
+            result = ", ".join(last.results.get(unit_of(order), []))
+            lines.append(f"  {power}: {order}{f'  ({result})' if result else ''}")
+        lines += [f"  {power}: {void.order!r} refused" for void in last.void.get(power, ())]
+    return lines if len(lines) > 1 else []

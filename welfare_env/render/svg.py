@@ -6,7 +6,7 @@ others.
 * `map_layer`: areas (id ``p-PAR``), lines and centers (id ``c-PAR``);
 * `orders_layer` (`welfare_env.render.orders`): arrows with their results;
 * `labels_layer`: the provinces' short names, which no arrow crosses out;
-* `units_layer` (`welfare_env.render.units`): units (id ``u-PAR``);
+* `units_layer` (`welfare_env.render.marks`): units (id ``u-PAR``);
 * `marks_layer` (`welfare_env.render.orders`): what strikes units out, and refused orders.
 
 Colors are attributes, which any style sheet overrides; powers have the classes ``power-0``, ``power-1`` ...
@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from welfare_env.render.boxes import text_width
+from welfare_env.render.legend import Legend
+from welfare_env.render.marks import units_layer
 from welfare_env.render.orders import Refused, marks_layer, orders_layer, read_orders
-from welfare_env.render.orders.legend import Legend
 from welfare_env.render.palette import (
     COAST_LINE,
     GRAPH_GROUND,
@@ -37,8 +37,7 @@ from welfare_env.render.palette import (
     power_colors,
 )
 from welfare_env.render.places import Drawing, DrawnProvince
-from welfare_env.render.units import units_layer
-from welfare_env.render.words import fit
+from welfare_env.render.words import fit, text_width
 
 FONT = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 HEADER = 54.0  # height of the line with the title

@@ -87,6 +87,7 @@ def test_a_pickle_is_not_executed(folder, tmp_path):
     ("change", "reason"),
     [
         ({"format": 99}, "format 99"),
+        ({"format": []}, r"format \[\]"),
         ({"size": {"width": 12, "layers": 1}}, "do not fit"),
         ({"size": {"width": 8, "depth": 1}}, "damaged"),
         ({"rules": {"years": -1}}, "years"),

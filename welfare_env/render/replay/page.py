@@ -18,16 +18,15 @@ from typing import Any
 
 from welfare_env.board.board import Board
 from welfare_env.render.drawing import drawing_of
-from welfare_env.render.orders import marks_layer, orders_layer, read_orders
-from welfare_env.render.orders.legend import order_samples
-from welfare_env.render.orders.results import PHRASES, class_of
+from welfare_env.render.legend import order_samples
+from welfare_env.render.marks import LETTER_BASE, SHAPES
+from welfare_env.render.orders import PHRASES, class_of, marks_layer, orders_layer, read_orders
 from welfare_env.render.palette import RESULTS, ink_on, power_colors, power_letters, power_names
 from welfare_env.render.places import Drawing
 from welfare_env.render.replay.annotations import NO_ANNOTATIONS, Annotations
 from welfare_env.render.replay.data import page_data
 from welfare_env.render.replay.events import Phase
 from welfare_env.render.svg import board_svg
-from welfare_env.render.units import LETTER_BASE, SHAPES
 
 SCRIPTS = (
     *("dom", "game", "timeline", "view", "board", "result", "panels", "messages", "charts", "picture", "main"),

@@ -9,17 +9,39 @@ disrupted and disband. What strikes a unit out (disbands, and the mark of a unit
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from welfare_env.board.order_text import order_parts
+from welfare_env.render import marks
 from welfare_env.render.curves import Curve, bowed, straight, through
-from welfare_env.render.orders import marks
-from welfare_env.render.orders.results import class_of, worst
+from welfare_env.render.marks import unit_mark, unit_place
 from welfare_env.render.palette import RESULTS
 from welfare_env.render.places import Drawing, Point
-from welfare_env.render.units import unit_mark, unit_place
 from welfare_env.render.words import fit
+
+SUCCESS = "success"
+PHRASES = {  # of several results that a unit has, the first one here counts
+    "dislodged": "is dislodged",
+    "disband": "disbands",
+    "void": "is void",
+    "no convoy": "has no convoy",
+    "disrupted": "is disrupted",
+    "cut": "is cut",
+    "bounce": "bounces",
+    SUCCESS: "succeeds",
+}
+
+
+def worst(words: Collection[str]) -> str:
+    """The result that counts; no words are success."""
+    return next((result for result in PHRASES if result in words), SUCCESS)
+
+
+def class_of(result: str) -> str:
+    """The class of marks with this result, which is also its name in `welfare_env.render.palette.RESULTS`."""
+    return result.replace(" ", "-")
+
 
 Words = Mapping[str, Sequence[str]]
 Refused = tuple[str, str]  # order, reason

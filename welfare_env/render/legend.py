@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from welfare_env.render.boxes import text_width
+from welfare_env.render import marks
 from welfare_env.render.curves import Curve, straight
-from welfare_env.render.orders import marks
-from welfare_env.render.orders.layer import ReadOrder
-from welfare_env.render.orders.results import PHRASES, class_of
+from welfare_env.render.orders import PHRASES, ReadOrder, class_of
 from welfare_env.render.palette import INK, PAPER, ink_on, power_colors, power_letters, power_names
 from welfare_env.render.places import Point
-from welfare_env.render.words import fit
+from welfare_env.render.words import fit, text_width
 
 LINE = 44.0  # height of a line
 SIZE = 21.0  # of its text
