@@ -14,7 +14,7 @@ from agents.lm.models import Reply, ScriptedModel, Usage
 from agents.lm.player import LMPolicy, language_models
 from agents.lm.player_settings import Style
 from agents.lm.prompts import Flavour
-from agents.lm.prompts.ablation import Ablation
+from agents.lm.prompts.parts import Ablation
 from agents.lm.stub.replies import stub_reply
 from agents.scripted.exploiter import ExploiterPolicy
 from agents.scripted.hold import HoldPolicy
