@@ -231,18 +231,10 @@ class GameOptions:
                 rules = {name: value for name, value in rules.items() if name == own}
             published = self.published and (variant == "welfare" or len(names) == 1)
             rules |= {"variant": variant, "years": years, "message_rounds": message_rounds, "press": self.press}
-            settings.append(self._with(Rules.published(**rules) if published else Rules(**rules)))
+            same = ("seed", "seats", "map_name", "simultaneous", "published")
+            own_rules = Rules.published(**rules) if published else Rules(**rules)
+            settings.append(GameSettings(rules=own_rules, **{name: getattr(self, name) for name in same}))
         return settings
-
-    def _with(self, rules: Rules) -> GameSettings:
-        return GameSettings(
-            seed=self.seed,
-            seats=self.seats,
-            rules=rules,
-            map_name=self.map_name,
-            simultaneous=self.simultaneous,
-            published=self.published,
-        )
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def theorems(
         tables.check()
         cells.parent.mkdir(parents=True, exist_ok=True)
         for name in boards:
-            fill(cells, name, years, punishers, check, report=_report)
+            fill(cells, name, years, punishers, check, report=lambda text: typer.echo(text, err=True))
         chosen = [
             cell
             for cell in read_cells(cells)
@@ -109,7 +109,3 @@ def write_lines(folder: Path, cells: list[Cell]) -> None:
             text = line_text(cell.map_name, cell.years, cell.line, cell.deviator)
             (folder / f"{name}.txt").write_text(text + "\n", encoding="utf-8")
             (folder / f"{name}.svg").write_text(line_picture(cell.map_name, cell.years, cell.line), encoding="utf-8")
-
-
-def _report(text: str) -> None:
-    typer.echo(text, err=True)

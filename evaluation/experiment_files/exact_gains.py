@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agents.runtime.table_files import Row
@@ -51,7 +50,10 @@ def exact_gain(map_name: str, profile: str, coalition: Coalition, years: int) ->
     if len(coalition) > 1:
         joint = certify(map_name, profile, coalition, years)
         value, own, positions = joint.value, float(joint.path_value), joint.states
-        line = tuple((phase, _orders_of(coalition, orders)) for phase, orders in joint.line)
+        line = tuple(
+            (phase, tuple(text for power in coalition for text in orders.get(power, ())))
+            for phase, orders in joint.line
+        )
     elif any(policy.parts or policy.checkpoints for policy in read_profile(profile).policies):
         found = exploitability(map_name, profile, years, powers=coalition).responses[coalition[0]]
         value, own, positions = found.value, found.profile_value, found.positions
@@ -61,7 +63,3 @@ def exact_gain(map_name: str, profile: str, coalition: Coalition, years: int) ->
         line = response.orders
     gain = value - own
     return ExactGain(coalition, own, float(value), gain, gain / years, positions, line)
-
-
-def _orders_of(coalition: Coalition, orders: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    return tuple(text for power in coalition for text in orders.get(power, ()))

@@ -160,6 +160,10 @@ class ExperimentResult(GamesResult):
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types: the input of the report and the figures."""
         experiment = self.experiment
+        conditions, written = [], set[int]()  # a result that several share, as of cross-play, stands at the first
+        for each in self.conditions:
+            conditions.append(each.to_dict(written))
+            written.update(id(cell.result) for cell in each.cells)
         same = ("title", "question", "games", "published", "simultaneous", "coordinated", "precision", "most_games")
         return {
             "experiment": experiment.name,
@@ -173,15 +177,8 @@ class ExperimentResult(GamesResult):
             "train": {name: dict(training.fields) for name, training in experiment.train.items()},
             "train_seeds": list(experiment.train_seeds),
             "figures": [asdict(figure) | {"y": list(figure.y)} for figure in experiment.figures],
-            "conditions": list(self._condition_dicts()),
+            "conditions": conditions,
         }
-
-    def _condition_dicts(self) -> Iterator[dict[str, Any]]:
-        """Each condition; a result that several share, as of cross-play, stands at the first of them."""
-        written: set[int] = set()
-        for each in self.conditions:
-            yield each.to_dict(written)
-            written.update(id(cell.result) for cell in each.cells)
 
 
 @takes_options(GameSettings, refused=FIXED)

@@ -69,10 +69,10 @@ class Lines:
         """As `did_you_mean`, for faults that are listed: the search takes time."""
         return did_you_mean(word, known) if len(self.faults) < MOST_FAULTS else ""
 
-    def tried(self, what: Callable[[], object], key: str, table: str = "") -> bool:
-        """Record the error that something raises; whether it raised none."""
+    def tried(self, key: str, what: Callable[..., object], *given: Any, table: str = "", **named: Any) -> bool:
+        """Call something and record its error at a key; whether it raised none."""
         try:
-            what()
+            what(*given, **named)
         except WelfareEnvError as error:
             self.fault(str(error), key, table)
             return False
@@ -208,7 +208,7 @@ class ExperimentParser(Keys):
     def _precision(self, experiment: Experiment) -> float | None:
         value = self.given.get("precision")
         if value is not None:
-            self.tried(lambda: first_games(experiment.games, value, experiment.most_games), "precision")
+            self.tried("precision", first_games, experiment.games, value, experiment.most_games)
         elif "most_games" in self.given:
             self.fault("most_games: is the limit of a precision: give that, too", "most_games")
         return value
@@ -225,7 +225,7 @@ class ExperimentParser(Keys):
             chosen[name] = plain(each)
         for name, value in chosen.items():
             basis = {other: chosen[other] for other in BASIS if other in chosen}
-            self.tried(lambda rules={**basis, name: value}: Rules(**rules), name, "rules")  # type: ignore[misc]
+            self.tried(name, Rules, table="rules", **{**basis, name: value})
         return chosen
 
     def _sweep(self) -> dict[str, tuple[Any, ...]]:
@@ -289,7 +289,7 @@ class ExperimentParser(Keys):
             if not isinstance(given, dict) or not re.fullmatch(r"[\w-]+", name) or len(name) > LONGEST_NAME:
                 advice = "a table [train.NAME], with a short name of letters, digits, - and _"
                 self.fault(f"train.{name:.80}: give {advice}", name, "train")
-            elif self.tried(training_step, "train"):
+            elif self.tried("train", training_step):
                 trainings[name] = Training(name, given)
                 self._try_training(name, given)
         return trainings
@@ -371,11 +371,11 @@ class ExperimentParser(Keys):
                 self.fault(f"seats={quoted(seats)}: choose from {', '.join(SEATINGS)}", "seats", "sweep")
         self._check_template(experiment)
         self._check_trained(experiment)
-        if self.tried(lambda: load_board(experiment.map_name), "map_name"):
+        if self.tried("map_name", load_board, experiment.map_name):
             for profile in experiment.profiles:
-                self.tried(lambda profile=profile: self._check_profile(profile, experiment), "profiles")  # type: ignore[misc]
+                self.tried("profiles", self._check_profile, profile, experiment)
         for text in (each for each in experiment.deviators if each != PORTFOLIO):
-            self.tried(lambda text=text: read_profile(readable(filled(text, "hold"))), "deviators")  # type: ignore[misc]
+            self.tried("deviators", read_profile, readable(filled(text, "hold")))
         if not self.faults:
             self._check_conditions(experiment)
 
@@ -402,11 +402,11 @@ class ExperimentParser(Keys):
         if count > MOST_CONDITIONS:
             self.fault(f"{count:,} conditions: give {MOST_CONDITIONS:,} at most", "sweep")
             return
-        if not self.tried(lambda: experiment.conditions, "sweep"):
+        if not self.tried("sweep", lambda: experiment.conditions):
             return
         conditions = experiment.conditions
         for played in dict.fromkeys(readable(condition.played) for condition in conditions):
-            self.tried(lambda played=played: read_profile(played), "template")  # type: ignore[misc]
+            self.tried("template", read_profile, played)
         for measure in (each for each in IN_WELFARE if each in experiment.measure):
             if not all(condition.rules.is_welfare for condition in conditions):
                 self.fault(f"{measure} is measured in welfare points: use variant = 'welfare'", "measure")
@@ -423,7 +423,7 @@ class ExperimentParser(Keys):
             self.fault("cross-play mixes profiles of one policy each: give two or more", "profiles")
         for each in {(condition.map_name, condition.seats): condition for condition in conditions}.values():
             setting = GameSettings(map_name=each.map_name, seats=each.seats)
-            self.tried(lambda setting=setting: check_balanced(setting, experiment.games), "games")  # type: ignore[misc]
+            self.tried("games", check_balanced, setting, experiment.games)
 
 
 def _is_exact(rules: Rules) -> bool:

@@ -27,7 +27,7 @@ from evaluation.experiments.exploitability_result import (
 from evaluation.experiments.notes import IllegalOrders
 from evaluation.experiments.stopping import further_games
 from evaluation.measures.choice import FINALISTS, Choice, choose, rounds
-from evaluation.measures.gains import CoalitionGain, coalition_gain, member_gains
+from evaluation.measures.gains import coalition_gain, member_gains
 from evaluation.measures.intervals import CONFIDENCE, Coalition, Floats, mean_estimates
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts
 from evaluation.measures.metrics import GameMeasures, measure, welfare_per_year
@@ -155,7 +155,9 @@ class Attacks:
         self._add(range(games))
         while precision is not None:
             played = len(self._specs[ITSELF.attack])
-            more = further_games(self._chosen_gain().gain, precision, most)
+            base, away = (points(self._measures[each.attack]) for each in (ITSELF, self.chosen))
+            gain = coalition_gain(base, away, self.chosen.coalition, self.setting.seed).gain
+            more = further_games(gain, precision, most)
             if not more:
                 break
             self._add(range(played, played + more))
@@ -171,6 +173,8 @@ class Attacks:
             deviator, coalition = each.attack
             attacks.setdefault(deviator, {})[coalition] = tuple(self._measures[each.attack])
         used = [(game.used, game.parts) for game in self._games.values()]
+        numbers = zip(self.tried, self.choice.means, self.choice.games, strict=True) if self.choice else ()
+        screened = tuple(Screened(*each.attack, mean, games) for each, mean, games in numbers)
         return ExploitabilityResult(
             name,
             self.setting.seed,
@@ -179,7 +183,7 @@ class Attacks:
             tuple(self._measures[ITSELF.attack]),
             attacks,
             self.chosen.attack,
-            self._screened(),
+            screened,
             {each.attack: self._witness(each) for each in self.confirmed},
             usage_of([record for record, _ in used]),
             usage_by_part(used),
@@ -209,7 +213,8 @@ class Attacks:
         found: dict[Attack, list[dict[str, float]]] = {each.attack: [] for each in deviations}
         for batch in _batches(numbers, len(deviations)):
             games = [self.setting.choosing_game(self.profile, number) for number in batch]
-            for attack, paid in self._play(deviations, games, _points, keeps_records=False).items():
+            played = self._play(deviations, games, lambda record, _: welfare_per_year(record), keeps_records=False)
+            for attack, paid in played.items():
                 found[attack] += paid
         return {attack: by_power(paid) for attack, paid in found.items()}
 
@@ -237,16 +242,6 @@ class Attacks:
                     found[each.attack, spec] = read(record, each)
                 self._games[spec] = PlayedGame(spec, record, played_in[spec][0].parts(spec), keeps_records)
         return {each.attack: [found[each.attack, each.of(game)] for game in games] for each in deviations}
-
-    def _screened(self) -> tuple[Screened, ...]:
-        if self.choice is None:
-            return ()
-        numbers = zip(self.tried, self.choice.means, self.choice.games, strict=True)
-        return tuple(Screened(*each.attack, mean, games) for each, mean, games in numbers)
-
-    def _chosen_gain(self) -> CoalitionGain:
-        base, away = (points(self._measures[each.attack]) for each in (ITSELF, self.chosen))
-        return coalition_gain(base, away, self.chosen.coalition, self.setting.seed)
 
     def _witness(self, attack: Deviation) -> Witness:
         """The game whose gain is nearest to the mean."""
@@ -334,10 +329,6 @@ def count_games(attacks: int, games: int, choosing: int, groups: int = 1) -> int
     tried = sum((1 + number) * len(numbers) for number, numbers in rounds(attacks, choosing))
     confirmed = attacks if attacks <= CONFIRMED else min(attacks, FINALISTS + groups - 1)
     return tried + (1 + confirmed) * games
-
-
-def _points(record: Record, deviation: Deviation) -> dict[str, float]:
-    return welfare_per_year(record)
 
 
 def _batches(numbers: range, deviations: int) -> Iterator[range]:

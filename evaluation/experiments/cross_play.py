@@ -314,15 +314,8 @@ def cross_play(
             or a number of games that does not balance the seats.
         LMError: a budget is used up, a model cannot be called, or a prompt does not fit the game.
     """
-    plan = plan_cross_play(
-        policies,
-        games,
-        GameSettings(**options),
-        share=share,
-        types=types,
-        background=background,
-        focal_seats=focal_seats,
-    )
+    mixes: dict[str, Any] = {"share": share, "types": types, "background": background, "focal_seats": focal_seats}
+    plan = plan_cross_play(policies, games, GameSettings(**options), **mixes)
     return plan.run(plan.settings)
 
 
@@ -342,7 +335,8 @@ def plan_cross_play(
     check_balanced(settings, number)
     known = _named(policies, "policies", 2, {})
     others = _named(background, "background", 0, known)
-    mixes = planned_mixes(len(known), seats, share, types, settings.seed)
+    check_whole("types", types, 1, MOST_POLICIES)
+    mixes = drawn_mixes(len(known), seats, types, share, settings.seed)
     scenarios = [(focal, other, count) for other in others for count in _focal(focal_seats, seats) for focal in known]
     settings.execution.check_policies([*known.values(), *others.values()])
     specs = list(known.values())
@@ -369,16 +363,6 @@ def plan_cross_play(
         )
 
     return EvaluationPlan(settings, number * len(wished), run)
-
-
-def planned_mixes(policies: int, seats: int, share: float, types: int, seed: int) -> list[Counts]:
-    """The mixes that `cross_play` plays, each as the number of seats per policy.
-
-    Raises:
-        EvaluationError: a number out of range.
-    """
-    check_whole("types", types, 1, MOST_POLICIES)
-    return drawn_mixes(policies, seats, types, share, seed)
 
 
 def _named(policies: Sequence[PolicyLike], what: str, least: int, taken: Mapping[str, Spec]) -> dict[str, Spec]:

@@ -66,9 +66,7 @@ def read_deviators(
     """Parse the `deviator` argument, without repetition.
 
     Args:
-        deviator: a policy, "portfolio" for those that come with the package, or a list of these; None for the paper's
-            exploiter. In a spec {policy} stands for the policy that is replaced:
-            "exploiter:nice={policy},attack=rl:attacker".
+        deviator: as for `evaluation.exploitability`. In a spec {policy} stands for the policy that is replaced.
         profile, name: the profile they deviate from, and its name in results.
 
     Raises:
@@ -88,7 +86,8 @@ def read_deviators(
         if isinstance(each, str) and each == PORTFOLIO:
             found += portfolio(profile, name, setting)
         elif isinstance(each, str) and POLICY in each:
-            found.append(_filled_in(each, profile, name))
+            attackers = {policy: read(filled(each, policy.text)) for policy in profile.policies}
+            found.append(Deviator(filled(each, "POLICY" if profile.is_mixed else name), attackers, each))
         else:
             found.append(_everywhere(each, profile))
     return tuple(_distinct(found))
@@ -97,12 +96,6 @@ def read_deviators(
 def filled(deviator: str, policy: str) -> str:
     """A deviator's spec with the policy that it replaces; unchanged if it names none."""
     return deviator.replace(POLICY, f"({policy})")
-
-
-def _filled_in(deviator: str, profile: Profile, name: str) -> Deviator:
-    """A deviator whose spec has a place for the policy that it replaces."""
-    attackers = {policy: read(filled(deviator, policy.text)) for policy in profile.policies}
-    return Deviator(filled(deviator, "POLICY" if profile.is_mixed else name), attackers, deviator)
 
 
 def portfolio(profile: Profile, name: str, setting: GameSettings) -> list[Deviator]:

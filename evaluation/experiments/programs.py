@@ -58,7 +58,7 @@ class ProgramExploitabilityResult(Result):
     def gains(self) -> tuple[CoalitionGain, ...]:
         """The gain of each coalition."""
         gains = (coalition_gain(self.baseline, paid, who, self.seed) for who, paid in self.deviating.items())
-        return tuple(map(_without_interval, gains) if self.exact else gains)
+        return tuple(map(_without_intervals, gains) if self.exact else gains)
 
     @property
     def value(self) -> Estimate:
@@ -207,14 +207,14 @@ class _Games:
         return {player: self.attacker if player in who else self.profile for player in self.setting.names}
 
 
-def _without_interval(gain: CoalitionGain) -> CoalitionGain:
+def _without_intervals(gain: CoalitionGain) -> CoalitionGain:
     """An exactly known gain: its bounds are its value."""
-    members = {player: _exact(member) for player, member in gain.members.items()}
-    return replace(gain, gain=_exact(gain.gain), members=members)
 
+    def exact(estimate: Estimate) -> Estimate:
+        return replace(estimate, low=estimate.value, high=estimate.value)
 
-def _exact(estimate: Estimate) -> Estimate:
-    return replace(estimate, low=estimate.value, high=estimate.value)
+    members = {player: exact(member) for player, member in gain.members.items()}
+    return replace(gain, gain=exact(gain.gain), members=members)
 
 
 def _shares(spec: Spec, setting: modal_env.Setting) -> Shares | None:

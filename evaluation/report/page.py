@@ -41,6 +41,7 @@ def report_page(study: Mapping[str, Any], command: str = "") -> str:
     Raises:
         EvaluationError: it has figures, and matplotlib is not installed.
     """
+    differences = study_cells(study)
     parts = [
         f"<h1>{escape(study['title'])}</h1>",
         paragraph(study["question"]) if study["question"] else "",
@@ -51,7 +52,7 @@ def report_page(study: Mapping[str, Any], command: str = "") -> str:
         "<h2>Numbers</h2>",
         _table(study),
         _by_training_seed(study),
-        _differences(study),
+        "" if differences is None else "<h3>Differences from the first condition</h3>" + html_table(*differences),
         *(details(condition, cell) for condition in study["conditions"] for cell in condition["cells"]),
         _published(study),
         _replays(study),
@@ -191,12 +192,6 @@ def value_cell(measure: str, point: Mapping[str, Any]) -> str:
     """A value with its interval, which exact values have not, and what a game costs needs not."""
     text = written(point)
     return text.partition(" ")[0] if measure in EXACT or measure.endswith("_per_game") else text
-
-
-def _differences(study: Mapping[str, Any]) -> str:
-    """The paired differences of the conditions from the first."""
-    found = study_cells(study)
-    return "" if found is None else "<h3>Differences from the first condition</h3>" + html_table(*found)
 
 
 def _by_training_seed(study: Mapping[str, Any]) -> str:
