@@ -10,8 +10,8 @@
 
 Needs nothing but this package: no SDK, no trainer. The player at the seat is asked as a language model is
 (`agents.lm`): once in every message round, and once in a phase without messages, if it has anything to say or to order.
-The first text is the whole prompt; each later one says only what is new (`agents.lm.prompts.news`), so that all texts
-and replies together make one conversation. Any reply is read leniently (`agents.lm.reading.parsing`); of one without
+The first text is the whole prompt; each later one says only what is new (`agents.lm.prompts.building`), so that they
+and the replies make one conversation. Any reply is read leniently (`agents.lm.reading.parsing`); of one without
 orders that can be read, those of an earlier round stand.
 """
 
@@ -24,8 +24,7 @@ from typing import Any, Self
 import welfare_env
 from agents.lm.errors import ConfigError
 from agents.lm.player import is_asked
-from agents.lm.prompts.building import build
-from agents.lm.prompts.news import news
+from agents.lm.prompts.building import build, news
 from agents.lm.reading.parsing import MAX_ENUM_ORDERS, Parsed, parse, reply_schema
 from agents.other_seats import OtherSeats, player_of
 from agents.policy import Policy

@@ -24,8 +24,8 @@ from agents.asking import Asking
 from agents.lm import LMPolicy
 from agents.lm.models import make_model
 from agents.lm.prompts import build
-from agents.lm.prompts.addition import EVERYTHING, PLAIN, Addition, addition_text
-from agents.lm.prompts.notes import Draft
+from agents.lm.prompts.building import Draft
+from agents.lm.prompts.parts import EVERYTHING, PLAIN, Addition, parts_text
 from evaluation import self_play
 from welfare_env.game.view import MESSAGES, View
 
@@ -97,7 +97,7 @@ def main(
         whole, new = (_tokens(counts[addition]) for counts in (Measuring.whole, Measuring.new))
         plain = (_tokens(counts[PLAIN]) for counts in (Measuring.whole, Measuring.new))
         more = [f"{value - base:,.0f}" for value, base in zip((whole, new), plain, strict=True)]
-        table.add_row(addition_text(addition) or "nothing", f"{whole:,.0f}", more[0], f"{new:,.0f}", more[1])
+        table.add_row(parts_text(addition) or "nothing", f"{whole:,.0f}", more[0], f"{new:,.0f}", more[1])
     Console(width=100).print(table)
 
 

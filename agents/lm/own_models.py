@@ -24,8 +24,7 @@ from typing import Any, Protocol, get_args, runtime_checkable
 from agents.lm.errors import ConfigError, LMError, ModelError
 from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel
-from agents.lm.models.event_loop import LOOP
-from agents.lm.models.limits import Halt
+from agents.lm.models.limits import LOOP, Halt
 from agents.lm.models.prices import Counts, Price
 from agents.lm.models.protocol import Finish, Model, Reply, Request, Usage
 from agents.lm.models.providers.retries import most_tokens

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from agents.lm.errors import ConfigError
 from agents.lm.models.protocol import MAX_CACHE_KEY, Block, Request
-from agents.lm.prompts.ablation import NOTHING, Ablation, ablation_text
-from agents.lm.prompts.addition import PLAIN, Addition, addition_text
 from agents.lm.prompts.building import Prompt
+from agents.lm.prompts.parts import NOTHING, PLAIN, Ablation, Addition, parts_text
 from agents.lm.prompts.wording import Flavour
 from agents.lm.reading.order_schema import MANY_ORDERS, MAX_ENUM_ORDERS
 from welfare_env.game.press import MEDIATOR
@@ -84,5 +83,5 @@ class Style:
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
         flavour = None if self.flavour is None else self.flavour.value
-        parts = {"ablation": ablation_text(self.ablation), "addition": addition_text(self.addition)}
+        parts = {"ablation": parts_text(self.ablation), "addition": parts_text(self.addition)}
         return asdict(self) | {"flavour": flavour} | parts

@@ -279,7 +279,7 @@ class LanguageModel(Keyed):
 
 def _make_player(name: str, models: SharedModels | None, **options: Any) -> Policy:
     """Imported only when asked for."""
-    from agents.lm.factory import make_player
+    from agents.lm.player import make_player
 
     return make_player(name, models, **options)
 
@@ -447,15 +447,15 @@ def _one_of(*words: str) -> Callable[[Part], str]:
 
 
 def _ablation(part: Part) -> str:
-    from agents.lm.prompts.ablation import ablation_text, parse_ablation
+    from agents.lm.prompts.parts import Ablation, parse_parts, parts_text
 
-    return _checked(part, lambda text: ablation_text(parse_ablation(text)))
+    return _checked(part, lambda text: parts_text(parse_parts(Ablation, text)))
 
 
 def _addition(part: Part) -> str:
-    from agents.lm.prompts.addition import addition_text, parse_addition
+    from agents.lm.prompts.parts import Addition, parse_parts, parts_text
 
-    return _checked(part, lambda text: addition_text(parse_addition(text)))
+    return _checked(part, lambda text: parts_text(parse_parts(Addition, text)))
 
 
 def _summariser(part: Part) -> str:
@@ -541,7 +541,7 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
     "pact": Keyed(PactPolicy, optional=EXPLOITER_OPTIONS),
     "posse": Keyed(PossePolicy, optional={"force": _whole, "more": _whole}),
     "punish": Keyed(PunishPolicy),
-    "lm": LanguageModel(_make_player, optional=LM_OPTIONS, home="agents.lm.factory"),
+    "lm": LanguageModel(_make_player, optional=LM_OPTIONS, home="agents.lm.player"),
     "rl": Learned(_make_learned, optional={"greedy": _one_of("yes", "no")}, home="agents.rl.player"),
     "import": Imported(),
     "program": Program(),

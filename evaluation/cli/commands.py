@@ -40,10 +40,9 @@ from evaluation.cli.options import (
     read_coalitions,
     written,
 )
+from evaluation.cli.pages import replay, transcript
 from evaluation.cli.red_team import collusion, red_team
-from evaluation.cli.replays import replay
 from evaluation.cli.theorems import theorems
-from evaluation.cli.transcripts import transcript
 from evaluation.experiments.attacks import CHOOSING
 from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.exploitability import plan_exploitability

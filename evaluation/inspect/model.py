@@ -1,4 +1,4 @@
-"""A model of inspect-ai as one of ours: with inspect's retries, limits, log and prices, and our cache of replies."""
+"""Models of inspect-ai as ours, with inspect's retries, limits, log and prices, and our cache; and a stub."""
 
 from __future__ import annotations
 
@@ -10,21 +10,26 @@ from contextlib import suppress
 from typing import Any
 
 from inspect_ai.model import (
+    ChatMessage,
     ChatMessageSystem,
     ChatMessageUser,
     Content,
     ContentReasoning,
     GenerateConfig,
     Model,
+    ModelAPI,
     ModelOutput,
     ModelUsage,
     ResponseSchema,
+    modelapi,
 )
+from inspect_ai.tool import ToolChoice, ToolInfo
 from inspect_ai.util import JSONSchema
 
-from agents.lm.errors import LMError, ModelError
+from agents.lm.errors import ConfigError, LMError, ModelError
 from agents.lm.models.limits import Halt
 from agents.lm.models.protocol import NO_USAGE, Block, Finish, Reply, Request, Usage
+from agents.lm.stub.replies import stub_reply
 
 FINISHES: dict[str, Finish] = {
     "stop": "stop",
@@ -157,3 +162,36 @@ def _usage(used: ModelUsage) -> Usage:
     cached, written = used.input_tokens_cache_read or 0, used.input_tokens_cache_write or 0
     asked = used.input_tokens + cached + written
     return Usage(asked, cached, used.output_tokens, used.total_cost, used.reasoning_tokens or 0)
+
+
+class MadeUpReplies(ModelAPI):
+    """The replies of our own ``lm:scripted/stub``; a token is four characters."""
+
+    def __init__(
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig = GenerateConfig(),  # noqa: B008 (as inspect's own)
+        **arguments: Any,
+    ) -> None:
+        if model_name != "stub":
+            raise ConfigError(f"model 'scripted/{model_name}': there is only scripted/stub")
+        super().__init__(model_name, base_url, api_key, [], config)
+
+    async def generate(
+        self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
+    ) -> ModelOutput:
+        """A reply that follows the schema of the request."""
+        prompt, wanted = "".join(message.text for message in input), config.response_schema
+        schema = wanted.json_schema.model_dump(exclude_none=True) if wanted else None
+        output = ModelOutput.from_content("scripted/stub", stub_reply(prompt, schema))
+        asked, said = len(prompt) // 4, len(output.completion) // 4
+        output.usage = ModelUsage(input_tokens=asked, output_tokens=said, total_tokens=asked + said)
+        return output
+
+
+@modelapi("scripted")
+def scripted() -> type[ModelAPI]:
+    """The provider, as inspect finds it."""
+    return MadeUpReplies

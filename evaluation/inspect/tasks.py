@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from inspect_ai import Task, task
@@ -12,10 +13,8 @@ from inspect_ai.util import registry_info
 
 from agents.specs import listed
 from evaluation.checks import EvaluationError
-from evaluation.inspect import made_up  # noqa: F401 (registers the model scripted/stub)
-from evaluation.inspect.games import Games
 from evaluation.inspect.scoring import gains, high, low, mean, measures
-from evaluation.inspect.solver import check_roles, game
+from evaluation.inspect.solver import Games, check_roles, game
 from evaluation.play.game_settings import GameSettings
 from welfare_env import Rules
 from welfare_env.errors import did_you_mean
@@ -27,18 +26,7 @@ Texts = str | Sequence[str]
 """A text; inspect splits one of the command line at its commas."""
 
 
-def _registered(make: Callable[..., Task]) -> Any:
-    """A task that inspect finds as evaluation/NAME, also where this package is installed from its source tree."""
-    found = task(make)
-    if registry_info(found).name == make.__name__:  # inspect knows no package around it
-        found = task(name=f"evaluation/{make.__name__}")(make)
-    return found
-
-
-@_registered
-def self_play(
-    policy: Texts = "lm:model",
-    games: int = 5,
+def _setting(
     years: int = 10,
     message_rounds: int = 3,
     press: str | None = "text",
@@ -46,9 +34,39 @@ def self_play(
     seats: str = "rotated",
     seed: int = 0,
     simultaneous: bool = True,
-    lm_cache: str | None = LM_CACHE,
-    **others: Any,
-) -> Task:
+) -> GameSettings:
+    rules = Rules(years=years, message_rounds=message_rounds, press=press)
+    return GameSettings(seed=seed, rules=rules, map_name=map_name, seats=seats, simultaneous=simultaneous)
+
+
+def _registered(make: Callable[..., Task]) -> Any:
+    """A task that inspect finds as evaluation/NAME, also where this package is installed from its source tree.
+
+    Its `**options` are those of `_setting`. Of others inspect would only warn; here they are refused.
+    """
+    *own, options = inspect.signature(make).parameters.values()
+    others = inspect.signature(_setting).parameters.values()
+    parameters = [*own, *(each.replace(kind=each.KEYWORD_ONLY) for each in others)]
+    known = [parameter.name for parameter in parameters]
+
+    @functools.wraps(make)
+    def checked(*first: Any, **given: Any) -> Task:
+        given.pop("model", None)  # which inspect may give to any task
+        for name in given:
+            if name not in known:
+                near = did_you_mean(name, known)
+                raise EvaluationError(f"option {name!r}: there is none{near}; give -T {', '.join(known)}")
+        return make(*first, **given)
+
+    vars(checked)["__signature__"] = inspect.Signature([*parameters, options])
+    found = task(checked)
+    if registry_info(found).name == make.__name__:  # inspect knows no package around it
+        found = task(name=f"evaluation/{make.__name__}")(checked)
+    return found
+
+
+@_registered
+def self_play(policy: Texts = "lm:model", games: int = 5, lm_cache: str | None = LM_CACHE, **options: Any) -> Task:
     """Games of one policy in all seats, or of a profile; their measures are those of `evaluation.self_play`.
 
     Args:
@@ -62,16 +80,14 @@ def self_play(
         simultaneous: all powers act at the same time; otherwise, as in the paper, one after the other, which takes
             seven times as long.
         lm_cache: file of cached replies, which are not asked again; "" for none.
-        **others: catches misspelt options, of which inspect would only warn, to refuse them.
 
     Raises:
         EvaluationError: an unknown option.
         ConfigError: a role is called "model".
     """
-    _check_options(others, self_play)
-    setting = _setting(years, message_rounds, press, map_name, seats, seed, simultaneous)
+    setting = _setting(**options)
     played = Games.of_self_play(_text(policy), games, setting)
-    return _task(played, lm_cache, {"*": [mean(seed), low(seed), high(seed)]})
+    return _task(played, lm_cache, {"*": [mean(setting.seed), low(setting.seed), high(setting.seed)]})
 
 
 @_registered
@@ -80,15 +96,8 @@ def exploitability(
     deviator: Texts | None = None,
     coalitions: Texts = "singles",
     games: int = 5,
-    years: int = 10,
-    message_rounds: int = 3,
-    press: str | None = "text",
-    map_name: str = "standard",
-    seats: str = "rotated",
-    seed: int = 0,
-    simultaneous: bool = True,
     lm_cache: str | None = LM_CACHE,
-    **others: Any,
+    **options: Any,
 ) -> Task:
     """Games of self-play, and as many of every coalition that deviates; their gains as of `evaluation.exploitability`.
 
@@ -98,32 +107,15 @@ def exploitability(
             role), "lm:model,flavour=exploiter", "portfolio"; None for the paper's exploiter.
         coalitions: "singles", "pairs", "all-singles", "all-pairs", or some: "FRANCE,ENGLAND+TURKEY".
         games: number of games per epoch and condition.
-        years, message_rounds, press, map_name, seats, seed, simultaneous, lm_cache, **others: as for `self_play`.
+        years, message_rounds, press, map_name, seats, seed, simultaneous, lm_cache: as for `self_play`.
 
     Raises:
         EvaluationError, ConfigError: as for `self_play`.
     """
-    _check_options(others, exploitability)
-    setting = _setting(years, message_rounds, press, map_name, seats, seed, simultaneous)
+    setting = _setting(**options)
     tried = None if deviator is None else _specs(deviator)
     played = Games.of_exploitability(_text(policy), games, setting, tried, _coalitions(coalitions))
-    return _task(played, lm_cache, [gains(seed)])
-
-
-def _check_options(others: Mapping[str, Any], task: Callable[..., Task]) -> None:
-    known = [name for name in inspect.signature(task).parameters if name != "others"]
-    for name in others:
-        if name != "model":  # which inspect may give to any task
-            raise EvaluationError(
-                f"option {name!r}: there is none{did_you_mean(name, known)}; give -T {', '.join(known)}"
-            )
-
-
-def _setting(
-    years: int, message_rounds: int, press: str | None, map_name: str, seats: str, seed: int, simultaneous: bool
-) -> GameSettings:
-    rules = Rules(years=years, message_rounds=message_rounds, press=press)
-    return GameSettings(seed=seed, rules=rules, map_name=map_name, seats=seats, simultaneous=simultaneous)
+    return _task(played, lm_cache, [gains(setting.seed)])
 
 
 def _task(games: Games, lm_cache: str | None, metrics: Any) -> Task:

@@ -28,8 +28,7 @@ APART = (
     "welfare_env.extras",  # only says what to install
     "modal_env",  # the other game, and its players
     "agents.modal",
-    "agents.lm.program_prompts",
-    "agents.lm.program_writer",
+    "agents.lm.programs",
     "agents.lm.models.prices",
 )
 """Modules that do not affect games of Welfare Diplomacy, although relevant code imports them."""

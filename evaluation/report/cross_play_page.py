@@ -1,10 +1,13 @@
-"""The HTML page of cross-play: findings in words, and tables. Self-contained, without scripts."""
+"""The HTML page of cross-play: findings in words, a heatmap and tables. Self-contained, without scripts."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from html import escape
+from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.table import Table
 from rich.text import Text
 
@@ -13,19 +16,15 @@ from evaluation.checks import EvaluationError
 from evaluation.experiments.cross_play import CrossPlayResult
 from evaluation.measures.basins import STARTS
 from evaluation.measures.intervals import Estimate
-from evaluation.report.cross_play_figure import ABOUT, heatmap
-from evaluation.report.figures import as_svg
-from evaluation.report.page import html_table, scrolling, whole_page
-from evaluation.tables.cross_play_tables import (
-    cross_play_tables,
-    mix_table,
-    ties,
-    written_rest,
-    written_shares,
-)
+from evaluation.report.figures import as_svg, empty_figure
+from evaluation.report.markup import framed, html_table, origin, paragraph, whole_page
+from evaluation.tables.cross_play_tables import cross_play_tables, mix_table, ties, written_rest, written_shares
 from evaluation.tables.game_tables import cell
 from evaluation.tables.measure_names import listed
 from evaluation.tables.rules_text import rules_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def cross_play_page(result: CrossPlayResult, command: str = "") -> str:
@@ -35,23 +34,18 @@ def cross_play_page(result: CrossPlayResult, command: str = "") -> str:
         command: that made it; "" for none.
     """
     made = (
-        f"<p class=note>welfare-env {escape(welfare_env.__version__)}, seed {result.seed}, {result.games} games a mix; "
-        "the same command gives the same numbers. Intervals are 95% (docs/measures.md).</p>"
+        f"welfare-env {welfare_env.__version__}, seed {result.seed}, {result.games} games a mix; the same command "
+        "gives the same numbers. Intervals are 95% (docs/measures.md)."
     )
-    return whole_page(
-        "Cross-play",
-        [
-            f"<h1>Cross-play of {escape(', '.join(result.policies))}</h1>",
-            "<h2>What was found</h2>",
-            *(f"<p>{escape(sentence)}</p>" for sentence in summary(result)),
-            *_figure(result),
-            *map(_section, [*cross_play_tables(result), mix_table(result)]),
-            "<h2>How it was made</h2>",
-            f"<pre>{escape(command)}</pre>" if command else "",
-            f"<p>Rules: {escape(rules_text(result.rules.to_dict()))}. Map: {escape(result.map_name)}.</p>",
-            made,
-        ],
-    )
+    parts = [
+        f"<h1>Cross-play of {escape(', '.join(result.policies))}</h1>",
+        "<h2>What was found</h2>",
+        *map(paragraph, summary(result)),
+        _figure(result),
+        *map(_section, [*cross_play_tables(result), mix_table(result)]),
+        *origin(command, (f"Rules: {rules_text(result.rules.to_dict())}. Map: {result.map_name}.", made)),
+    ]
+    return whole_page("Cross-play", parts)
 
 
 def summary(result: CrossPlayResult) -> Iterator[str]:
@@ -84,14 +78,12 @@ def _best(estimates: Mapping[str, Estimate]) -> str:
     return f"{best} ({cell(estimates[best])}{others})"
 
 
-def _figure(result: CrossPlayResult) -> Iterator[str]:
+def _figure(result: CrossPlayResult) -> str:
     """The heatmap; without matplotlib, how to get it."""
     try:
-        picture = scrolling(as_svg(heatmap(result), "Pairwise payoffs"), "Pairwise payoffs")
+        return framed(as_svg(heatmap(result), "Pairwise payoffs"), "Pairwise payoffs", ABOUT)
     except EvaluationError as error:
-        yield f"<p class=note>Without the heatmap of pairwise payoffs: {escape(str(error))}</p>"
-    else:
-        yield f"<figure>{picture}<figcaption>{escape(ABOUT)}</figcaption></figure>"
+        return paragraph(f"Without the heatmap of pairwise payoffs: {error}", note=True)
 
 
 def _section(table: Table) -> str:
@@ -104,3 +96,65 @@ def _section(table: Table) -> str:
 
 def _plain(cell: object) -> str:
     return cell.plain if isinstance(cell, Text) else str(cell or "")
+
+
+LINE = 26  # characters of a line of a label
+LEAST_GAIN = 1e-9
+COLORS = "cividis"  # told apart by color-blind readers, too
+ABOUT = (
+    "Mean points of one player of the row's policy when all other seats play the column's; on the diagonal, of "
+    "self-play. Bold: more than the column's own players get among themselves, with a 95% interval above 0."
+)
+
+
+def pairwise_payoffs(result: CrossPlayResult) -> np.ndarray:
+    """Payoffs [policies, policies] of one seat of the row's policy among the column's; nan where none was played."""
+    count = len(result.policies)
+    seats = sum(next(iter(result.mixes)))
+    payoffs = np.full((count, count), math.nan)
+    for row, policy in enumerate(result.policies):
+        for column in range(count):
+            counts = np.zeros(count, int)
+            counts[column] += seats - 1
+            counts[row] += 1
+            if (mix := result.mixes.get(tuple(counts.tolist()))) is not None:
+                payoffs[row, column] = mix.payoffs[policy].value
+    return payoffs
+
+
+def heatmap(result: CrossPlayResult) -> Figure:
+    """The pairwise payoffs as a figure.
+
+    Raises:
+        EvaluationError: matplotlib is not installed.
+    """
+    payoffs, labels = pairwise_payoffs(result), [_folded(policy) for policy in result.policies]
+    size = 3.2 + 0.75 * len(labels)
+    figure = empty_figure((size + 1.2, size))
+    axis = figure.add_subplot()
+    image = axis.imshow(payoffs, cmap=COLORS)
+    axis.set_xticks(range(len(labels)), labels, rotation=38, ha="right", rotation_mode="anchor", fontsize=8)
+    axis.set_yticks(range(len(labels)), labels, fontsize=8)
+    axis.set_xlabel("all other seats play")
+    axis.set_ylabel("one seat plays")
+    middle = (np.nanmin(payoffs) + np.nanmax(payoffs)) / 2
+    for (row, column), value in np.ndenumerate(payoffs):
+        if not math.isnan(value):
+            gain = result.invasion.get((result.policies[column], result.policies[row]))
+            is_gain = gain is not None and (gain.low > 0 or (gain.is_alike and gain.value > LEAST_GAIN))
+            weight = "bold" if is_gain else "normal"
+            color = "#111111" if value > middle else "white"  # black would follow the page's text, in dark mode too
+            axis.text(column, row, f"{value:.2f}", ha="center", va="center", color=color, fontsize=9, weight=weight)
+    points = "points a year" if result.rules.is_welfare else f"score ({result.rules.scoring})"
+    figure.colorbar(image, ax=axis, label=points, shrink=0.8)
+    return figure
+
+
+def _folded(policy: str) -> str:
+    """A spec in lines that end at its commas."""
+    lines = [""]
+    for part in policy.replace(",", ",\0").split("\0"):
+        if lines[-1] and len(lines[-1] + part) > LINE:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines).replace("$", r"\$")  # matplotlib would read mathematics

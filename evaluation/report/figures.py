@@ -39,17 +39,13 @@ def draw(study: Mapping[str, Any], number: int) -> Figure:
     Raises:
         EvaluationError: matplotlib is not installed, or there is no such figure.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise EvaluationError(f"figures need {install_extra('plot')}") from error
     if not 0 <= number < len(study["figures"]):
         raise EvaluationError(f"figure {number}: {study['experiment']} has {len(study['figures'])}")
     wished = study["figures"][number]
     kinds = {"points": _points, "lines": _lines, "years": _years, "scatter": _scatter}
     panels = wished["y"]
     rows, columns = panel_grid(len(panels))
-    figure = Figure(figsize=(max(7.2, 4.6 * columns), 4.6 * rows), layout="constrained")
+    figure = empty_figure((max(7.2, 4.6 * columns), 4.6 * rows))
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for unused in axes[len(panels) :]:
         unused.set_axis_off()
@@ -63,6 +59,19 @@ def draw(study: Mapping[str, Any], number: int) -> Figure:
         columns = min(3 if max(map(len, labels)) < 40 else 2, len(labels))
         figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
     return figure
+
+
+def empty_figure(size: tuple[float, float]) -> Figure:
+    """A figure of this size in inches.
+
+    Raises:
+        EvaluationError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise EvaluationError(f"figures need {install_extra('plot')}") from error
+    return Figure(figsize=size, layout="constrained")
 
 
 def panel_grid(panels: int) -> tuple[int, int]:
@@ -144,15 +153,15 @@ def _points(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], mea
         at = places.index(_category(condition, x)) + 0.6 * ((series.index(name) + 0.5) / len(series) - 0.5)
         axis.errorbar([at], **_bar(condition["measures"][measure]), **_style(study, condition, (x,)))
     _legend(axis, study, (x,))
-    published = [(name, runs[measure]) for name, runs in TABLES.get(wished["published"], {}).items() if measure in runs]
-    ours = len(places)
-    for name, runs in published:
+    ours, published = len(places), []
+    for name, runs in TABLES.get(wished["published"], {}).items():
+        if measure not in runs:
+            continue
         if name not in places:
             places.append(name)
         at = places.index(name) + (BESIDE if places.index(name) < ours else 0)
-        axis.plot([at] * len(runs), runs, "o", mfc="none", color=PUBLISHED, alpha=0.7, ms=4, zorder=1)
-    if published:
-        axis.plot([], [], "o", mfc="none", color=PUBLISHED, ms=4, label="published runs (one mark each)")
+        published += [(at, value) for value in runs[measure]]
+    _mark_published(axis, published)
     axis.set_xticks(range(len(places)), [_short(place) for place in places], rotation=38, ha="right", fontsize=8)
     axis.set_ylabel(fill(NAMES[measure], 34))
     axis.set_xlim(-0.6, len(places) - 0.4)
@@ -170,12 +179,8 @@ def _lines(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], meas
         style = _style(study, mine[0], (x,)) | {"ls": _dashes(study, mine[0], (x,)), "lw": 1.4}
         at = [condition["swept"][x] for condition in mine]
         axis.errorbar(at, _numbers(points, "value"), yerr=_bars(points), label=name, **style)
-    shown = False
-    for name, runs in TABLES.get(wished["published"], {}).items():
-        for value in runs.get(measure, ()):
-            words = None if shown else "published runs (one mark each)"
-            axis.plot([float(name)], [value], "o", mfc="none", color=PUBLISHED, alpha=0.7, ms=4, zorder=1, label=words)
-            shown = True
+    published = TABLES.get(wished["published"], {})
+    _mark_published(axis, [(float(name), value) for name, runs in published.items() for value in runs.get(measure, ())])
     if all(isinstance(condition["swept"][x], int) for condition in conditions):
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_xlabel(x.replace("_", " "))
@@ -206,14 +211,18 @@ def _scatter(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], me
         across, up = condition["measures"][x], condition["measures"][measure]
         at = _numbers([across], "value")
         axis.errorbar(at, **_bar(up), xerr=_bars([across]), **_style(study, condition), label=label(study, condition))
-    shown = False
-    for runs in TABLES.get(wished["published"], {}).values():
-        if x in runs and measure in runs:
-            words = None if shown else "published runs (one mark each)"
-            axis.plot(runs[x], runs[measure], "o", mfc="none", color=PUBLISHED, alpha=0.7, ms=4, zorder=1, label=words)
-            shown = True
+    published = [runs for runs in TABLES.get(wished["published"], {}).values() if x in runs and measure in runs]
+    _mark_published(axis, [pair for runs in published for pair in zip(runs[x], runs[measure], strict=True)])
     axis.set_xlabel(NAMES[x])
     axis.set_ylabel(fill(NAMES[measure], 34))
+
+
+def _mark_published(axis: Axes, points: Sequence[tuple[float, float]]) -> None:
+    """Hollow marks in gray, with one entry in the legend."""
+    if points:
+        label = "published runs (one mark each)"
+        look: dict[str, Any] = {"mfc": "none", "color": PUBLISHED, "alpha": 0.7, "ms": 4, "zorder": 1, "label": label}
+        axis.plot(*zip(*points, strict=True), "o", **look)
 
 
 def _style(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Sequence[str] = ()) -> dict[str, Any]:

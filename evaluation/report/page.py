@@ -1,7 +1,4 @@
-"""The report of an experiment: one self-contained HTML page with findings in words, tables and figures.
-
-Everything that comes from outside (titles, specs, paths) is escaped; the page has no script.
-"""
+"""The report of an experiment: one self-contained HTML page with findings in words, tables and figures."""
 
 from __future__ import annotations
 
@@ -14,39 +11,16 @@ from typing import Any
 import welfare_env
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate
 from evaluation.report.figures import MADE_UP, as_svg, figures_of, full_label, panel_grid, swept_words
+from evaluation.report.markup import framed, html_table, origin, paragraph, scrolling, whole_page
 from evaluation.tables.comparison_tables import study_cells
 from evaluation.tables.game_tables import BRACKETS
 from evaluation.tables.measure_names import NAMES
 from evaluation.tables.rules_text import games_sentence, option_sentences, rules_sentence
 
-STYLE = """
-:root { color-scheme: light dark; --page: #fff; --ink: #1a1a1a; --faint: #595959; --line: #8886; --soft: #8882; }
-@media (prefers-color-scheme: dark) { :root { --page: #121212; --ink: #e6e6e6; --faint: #b0b0b0; } }
-a { color: LinkText; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem;
-  background: var(--page); color: var(--ink); }
-h1, h2, h3, p { overflow-wrap: anywhere; } h1 { line-height: 1.2; } h2 { margin-top: 2.2rem; }
-table { border-collapse: collapse; font-size: .9rem; } figcaption, .note, small { color: var(--faint); }
-figcaption, .note { font-size: .9rem; } small { display: block; }
-th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align: right; }
-tbody th { font-weight: inherit; } td { white-space: nowrap; }
-.words { text-align: left; white-space: normal; overflow-wrap: break-word; max-width: 24rem; }
-thead th { border-bottom: 2px solid var(--line); vertical-align: bottom; min-width: 4.5rem; }
-thead th.words { min-width: 8rem; }
-th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: var(--page);
-  max-width: 40vw; overflow-wrap: break-word; white-space: normal; }
-.wide { overflow-x: auto; margin: .4rem 0 .8rem; scrollbar-color: #888 var(--soft);
-  background: linear-gradient(to left, var(--page) 40%, transparent) right / 3rem 100% no-repeat local,
-    linear-gradient(to left, #888a, transparent) right / 1.2rem 100% no-repeat scroll; }
-.wide:focus-visible { outline: 2px solid; outline-offset: 2px; }
-@media print { .wide { overflow: visible; } }
-figure { margin: 1rem 0; } figure svg { display: block; max-width: 100%; min-width: 30rem; height: auto; }
-@media (max-width: 700px) { figure svg { max-width: none; min-width: 0; width: auto;
-  height: calc(22rem * var(--rows, 1)); } }
-code, pre { background: var(--soft); padding: .1rem .3rem; }
-pre { padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; }
-"""
-
+MADE = (
+    f"welfare-env {welfare_env.__version__}; the same command gives the same numbers. Intervals are 95% "
+    "(docs/measures.md)."
+)
 MOST_ATTACKS = 12  # in a table; results.json has all
 EXACT = ("exact_gain",)
 HEADS = {
@@ -69,10 +43,10 @@ def report_page(study: Mapping[str, Any], command: str = "") -> str:
     """
     parts = [
         f"<h1>{escape(study['title'])}</h1>",
-        f"<p>{escape(study['question'])}</p>" if study["question"] else "",
-        f"<p class=note>{escape(rules_sentence(study))} {escape(games_sentence(study))}</p>",
+        paragraph(study["question"]) if study["question"] else "",
+        paragraph(f"{rules_sentence(study)} {games_sentence(study)}", note=True),
         "<h2>What was found</h2>",
-        *(f"<p>{escape(sentence)}</p>" for sentence in summary(study)),
+        *map(paragraph, summary(study)),
         *_figures(study),
         "<h2>Numbers</h2>",
         _table(study),
@@ -81,23 +55,9 @@ def report_page(study: Mapping[str, Any], command: str = "") -> str:
         *(details(condition, cell) for condition in study["conditions"] for cell in condition["cells"]),
         _published(study),
         _replays(study),
-        "<h2>How it was made</h2>",
-        f"<pre>{escape(command)}</pre>" if command else "",
-        f"<p>{escape(' '.join([rules_sentence(study), games_sentence(study), *option_sentences(study)]))}</p>",
-        f"<p class=note>welfare-env {escape(welfare_env.__version__)}; the same command gives the same numbers. "
-        "Intervals are 95% (docs/measures.md).</p>",
+        *origin(command, (" ".join([rules_sentence(study), games_sentence(study), *option_sentences(study)]), MADE)),
     ]
     return whole_page(study["title"], parts)
-
-
-def whole_page(title: str, parts: Sequence[str]) -> str:
-    """An HTML page from parts; empty ones are left out."""
-    body = "\n".join(part for part in parts if part)
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
-        f'content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
-        f'<link rel="icon" href="data:,"><style>{STYLE}</style></head><body><main>\n{body}\n</main></body></html>\n'
-    )
 
 
 def summary(study: Mapping[str, Any]) -> Iterator[str]:
@@ -190,10 +150,8 @@ def _figures(study: Mapping[str, Any]) -> Iterator[str]:
         shown = "95% intervals" if len(study["train_seeds"]) >= FEWEST_GAMES else "their range"
         measured += f"; of trained policies means over training seeds, with {shown}"
     for (title, figure), wished in zip(figures_of(study), study["figures"], strict=True):
-        caption = f"{escape(title)}. {measured}."
-        drawing = scrolling(as_svg(figure, title), title)
         rows, _ = panel_grid(len(wished["y"]))
-        yield f'<figure style="--rows: {rows}">{drawing}<figcaption>{caption}</figcaption></figure>'
+        yield framed(as_svg(figure, title), title, f"{title}. {measured}.", rows)
 
 
 def _table(study: Mapping[str, Any]) -> str:
@@ -340,11 +298,12 @@ UNLIKE = (
 def _published(study: Mapping[str, Any]) -> str:
     if not any(figure["published"] for figure in study["figures"]):
         return ""
-    return (
-        "<p class=note>Published runs: github.com/mukobi/welfare-diplomacy, experiments/results (2023), behind "
+    return paragraph(
+        "Published runs: github.com/mukobi/welfare-diplomacy, experiments/results (2023), behind "
         "arXiv 2310.08901, of ten years and, but for the figure on them, three message rounds; models of 2023. "
         f"{LIKE_FOR_LIKE if study.get('published') else UNLIKE} (docs/differences.md); the exploitability figure "
-        "has one mark per coalition.</p>"
+        "has one mark per coalition.",
+        note=True,
     )
 
 
@@ -360,30 +319,5 @@ def _replays(study: Mapping[str, Any]) -> str:
     if not rows:
         return ""
     which = "Of self-play the game whose welfare is nearest to the mean; of attacks a typical game of the best."
-    return f"<h2>Replays of typical games</h2><p class=note>{which}</p>" + scrolling(
-        f"<table><tbody>{''.join(rows)}</tbody></table>", "Replays"
-    )
-
-
-def scrolling(content: str, title: str) -> str:
-    """Markup in a box that scrolls sideways, by keyboard too."""
-    return f'<div class=wide tabindex=0 role=group aria-label="{escape(title, quote=True)}">{content}</div>'
-
-
-def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
-    """An HTML table that scrolls sideways beside its first column; text is left-aligned, numbers right-aligned."""
-    kinds = [" class=words" if any(cell[:1].isalpha() for cell in column) else "" for column in zip(*rows, strict=True)]
-    kinds = kinds or [""] * len(head)
-    top = "".join(f"<th scope=col{kind}>{escape(name)}</th>" for name, kind in zip(head, kinds, strict=True))
-    body = "".join(f"<tr>{''.join(_cells(row, kinds))}</tr>" for row in rows)
-    table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
-    return f"<p class=note>{escape(caption)}</p>{scrolling(table, caption)}"
-
-
-def _cells(row: Sequence[str], kinds: Sequence[str]) -> Iterator[str]:
-    """The cells of a row, of which the first is its head; an interval stands below its value."""
-    for place, (cell, kind) in enumerate(zip(row, kinds, strict=True)):
-        inside = re.sub(r"^(-?[\d.,]+)\s(\[.*\]|\(.*\))$", r"\1<small>\2</small>", escape(cell))
-        if kind:  # specs may be broken after punctuation
-            inside = re.sub(r"(?<=[,:=/])(?=\S)", "<wbr>", inside)
-        yield f"<td{kind}>{inside}</td>" if place else f"<th scope=row{kind}>{inside}</th>"
+    table = scrolling(f"<table><tbody>{''.join(rows)}</tbody></table>", "Replays")
+    return f"<h2>Replays of typical games</h2>{paragraph(which, note=True)}{table}"

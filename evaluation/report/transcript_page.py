@@ -8,19 +8,16 @@ from collections.abc import Iterator
 from html import escape
 from itertools import groupby
 
+from evaluation.report.markup import COLORS, whole_page
 from evaluation.report.transcripts import GameTranscript, TranscriptRequest, visible
 
-STYLE = """
-:root { color-scheme: light dark; --page: #fff; --ink: #1a1a1a; --faint: #595959; --line: #8886; --soft: #8882; }
-@media (prefers-color-scheme: dark) { :root { --page: #121212; --ink: #e6e6e6; --faint: #b0b0b0; } }
-a { color: LinkText; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
-  background: var(--page); color: var(--ink); }
-h1 { font-size: 1.4rem; overflow-wrap: anywhere; } h2 { margin-top: 2rem; border-bottom: 1px solid var(--line); }
-details { border: 1px solid var(--line); border-radius: .4rem; margin: .4rem 0; padding: .3rem .7rem; }
-summary { cursor: pointer; } .note { color: var(--faint); font-size: .9rem; }
-pre { background: var(--soft); padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem; }
-h3 { font-size: .95rem; margin: .6rem 0 .2rem; }
+STYLE = f"""{COLORS}body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+  background: var(--page); color: var(--ink); }}
+h1 {{ font-size: 1.4rem; overflow-wrap: anywhere; }} h2 {{ margin-top: 2rem; border-bottom: 1px solid var(--line); }}
+details {{ border: 1px solid var(--line); border-radius: .4rem; margin: .4rem 0; padding: .3rem .7rem; }}
+summary {{ cursor: pointer; }} .note {{ color: var(--faint); font-size: .9rem; }}
+pre {{ background: var(--soft); padding: .6rem; white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem; }}
+h3 {{ font-size: .95rem; margin: .6rem 0 .2rem; }}
 """
 
 
@@ -31,13 +28,8 @@ def transcript_page(transcript: GameTranscript, replay: str = "") -> str:
         replay: the replay of the same game, as a path beside the page, to which each phase links; "" for none.
     """
     policy = f"default-src 'none'; style-src '{_digest(STYLE)}'; base-uri 'none'; form-action 'none'"
-    body = "\n".join(_body(transcript, replay))
-    page = (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Transcript</title><style>{STYLE}</style></head><body><main>\n{body}\n</main></body></html>\n"
-    )
+    head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    page = whole_page("Transcript", _body(transcript, replay), STYLE, head)
     return page.encode("utf-8", "replace").decode()  # halves of surrogate pairs
 
 

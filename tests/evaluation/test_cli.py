@@ -1,15 +1,12 @@
-"""The command line: what it prints where, its errors, and that a killed command goes on where it was."""
+"""The command line: what it prints where, its help and its errors."""
 
 import io
 import json
 import os
 import re
-import signal
-import sqlite3
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -22,9 +19,6 @@ import evaluation
 from agents.specs import usages
 from evaluation import GameSpec
 from evaluation.cli import commands as command_line
-from evaluation.play import turns
-from evaluation.play.games import CODE_DIGEST
-from evaluation.play.sources import Sources
 from evaluation.tables.game_tables import coalition_table, exploitability_table
 from welfare_env import Rules
 from welfare_env.board.toy_boards import toy_map
@@ -35,7 +29,6 @@ QUICK = ("--years", "1", "--message-rounds", "0", "--map", "pure", "--workers", 
 COMMANDS = ("self-play", "exploitability", "demo", "games", "messages", "replay")
 POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-PATIENCE = 120  # seconds; a busy machine takes its time to start Python
 
 
 class Outcome(NamedTuple):
@@ -66,72 +59,11 @@ def cli(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
     return run
 
 
-@pytest.fixture
-def launch(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Starts `python -m evaluation` in a process group of its own; nothing of it outlives the test."""
-    started: list[subprocess.Popen[str]] = []
-
-    def start(*arguments: str) -> subprocess.Popen[str]:
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(CODE), os.environ.get("PYTHONPATH", "")])}
-        process = subprocess.Popen(
-            [sys.executable, "-m", "evaluation", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=tmp_path,
-            env=environment,
-            text=True,
-            start_new_session=True,
-        )
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        kill_group(process)
-        process.communicate()
-
-
-def kill_group(process: subprocess.Popen[str]) -> None:
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-
-
-def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
-    """Until the condition holds; the process must not end before."""
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert process is None or process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
-def stored(path: Path) -> dict[str, tuple[float, str]]:
-    """Key -> when it was stored, and its checksum; of a store that may be in use, or not be there yet."""
-    try:
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    except sqlite3.OperationalError:
-        return {}
-    try:
-        return {row[0]: row[1:] for row in connection.execute("SELECT key, created, checksum FROM games")}
-    except sqlite3.OperationalError:
-        return {}
-    finally:
-        connection.close()
-
-
-def living(group: int) -> list[int]:
-    """Processes of a group that still do something."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _, process_group = stat.read_text().rpartition(")")[2].split()[:3]
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if int(process_group) == group and state != "Z":
-            found.append(int(stat.parent.name))
-    return found
+def module(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """`python -m evaluation`, in a process of its own."""
+    environment = os.environ | {"PYTHONPATH": str(CODE)}
+    command = [sys.executable, "-m", "evaluation", *arguments]
+    return subprocess.run(command, capture_output=True, cwd=cwd, env=environment, text=True, timeout=600)
 
 
 # Tables and JSON
@@ -266,7 +198,8 @@ def test_games_of_tokens(cli: Callable[..., Outcome]) -> None:
 
 def test_a_store_is_used(cli: Callable[..., Outcome], played: list[GameSpec]) -> None:
     first = cli("self-play", "random", "--games", "3", *QUICK, "--store", "deep/er/games.sqlite", "--json")
-    assert (len(played), len(stored(Path("deep/er/games.sqlite")))) == (3, 3)
+    with evaluation.GameStore("deep/er/games.sqlite") as store:
+        assert (len(played), store.count()) == (3, 3)
     assert (
         cli("self-play", "random", "--games", "3", *QUICK, "--store", "deep/er/games.sqlite", "--json").out == first.out
     )
@@ -362,13 +295,11 @@ def test_a_small_demo(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.slow
-def test_the_demo(
-    cli: Callable[..., Outcome], launch: Callable[..., subprocess.Popen[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_demo(cli: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")  # no name is folded
-    out, err = launch("demo", "--workers", "2").communicate(timeout=600)
+    done = module("demo", "--workers", "2", cwd=tmp_path)
     again = cli("demo", "--workers", "1")  # in the same folder, so with the same store
-    assert again.out == out
+    assert again.out == done.stdout
     rows = again.rows()
     assert [row[0] for row in rows][:4] == list(command_line.DEMO_POLICIES)
     assert rows[1][1] == "4.843 [all 5 alike]"
@@ -376,7 +307,7 @@ def test_the_demo(
     assert {key[:2] for key in gains} == set(product(command_line.DEMO_PROFILES, ("singles", "pairs")))
     assert all(gain > 1 for gain in gains.values())
     assert gains["prosocial", "singles", command_line.LEARNED] == max(gains.values())
-    assert all(line.startswith(("playing: ", "compiling ")) for line in err.splitlines())
+    assert all(line.startswith(("playing: ", "compiling ")) for line in done.stderr.splitlines())
 
 
 # Help
@@ -519,11 +450,10 @@ def test_a_store_of_another_program_is_left_alone(cli: Callable[..., Outcome], t
     assert path.read_text() == "Dear diary, " * 100
 
 
-def test_the_module_runs_as_a_program(launch: Callable[..., subprocess.Popen[str]]) -> None:
-    process = launch("self-play", "hold", "--variant", "chess")
-    out, err = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, out) == (2, "")
-    assert err.startswith("error: --variant chess")
+def test_the_module_runs_as_a_program(tmp_path: Path) -> None:
+    done = module("self-play", "hold", "--variant", "chess", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: --variant chess")
 
 
 def test_too_many_workers_are_refused(cli: Callable[..., Outcome], played: list[GameSpec]) -> None:
@@ -532,7 +462,7 @@ def test_too_many_workers_are_refused(cli: Callable[..., Outcome], played: list[
     assert outcome.err.startswith("error: --workers 99")
 
 
-SCRIPT = """
+UNGUARDED = """
 import evaluation
 from welfare_env import Rules
 
@@ -546,9 +476,9 @@ def test_a_script_without_a_guard_is_told_what_it_lacks(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(CODE)}
     outcomes = []
     for call in (CALL, f"if __name__ == '__main__':\n    {CALL}"):
-        (tmp_path / "script.py").write_text(SCRIPT + call)
+        (tmp_path / "script.py").write_text(UNGUARDED + call)
         command = [sys.executable, str(tmp_path / "script.py")]
-        outcomes.append(subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=environment))
+        outcomes.append(subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment))
     unguarded, guarded = outcomes
     assert unguarded.returncode == 1
     assert unguarded.stderr.count("Traceback") == 1
@@ -556,97 +486,3 @@ def test_a_script_without_a_guard_is_told_what_it_lacks(tmp_path: Path) -> None:
     assert 'if __name__ == "__main__":' in unguarded.stderr
     assert len(unguarded.stderr.splitlines()) < 30
     assert (guarded.returncode, guarded.stdout, guarded.stderr) == (0, "3\n", "")
-
-
-# Interrupted and killed
-
-# 30 games of some 50 ms, one after the other: time enough to come in between.
-LONG = ("exploitability", "dumbbot", "--deviator", "random", "--games", "5", "--years", "3", "--message-rounds", "0")
-LONG_GAMES = 6 * 5 + 5 * 5 + 6 * 5  # two rounds of choosing, and what is measured
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_an_interruption_says_how_to_go_on(
-    launch: Callable[..., subprocess.Popen[str]], store_path: Path, workers: int
-) -> None:
-    process = launch(*LONG, "--workers", str(workers), "--store", str(store_path))
-    wait_for(lambda: len(stored(store_path)) >= 3, process)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    out, err = process.communicate(timeout=PATIENCE)
-    told = "interrupted: finished games and all replies are kept; run the same command to resume\n"
-    news = re.sub(r"^(playing|compiling).*\n", "", err, flags=re.MULTILINE)  # of every ten seconds
-    assert (process.returncode, out, news) == (130, "", told)
-    assert 3 <= len(stored(store_path)) < LONG_GAMES
-    wait_for(lambda: not living(process.pid))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_killed_command_goes_on_where_it_was(
-    launch: Callable[..., subprocess.Popen[str]], cli: Callable[..., Outcome], tmp_path: Path, workers: int
-) -> None:
-    command = (*LONG, "--workers", str(workers), "--store", "killed.sqlite", "--json")
-    process = launch(*command)
-    wait_for(lambda: len(stored(tmp_path / "killed.sqlite")) >= 3, process)
-    kill_group(process)
-    out, _ = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, out) == (-signal.SIGKILL, "")
-    before = stored(tmp_path / "killed.sqlite")
-    assert 3 <= len(before) < LONG_GAMES
-
-    resumed = launch(*command)
-    out, err = resumed.communicate(timeout=PATIENCE)
-    assert resumed.returncode == 0, err
-    now = Sources([CODE / name for name in ("welfare_env", "modal_env", "agents")], Path(turns.__file__))
-    assert now.digest_of_all == CODE_DIGEST, "the code was edited during the test, so games are played anew"
-    undisturbed = cli(*LONG, "--workers", "1", "--store", "undisturbed.sqlite", "--json")
-    assert out == undisturbed.out
-    after = stored(tmp_path / "killed.sqlite")
-    assert len(after) == LONG_GAMES
-    assert before.items() <= after.items()  # none of the finished games was played and stored again
-    records = [
-        {key: row[1] for key, row in stored(tmp_path / name).items()}
-        for name in ("killed.sqlite", "undisturbed.sqlite")
-    ]
-    assert records[0] == records[1]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=str)
-def test_workers_end_with_their_parent(
-    launch: Callable[..., subprocess.Popen[str]], store_path: Path, how: signal.Signals
-) -> None:
-    process = launch(*LONG, "--workers", "2", "--store", str(store_path))
-    wait_for(lambda: len(stored(store_path)) >= 3, process)
-    process.send_signal(how)
-    process.wait(PATIENCE)
-    wait_for(lambda: not living(process.pid))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("gap", [0.1, 0.2, 0.4])
-def test_an_impatient_interruption_ends_as_well(
-    launch: Callable[..., subprocess.Popen[str]], store_path: Path, gap: float
-) -> None:
-    # Whole games of dumbbots take long enough that the first interruption still waits for them.
-    process = launch("self-play", "dumbbot", "--games", "60", "--workers", "2", "--store", str(store_path))
-    wait_for(lambda: len(stored(store_path)) >= 3, process)
-    os.killpg(process.pid, signal.SIGINT)
-    time.sleep(gap)
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGINT)
-    process.wait(30)
-    assert 3 <= len(stored(store_path)) < 60
-
-
-@pytest.mark.slow
-def test_a_lost_worker_is_told(launch: Callable[..., subprocess.Popen[str]], store_path: Path) -> None:
-    process = launch(*LONG, "--workers", "2", "--store", str(store_path))
-    wait_for(lambda: len(stored(store_path)) >= 3, process)
-    os.kill(max(living(process.pid)), signal.SIGKILL)  # the last one started is a worker
-    out, err = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, out) == (2, "")
-    (line,) = (line for line in err.splitlines() if not line.startswith("compiling "))
-    assert line.startswith("error: a worker process ended")
-    assert "Finished games are kept" in line

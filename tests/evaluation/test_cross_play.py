@@ -18,8 +18,7 @@ from agents import DovePolicy
 from evaluation import CrossPlayResult, EvaluationError, GameStore
 from evaluation.cli.commands import app
 from evaluation.experiments.mixes import all_mixes, drawn_mixes
-from evaluation.report.cross_play_figure import heatmap, pairwise_payoffs
-from evaluation.report.cross_play_page import cross_play_page, summary
+from evaluation.report.cross_play_page import cross_play_page, heatmap, pairwise_payoffs, summary
 from evaluation.tables.cross_play_tables import player_table
 from evaluation.tables.game_tables import cell
 from welfare_env import Rules, UnknownAgentError

@@ -10,8 +10,8 @@ from evaluation.cli.commands import app
 COMMANDS = {
     "exact": ("exact.board_of", ["exact", "hold"]),
     "messages": ("messages.open_store", ["messages"]),
-    "replay": ("replays.saved_games", ["replay", "1"]),
-    "transcript": ("transcripts.saved_games", ["transcript", "1"]),
+    "replay": ("pages.saved_games", ["replay", "1"]),
+    "transcript": ("pages.saved_games", ["transcript", "1"]),
     "games": ("commands.open_store", ["games"]),
     "plot": ("experiments.read_study", ["plot", "folder"]),
 }

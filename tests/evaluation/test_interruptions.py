@@ -1,17 +1,26 @@
-"""Ctrl-C, sent to the whole process group as a terminal does: a line, code 130, no traceback, and nothing left."""
+"""Interrupted and killed commands: what they say, that nothing of them is left, and that they can be resumed.
+
+Ctrl-C is sent to the whole process group, as a terminal does.
+"""
 
 import os
+import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
 import evaluation
+from evaluation.play import turns
+from evaluation.play.games import CODE_DIGEST
+from evaluation.play.sources import Sources
 
 CODE = Path(evaluation.__file__).parents[1]
 PATIENCE = 120  # seconds; a busy machine takes its time to start Python
@@ -56,8 +65,7 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
 
     yield start
     for process in started:
-        if _living(process.pid):
-            os.killpg(process.pid, signal.SIGKILL)
+        _kill_group(process)
         process.communicate()
 
 
@@ -74,6 +82,11 @@ def _living(group: int) -> list[int]:
     return found
 
 
+def _kill_group(process: subprocess.Popen[str]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 def _is_worker(process: int) -> bool:
     """Not the command, Python's resource tracker, or a process that compiles."""
     try:
@@ -82,11 +95,20 @@ def _is_worker(process: int) -> bool:
         return False
 
 
-def _wait_for(condition: Callable[[], bool]) -> None:
+def _wait_for(condition: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
+    """Until the condition holds; the process must not end before."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
+        assert process is None or process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.005)
+
+
+def _stored(path: Path) -> dict[str, tuple[float, str]]:
+    """Key -> when it was stored, and its checksum; of a store that may be in use, or not be there yet."""
+    with suppress(sqlite3.OperationalError), closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        return {row[0]: row[1:] for row in connection.execute("SELECT key, created, checksum FROM games")}
+    return {}
 
 
 def _interrupted(process: subprocess.Popen[str]) -> str:
@@ -156,9 +178,7 @@ def test_while_a_module_is_imported(launch: Launch, module: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "moment", [pytest.param(0, marks=pytest.mark.slow), 0.3, pytest.param(1, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("moment", [0, 0.3, 1])
 def test_while_workers_start(launch: Launch, moment: float) -> None:
     process = launch(SCRIPT, *DEMO)
     _wait_for(lambda: any(_is_worker(each) for each in _living(process.pid)))
@@ -179,3 +199,87 @@ def test_at_any_moment(launch: Launch, tmp_path: Path, moment: float, is_cold: b
     process = launch(SCRIPT, *DEMO, code=code)
     time.sleep(moment)
     _interrupted(process)
+
+
+# 30 games of some 50 ms, one after the other: time enough to come in between.
+LONG = ("exploitability", "dumbbot", "--deviator", "random", "--games", "5", "--years", "3", "--message-rounds", "0")
+LONG_GAMES = 6 * 5 + 5 * 5 + 6 * 5  # two rounds of choosing, and what is measured
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interruption_says_how_to_go_on(launch: Launch, store_path: Path, workers: int) -> None:
+    process = launch(SCRIPT, *LONG, "--workers", str(workers), "--store", str(store_path))
+    _wait_for(lambda: len(_stored(store_path)) >= 3, process)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    out, err = process.communicate(timeout=PATIENCE)
+    told = "interrupted: finished games and all replies are kept; run the same command to resume\n"
+    news = re.sub(r"^(playing|compiling).*\n", "", err, flags=re.MULTILINE)  # of every ten seconds
+    assert (process.returncode, out, news) == (130, "", told)
+    assert 3 <= len(_stored(store_path)) < LONG_GAMES
+    _wait_for(lambda: not _living(process.pid))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_killed_command_goes_on_where_it_was(launch: Launch, tmp_path: Path, workers: int) -> None:
+    command = (*LONG, "--workers", str(workers), "--store", "killed.sqlite", "--json")
+    process = launch(SCRIPT, *command)
+    _wait_for(lambda: len(_stored(tmp_path / "killed.sqlite")) >= 3, process)
+    _kill_group(process)
+    out, _ = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (-signal.SIGKILL, "")
+    before = _stored(tmp_path / "killed.sqlite")
+    assert 3 <= len(before) < LONG_GAMES
+
+    resumed = launch(SCRIPT, *command)
+    out, err = resumed.communicate(timeout=PATIENCE)
+    assert resumed.returncode == 0, err
+    now = Sources([CODE / name for name in ("welfare_env", "modal_env", "agents")], Path(turns.__file__))
+    assert now.digest_of_all == CODE_DIGEST, "the code was edited during the test, so games are played anew"
+    undisturbed = launch(SCRIPT, *LONG, "--workers", "1", "--store", "undisturbed.sqlite", "--json")
+    assert out == undisturbed.communicate(timeout=PATIENCE)[0]
+    after = _stored(tmp_path / "killed.sqlite")
+    assert len(after) == LONG_GAMES
+    assert before.items() <= after.items()  # none of the finished games was played and stored again
+    records = [
+        {key: row[1] for key, row in _stored(tmp_path / name).items()}
+        for name in ("killed.sqlite", "undisturbed.sqlite")
+    ]
+    assert records[0] == records[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=str)
+def test_workers_end_with_their_parent(launch: Launch, store_path: Path, how: signal.Signals) -> None:
+    process = launch(SCRIPT, *LONG, "--workers", "2", "--store", str(store_path))
+    _wait_for(lambda: len(_stored(store_path)) >= 3, process)
+    process.send_signal(how)
+    process.wait(PATIENCE)
+    _wait_for(lambda: not _living(process.pid))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gap", [0.1, 0.2, 0.4])
+def test_an_impatient_interruption_ends_as_well(launch: Launch, store_path: Path, gap: float) -> None:
+    # Whole games of dumbbots take long enough that the first interruption still waits for them.
+    process = launch(SCRIPT, "self-play", "dumbbot", "--games", "60", "--workers", "2", "--store", str(store_path))
+    _wait_for(lambda: len(_stored(store_path)) >= 3, process)
+    os.killpg(process.pid, signal.SIGINT)
+    time.sleep(gap)
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGINT)
+    process.wait(30)
+    assert 3 <= len(_stored(store_path)) < 60
+
+
+@pytest.mark.slow
+def test_a_lost_worker_is_told(launch: Launch, store_path: Path) -> None:
+    process = launch(SCRIPT, *LONG, "--workers", "2", "--store", str(store_path))
+    _wait_for(lambda: len(_stored(store_path)) >= 3, process)
+    os.kill(max(filter(_is_worker, _living(process.pid))), signal.SIGKILL)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (2, "")
+    (line,) = (line for line in err.splitlines() if not line.startswith("compiling "))
+    assert line.startswith("error: a worker process ended")
+    assert "Finished games are kept" in line

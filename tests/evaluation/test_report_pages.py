@@ -12,7 +12,8 @@ pytest.importorskip("matplotlib")
 from agents.runtime.colors import POLICIES, REWARDS, SERIES, policy_colors, reward_color
 from benchmarks.replay import findings
 from evaluation.report.figures import as_svg, draw
-from evaluation.report.page import STYLE, html_table, report_page, summary
+from evaluation.report.markup import STYLE, html_table
+from evaluation.report.page import report_page, summary
 from evaluation.report.report_folder import read_study
 from evaluation.tables.rules_text import rules_text
 from modal_env.logic.library import POST

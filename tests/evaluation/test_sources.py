@@ -129,7 +129,7 @@ def test_the_order_of_seats_does_not_matter_and_nothing_is_left_out() -> None:
     for name, kind in AGENTS.items():
         module = getattr(kind, "module", None)
         assert module is None or SOURCES.reached(module), name
-    reached = SOURCES.reached("agents.lm.factory")
+    reached = SOURCES.reached("agents.lm.player")
     assert {"agents.lm.prompts.wording", "agents.lm.reading.parsing", "agents.lm.player"} <= reached
     assert {"welfare_env.engine.kernels.movement", "welfare_env.game.scoring"} <= SOURCES.reached("welfare_env")
 

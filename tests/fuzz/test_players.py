@@ -21,7 +21,7 @@ from agents.lm.models.prices import Price, load_prices
 from agents.lm.models.protocol import Finish
 from agents.lm.models.providers.answers import MOST_TOKENS
 from agents.lm.models.settings import checked_url, checked_variable, hide_secrets, redacted
-from agents.lm.program_prompts import program_schema, read_program
+from agents.lm.programs import program_schema, read_program
 from agents.lm.reading.grammar import Grammar
 from agents.lm.reading.parsing import parse, reply_schema
 from agents.lm.stub.replies import SENTENCES, Instance, stub_reply

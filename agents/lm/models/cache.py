@@ -22,7 +22,7 @@ from threading import Lock, RLock
 from typing import Any, TypeVar, get_args
 
 from agents.lm.errors import FAULT_KINDS, PASSING_KINDS, AccessError, CacheError, LMError, ModelError, StoppedError
-from agents.lm.models.event_loop import LOOP
+from agents.lm.models.limits import LOOP
 from agents.lm.models.protocol import Finish, Model, Reply, Request, Usage
 from agents.runtime.files import parse_json
 from agents.runtime.storage import Layout

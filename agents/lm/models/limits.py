@@ -1,8 +1,13 @@
-"""Rate limits of a server: requests at a time and per minute; and how all waiting is ended."""
+"""How calls wait: the event loop, a server's rate limits, and how all waiting is ended.
+
+All waiting is done by tasks, hundreds of which need one thread: a task can be canceled at any moment, whatever it
+waits for, but a thread that reads from a server cannot.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from abc import ABC, abstractmethod
 from collections import deque
@@ -10,11 +15,13 @@ from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass
-from threading import Lock
+from threading import Lock, Thread, current_thread
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from agents.lm.errors import LMError, StoppedError
+
+_T = TypeVar("_T")
 
 SECONDS = 60.0  # the window in which requests and tokens are counted
 LONGEST_LOOK = 1.0  # seconds after which a call that waits for tokens looks again: others may have used fewer
@@ -246,3 +253,47 @@ class Pace:
                 start = max(now, self._starts[0] + SECONDS)
             self._starts.append(start)
             return start - now
+
+
+class BackgroundLoop:
+    """An event loop in its own thread, started on first use; a forked process starts a new one.
+
+    Code that it runs may in turn wait for coroutines, which then run in a loop below it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._process = 0
+        self._loop: asyncio.AbstractEventLoop
+        self._thread: Thread
+        self._below: BackgroundLoop
+
+    def run(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
+        """Waits for a coroutine, and cancels it if interrupted (Ctrl-C)."""
+        future = self.submit(coroutine)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def submit(self, coroutine: Coroutine[Any, Any, _T]) -> Future[_T]:
+        """Starts a coroutine, with the caller's context variables."""
+        loop = self._running()
+        if current_thread() is self._thread:
+            return self._below.submit(coroutine)
+        return asyncio.run_coroutine_threadsafe(coroutine, loop)
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._process != os.getpid():
+                self._process = os.getpid()
+                self._loop = asyncio.new_event_loop()
+                self._below = BackgroundLoop()
+                self._thread = Thread(target=self._loop.run_forever, name="language models", daemon=True)
+                self._thread.start()
+            return self._loop
+
+
+LOOP = BackgroundLoop()
+"""The loop of this process."""

@@ -36,6 +36,19 @@ _SERVER = re.compile(r"base_url\s*=[^,()]*")
 _QUERY = re.compile(r"([?#]).*", re.DOTALL)
 _KEY_OPTION = re.compile(r"(key_variable\s*=\s*)([^,()]*)")
 
+USUAL_TOKENS = 2000
+"""Limit of a reply of a model that answers at once."""
+
+THINKING_TOKENS = 16_000
+"""Limit of a reply of a model that thinks first, which counts in the limit."""
+
+_THINKERS = re.compile(
+    r"\bo[134]\b|gpt-?(?:[5-9]|oss)|deepseek-(?:r|v[4-9])|reasoner|\br1\b|qwq|qwen-?[3-9]|magistral|grok-[3-9]"
+    r"|gemini-(?:2\.5|[3-9])|glm-(?:4\.[5-9]|[5-9])|kimi-k[2-9]|minimax-m|nemotron|thinking|reasoning",
+    re.IGNORECASE,
+)
+_AT_ONCE = frozenset({"none", "minimal"})  # efforts without thinking
+
 
 def check_number(name: str, value: Any, above: float = -1.0, whole: bool = False) -> None:
     """Checks that a setting is a number above a bound.
@@ -161,3 +174,16 @@ def _named(option: re.Match[str]) -> str:
         return option[1] + checked_variable(option[2].strip())
     except ConfigError:
         return f"{option[1]}[hidden]"
+
+
+def usual_tokens(model: str, effort: str | None = None, thinking: int | None = None) -> int:
+    """The usual limit of a reply, by the kind of model.
+
+    Args:
+        model: the model's name.
+        effort, thinking: its settings.
+    """
+    if thinking is not None:
+        return thinking + USUAL_TOKENS
+    thinks = effort not in _AT_ONCE if effort else _THINKERS.search(model) is not None
+    return THINKING_TOKENS if thinks else USUAL_TOKENS

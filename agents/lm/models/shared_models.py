@@ -17,8 +17,7 @@ from typing import Any, TypeVar
 from agents.lm.errors import ConfigError, LMError
 from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel, ResponseCache
-from agents.lm.models.event_loop import LOOP
-from agents.lm.models.limits import Halt
+from agents.lm.models.limits import LOOP, Halt
 from agents.lm.models.make import PROVIDERS, new_model, remote_provider
 from agents.lm.models.protocol import Model
 from agents.lm.own_models import as_model

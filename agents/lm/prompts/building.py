@@ -1,4 +1,4 @@
-"""The prompts: `build` for a turn of the game, `summarise` for a phase's messages.
+"""The prompts: `build` for a turn of the game, `news` for what is new since the last, `summarise` for messages.
 
 As much as possible of each prompt is a prefix of the next one, which providers then read from their caches:
 
@@ -21,23 +21,23 @@ from typing import TYPE_CHECKING
 
 from agents.lm.errors import PromptError
 from agents.lm.models.protocol import Block
-from agents.lm.prompts.ablation import NOTHING, Ablation
-from agents.lm.prompts.addition import PLAIN, Addition
 from agents.lm.prompts.describe import (
+    adjacency_section,
     centers_section,
     counts_section,
     instructions_section,
+    nearest_section,
     orders_section,
     phase_title,
+    threats_section,
     units_section,
 )
-from agents.lm.prompts.notes import Draft, Notes, draft_block, journal_block
+from agents.lm.prompts.parts import NOTHING, PLAIN, Ablation, Addition
 from agents.lm.prompts.quoting import message_line, quote, short_transcript, transcript
-from agents.lm.prompts.situation import adjacency_section, nearest_section, threats_section
 from agents.lm.prompts.wording import Flavour, identity, points_of, rulebook
 from welfare_env.board.board import Board
 from welfare_env.engine import RETREATS
-from welfare_env.game.press import MEDIATOR
+from welfare_env.game.press import MEDIATOR, Message
 from welfare_env.game.view import MESSAGES
 from welfare_env.rules import Rules
 
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 ORDER_PHASES = 3  # phases whose orders are included (paper, appendix H)
 LONGEST_SUMMARY = 2000  # characters; 150 words are about 900
+LONGEST_JOURNAL = 1000  # characters; 100 words are about 600
+LONGEST_DRAFT = 1500  # characters of the reasoning in it
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,15 @@ class Prompt:
     def text(self) -> str:
         """The whole prompt, system and user, as one text."""
         return "".join(block.text for block in (*self.system, *self.user))
+
+
+@dataclass(frozen=True)
+class Draft:
+    """One's own reply in an earlier round of this phase."""
+
+    round: int
+    reasoning: str
+    orders: tuple[str, ...]
 
 
 def build(
@@ -87,10 +98,11 @@ def build(
     Raises:
         PromptError: an unknown flavour, or one that does not fit the player or the rules; the game is over.
     """
-    kind, own = _checked(view, flavour), Notes(summaries or {}, journal or {}, drafts)
+    kind = _checked(view, flavour)
     system = _system(view.board, view.rules, view.power, kind, ablation, addition)
-    earlier = _earlier(view, own, view.rules.has_press and Ablation.NO_SUMMARIES not in ablation)
-    said = _said(view, own) if view.rules.has_press and view.phase_type != RETREATS else ()
+    has_messages = view.rules.has_press and Ablation.NO_SUMMARIES not in ablation
+    earlier = _earlier(view, summaries or {}, journal or {}, has_messages)
+    said = _said(view, drafts) if view.rules.has_press and view.phase_type != RETREATS else ()
     return Prompt(system, (*earlier, _position(view, kind, ablation, addition), *said, Block(now(view))))
 
 
@@ -119,18 +131,24 @@ def _system(
     return Block(rules_text, cache=True), Block(identity(board, rules, player, flavour, ablation))
 
 
-def _earlier(view: View, notes: Notes, has_messages: bool) -> tuple[Block, ...]:
+def _earlier(
+    view: View, summaries: Mapping[str, str], journal: Mapping[str, str], has_messages: bool
+) -> tuple[Block, ...]:
     """The messages of earlier phases and the player's journal, a block for each phase with messages or a note."""
-    told: list[Block] = []
+    blocks: list[Block] = []
     for record in view.history:
         if has_messages and record.messages:
-            told.append(_phase_said(record, view.power, notes.summaries))
-        if record.phase in notes.journal:
-            told.append(journal_block(record.phase, notes.journal[record.phase]))
-    if told:
-        told[-1] = replace(told[-1], cache=True)
+            blocks.append(_phase_said(record, view.power, summaries))
+        if record.phase in journal:
+            note = quote(journal[record.phase], LONGEST_JOURNAL)
+            blocks.append(Block(f"## {record.phase}, your journal: {note}\n", private=True))
     title = Block("\n# What was said in earlier phases\n" if has_messages else "\n# Earlier phases\n")
-    return (title, *told) if has_messages or told else ()
+    return (title, *_cached(blocks)) if has_messages or blocks else ()
+
+
+def _cached(blocks: list[Block]) -> list[Block]:
+    """The blocks, the last with a mark."""
+    return [*blocks[:-1], replace(blocks[-1], cache=True)] if blocks else []
 
 
 def _phase_said(record: PhaseRecord, player: str, summaries: Mapping[str, str]) -> Block:
@@ -164,17 +182,22 @@ def position_sections(view: View, flavour: Flavour, ablation: Ablation, addition
     return sections
 
 
-def _said(view: View, notes: Notes) -> tuple[Block, ...]:
-    """The messages of this phase, a block each; behind those of a round the player's own reply in it, if it is kept."""
-    told, drafts = [], list(notes.drafts)
+def _said(view: View, drafts: Sequence[Draft]) -> tuple[Block, ...]:
+    """The messages of this phase, a block each; after those of a round the player's own reply in it, if it is given."""
+    blocks, later = [], list(drafts)
     for message in view.messages:
-        while drafts and drafts[0].round < message.round:
-            told.append(draft_block(drafts.pop(0)))
-        told.append(Block(message_line(message, view.power)))
-    told += map(draft_block, drafts)
-    if told:
-        told[-1] = replace(told[-1], cache=True)
-    return (Block(f"\n# Messages in {view.phase}\n"), *told)
+        while later and later[0].round < message.round:
+            blocks.append(_draft_block(later.pop(0)))
+        blocks.append(Block(message_line(message, view.power)))
+    blocks += map(_draft_block, later)
+    return (Block(f"\n# Messages in {view.phase}\n"), *_cached(blocks))
+
+
+def _draft_block(draft: Draft) -> Block:
+    """Quoted, since a model may have copied what others wrote to it."""
+    thought = f"reasoning {quote(draft.reasoning, LONGEST_DRAFT)}; " if draft.reasoning else ""
+    orders = ", ".join(draft.orders) or "none"
+    return Block(f"- round {draft.round}, your own reply (private): {thought}orders {orders}\n", private=True)
 
 
 def now(view: View) -> str:
@@ -186,6 +209,30 @@ def now(view: View) -> str:
         lines.append("No messages are sent now.")
     lines.append(f"Years left, this one included: {view.years_left}.")
     return f"{' '.join(lines)}\nReply for {view.power} with the JSON object.\n"
+
+
+def news(view: View, last: View, flavour: Flavour = Flavour.WD) -> str:
+    """What has happened since `last`, and what is asked now: for a conversation, instead of whole prompts.
+
+    After a first text of `build`, these say what whole prompts would, each thing once: the messages and orders of
+    others, and the position once a phase. What the player has written is in its own replies.
+
+    Args:
+        view: of a player, now.
+        last: of the same player in the same game, when it was asked last.
+    """
+    ended = view.history[len(last.history) :]
+    unread = {record.phase: record.messages for record in ended} | {view.phase: view.messages}
+    unread[last.phase] = unread[last.phase][len(last.messages) :]
+    said = [_new_messages(phase, messages, view.power) for phase, messages in unread.items()]
+    position = position_sections(view, flavour, NOTHING) if view.phase != last.phase else []
+    return "\n".join(filter(None, [*said, orders_section(ended), *position])) + now(view)
+
+
+def _new_messages(phase: str, messages: Sequence[Message], reader: str) -> str:
+    """The messages of others in a phase; "" for none."""
+    lines = transcript((message for message in messages if message.sender != reader), reader)
+    return f"# New messages in {phase}\n{lines}" if lines else ""
 
 
 def summarise(record: PhaseRecord, player: str) -> Prompt:

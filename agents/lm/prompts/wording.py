@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.lm.prompts.ablation import Ablation
-from agents.lm.prompts.addition import PLAIN, Addition
+from agents.lm.prompts.parts import PLAIN, Ablation, Addition
 from welfare_env.board.board import Board
 from welfare_env.board.orders import BUILD, CONVOY, DISBAND, GIVE, HOLD, MOVE, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
 from welfare_env.game.press import GLOBAL, MEDIATOR, players, vocabulary

@@ -21,8 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agents.lm.prompts.ablation import NOTHING, Ablation
-from agents.lm.prompts.addition import PLAIN, Addition
+from agents.lm.prompts.parts import NOTHING, PLAIN, Ablation, Addition
 from agents.lm.prompts.wording import Flavour, reply_keys
 from agents.lm.reading.fields import (
     FORM_LOSSES,

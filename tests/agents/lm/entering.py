@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from agents.lm.models.event_loop import LOOP
-from agents.lm.models.limits import RequestSlot
+from agents.lm.models.limits import LOOP, RequestSlot
 
 Entered = TypeVar("Entered", bound=RequestSlot)
 

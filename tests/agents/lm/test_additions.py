@@ -13,9 +13,9 @@ from agents.lm.errors import ModelError, PromptError
 from agents.lm.models import Request
 from agents.lm.player_settings import Style
 from agents.lm.prompts import build
-from agents.lm.prompts.addition import EVERYTHING, PLAIN, Addition, addition_text, parse_addition
-from agents.lm.prompts.notes import LONGEST_JOURNAL, Draft
-from agents.lm.prompts.situation import adjacency_section, nearest_section, threats_section
+from agents.lm.prompts.building import LONGEST_JOURNAL, Draft
+from agents.lm.prompts.describe import adjacency_section, nearest_section, threats_section
+from agents.lm.prompts.parts import EVERYTHING, PLAIN, Addition, parse_parts, parts_text
 from agents.lm.reading.parsing import parse, reply_schema
 from evaluation.play.games import GameSpec, play_game
 from welfare_env import Game, Rules, UnknownAgentError
@@ -39,14 +39,14 @@ def text_of(addition: Addition) -> str:
 class TestNames:
     def test_of_all(self) -> None:
         for addition in Addition:
-            assert parse_addition(addition_text(addition)) == addition
-        assert parse_addition("journal+threats") == Addition.JOURNAL | Addition.THREATS
-        assert (parse_addition("all"), addition_text(EVERYTHING)) == (EVERYTHING, "all")
-        assert parse_addition("") == parse_addition("nothing") == PLAIN
+            assert parse_parts(Addition, parts_text(addition)) == addition
+        assert parse_parts(Addition, "journal+threats") == Addition.JOURNAL | Addition.THREATS
+        assert (parse_parts(Addition, "all"), parts_text(EVERYTHING)) == (EVERYTHING, "all")
+        assert parse_parts(Addition, "") == parse_parts(Addition, "nothing") == PLAIN
 
     def test_unknown_ones(self) -> None:
         with pytest.raises(PromptError, match=r"addition 'diary'.*choose of all, journal, drafts"):
-            parse_addition("journal+diary")
+            parse_parts(Addition, "journal+diary")
 
     def test_in_a_spec(self) -> None:
         policy = agents.make("lm:scripted/stub,add=threats+journal")

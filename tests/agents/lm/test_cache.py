@@ -40,7 +40,7 @@ from evaluation.play.answer_sources import replies_digest
 Connect = Callable[..., RemoteModel]
 Ask = Callable[[Model, Request], Reply]
 
-WAITING = ("cache.py", "event_loop.py", "tasks.py", "_base.py")
+WAITING = ("cache.py", "limits.py", "tasks.py", "_base.py")
 """Files of the code that waits for the cache."""
 
 REQUEST = Request((Block("rules", cache=True),), (Block("now"),))

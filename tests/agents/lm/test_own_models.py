@@ -282,12 +282,13 @@ class TestManyGames:
         assert threads == {threading.main_thread()}
         assert threading.active_count() == before
 
-    def test_the_same_games_either_way(self) -> None:
+    @pytest.mark.parametrize("ways", [1, pytest.param(2, marks=pytest.mark.slow)], ids=["some", "all"])
+    def test_the_same_games_either_way(self, ways: int) -> None:
+        policies = ("lm:mine", "exploiter:nice=lm:mine,attack=dumbbot", "noisy:of=lm:mine,error=0.5")
         specs = [
-            GameSpec(spec(policy).players, seed, RULES, "standard", "fast", simultaneous=seed != 1)
-            for seed, policy in enumerate(
-                ("lm:mine", "exploiter:nice=lm:mine,attack=dumbbot", "noisy:of=lm:mine,error=0.5")
-            )
+            GameSpec(spec(policy).players, seed, RULES, "standard", "fast", simultaneous=(seed + way) % 2 == 0)
+            for seed, policy in enumerate(policies)
+            for way in range(ways)
         ]
 
         async def main() -> list[dict[str, Any]]:

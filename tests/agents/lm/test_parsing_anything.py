@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.lm.prompts.ablation import ALL, NOTHING, Ablation
+from agents.lm.prompts.parts import ALL, NOTHING, Ablation
 from agents.lm.reading.fields import FORM_LOSSES, MAX_LOSSES, MAX_REPLY, MESSAGE_LOSSES, ORDER_LOSSES
 from agents.lm.reading.parsing import MAX_MESSAGES, MAX_ORDERS, Parsed, parse, reply_schema
 from agents.lm.reading.repair import find_objects

@@ -14,7 +14,7 @@ from agents.lm.models import Reply, ScriptedModel, Usage
 from agents.lm.player import LMPolicy, language_models
 from agents.lm.player_settings import Style
 from agents.lm.prompts import Flavour
-from agents.lm.prompts.ablation import Ablation
+from agents.lm.prompts.parts import Ablation
 from agents.lm.stub.replies import stub_reply
 from agents.scripted.exploiter import ExploiterPolicy
 from agents.scripted.hold import HoldPolicy
@@ -116,11 +116,12 @@ class TestTurns:
             assert [turn["round"] for turn in policy.ledger.turns] == [1, 2, 3] * 3
 
     @pytest.mark.slow
+    @pytest.mark.parametrize("parallel", [False, True])
     @pytest.mark.parametrize(
-        ("options", "parallel"),
+        "options",
         [
-            *(({}, False), ({}, True), ({"press": None}, True), ({"press": "tokens", "mediator": True}, False)),
-            *(({"transfers": True}, True), ({"variant": "standard"}, False), ({"mediator": True}, True)),
+            *({}, {"press": None}, {"mediator": True}, {"transfers": True}, {"variant": "standard"}),
+            {"press": "tokens", "mediator": True},
         ],
         ids=str,
     )

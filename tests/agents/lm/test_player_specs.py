@@ -9,8 +9,7 @@ from agents.lm.models.shared_models import SharedModels, default_models
 from agents.lm.player import LMPolicy
 from agents.lm.player_settings import Style
 from agents.lm.prompts import Flavour
-from agents.lm.prompts.ablation import Ablation
-from agents.lm.prompts.addition import Addition
+from agents.lm.prompts.parts import Ablation, Addition
 from agents.specs import asks_language_models
 from welfare_env import UnknownAgentError
 

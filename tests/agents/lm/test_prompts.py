@@ -17,10 +17,9 @@ import agents
 import welfare_env
 from agents.lm.errors import PromptError
 from agents.lm.prompts import LONGEST_SUMMARY, Flavour, Prompt, build, summarise
-from agents.lm.prompts.ablation import ALL, NOTHING, Ablation, ablation_text, parse_ablation
-from agents.lm.prompts.addition import EVERYTHING
+from agents.lm.prompts.building import Draft
 from agents.lm.prompts.describe import convoy_ends
-from agents.lm.prompts.notes import Draft
+from agents.lm.prompts.parts import ALL, EVERYTHING, NOTHING, Ablation, parse_parts, parts_text
 from agents.lm.prompts.quoting import transcript
 from agents.lm.prompts.wording import rulebook
 from welfare_env import Game, Rules, View
@@ -286,7 +285,7 @@ def later_view() -> View:
     return game.view("FRANCE", "messages", 1)
 
 
-@pytest.mark.parametrize("ablation", TITLES, ids=ablation_text)
+@pytest.mark.parametrize("ablation", TITLES, ids=parts_text)
 def test_an_ablation_takes_its_part_out_and_leaves_the_others(ablation: Ablation) -> None:
     whole, less = build(later_view()).text, build(later_view(), ablation=ablation).text
     assert TITLES[ablation] in whole
@@ -305,12 +304,12 @@ def test_orders_last() -> None:
 
 def test_eleven_ablations_and_their_names() -> None:
     assert len(Ablation) == 11
-    assert all(parse_ablation(ablation_text(flag)) == flag for flag in (*Ablation, ALL, NOTHING))
-    assert parse_ablation("no_reasoning+no_examples") == Ablation.NO_REASONING | Ablation.NO_EXAMPLES
-    assert parse_ablation("all") == ALL == Ablation(sum(flag.value for flag in Ablation))
+    assert all(parse_parts(Ablation, parts_text(flag)) == flag for flag in (*Ablation, ALL, NOTHING))
+    assert parse_parts(Ablation, "no_reasoning+no_examples") == Ablation.NO_REASONING | Ablation.NO_EXAMPLES
+    assert parse_parts(Ablation, "all") == ALL == Ablation(sum(flag.value for flag in Ablation))
     for wrong in ("no_such", "no_reasoning+", "no_reasoning,no_examples", "ALL"):
         with pytest.raises(PromptError, match="choose of all, no_tradeoff"):
-            parse_ablation(wrong)
+            parse_parts(Ablation, wrong)
 
 
 def test_oppression_points_everywhere_but_in_quotations() -> None:

@@ -1,4 +1,8 @@
-"""The faults of a try, and what a server says about them."""
+"""The faults of a try, what a server says about them, and which parameter it has rejected.
+
+Newer models accept only one of temperature and top_p, or neither; some servers do not know schemas, or have another
+name for the limit of a reply. Only the server knows, and reports it as an error.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +41,21 @@ _FLAGGED = re.compile(r"moderation|flagged", re.IGNORECASE)  # OpenRouter's 403 
 _LONGEST_TEXT = 300  # characters kept of a server's error text
 _LONGEST_READ = 2000  # characters of it that are searched
 _DEEPEST = 4  # levels of its JSON that are searched
+
+SAMPLING = ("top_p", "temperature")
+SCHEMA = "schema"
+LIMIT = "max_tokens"
+
+_SCHEMAS = re.compile(
+    r"response_?format|json_?schema|output_config(?!\.effort)|output_format|text\.format|guided_\w+|structured.?outputs?"
+    r"|grammar",
+    re.IGNORECASE,
+)
+_UNKNOWN = re.compile(
+    r"unsupported|not support|unknown|unrecogni[sz]ed|unexpected|deprecated|not permitted|not allowed|instead",
+    re.IGNORECASE,
+)
+_REFUSING = frozenset({"bad request", "not found", "server"})  # the faults by which servers reject a parameter
 
 
 class Fault(Exception):
@@ -203,3 +222,25 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         return None if date is None else max(0.0, email.utils.mktime_tz(date) - time.time())
     except (ValueError, OverflowError, IndexError, TypeError):  # an impossible date, or one that Python cannot parse
         return None
+
+
+def refused(fault: Fault, sent: Mapping[str, str]) -> str | None:
+    """The parameter that a server has rejected, or None.
+
+    Args:
+        fault: the server's fault.
+        sent: the parameters that could be left out -> their names on that server, in the sequence in which they are
+            given up.
+    """
+    if fault.kind not in _REFUSING:
+        return None
+    return next((parameter for parameter, name in sent.items() if _is_about(parameter, name, fault)), None)
+
+
+def _is_about(parameter: str, name: str, fault: Fault) -> bool:
+    if parameter == SCHEMA:
+        return _SCHEMAS.search(fault.about) is not None
+    if re.search(rf"\b{name}\b", fault.about) is None:
+        return False
+    # A limit may just have a wrong value; a sampling parameter is left out whatever is wrong with it.
+    return _UNKNOWN.search(fault.about) is not None if parameter == LIMIT else fault.kind == "bad request"

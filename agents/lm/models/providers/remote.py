@@ -22,14 +22,12 @@ import numpy as np
 
 from agents.lm.errors import ENDING_KINDS, AccessError, ConfigError, LMError, ModelError
 from agents.lm.models.budget import Budget
-from agents.lm.models.event_loop import LOOP
-from agents.lm.models.limits import Clock, Gate, Halt, Pace, TokenPace
+from agents.lm.models.limits import LOOP, Clock, Gate, Halt, Pace, TokenPace
 from agents.lm.models.prices import PRICES, Price, find_price, load_prices
 from agents.lm.models.protocol import Reply, Request
 from agents.lm.models.providers.answers import Answer, parsed
 from agents.lm.models.providers.connection import Connection
-from agents.lm.models.providers.faults import Fault, body_fault, clean
-from agents.lm.models.providers.parameters import SAMPLING, SCHEMA, refused
+from agents.lm.models.providers.faults import SAMPLING, SCHEMA, Fault, body_fault, clean, refused
 from agents.lm.models.providers.retries import Call
 from agents.lm.models.settings import check_kind, check_number, checked_extra, checked_url, checked_variable
 

@@ -1,4 +1,4 @@
-"""Modal combat for language models: the prompt that asks for a program, and the parsing of the reply.
+"""A language model as a player of `modal_env`: one call per round returns private reasoning and a program.
 
 A program is a formula of provability logic about the opponent (`modal_env.logic.notation`). The prompt begins with the
 rules, which stay the same, goes on with the rounds played, which only grow, and ends with the question.
@@ -7,18 +7,23 @@ rules, which stay the same, goes on with the rounds played, which only grow, and
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agents.lm.models.protocol import Block
+from agents.lm.errors import ModelError
+from agents.lm.ledger import Ledger
+from agents.lm.models.protocol import Block, Model, Request
+from agents.lm.player_settings import Style
 from agents.lm.prompts.building import Prompt
-from agents.lm.reading.fields import Loss, joined_texts, loss_of, read_fields
-from agents.lm.reading.parsing import object_schema
+from agents.lm.reading.fields import Loss, is_cut_off, is_in_form, joined_texts, loss_of, read_fields
+from agents.lm.reading.order_schema import object_schema
+from agents.modal.players import RoundWriter
+from modal_env import LIBRARY, Agent, DefectBot, ModalError, Setting
+from modal_env.envs.action_modes import ContestTurn, find
+from modal_env.games.game import PAYOFFS
 
 if TYPE_CHECKING:
+    from agents.asking import Asking
     from modal_env.envs.rounds import Round
-    from modal_env.envs.setting import Setting
-    from modal_env.logic.syntax import Agent
 
 LONGEST_SHOWN = 300  # characters of a formula that was played
 
@@ -41,8 +46,7 @@ For example, []X(me) cooperates with whoever provably cooperates with it, and so
 """
 
 
-@dataclass(frozen=True)
-class ProgramReply:
+class ProgramReply(NamedTuple):
     """A parsed reply.
 
     Attributes:
@@ -71,17 +75,11 @@ def program_prompt(player: str, info: Mapping[str, Any]) -> Prompt:
     now = (
         f"\n# Now\nThis is round {len(rounds) + 1} of {setting.rounds}. Write {player}'s program as the JSON object.\n"
     )
-    return Prompt((Block(_rules(setting), cache=True), Block(you)), (*earlier, Block(now)))
-
-
-def _rules(setting: Setting) -> str:
-    return "\n".join((_opening(setting), SYNTAX + _bounds(setting), _agents(setting), _REPLY))
+    rules = "\n".join((_opening(setting), SYNTAX + _bounds(setting), _agents(setting), _REPLY))
+    return Prompt((Block(rules, cache=True), Block(you)), (*earlier, Block(now)))
 
 
 def _opening(setting: Setting) -> str:
-    from modal_env.games.game import PAYOFFS
-
-    pays = {moves: f"{points}" for moves, points in PAYOFFS.items()}
     pairs = "The two players" if setting.players == 2 else f"{setting.players} players are paired at random and"
     return f"""\
 You are an expert in game theory and provability logic. You play a prisoner's dilemma by writing a program that plays \
@@ -90,8 +88,8 @@ it for you, and your aim is to be paid as much as you can over all rounds.
 # Rules
 - In each of {setting.rounds} rounds every player writes a program, without seeing those of the others. {pairs} then \
 let their programs play once; each program knows the source of the other.
-- If both programs cooperate, each player is paid {pays["CC"]}; if both defect, {pays["DD"]}. If one defects and the \
-other cooperates, the first is paid {pays["DC"]} and the second {pays["CD"]}.
+- If both programs cooperate, each player is paid {PAYOFFS["CC"]}; if both defect, {PAYOFFS["DD"]}. If one defects and \
+the other cooperates, the first is paid {PAYOFFS["DC"]} and the second {PAYOFFS["CD"]}.
 - Modeling the opponent costs something: {setting.epsilon} times the cost of your program is taken from what you are \
 paid. Its cost is {COSTS[setting.cost]}.
 - After each round all programs, moves and payments are shown to all.
@@ -109,8 +107,6 @@ def _bounds(setting: Setting) -> str:
 
 
 def _agents(setting: Setting) -> str:
-    from modal_env.logic.library import LIBRARY
-
     known = {agent.name: agent for agent in setting.agents}
     if setting.actions == "formula":
         known = {**LIBRARY, **known}
@@ -154,9 +150,6 @@ def read_program(text: str, setting: Setting, is_cut: bool = False) -> ProgramRe
         setting: the setting of the game.
         is_cut: whether the reply is known to be cut off, e.g. by `max_tokens`.
     """
-    from modal_env.envs.action_modes import find
-    from modal_env.errors import ModalError
-
     fields = read_fields(text, ("reasoning", "program"), is_cut)
     losses, written = fields.losses, joined_texts(fields.values.get("program"), whole=True).strip()
     program = None
@@ -171,3 +164,67 @@ def read_program(text: str, setting: Setting, is_cut: bool = False) -> ProgramRe
         if program is None and fields.values:
             losses = [*losses, loss_of("program", text, "there is none")]
     return ProgramReply(joined_texts(fields.values.get("reasoning")), program, losses)
+
+
+class ProgramWriter(RoundWriter):
+    """Writes a program in whatever way the environment asks for; without one of its own it plays DefectBot.
+
+    Args:
+        model: the model to ask.
+        style: how it is sampled; flavours and ablations do not apply here.
+    """
+
+    def __init__(self, model: Model, style: Style) -> None:
+        self.model, self.style = model, style
+
+    def reset(self, agent: str, seed: int, ledger: Ledger) -> None:
+        """Clears all state for a new game."""
+        self.agent, self.seed, self.ledger = agent, seed, ledger
+        self._round = -1
+
+    def asking(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> Asking[Any]:
+        """The next action that writes this round's program."""
+        if self.begins_round(observation, info):
+            self._actions = yield from self._written(info)
+        return self.next_action(observation)
+
+    def _written(self, info: Mapping[str, Any]) -> Asking[tuple[Any, ...]]:
+        """The actions of the program that the model wants, or of the one in its place."""
+        setting: Setting = info["setting"]
+        where = {"round": len(info["history"]) + 1}
+        reply = yield from self.ledger.ask(self.model, self._request(info), {"kind": "program"} | where)
+        if isinstance(reply, ModelError):
+            self.ledger.note_turn(where | {"fault": reply.kind}, "", (), is_valid=False)
+            return _actions(setting, _fallback(setting))
+        reasoning, program, losses = read_program(reply.text, setting, is_cut_off(reply.finish))
+        try:
+            actions = _actions(setting, _fallback(setting) if program is None else program)
+        except ModalError as error:
+            actions, losses = _actions(setting, _fallback(setting)), [*losses, Loss("program", str(error))]
+        is_valid = is_in_form(losses) and not any(loss.kind == "program" for loss in losses)
+        self.ledger.note_turn(where | {"finish": reply.finish}, reasoning, losses, is_valid)
+        return actions
+
+    def _request(self, info: Mapping[str, Any]) -> Request:
+        prompt = program_prompt(self.agent, info)
+        schema = None if self.style.schema == "none" else program_schema(info["setting"])
+        return self.style.request(prompt, self.agent, self.seed, schema, self.style.max_tokens)
+
+
+def _actions(setting: Setting, program: Agent) -> tuple[Any, ...]:
+    """The actions that write a program.
+
+    Raises:
+        ModalError: there are none, or the environment would reject them.
+    """
+    mode = setting.mode()
+    actions = mode.actions(program)
+    if setting.actions == "formula":
+        mode.take(ContestTurn(), actions[0])
+    return actions
+
+
+def _fallback(setting: Setting) -> Agent:
+    """DefectBot, or the first agent that can be chosen if DefectBot cannot."""
+    is_open = setting.actions != "library" or DefectBot in setting.agents
+    return DefectBot if is_open else setting.agents[0]
