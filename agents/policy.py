@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from welfare_env.board.order_text import order_parts
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, RETREATS
 from welfare_env.errors import ActionError
 from welfare_env.game.view import MESSAGES
@@ -91,7 +92,7 @@ class ScriptedPolicy:
         """Retreats the dislodged units to different places, chosen one by one by `retreat_to`."""
         orders, taken = [], set()
         for unit, legal in view.legal_orders.items():
-            places = [order.split()[-1] for order in legal if " R " in order]
+            places = [parts.dest for parts in map(order_parts, legal) if parts and parts.command == "R"]
             place = self.retreat_to(view, unit, [place for place in places if place[:3] not in taken])
             orders.append(f"{unit} R {place}" if place else f"{unit} D")
             taken.add(place[:3] if place else "")

@@ -8,6 +8,7 @@ import numpy as np
 
 from agents.cliques.shape import NOBODY, Clique, clique_of
 from agents.policy import ScriptedPolicy
+from welfare_env.board.order_text import order_parts
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, SPRING_MOVES, WINTER
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def first_deviator(path: Path, history: Iterable[PhaseRecord]) -> str | None:
 
 def _changes(orders: Iterable[str]) -> set[str]:
     """Those that move, build or disband."""
-    return {order for order in orders if order.split()[2:3] in (["-"], ["B"], ["D"])}
+    return {order for order in orders if (parts := order_parts(order)) and parts.command in ("-", "B", "D")}
 
 
 def suspect(path: Path, state: State) -> str | None:

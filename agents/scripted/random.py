@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agents.policy import ScriptedPolicy
+from welfare_env.board.order_text import province_of
 
 if TYPE_CHECKING:
     from welfare_env.game.view import View
@@ -44,7 +45,7 @@ class RandomPolicy(ScriptedPolicy):
         units = self.own_units(view)
         far = view.board.home_distance[view.board.power_index[view.power]]
         farthest = sorted(units, key=lambda unit: (-far[view.board.piece_index[unit]], unit[0] != "F", unit))
-        listed = sorted(view.legal_orders.items(), key=lambda item: item[0].split()[-1][:3])
+        listed = sorted(view.legal_orders.items(), key=lambda item: province_of(item[0]))
         drawn = [self._draw((*legal, WAIVE)) for _, legal in listed]
         orders = executed(drawn, len(view.centers[view.power]) - len(units), len(listed) - len(units), farthest)
         builds = [order for order in orders if order.endswith(" B")]

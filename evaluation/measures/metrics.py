@@ -21,6 +21,7 @@ from typing import Any
 from agents.lm.reading.fields import ORDER_LOSSES, Loss, is_in_form
 from agents.runtime.results import Printable
 from evaluation.messages.conduct import Conduct, conduct
+from welfare_env.board.order_text import OrderParts, order_parts, province_of
 from welfare_env.checks import quoted
 from welfare_env.errors import RecordError, UnknownPowerError, WelfareEnvError
 
@@ -474,40 +475,41 @@ def _year(phase_name: str) -> int:
     return int(phase_name[1:-1])
 
 
-def _province(unit_or_order: str) -> str:
-    """STP of "F STP/SC" or of "F STP/SC - BOT"."""
-    return unit_or_order.split()[1].partition("/")[0]
-
-
 def _owners(state: Mapping[str, Any]) -> dict[str, str]:
     """Supply center -> its owner; neutral centers are missing."""
     return {center: power for power, centers in state["centers"].items() for center in centers}
 
 
+def _orders_by_province(phase: Mapping[str, Any]) -> dict[str, OrderParts]:
+    orders = (order_parts(order) for given in phase["orders"].values() for order in given)
+    return {order.province: order for order in orders if order}
+
+
 def _wanted_provinces(phase: Mapping[str, Any]) -> Iterator[str]:
     """For every unit of a movement phase, the province it moves to or stays in."""
-    orders = {_province(order): order.split() for given in phase["orders"].values() for order in given}
+    orders = _orders_by_province(phase)
     for unit in (unit for units in phase["state"]["units"].values() for unit in units):
-        here = _province(unit)
-        words = orders.get(here, [])
-        is_move = len(words) > 3 and words[2] == "-" and "void" not in phase["results"].get(unit, ())
-        yield words[3].partition("/")[0] if is_move else here
+        order = orders.get(province_of(unit))
+        if order is None or order.command != "-" or "void" in phase["results"].get(unit, ()):
+            yield province_of(unit)
+        else:
+            yield province_of(order.dest)
 
 
 def _resolved_provinces(phase: Mapping[str, Any]) -> Iterator[str]:
     """The provinces where the authors' program counts each unit after the moves: `diplomacy`'s combat table."""
     standing = [unit for units in phase["state"]["units"].values() for unit in units]
-    orders = {_province(order): order.split() for given in phase["orders"].values() for order in given}
-    results = {_province(unit): phase["results"].get(unit, ()) for unit in standing}
+    orders = _orders_by_province(phase)
+    results = {province_of(unit): phase["results"].get(unit, ()) for unit in standing}
     goes = {
-        here: words[3].partition("/")[0]
-        for here, words in orders.items()
-        if len(words) > 3 and words[2] == "-" and not {"void", "no convoy"}.intersection(results[here])
+        here: province_of(order.dest)
+        for here, order in orders.items()
+        if order.command == "-" and not {"void", "no convoy"}.intersection(results[here])
     }
     arrived = {place: here for here, place in goes.items() if "bounce" not in results[here]}
     for here in results:
         place = goes.get(here, here)
-        head_on = "VIA" not in (*orders.get(here, ()), *orders.get(place, ()))
+        head_on = not any(orders[each].is_convoyed for each in (here, place) if each in orders)
         if not ("dislodged" in results[here] and place != here and arrived.get(here) == place and head_on):
             yield place
         if here in goes and "bounce" in results[here]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from evaluation.messages.sentences import KINDS, Announcement, Kind, SentenceParser
 from welfare_env import Board
+from welfare_env.board.order_text import OrderParts, order_parts, province_of
 from welfare_env.game.press import GLOBAL
 
 __all__ = ["KINDS", "Kind", "Promise", "promises"]
@@ -121,31 +122,33 @@ class _Case:
             return None
         return {"hold": self._held, "not enter": self._kept_out, "support": self._supported}[self.kind]()
 
-    def _orders(self, phase: Mapping[str, Any]) -> list[list[str]]:
-        return [order.split() for order in phase["orders"].get(self.sender, ())]
+    def _orders(self, phase: Mapping[str, Any], command: str) -> list[OrderParts]:
+        orders = map(order_parts, phase["orders"].get(self.sender, ()))
+        return [parts for parts in orders if parts and parts.command == command]
 
     def _held(self) -> bool | None:
-        standing = {_province(unit.split()[1]) for unit in self.phases[0]["state"]["units"].get(self.sender, ())}
+        standing = {province_of(unit) for unit in self.phases[0]["state"]["units"].get(self.sender, ())}
         meant = standing & self.places if self.places else standing
         if not meant:
             return None
-        return not meant & {_province(words[1]) for words in self._orders(self.phases[0]) if words[2:3] == ["-"]}
+        return not meant & {move.province for move in self._orders(self.phases[0], "-")}
 
     def _kept_out(self) -> bool | None:
         closed = self.places | {place for power in self.powers for place in self._held_by(power)}
         if not closed:
             return None
-        entered = {_province(words[3]) for words in self._orders(self.phases[0]) if words[2:3] == ["-"]}
+        entered = {province_of(move.dest) for move in self._orders(self.phases[0], "-")}
         return not entered & closed
 
     def _supported(self) -> bool | None:
         if not self.places and not self.powers:
             return None
         units = self.phases[0]["state"]["units"]
-        theirs = {_province(unit.split()[1]) for power in self.powers for unit in units.get(power, ())}
-        supported = [words[3:] for words in self._orders(self.phases[0]) if words[2:3] == ["S"]]
-        named = {_province(word) for words in supported for word in words if word != "-"} & self.places
-        return bool(named) or any(_province(words[1]) in theirs for words in supported)
+        theirs = {province_of(unit) for power in self.powers for unit in units.get(power, ())}
+        supports = self._orders(self.phases[0], "S")
+        supported = {province_of(support.other) for support in supports}
+        named = supported | {province_of(support.dest) for support in supports}
+        return bool(named & self.places or supported & theirs)
 
     def _disbanded(self) -> bool | None:
         name = f"W{self.phases[0]['name'][1:5]}A"
@@ -154,7 +157,7 @@ class _Case:
             return None
         standing = len(winter["state"]["units"].get(self.sender, ()))
         number = standing if re.search(r"\b(?:all|everything|entire|completely)\b", self.what, re.I) else self._number()
-        return sum(words[-1] == "D" for words in self._orders(winter)) >= number
+        return len(self._orders(winter, "D")) >= number
 
     def _number(self) -> int:
         numbers = [int(word) if word.isdecimal() else _NUMBERS.get(word, 0) for word in _words(self.what)[:3]]
@@ -163,10 +166,5 @@ class _Case:
     def _held_by(self, power: str) -> set[str]:
         """Provinces in which a power has a unit or a center when the phase begins."""
         state = self.phases[0]["state"]
-        units = {_province(unit.split()[1]) for unit in state["units"].get(power, ()) if unit[0] != "*"}
+        units = {province_of(unit) for unit in state["units"].get(power, ()) if unit[0] != "*"}
         return units | set(state["centers"].get(power, ()))
-
-
-def _province(location: str) -> str:
-    """STP of "STP/SC"."""
-    return location.partition("/")[0]

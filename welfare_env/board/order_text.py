@@ -10,7 +10,8 @@ reading is compared with the legal orders of a position (`meant_by`). Accepted b
 
 A clear order that is not legal is never changed into another one, and a text with two orders is never read as one.
 
-Orders in the exact form, as in records and lists of legal orders, need no board: `order_parts`, `unit_of`.
+Orders in the exact form, as in records and lists of legal orders, need no board: `order_parts`, `unit_of`,
+`province_of`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from welfare_env.board.board import Board
 from welfare_env.checks import quoted
@@ -73,8 +75,7 @@ _NO_REMARK = {"OR", "IF", "UNLESS", "NOT", "THEN", "AND", "ELSE", "OTHERWISE", "
 _GIFT_WORDS = {"GIVE", "-", "1", "A", "ONE", "POINT", "WELFARE", "WP"}
 
 
-@dataclass(frozen=True)
-class OrderParts:
+class OrderParts(NamedTuple):
     """The parts of an order in the exact form; what it has not is "".
 
     Attributes:
@@ -82,12 +83,19 @@ class OrderParts:
         command: "H", "-", "S", "C", "R", "D" or "B".
         other: the supported or convoyed unit.
         dest: the destination of the move or retreat, or of the supported or convoyed move.
+        is_convoyed: it is a move "VIA".
     """
 
     unit: str
     command: str
-    other: str = ""
-    dest: str = ""
+    other: str
+    dest: str
+    is_convoyed: bool
+
+    @property
+    def province(self) -> str:
+        """Where the ordered unit stands."""
+        return province_of(self.unit)
 
 
 def order_parts(order: str) -> OrderParts | None:
@@ -95,9 +103,11 @@ def order_parts(order: str) -> OrderParts | None:
     words = order.split()
     if len(words) < 3 or words[2] not in _COMMANDS:
         return None
-    rest = words[3:]
-    other = " ".join(rest[:2]) if words[2] in ("S", "C") else ""
-    return OrderParts(unit_of(order), words[2], other, "".join(rest[3:4] if other else rest[:1]))
+    unit, command, rest = " ".join(words[:2]), words[2], words[3:]
+    is_convoyed = words[-1] == "VIA"
+    if command in ("S", "C"):
+        return OrderParts(unit, command, " ".join(rest[:2]), "".join(rest[3:4]), is_convoyed)
+    return OrderParts(unit, command, "", "".join(rest[:1]), is_convoyed)
 
 
 def unit_of(order: str) -> str:
@@ -105,9 +115,9 @@ def unit_of(order: str) -> str:
     return " ".join(order.split()[:2])
 
 
-def province_of(location: str) -> str:
-    """STP of "STP/SC"."""
-    return location.partition("/")[0]
+def province_of(place: str) -> str:
+    """STP of "F STP/SC", "STP/SC" or "STP"."""
+    return place.rpartition(" ")[2].partition("/")[0]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ import numpy as np
 from welfare_env import checks
 from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board
-from welfare_env.board.order_text import Reading, meant_by, read_checked
+from welfare_env.board.order_text import Reading, meant_by, province_of, read_checked
 from welfare_env.board.orders import GIVE, WAIVE
 from welfare_env.checks import quoted
 from welfare_env.engine import ADJUSTMENTS, RETREATS, Engine, State
@@ -316,7 +316,7 @@ class Game(PublicPosition):
         return [
             texts[number]
             for slot in position.slots(self.board.power_index[power])
-            if _place_of(position.slot_name(slot)) == place[:3]
+            if province_of(position.slot_name(slot)) == place[:3]
             for number in position.slot_orders(slot).tolist()
         ]
 
@@ -342,7 +342,7 @@ class Game(PublicPosition):
         options = self.legal_orders(power)
         where = reading.place[:3]
         for name, legal in options.items():
-            if _place_of(name) == where:
+            if province_of(name) == where:
                 return f"{text!r} is not legal in {self.phase}. Legal for {name}: {_some(legal)}"
         for other, units in self._position.units.items():
             unit = next((unit for unit in units if unit[2:5] == where and reading.unit in ("", unit[0])), None)
@@ -523,11 +523,6 @@ class Game(PublicPosition):
 
     def __repr__(self) -> str:
         return f"<Game on {self.board.name} in {self.phase}>"
-
-
-def _place_of(name: str) -> str:
-    """The province of a unit ("F STP/SC") or of a home center ("STP")."""
-    return name.split()[-1][:3]
 
 
 def _listed(power: str, orders: object) -> list[Any]:

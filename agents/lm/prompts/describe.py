@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agents.lm.prompts.wording import Points
 from welfare_env.board.board import Board
+from welfare_env.board.order_text import unit_of
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, RETREATS
 from welfare_env.game.press import MEDIATOR
 
@@ -102,19 +103,15 @@ def _phase_orders(record: PhaseRecord) -> str:
     for power, given in orders.items():
         if given:
             lines.append(f"- {power}: {', '.join(f'{order}{_became(results, order)}' for order in given)}\n")
-    ordered = {_unit(order) for given in orders.values() for order in given}
+    ordered = {unit_of(order) for given in orders.values() for order in given}
     silent = [f"{unit}{_became(results, unit)}" for unit in sorted(results) if results[unit] and unit not in ordered]
     if silent:
         lines.append(f"- without order: {', '.join(silent)}\n")
     return "".join(lines) if len(lines) > 1 else f"## {record.phase}: no orders\n"
 
 
-def _unit(order: str) -> str:
-    return " ".join(order.split()[:2])
-
-
 def _became(results: dict[str, list[str]], order: str) -> str:
-    words = results.get(_unit(order))
+    words = results.get(unit_of(order))
     return f" ({', '.join(words)})" if words else ""
 
 

@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from welfare_env.board.order_text import LONGEST_ORDER, Reading, is_unit, meant_by, near_misses, read_order, tokens_of
+from welfare_env.board.order_text import (
+    LONGEST_ORDER,
+    Reading,
+    is_unit,
+    meant_by,
+    near_misses,
+    province_of,
+    read_order,
+    tokens_of,
+)
 from welfare_env.engine import ADJUSTMENTS
 
 if TYPE_CHECKING:
@@ -35,7 +44,7 @@ class OrderBook:
         self.view = view
         self.board = view.board
         self.legal = view.legal_orders
-        self._keys = {name.split()[-1][:3]: name for name in self.legal}  # province -> what can be ordered
+        self._keys = {province_of(name): name for name in self.legal}  # province -> what can be ordered
         self._exact = {order: key for key, orders in self.legal.items() for order in orders}  # for speed
 
     def is_order(self, text: str) -> bool:

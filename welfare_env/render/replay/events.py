@@ -51,7 +51,7 @@ def _holders(state: Mapping[str, Any]) -> dict[str, list[str]]:
     """Province -> the powers that have a unit there or own its center."""
     held: dict[str, list[str]] = {}
     for power, units in state["units"].items():
-        places = {province_of(unit.split()[1]) for unit in units if unit[0] != "*"} | set(state["centers"][power])
+        places = {province_of(unit) for unit in units if unit[0] != "*"} | set(state["centers"][power])
         for place in sorted(places):
             held.setdefault(place, []).append(power)
     return held
