@@ -85,7 +85,7 @@ def check_measures(measure: str | Sequence[str] | None, setting: GameSettings) -
         UnknownPowerError: a power that is not on the map.
     """
     for name in _listed(measure):
-        family, _, key = str(name).partition(":")
+        family, _, key = name.partition(":") if isinstance(name, str) else ("", "", "")
         if not isinstance(name, str) or (name not in (*MEASURES, *FAMILIES) and not (family in FAMILIES and key)):
             raise EvaluationError(_unknown(name, [*MEASURES, *FAMILIES]))
         if not setting.played.is_welfare and family in OF_WELFARE:

@@ -10,6 +10,7 @@ sees what X does, not how it is written, and two agents that behave alike are tr
 
 from __future__ import annotations
 
+from modal_env.checks import brief
 from modal_env.errors import GameError
 from modal_env.logic.parser import parse_agents
 from modal_env.logic.syntax import MAX_NESTING, Agent
@@ -102,7 +103,7 @@ def _family_member(family: str, k: int, text: str) -> Agent:
 
 def _checked(k: int) -> int:
     if isinstance(k, bool) or not isinstance(k, int) or not 0 <= k <= MAX_NESTING - 10:
-        raise GameError(f"k={k!r:.80}: give a whole number from 0 to {MAX_NESTING - 10}")
+        raise GameError(f"k={brief(k)}: give a whole number from 0 to {MAX_NESTING - 10}")
     return k
 
 

@@ -151,3 +151,9 @@ def test_stronger_fair_bots_cooperate_with_each_other() -> None:
     agents = [ConFairBot(k) for k in range(5)]
     assert tournament(agents).cooperates.all()
     assert [play(agent, DefectBot).moves for agent in agents] == [("D", "D")] * 5
+
+
+def test_a_number_that_cannot_be_printed_is_refused_by_name() -> None:
+    """Python prints no integer of more than 4300 digits."""
+    with pytest.raises(GameError, match="k="):
+        WaitFairBot(10**5000)

@@ -399,3 +399,11 @@ class TestAfterTheEnd:
             0,
             {},
         )
+
+
+def test_orders_that_cannot_be_printed_are_void() -> None:
+    """Python prints no integer of more than 4300 digits."""
+    game = Game()
+    game.submit("FRANCE", [10**5000], strict=False)
+    with pytest.raises(OrderError):
+        game.submit("FRANCE", [10**5000])

@@ -542,7 +542,7 @@ def _listed(power: str, orders: object) -> list[Any]:
 
 def _shorten(text: object, most: int = 200) -> str:
     """What was given as an order, as a short text for the record."""
-    given = text if isinstance(text, str) else repr(text)
+    given = text if isinstance(text, str) else quoted(text)
     return given[:most].encode("utf-8", "backslashreplace").decode()[:most]
 
 
