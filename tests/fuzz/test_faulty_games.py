@@ -14,7 +14,6 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,8 @@ from agents.lm.models.prices import Counts, Price
 from agents.lm.models.providers.retries import BESIDES
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub.replies import stub_reply
-from tests.agents.lm.local_server import LocalServer
+from agents.lm.stub.wire import Answered, ParsedRequest, read, write
+from tests.agents.lm.faulty import Connection, FaultyServer
 from welfare_env import Rules
 
 PRICE = Price(input=3.0, output=15.0, cached=0.3)
@@ -41,69 +41,36 @@ POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY"
 APIS = ("chat", "responses", "messages")
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A request: its interface, and what it may cost at most."""
-
-    api: str
-    prompt: str
-    schema: dict[str, Any] | None
-    most: int
-
-    @property
-    def bound(self) -> int:
-        """Tokens of the prompt, if nobody tells how many there are."""
-        return len(self.prompt.encode()) + (0 if self.schema is None else len(json.dumps(self.schema))) + BESIDES
-
-    @property
-    def lost(self) -> Counts:
-        """What a try may have cost whose answer was not seen."""
-        return Counts(self.bound, 0, 0, self.most)
+def most_of(asked: ParsedRequest) -> int:
+    """Tokens of the prompt, if nobody tells how many there are."""
+    return len(asked.prompt.encode()) + (0 if asked.schema is None else len(json.dumps(asked.schema))) + BESIDES
 
 
-def asked(path: str, body: dict[str, Any]) -> Asked:
-    """Reads a request of one of the three interfaces."""
-    if path.endswith("/chat/completions"):
-        texts = [message["content"] for message in body["messages"]]
-        form = body.get("response_format", {}).get("json_schema", {})
-        return Asked("chat", "".join(texts), form.get("schema"), body["max_tokens"])
-    if path.endswith("/responses"):
-        text = body.get("instructions", "") + body["input"][0]["content"]
-        return Asked("responses", text, body.get("text", {}).get("format", {}).get("schema"), body["max_output_tokens"])
-    pieces = [*body.get("system", []), *body["messages"][0]["content"]]
-    schema = body.get("output_config", {}).get("format", {}).get("schema")
-    return Asked("messages", "".join(piece["text"] for piece in pieces), schema, body["max_tokens"])
-
-
-def usage_of(each: Asked, text: str, kind: str) -> tuple[Any, Counts]:
-    """What the server says that an answer has used, and what that comes to."""
+def usage_of(api: str, kind: str, unknown: Counts) -> tuple[Any, Counts]:
+    """What the server says that an answer has used, and what that comes to; `unknown` if it says nothing usable."""
     prompt, reply, thought = 1000, 50, 400
-    first, second = ("prompt", "completion") if each.api == "chat" else ("input", "output")
-    told: dict[str, Any] = {f"{first}_tokens": prompt, f"{second}_tokens": reply + thought}
+    first, second = ("prompt", "completion") if api == "chat" else ("input", "output")
+    usual: dict[str, Any] = {f"{first}_tokens": prompt, f"{second}_tokens": reply + thought}
     whole = Counts(prompt, 0, 0, reply + thought)
-    unknown = Counts(each.bound, 0, 0, len(text.encode()))
-    if kind == "details" and each.api == "messages":
-        return told | {"cache_read_input_tokens": 600, "output_tokens_details": {"thinking_tokens": thought}}, Counts(
-            prompt, 600, 0, reply + thought
-        )
-    if kind == "details":
-        details = {
-            f"{first}_tokens_details": {"cached_tokens": 600},
-            f"{second}_tokens_details": {"reasoning_tokens": thought},
+    thinking = {f"{second}_tokens_details": {"reasoning_tokens": thought}}
+    if api == "messages":
+        details = {"cache_read_input_tokens": 600, "output_tokens_details": {"thinking_tokens": thought}}
+        cases = {"details": (usual | details, Counts(prompt, 600, 0, reply + thought))}
+    else:
+        details = {f"{first}_tokens_details": {"cached_tokens": 600}} | thinking
+        cases = {
+            "details": (usual | details, Counts(prompt - 600, 600, 0, reply + thought)),
+            # only the total has the thinking, or it is beside the reply's tokens
+            "hidden": (usual | {f"{second}_tokens": reply, "total_tokens": prompt + reply + thought}, whole),
+            "apart": (usual | {f"{second}_tokens": reply} | thinking, whole),
         }
-        return told | details, Counts(prompt - 600, 600, 0, reply + thought)
-    if kind == "hidden" and each.api != "messages":  # only the total has the thinking
-        return told | {f"{second}_tokens": reply, "total_tokens": prompt + reply + thought}, whole
-    if kind == "apart" and each.api != "messages":  # beside the reply's tokens
-        details = {f"{second}_tokens_details": {"reasoning_tokens": thought}}
-        return told | {f"{second}_tokens": reply} | details, whole
-    odd: dict[str, Any] = {
-        "none": None,
-        "strings": {f"{first}_tokens": "1000"},
-        "negative": told | {f"{second}_tokens": -1},
-        "list": [],
+    cases |= {
+        "none": (None, unknown),
+        "strings": ({f"{first}_tokens": "1000"}, unknown),
+        "negative": (usual | {f"{second}_tokens": -1}, unknown),
+        "list": ([], unknown),
     }
-    return (odd[kind], unknown) if kind in odd else (told | {"total_tokens": "many"}, whole)
+    return cases.get(kind, (usual | {"total_tokens": "many"}, whole))
 
 
 USAGES = ("plain", "plain", "details", "hidden", "apart", "none", "strings", "negative", "list")
@@ -115,12 +82,14 @@ IN_TEXT = (
 )
 
 
-def good(each: Asked, rng: np.random.Generator) -> tuple[dict[str, Any], Counts]:
+def good(path: str, asked: ParsedRequest, rng: np.random.Generator) -> tuple[dict[str, Any], Counts]:
     """A good answer with thinking of some kind, and its cost."""
-    text = stub_reply(each.prompt, each.schema)
+    api = path.rpartition("/")[2].replace("completions", "chat")
+    text = stub_reply(asked.prompt, asked.schema)
     if rng.random() < 0.4:
         text = IN_TEXT[int(rng.integers(len(IN_TEXT)))].format(THOUGHT) + text
-    usage, counts = usage_of(each, text, USAGES[int(rng.integers(len(USAGES)))])
+    unknown = Counts(most_of(asked), 0, 0, len(text.encode()))
+    usage, counts = usage_of(api, USAGES[int(rng.integers(len(USAGES)))], unknown)
     half = len(text) // 2
     parts: list[Any] = [{"type": "text", "text": text[:half]}, {"type": "text", "text": text[half:]}]
     thinking: list[Any] = [
@@ -131,85 +100,74 @@ def good(each: Asked, rng: np.random.Generator) -> tuple[dict[str, Any], Counts]
         {"text": THOUGHT, "thought": True},
     ]
     content: Any = [thinking[int(rng.integers(len(thinking)))], *parts]
-    if each.api == "messages":
-        return {"model": "x", "content": content, "stop_reason": "end_turn", "usage": usage}, counts
-    if rng.random() < 0.5:
-        content = parts if rng.random() < 0.5 or each.api == "responses" else text
-    if each.api == "responses":
+    if api != "messages" and rng.random() < 0.5:
+        content = parts if rng.random() < 0.5 or api == "responses" else text
+    body = write(path, asked, Answered(text)) | {"usage": usage}
+    if api == "messages":
+        body["content"] = content
+    elif api == "responses":
         summary = [{"type": "summary_text", "text": THOUGHT}]
         items = [{"type": "reasoning", "summary": summary, "encrypted_content": SECRET}]
-        return {"model": "x", "output": [*items, {"type": "message", "content": content}], "usage": usage}, counts
-    field = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "other")[int(rng.integers(5))]
-    message = {"role": "assistant", "content": content, field: [{"text": THOUGHT}] if "details" in field else THOUGHT}
-    return {"model": "x", "choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}, counts
+        body["output"] = [*items, {"type": "message", "content": content}]
+    else:
+        field = ("reasoning_content", "reasoning", "thinking", "reasoning_details", "other")[int(rng.integers(5))]
+        thought = [{"text": THOUGHT}] if "details" in field else THOUGHT
+        body["choices"][0]["message"] |= {"content": content, field: thought}
+    return body, counts
 
 
-class Server(LocalServer):
-    """The server; `account` has what it has answered, and `dollars` what that cost."""
+class Server:
+    """What the server does; `account` has what it has answered, and `dollars` what that cost."""
 
     def __init__(self, seed: int) -> None:
-        super().__init__()
         self.rng = np.random.default_rng(seed)
         self.account: Counter[str] = Counter()
         self.dollars = 0.0
 
-    @property
-    def url(self) -> str:
-        """Its address, once the context has begun."""
-        return f"http://127.0.0.1:{self.port}"
-
-    async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def talk(self, connection: Connection) -> None:
         """One request, and a good or a bad answer."""
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-        length = next(line for line in head.lower().split("\r\n") if line.startswith("content-length:"))
-        body = json.loads(await reader.readexactly(int(length.partition(":")[2])))
-        each = asked(head.split()[1], body)
+        body = await connection.read()
         is_faulty = self.rng.random() < SHARE_OF_FAULTS and self.account["good"] > 2 * len(APIS)
-        await (self._fail if is_faulty else self._answer)(each, writer)
-        await writer.drain()
+        await (self._fail if is_faulty else self._answer)(connection, read(connection.path, body))
 
     def _pay(self, kind: str, counts: Counts | None) -> None:
         self.account[kind] += 1
         self.dollars += 0.0 if counts is None else counts.usage(PRICE).dollars or 0.0
 
-    async def _answer(self, each: Asked, writer: asyncio.StreamWriter) -> None:
-        answer, counts = good(each, self.rng)
+    async def _answer(self, connection: Connection, asked: ParsedRequest) -> None:
+        answer, counts = good(connection.path, asked, self.rng)
         content = json.dumps(answer, ensure_ascii=bool(self.rng.integers(2))).encode()
         self._pay("good", counts)
-        way = int(self.rng.integers(4))
-        if way == 0:
-            content = gzip.compress(content)
-            writer.write(_head(200, f"content-encoding: gzip\r\ncontent-length: {len(content)}") + content)
-        elif way == 1:
-            writer.write(_head(200, "transfer-encoding: chunked"))
-            for start in range(0, len(content), 1000):
-                piece = content[start : start + 1000]
-                writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
-                await writer.drain()
-            writer.write(b"0\r\n\r\n")
-        elif way == 2:  # slow headers, but in time
-            writer.write(b"HTTP/1.1 200 OK\r\n")
-            for _ in range(3):
-                writer.write(b"x-slow: yes\r\n")
-                await writer.drain()
-                await asyncio.sleep(0.01)
-            writer.write(f"content-length: {len(content)}\r\nconnection: close\r\n\r\n".encode() + content)
-        else:
-            writer.write(_head(200, "content-type: text/html") + content)  # until the end of the connection
+        match int(self.rng.integers(4)):
+            case 0:
+                content = gzip.compress(content)
+                await connection.send(_head(200, f"content-encoding: gzip\r\ncontent-length: {len(content)}") + content)
+            case 1:
+                await connection.send(_head(200, "transfer-encoding: chunked"))
+                for start in range(0, len(content), 1000):
+                    piece = content[start : start + 1000]
+                    await connection.send(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+                await connection.send(b"0\r\n\r\n")
+            case 2:  # slow headers, but in time
+                await connection.send(b"HTTP/1.1 200 OK\r\n")
+                for _ in range(3):
+                    await connection.send(b"x-slow: yes\r\n")
+                    await asyncio.sleep(0.01)
+                await connection.send(f"content-length: {len(content)}\r\nconnection: close\r\n\r\n".encode() + content)
+            case _:
+                await connection.send(_head(200, "content-type: text/html") + content)  # until the connection ends
 
-    async def _fail(self, each: Asked, writer: asyncio.StreamWriter) -> None:
+    async def _fail(self, connection: Connection, asked: ParsedRequest) -> None:
+        lost = Counts(most_of(asked), 0, 0, asked.max_tokens)  # what a try may have cost whose answer was not seen
         kinds = list(FAULTS)
         kind = kinds[int(self.rng.integers(len(kinds)))] if self.rng.random() > 0.01 else "endless headers"
         if kind == "endless headers":
-            self._pay(kind, each.lost)
-            writer.write(b"HTTP/1.1 200 OK\r\n")
-            while True:
-                writer.write(b"x-slow: yes\r\n")
-                await writer.drain()
-                await asyncio.sleep(0.2)
-        content, is_lost = FAULTS[kind](json.dumps(good(each, self.rng)[0]).encode())
-        self._pay(kind, each.lost if is_lost else None)
-        writer.write(content)
+            self._pay(kind, lost)
+            await connection.send(b"HTTP/1.1 200 OK\r\n")
+            await connection.drip(b"x-slow: yes\r\n")
+        content, is_lost = FAULTS[kind](json.dumps(good(connection.path, asked, self.rng)[0]).encode())
+        self._pay(kind, lost if is_lost else None)
+        await connection.send(content)
 
 
 def _head(status: int, headers: str) -> bytes:
@@ -240,17 +198,6 @@ FAULTS: dict[str, Callable[[bytes], tuple[bytes, bool]]] = {
 }
 
 
-def _models(url: str, budget: Budget) -> dict[str, Any]:
-    """A model for each interface."""
-    common: dict[str, Any] = {"prices": {"x": PRICE}, "timeout": TIMEOUT, "retries": 30, "backoff": 0.01}
-    common |= {"max_concurrent": 32, "budget": budget}
-    return {
-        "chat": OpenAIModel("x", base_url=f"{url}/v1", **common),
-        "responses": OpenAIModel("x", base_url=f"{url}/v1", api="responses", **common),
-        "messages": AnthropicModel("x", base_url=url, **common),
-    }
-
-
 def said(records: list[dict[str, Any]]) -> list[str]:
     """Everything that was spoken, ordered or noted in games, and their models' accounts of it."""
     found = []
@@ -263,22 +210,27 @@ def said(records: list[dict[str, Any]]) -> list[str]:
     return found
 
 
-def played(url: str, games: int, seed: int, budget: Budget) -> list[dict[str, Any]]:
-    """The records of games against the server."""
+def played(server: FaultyServer, budget: Budget) -> list[dict[str, Any]]:
+    """The records of games against the server, with a model for each interface."""
+    common: dict[str, Any] = {"prices": {"x": PRICE}, "timeout": TIMEOUT, "retries": 30, "backoff": 0.01}
+    common |= {"max_concurrent": 32, "budget": budget}
+    own = {
+        "chat": OpenAIModel("x", base_url=server.address("chat"), **common),
+        "responses": OpenAIModel("x", base_url=server.address("responses"), api="responses", **common),
+        "messages": AnthropicModel("x", base_url=server.address("messages"), **common),
+    }
     seats = {power: f"lm:{APIS[number % len(APIS)]}" for number, power in enumerate(POWERS)}
-    models = SharedModels(budget=budget, own=_models(url, budget))
+    models = SharedModels(budget=budget, own=own)
     rules = Rules(years=1, message_rounds=1)
-    result = evaluation.self_play(
-        seats, games=games, seed=seed, rules=rules, simultaneous=True, workers=16, models=models
-    )
+    result = evaluation.self_play(seats, games=GAMES, rules=rules, simultaneous=True, workers=16, models=models)
     return list(result.records)
 
 
 @pytest.mark.slow
 def test_nothing_is_lost_spoken_or_paid_for_wrongly() -> None:
-    budget = Budget()
-    with Server(seed=0) as server:
-        records = played(server.url, GAMES, 0, budget)
+    budget, server = Budget(), Server(seed=0)
+    with FaultyServer(server.talk) as running:
+        records = played(running, budget)
     found = [models for record in records for models in record["welfare_env"]["language_models"].values()]
     ledgers = [ledger for models in found for ledger in models]
     answered = sum(ledger["calls"] - ledger["failed"] for ledger in ledgers)

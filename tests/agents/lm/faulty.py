@@ -24,16 +24,18 @@ USAGE = {
 
 
 class Connection:
-    """One connection; `read` first, or not."""
+    """One connection; `read` first, or not: then `path` and `body` are those of the request."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, heads: list[str]) -> None:
         self.reader, self.writer, self.heads = reader, writer, heads
+        self.path = ""
         self.body: Any = None
 
     async def read(self) -> Any:
         """The JSON of the next request."""
         head = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         self.heads.append(head)
+        self.path = head.split()[1]
         length = next(line for line in head.lower().split("\r\n") if line.startswith("content-length:"))
         self.body = json.loads(await self.reader.readexactly(int(length.partition(":")[2])))
         return self.body
