@@ -57,12 +57,18 @@ def assert_same_position(ours: Game, theirs: Any) -> None:
         assert found == expected, f"{phase}: retreats of {power}"
 
 
-def assert_same_legal_orders(ours: Game, theirs: Any) -> None:
+def upstream_legal_orders(theirs: Any) -> dict[str, list[str]]:
+    """Power -> the legal orders of its units and homes, sorted."""
     listed, places = theirs.get_all_possible_orders(), theirs.get_orderable_locations()
+    return {
+        power: sorted({order for place in own for order in listed[place]} - {"WAIVE"}) for power, own in places.items()
+    }
+
+
+def assert_same_legal_orders(ours: Game, expected: dict[str, list[str]]) -> None:
     for power in ours.powers:
-        expected = {order for place in places[power] for order in listed[place]} - {"WAIVE"}
         found = [order for orders in ours.legal_orders(power).values() for order in orders]
-        assert sorted(found) == sorted(expected), f"{ours.phase}: legal orders of {power}"
+        assert sorted(found) == expected[power], f"{ours.phase}: legal orders of {power}"
 
 
 def assert_same_results(ours: Game, results: dict[str, list[Any]]) -> None:
@@ -78,11 +84,11 @@ def assert_same_results(ours: Game, results: dict[str, list[Any]]) -> None:
 Start = tuple[dict, dict] | None  # units and centers; None is the opening
 
 
-def both(engine: str, map_name: str, rules: Rules, start: Start) -> tuple[Game, Any]:
-    """The same game here and there."""
+def begin(map_name: str, rules: Rules, start: Start) -> tuple[list[Game], Any]:
+    """The same game with every engine, and in the package."""
     theirs = upstream_game(map_name)
     if start is None:
-        return Game(map_name, rules, engine), theirs
+        return [Game(map_name, rules, engine) for engine in ENGINES], theirs
     units, centers = start
     name = theirs.get_current_phase()
     theirs.clear_units()
@@ -90,69 +96,72 @@ def both(engine: str, map_name: str, rules: Rules, start: Start) -> tuple[Game, 
     for power in theirs.powers:
         theirs.set_units(power, units[power])
         theirs.set_centers(power, centers[power])
-    return Game.from_position(name, units, centers, rules=rules, map_name=map_name, engine=engine), theirs
+    return [
+        Game.from_position(name, units, centers, rules=rules, map_name=map_name, engine=engine) for engine in ENGINES
+    ], theirs
 
 
-def play_both(engine: str, map_name: str, rules: Rules, seed: int, draw_orders: Drawer, start: Start = None) -> Game:
-    """Plays one random game in both, comparing everything after every phase."""
+def play_all(map_name: str, rules: Rules, seed: int, draw_orders: Drawer, start: Start = None) -> Game:
+    """Plays one random game with every engine and in the package, comparing everything after every phase."""
     rng = np.random.default_rng(seed)
-    ours, theirs = both(engine, map_name, rules, start)
-    while not ours.is_done:
-        assert_same_position(ours, theirs)
-        assert_same_legal_orders(ours, theirs)
-        for power in ours.powers:
-            orders = draw_orders(ours, power, rng)
-            ours.submit(power, orders)
+    games, theirs = begin(map_name, rules, start)
+    while not all(game.is_done for game in games):
+        legal = upstream_legal_orders(theirs)
+        for game in games:
+            assert_same_position(game, theirs)
+            assert_same_legal_orders(game, legal)
+        for power in games[0].powers:
+            orders = draw_orders(games[0], power, rng)
             theirs.set_orders(power, orders)
-        ours.advance()
-        assert_same_results(ours, theirs.process().results)
-        if theirs.is_game_done:
-            assert ours.is_done
-            assert [ours.winner] == theirs.outcome[1:]
-    return ours
+            for game in games:
+                game.submit(power, orders)
+        results = theirs.process().results
+        for game in games:
+            game.advance()
+            assert_same_results(game, results)
+            if theirs.is_game_done:
+                assert game.is_done
+                assert [game.winner] == theirs.outcome[1:]
+    return games[0]
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("map_name", ["standard", "ancmed"])
-def test_random_game_is_the_packages(engine: str, map_name: str, seed: int, draw_orders: Drawer) -> None:
-    assert len(play_both(engine, map_name, RULES, seed, draw_orders).history) >= 12
+def test_random_game_is_the_packages(map_name: str, seed: int, draw_orders: Drawer) -> None:
+    assert len(play_all(map_name, RULES, seed, draw_orders).history) >= 12
 
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("map_name", ["standard", "ancmed"])
-def test_crowded_game_is_the_packages(
-    engine: str, map_name: str, seed: int, draw_orders: Drawer, scatter: Callable
-) -> None:
+def test_crowded_game_is_the_packages(map_name: str, seed: int, draw_orders: Drawer, scatter: Callable) -> None:
     start = scatter(load_board(map_name), np.random.default_rng(seed), 40)
-    game = play_both(engine, map_name, Rules("standard", years=3, press=None), seed, draw_orders, start)
+    game = play_all(map_name, Rules("standard", years=3, press=None), seed, draw_orders, start)
     assert any(record.phase.endswith("R") for record in game.history)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 130))
 @pytest.mark.parametrize("map_name", ["standard", "ancmed"])
-def test_long_random_game_is_the_packages(
-    engine: str, map_name: str, seed: int, draw_orders: Drawer, scatter: Callable
-) -> None:
+def test_long_random_game_is_the_packages(map_name: str, seed: int, draw_orders: Drawer, scatter: Callable) -> None:
     start = scatter(load_board(map_name), np.random.default_rng(seed), 50)
-    play_both(engine, map_name, Rules("standard", years=25, press=None), seed, draw_orders, start)
+    play_all(map_name, Rules("standard", years=25, press=None), seed, draw_orders, start)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("map_name", OTHER_MAPS)
 def test_random_game_on_other_maps_is_the_packages(
-    engine: str, map_name: str, seed: int, draw_orders: Drawer, scatter: Callable
+    map_name: str, seed: int, draw_orders: Drawer, scatter: Callable
 ) -> None:
     board = load_board(map_name)
     start = scatter(board, np.random.default_rng(seed), len(board.provinces) // 2)
-    play_both(engine, map_name, RULES, seed, draw_orders)
-    play_both(engine, map_name, RULES, seed, draw_orders, start)
+    play_all(map_name, RULES, seed, draw_orders)
+    play_all(map_name, RULES, seed, draw_orders, start)
 
 
 @pytest.mark.parametrize("map_name", ["standard_age_of_empires", "modern"])
-def test_a_map_where_units_may_be_built_anywhere(engine: str, map_name: str, draw_orders: Drawer) -> None:
-    play_both(engine, map_name, RULES, 0, draw_orders)
+def test_a_map_where_units_may_be_built_anywhere(map_name: str, draw_orders: Drawer) -> None:
+    play_all(map_name, RULES, 0, draw_orders)
 
 
 class TestStates:
@@ -368,7 +377,7 @@ from welfare_env import Game, Rules
 from welfare_env.engine.engines import ENGINES
 for engine in sorted(ENGINES):
     for variant in ("welfare", "standard"):
-        game, rng = Game("standard", Rules(variant=variant, years=2), engine), np.random.default_rng(11)
+        game, rng = Game("standard", Rules(variant=variant, years=3), engine), np.random.default_rng(11)
         while not game.is_done:
             for power in game.powers:
                 slots = list(game.legal_orders(power).values())
