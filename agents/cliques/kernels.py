@@ -9,22 +9,18 @@ j < n is at core j, that of power n (on shared boards) at core 0.
 
 Orders are int16 [provinces], where a unit stands: its own province to hold, another one to move there, or
 SUPPORT + 16 * source + target to support what goes from source to target (a hold if they are the same).
-
-Kernels of other files call these, and numba's cache looks at one file only: there IMPORTS_DIGEST changes with the code
-here; a test says when it must.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
-from numba import njit
 
 from agents.cliques.shape import NOBODY, SUPPORT
+from welfare_env.compiling import compiler_of
 
-kernel = njit(cache=True, nogil=True, error_model="numpy")
-
-# Of what is imported; files with kernels that call these have such a number for all that they import.
-IMPORTS_DIGEST = "757484f5ab31e51a"
+kernel = compiler_of(Path(__file__).parent.glob("*.py"), [], error_model="numpy")
 
 MOST_PROVINCES = 16
 CORES, POWERS, PROVINCES, DEVIATOR = range(4)

@@ -25,8 +25,6 @@ from agents.cliques.kernels import (
 )
 from agents.cliques.shape import NOBODY, SUPPORT
 
-IMPORTS_DIGEST = "37cbb55e6b95a374"  # of the kernels that those below call; see `agents.cliques.kernels`
-
 MOST_REPLIES = 20_000  # of the deviator that are looked at
 MOST_PLANS = 2_000  # of the punishers that are looked at before the best of them is improved
 MOST_OPTIONS = 128  # of one unit

@@ -13,8 +13,6 @@ import numpy as np
 from agents.cliques.kernels import CORES, DEVIATOR, MOST_PROVINCES, POWERS, PROVINCES, kernel
 from agents.cliques.shape import NOBODY
 
-IMPORTS_DIGEST = "8e50fcf810a120e9"  # of what the kernels below call; see `agents.cliques.kernels`
-
 ROUNDS = 2
 FACTOR = 0x2545F4914F6CDD1D
 

@@ -1,6 +1,5 @@
 """numba's cache on disk looks at the file of a kernel only; it has to notice a change of what that imports, too."""
 
-import ast
 import hashlib
 import importlib
 import sys
@@ -12,12 +11,9 @@ from numba.core.dispatcher import Dispatcher
 
 from agents import cliques
 from agents.cliques import kernels as clique_kernels
-from agents.cliques import punishing_kernels, shape, symmetry
+from agents.cliques import punishing_kernels, symmetry
 from evaluation.exact import graph_kernels, value_kernels
 from welfare_env.engine import kernels
-
-CLIQUES = [shape, clique_kernels, symmetry, punishing_kernels]  # each imports earlier ones
-
 
 CALLED = "from shared import kernel\n@kernel\ndef add(x):\n    return x + {}\n"
 FILES = {
@@ -66,26 +62,16 @@ def test_each_kernel_of_the_engine_knows_the_files_of_the_others(name: str) -> N
     assert stamps(module) <= {kernels.step._cache._cache_file._source_stamp[1]}
 
 
-def test_the_kernels_of_the_exact_search_know_each_other_and_those_of_toy_boards() -> None:
-    (known,) = stamps(graph_kernels) | stamps(value_kernels)
+def test_the_kernels_of_toy_boards_and_of_their_exact_search_know_each_other() -> None:
     (folder,) = map(Path, cliques.__path__)
-    files = sorted([*folder.glob("*.py"), Path(graph_kernels.__file__), Path(value_kernels.__file__)])
-    assert known == hashlib.sha256(b"[]" + b"".join(file.read_bytes() for file in files)).digest()
+    boards = [*folder.glob("*.py")]
+    search = [*boards, Path(graph_kernels.__file__), Path(value_kernels.__file__)]
+    for modules, files in (
+        ([clique_kernels, symmetry, punishing_kernels], boards),
+        ([graph_kernels, value_kernels], search),
+    ):
+        assert set.union(*map(stamps, modules)) == {digest(files)}
 
 
-@pytest.mark.parametrize("number", range(1, len(CLIQUES)))
-def test_the_kernels_of_toy_boards_know_the_kernels_that_they_import(number: int) -> None:
-    digest = hashlib.sha256("\n".join(map(code, CLIQUES[:number])).encode()).hexdigest()[:16]
-    assert digest == CLIQUES[number].IMPORTS_DIGEST, f"write the new digest into {CLIQUES[number].__name__}"
-
-
-def code(module: ModuleType) -> str:
-    """The lines of a module but for comments, docstrings and its digest; the same text for every Python."""
-    text = Path(module.__file__ or "").read_text(encoding="utf-8")
-    left_out = set()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            left_out.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    lines = enumerate(text.splitlines(), 1)
-    kept = [line for number, line in lines if number not in left_out and line.partition("#")[0].strip()]
-    return "\n".join(line for line in kept if not line.startswith("IMPORTS_DIGEST"))
+def digest(files: list[Path]) -> bytes:
+    return hashlib.sha256(b"[]" + b"".join(file.read_bytes() for file in sorted(files))).digest()

@@ -123,7 +123,7 @@ class TrainConfig(Config):
     ] = "all"
     width: Annotated[int, typer.Option(help="Length of a province's vector in the network."), Range(1, 1024)] = 32
     layers: Annotated[
-        int, typer.Option(help="Rounds of message passing between neighboring provinces."), Range(1, 64)
+        int, typer.Option(help="Rounds of message passing between neighboring provinces."), Range(1, 16)
     ] = 2
     held_out_every: Annotated[
         int,
