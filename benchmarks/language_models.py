@@ -39,7 +39,7 @@ from agents.lm.errors import ConfigError
 from agents.lm.models.cache import ResponseCache
 from agents.lm.models.make import remote_provider
 from agents.lm.models.protocol import Request
-from agents.lm.models.providers.remote import RemoteModel
+from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.models.scripted import ScriptedModel
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub.replies import stub_reply

@@ -23,7 +23,7 @@ from evaluation.play.ray_workers import RayWorkers
 from evaluation.play.store import GameStore, StoreError
 from evaluation.play.workers import WorkerError, Workers
 from evaluation.tables import comparison_tables as _tables  # noqa: F401 (registers how comparisons are printed)
-from evaluation.tables import printing as _printing  # noqa: F401 (registers how results are printed)  # noqa: F401 (registers how results are printed)
+from evaluation.tables import printing as _printing  # noqa: F401 (registers how results are printed)
 from evaluation.tables.columns import Column, columns
 
 __all__ = [

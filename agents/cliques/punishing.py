@@ -3,7 +3,8 @@
 The choice looks one movement phase ahead: of the joint orders that make sense, those whose worst reply of the deviator
 leaves it with least (`agents.cliques.punishing_kernels` has the score). In Winter the punishers build at home whenever
 they may and never disband by choice; dislodged units go home, else to another leaf, else to a core. Nothing in it is
-random, and players who are alike are treated alike: the position is relabelled first (`agents.cliques.symmetry`).
+random, and players who are alike are treated alike: the position is relabelled first
+(`agents.cliques.symmetry_kernels`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from agents.cliques.kernels import MOST_PROVINCES
 from agents.cliques.punishing_kernels import punishing_moves, punishing_retreats, punishing_winter
 from agents.cliques.shape import NOBODY, Clique, clique_of
-from agents.cliques.symmetry import new_place, relabel, relabel_lost, relabelling
+from agents.cliques.symmetry_kernels import new_place, relabel, relabel_lost, relabelling
 from welfare_env import Board
 from welfare_env.engine import FALL_MOVES, MOVEMENT, PHASE_TYPES, RETREATS, State
 

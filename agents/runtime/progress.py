@@ -31,7 +31,7 @@ MEMORY = 600.0  # seconds whose pace is taken for that of the rest
 
 
 @contextmanager
-def errors_told(kept: str) -> Iterator[None]:
+def errors_in_one_line(kept: str) -> Iterator[None]:
     """Our own errors as one line, and an interruption as what to do next.
 
     Args:

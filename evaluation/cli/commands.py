@@ -18,7 +18,7 @@ from agents.runtime.tables import print_tables
 from agents.specs import usages
 from evaluation.cli import experiments, store_commands
 from evaluation.cli.compare import compare
-from evaluation.cli.console import RESTARTS, errors_told, print_json
+from evaluation.cli.console import RESTARTS, errors_in_one_line, print_json
 from evaluation.cli.cross_play import cross_play
 from evaluation.cli.exact import exact
 from evaluation.cli.messages import messages
@@ -51,7 +51,7 @@ from evaluation.measures.lm_usage import LMUsage, usage_table
 from evaluation.measures.rows import same_columns
 from evaluation.play.game_settings import GameSettings
 from evaluation.play.store import DEFAULT_PATH
-from evaluation.play.stored_games import choose, conditions, latest, numbered, open_store, save, told
+from evaluation.play.stored_games import choose, conditions, game_facts, latest, numbered, open_store, save
 from evaluation.report.replays import write_replay
 from evaluation.tables.comparison_tables import difference_tables
 from evaluation.tables.game_tables import (
@@ -102,7 +102,7 @@ def self_play(
     as_json: Json = False,
 ) -> None:
     """Welfare, proficiency, stolen centers and conflicts in self-play, or of mixed profiles."""
-    with errors_told():
+    with errors_in_one_line():
         settings = play.settings(variant, scoring)
         tables.check()
         results = run.play(
@@ -165,7 +165,7 @@ def exploitability(
     as_json: Json = False,
 ) -> None:
     """How much the best coalition gains by deviating from a profile, in welfare points a year."""
-    with errors_told():
+    with errors_in_one_line():
         settings = play.settings()
         chosen = read_coalitions(coalitions, settings[0].board.powers)
         check_files(settings, tables, witness)
@@ -218,7 +218,7 @@ def demo(
         ]
         return [*(plan_self_play(policy, DEMO_GAMES, settings) for policy in DEMO_POLICIES), *attacks]
 
-    with errors_told():
+    with errors_in_one_line():
         tables.check()
         results = run.play(policies_of(DEMO_POLICIES), [GameSettings(seed=seed)], plan)
         played, exploited = results[: len(DEMO_POLICIES)], results[len(DEMO_POLICIES) :]
@@ -230,7 +230,7 @@ def demo(
         names = [name for _, name, _ in conditions]
         print_tables(self_play_table(played), exploitability_table(exploited, names))
         page = store.parent / "demo.html"
-        write_replay(exploited[0].witness.told_record, page)
+        write_replay(exploited[0].witness.marked_record, page)
         print(f"A replay of one of these games ({DEMO_PROFILES[0]} is robbed), for a browser: {page}")
 
 
@@ -250,14 +250,14 @@ def games(
     as_json: Json = False,
 ) -> None:
     """List the games of the store: players, rules, seeds, dates and keys."""
-    with errors_told(RESTARTS), open_store(store) as kept:
+    with errors_in_one_line(RESTARTS), open_store(store) as kept:
         stored = kept.games()
         chosen = choose(stored, keys or [], store)
         groups, numbers = conditions(chosen), numbered(stored)
         if save_to is not None:
             save(kept, chosen, save_to, private)
         if as_json:
-            print_json([told(game, numbers) for game in chosen])
+            print_json([game_facts(game, numbers) for game in chosen])
         elif groups:
             shown = groups if keys else latest(groups, last)
             print_tables(stored_table(shown, numbers))
@@ -284,7 +284,7 @@ def warm_up() -> None:
     Without it the first game does so. Prints nothing to standard output.
     """
     with (
-        errors_told("what is compiled is kept; run the same command for the rest"),
+        errors_in_one_line("what is compiled is kept; run the same command for the rest"),
         metered("compiling the engine", 1, "kernels") as meter,
     ):
         welfare_env.warm_up(on_progress=lambda ready, total: meter.reach(ready, total=total))

@@ -13,7 +13,7 @@ from agents.runtime.command_options import as_arguments, with_options
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
 from agents.specs import listed
-from evaluation.cli.console import errors_told, print_json
+from evaluation.cli.console import errors_in_one_line, print_json
 from evaluation.cli.options import GameOptions, RunOptions, policies_of
 from evaluation.contrasts.comparing import GAMES, check_measures
 from evaluation.contrasts.samples import is_results
@@ -54,7 +54,7 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Differences between policies, rules or experiments, over games with the same seeds, with their intervals."""
-    with errors_told():
+    with errors_in_one_line():
         measures = [name for text in measure or () for name in listed(text)] or None
         tables.check()
         if any(map(is_results, conditions)):

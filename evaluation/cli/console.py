@@ -18,9 +18,9 @@ RESTARTS = "the same command starts again"  # for commands that play no games
 
 
 @contextmanager
-def errors_told(kept: str = f"{KEPT.lower()}; run the same command to resume") -> Iterator[None]:
-    """As `agents.runtime.progress.errors_told`; also says how to resume, of used-up budgets and failing models."""
-    with progress.errors_told(kept):
+def errors_in_one_line(kept: str = f"{KEPT.lower()}; run the same command to resume") -> Iterator[None]:
+    """As `agents.runtime.progress.errors_in_one_line`; says how to resume, also of budgets and failing models."""
+    with progress.errors_in_one_line(kept):
         try:
             yield
         except BudgetError as error:

@@ -12,7 +12,7 @@ from agents.runtime.command_options import with_options
 from agents.runtime.table_files import check_file, write_page
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables, print_text
-from evaluation.cli.console import errors_told
+from evaluation.cli.console import errors_in_one_line
 from evaluation.cli.options import (
     GameOptions,
     RunOptions,
@@ -71,7 +71,7 @@ def cross_play(
     as_json: Json = False,
 ) -> None:
     """Payoffs of policies in every mix of them, with equilibria, replicator dynamics and alpha-rank."""
-    with errors_told():
+    with errors_in_one_line():
         settings = play.settings(variant)
         held_out = background or []
         tables.check()

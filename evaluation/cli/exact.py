@@ -15,7 +15,7 @@ from agents.runtime.progress import metered
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables, print_text
 from evaluation.checks import board_of
-from evaluation.cli.console import RESTARTS, errors_told, print_json
+from evaluation.cli.console import RESTARTS, errors_in_one_line, print_json
 from evaluation.cli.options import read_coalitions
 from evaluation.experiment_files.exact_gains import ExactGain, exact_gain
 from evaluation.experiments.exploitability import resolve_coalitions
@@ -45,7 +45,7 @@ def exact(
 
     For example: welfare-env exact prosocial --map clique:4 --years 5
     """
-    with errors_told(RESTARTS):
+    with errors_in_one_line(RESTARTS):
         board = board_of(map_name)
         chosen = resolve_coalitions(board, read_coalitions(coalitions, board.powers))
         tables.check()

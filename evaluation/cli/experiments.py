@@ -15,7 +15,7 @@ from agents.runtime.progress import metered
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
 from agents.specs import listed
-from evaluation.cli.console import RESTARTS, errors_told, print_json
+from evaluation.cli.console import RESTARTS, errors_in_one_line, print_json
 from evaluation.cli.options import RunOptions, command_line
 from evaluation.experiment_files.experiment import plan_experiment, policies_of, trained
 from evaluation.experiment_files.loading import load_experiment, shipped_experiments
@@ -92,7 +92,7 @@ def experiment(
     as_json: Json = False,
 ) -> None:
     """Play or resume an experiment and write its report. Without a name: list the shipped experiments."""
-    with errors_told():
+    with errors_in_one_line():
         if source is None:
             _list()
             return
@@ -141,7 +141,7 @@ def plot(
     ] = "png",
 ) -> None:
     """Redraw the figures of an experiment."""
-    with errors_told(RESTARTS):
+    with errors_in_one_line(RESTARTS):
         folder = out or (result if result.is_dir() else result.parent)
         for path in write_figures(read_study(result), folder, f".{ending.removeprefix('.')}"):
             print(path)

@@ -14,7 +14,7 @@ from agents.runtime.progress import Meter, metered
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
 from evaluation.checks import EvaluationError
-from evaluation.cli.console import RESTARTS, errors_told, print_json
+from evaluation.cli.console import RESTARTS, errors_in_one_line, print_json
 from evaluation.cli.options import Kept
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import conditions, latest, open_store, saved_games
@@ -50,7 +50,7 @@ def messages(
     as_json: Json = False,
 ) -> None:
     """Analyze messages: share of public ones, who wrote to whom, similarity, and kept promises."""
-    with errors_told(RESTARTS):
+    with errors_in_one_line(RESTARTS):
         if chosen and (last or limit):
             raise EvaluationError(f"--{'last' if last else 'limit'}: is for all stored games: give no GAME with it")
         tables.check()

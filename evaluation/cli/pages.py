@@ -12,7 +12,7 @@ import typer
 from agents.runtime.files import reason, shown
 from agents.runtime.progress import metered
 from evaluation.checks import EvaluationError
-from evaluation.cli.console import RESTARTS, errors_told
+from evaluation.cli.console import RESTARTS, errors_in_one_line
 from evaluation.cli.options import Kept, SavedGame
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import saved_games
@@ -51,7 +51,7 @@ def replay(
 
     The option --gif writes the map and its orders as an animated picture instead; give --out as well for both.
     """
-    with errors_told(RESTARTS):
+    with errors_in_one_line(RESTARTS):
         (record,) = saved_games([game], store).values()
         chosen_map = None if map_name is None else str(map_name)
         if gif is not None:
@@ -109,7 +109,7 @@ def transcript(
     store: Kept = DEFAULT_PATH,
 ) -> None:
     """What language models were asked in a game, and what they replied and cost: text, JSON lines or a page."""
-    with errors_told(RESTARTS):
+    with errors_in_one_line(RESTARTS):
         chosen = form or ENDINGS.get(out.suffix.lower() if out else "", "text")
         if chosen not in FORMATS:
             raise EvaluationError(

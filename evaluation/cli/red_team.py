@@ -10,7 +10,7 @@ import typer
 from agents.runtime.command_options import as_arguments, with_options
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_line, print_tables
-from evaluation.cli.console import errors_told
+from evaluation.cli.console import errors_in_one_line
 from evaluation.cli.options import (
     AnyProfile,
     AttackGameOptions,
@@ -58,7 +58,7 @@ def red_team(
     as_json: Json = False,
 ) -> None:
     """Try many attacks on a policy, by single powers, coalitions and pacts, and report the strongest."""
-    with errors_told():
+    with errors_in_one_line():
         settings = play.settings()
         check_files(settings, tables, witness)
         plans: list[RedTeamPlan] = []
@@ -123,7 +123,7 @@ def collusion(
     as_json: Json = False,
 ) -> None:
     """Whether powers gain by leaving a profile together, beyond what each gains alone, and what the others lose."""
-    with errors_told():
+    with errors_in_one_line():
         settings = play.settings()
         board = settings[0].board
         given = None if coalitions is None else read_coalitions(coalitions, board.powers)

@@ -11,7 +11,7 @@ import typer
 
 from agents.runtime.files import shown
 from agents.runtime.table_options import Json
-from evaluation.cli.console import errors_told, print_json
+from evaluation.cli.console import errors_in_one_line, print_json
 from evaluation.cli.options import Kept, Keys, Store
 from evaluation.play.store import DEFAULT_PATH, Copied, DamagedStoreError, GameStore
 from evaluation.play.stored_games import SHOWN_KEY, open_store, whole_keys
@@ -29,7 +29,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Copy games of the store to a file, which `store merge` reads."""
-    with errors_told():
+    with errors_in_one_line():
         with open_store(store) as kept:
             copied = kept.export(file, whole_keys(kept.keys(), keys, store) if keys else None)
         _tell(copied, file, as_json)
@@ -42,7 +42,7 @@ def merge(
     as_json: Json = False,
 ) -> None:
     """Copy the games of a file to the store. Existing games are kept, damaged ones skipped."""
-    with errors_told():
+    with errors_in_one_line():
         with GameStore(store) as kept:
             copied = kept.merge(file)
         _tell(copied, store, as_json)
@@ -55,7 +55,7 @@ def repair(store: Kept = DEFAULT_PATH, as_json: Json = False) -> None:
     Of a truncated or otherwise damaged file, all games that are whole are copied to NAME-saved.sqlite beside it; the
     file itself stays as it is.
     """
-    with errors_told():
+    with errors_in_one_line():
         try:
             with open_store(store) as kept:
                 damaged, sound = kept.repair(), kept.count()

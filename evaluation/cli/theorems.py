@@ -13,7 +13,7 @@ from agents.runtime.files import no_folder, shown
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables, print_text
 from evaluation.checks import EvaluationError
-from evaluation.cli.console import errors_told, print_json
+from evaluation.cli.console import errors_in_one_line, print_json
 
 if TYPE_CHECKING:
     from evaluation.exact.theorems import Cell
@@ -45,7 +45,7 @@ def theorems(
     from evaluation.exact.theorems import fill, read_cells, roles  # lazily: numba
 
     boards = board or ["clique:3", "shared-clique:3"]
-    with errors_told("cells that are computed are kept; run the same command to resume"):
+    with errors_in_one_line("cells that are computed are kept; run the same command to resume"):
         for name in boards:
             roles(name)
         if lines is not None and (wrong := no_folder(lines)):

@@ -213,7 +213,7 @@ class CoalitionAttacks(Attacks):
 
         return singles[choose(len(singles), play, games).best]
 
-    def _gains(self, candidates: Sequence[int], numbers: range) -> list[Floats]:
+    def gains(self, candidates: Sequence[int], numbers: range) -> list[Floats]:
         """For each coalition [games, 2] its surpluses in these games for choosing."""
         played = [self.tried[candidate] for candidate in candidates]
         seats = [(each, power) for each in played for power in each.coalition]
@@ -230,7 +230,7 @@ class CoalitionAttacks(Attacks):
         """Points in these games for choosing; games of an earlier call are not played again."""
         new = {each.attack: each for each in wanted if (each.attack, numbers) not in self._known}
         if new:
-            found = self._choosing(list(new.values()), numbers)
+            found = self.points_for_choosing(list(new.values()), numbers)
             self._known |= {(attack, numbers): paid for attack, paid in found.items()}
         return {each.attack: self._known[each.attack, numbers] for each in wanted}
 

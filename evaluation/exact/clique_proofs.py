@@ -8,7 +8,7 @@ import numpy as np
 
 from agents.cliques.kernels import DEVIATOR, MOST_PROVINCES
 from agents.cliques.shape import NOBODY
-from agents.cliques.symmetry import new_place, relabel, relabel_lost, relabelling
+from agents.cliques.symmetry_kernels import new_place, relabel, relabel_lost, relabelling
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.certificates import Certificate, orders_array
 from evaluation.exact.clique_search import CliqueSearch

@@ -12,7 +12,7 @@ import numpy as np
 
 from agents.cliques.kernels import MOST_PROVINCES
 from agents.cliques.shape import NOBODY, Clique
-from agents.cliques.symmetry import relabel, relabelling
+from agents.cliques.symmetry_kernels import relabel, relabelling
 from evaluation.checks import EvaluationError
 from evaluation.exact import graph_kernels as g
 from evaluation.exact import value_kernels as v

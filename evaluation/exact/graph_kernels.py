@@ -1,6 +1,6 @@
 """Kernels of the positions of a toy board and of what a deviator can make of each against a plan of the punishers.
 
-A *node* is a position and a phase, relabelled by `agents.cliques.symmetry`. It has one or more *plans* of the
+A *node* is a position and a phase, relabelled by `agents.cliques.symmetry_kernels`. It has one or more *plans* of the
 punishers (`evaluation.exact.value_kernels`), and a plan has as *edges* what the deviator can bring about when they play
 it. Positions of the path have nodes of their own, where the players follow the path: whether a position is on it
 follows from the years left (`variant`).
@@ -27,7 +27,7 @@ from agents.cliques.kernels import (
 )
 from agents.cliques.punishing_kernels import DEVIATORS, KNOWN, can_retreat, list_orders
 from agents.cliques.shape import NOBODY
-from agents.cliques.symmetry import relabel, relabel_lost, relabelling
+from agents.cliques.symmetry_kernels import relabel, relabel_lost, relabelling
 from welfare_env.compiling import compiler_of
 
 kernel = compiler_of(

@@ -126,7 +126,7 @@ def _cell(measure: str, seed: int | None, result: Result, played: str) -> Cell:
     if isinstance(result, ExploitabilityResult):
         estimates = {name: getattr(result.costs, name) for name in costs.MEASURES}
         curves = {name: getattr(result.costs, name) for name in BY_YEAR["exploitability"]}
-        witness = result.witness.told_record
+        witness = result.witness.marked_record
         return Cell(measure, seed, result, {"exploitability": result.value} | estimates, curves, witness)
     if isinstance(result, CrossPlayResult):
         return Cell(measure, seed, result, {"points_among_others": result.mixed_payoffs[played]}, {}, None)
@@ -204,7 +204,7 @@ def _red_team(chosen: Experiment, condition: Condition, seed: int | None, settin
 
         def measure() -> CachedResult:
             result = plan.run(settings)
-            return CachedResult({"red_team": result.value}, result.to_dict(), result.witness.told_record)
+            return CachedResult({"red_team": result.value}, result.to_dict(), result.witness.marked_record)
 
         specification = {"measure": "red-team", "game": first, "attackers": attackers, **options}
         return cached_result(settings.execution.store, specification, measure)

@@ -136,7 +136,7 @@ class Attacks:
         """
         if len(self.tried) == 1:
             return
-        self.choice = choose(len(self.tried), self._gains, games)
+        self.choice = choose(len(self.tried), self.gains, games)
         groups = [each.group for each in self.tried]
         wanted = [*self.choice.contenders, *self.choice.leaders(groups)]
         if len(self.tried) <= CONFIRMED:
@@ -201,14 +201,16 @@ class Attacks:
             for each in deviations:
                 self._specs.setdefault(each.attack, []).extend(map(each.of, games))
 
-    def _gains(self, candidates: Sequence[int], numbers: range) -> list[Floats]:
+    def gains(self, candidates: Sequence[int], numbers: range) -> list[Floats]:
         """For each attack [games, members] the gains in these games for choosing."""
         deviations = [ITSELF, *(self.tried[candidate] for candidate in candidates)]
-        found = self._choosing(deviations, numbers)
+        found = self.points_for_choosing(deviations, numbers)
         base = found[ITSELF.attack]
         return [member_gains(base, found[each.attack], each.coalition) for each in deviations[1:]]
 
-    def _choosing(self, deviations: Sequence[Deviation], numbers: range) -> dict[Attack, dict[str, list[float]]]:
+    def points_for_choosing(
+        self, deviations: Sequence[Deviation], numbers: range
+    ) -> dict[Attack, dict[str, list[float]]]:
         """Points a year of every power in these games for choosing, under every deviation; nothing else is measured."""
         found: dict[Attack, list[dict[str, float]]] = {each.attack: [] for each in deviations}
         for batch in _batches(numbers, len(deviations)):

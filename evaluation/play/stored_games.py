@@ -202,7 +202,7 @@ def day(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def told(game: StoredGame, numbers: Mapping[int, tuple[int, int]]) -> dict[str, Any]:
+def game_facts(game: StoredGame, numbers: Mapping[int, tuple[int, int]]) -> dict[str, Any]:
     """A stored game as plain JSON types, without digests.
 
     Args:

@@ -36,7 +36,6 @@ _HATCHES = ("", "//", "..", "xx")
 # Left, right, top, and the fourth corner below: a projection of the tetrahedron that keeps the corners apart.
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.8], [0.5, -0.6]])
 _POINTS_A_RUN = 20
-_SHARE = "share in the population"
 
 
 def simplex(

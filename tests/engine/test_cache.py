@@ -11,7 +11,7 @@ from numba.core.dispatcher import Dispatcher
 
 from agents import cliques
 from agents.cliques import kernels as clique_kernels
-from agents.cliques import punishing_kernels, symmetry
+from agents.cliques import punishing_kernels, symmetry_kernels
 from evaluation.exact import graph_kernels, value_kernels
 from welfare_env.engine import kernels
 
@@ -67,7 +67,7 @@ def test_the_kernels_of_toy_boards_and_of_their_exact_search_know_each_other() -
     boards = [*folder.glob("*.py")]
     search = [*boards, Path(graph_kernels.__file__), Path(value_kernels.__file__)]
     for modules, files in (
-        ([clique_kernels, symmetry, punishing_kernels], boards),
+        ([clique_kernels, symmetry_kernels, punishing_kernels], boards),
         ([graph_kernels, value_kernels], search),
     ):
         assert set.union(*map(stamps, modules)) == {digest(files)}

@@ -241,7 +241,7 @@ def fake_plan(profile: str, budget: str, settings: evaluation.Setting, *, games:
     def run(settings: evaluation.Setting) -> Any:
         given = {"given": [profile, budget, games, settings.seed]}
         value = evaluation.Estimate(1.0, 1.0, 1.0, 1, (1.0,))
-        return SimpleNamespace(value=value, witness=SimpleNamespace(told_record=None), to_dict=lambda: given)
+        return SimpleNamespace(value=value, witness=SimpleNamespace(marked_record=None), to_dict=lambda: given)
 
     return replace(plan_red_team(profile, budget, settings, games=games), run=run)
 

@@ -271,7 +271,7 @@ class TestUsage:
         assert set(result.usage_by_seat["lm:scripted/raider"]) == {"FRANCE"}
         told = result.to_dict()["language_models_by_seat"]
         assert told["lm:scripted/raider"]["FRANCE"]["scripted/raider"]["calls"] > 0
-        witness = transcript_of(result.witness.told_record)
+        witness = transcript_of(result.witness.marked_record)
         assert {asked.player for asked in witness.asked if asked.part == "deviator"} == {"FRANCE"}
 
     def test_of_self_play(self) -> None:

@@ -119,9 +119,11 @@ def test_what_clients_may_not_choose(options) -> None:
         example("openenv_server").check_harmless(options)
 
 
-@pytest.mark.parametrize("wrong", [{"seat": "FRANCE"}, {"others": "dve"}, {"no_such": 1}])
-def test_a_wrong_option_is_told_and_the_connection_lives(server, wrong) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "message"), [({"seat": "FRANCE"}, "FRANCE"), ({"others": "dve"}, "dve"), ({"no_such": 1}, "no_such")]
+)
+def test_a_wrong_option_is_told_and_the_connection_lives(server, wrong, message) -> None:
     with GenericEnvClient(base_url=server).sync() as seat:
-        with pytest.raises(Exception, match=next(iter(map(str, wrong.values())))[:3] + "|no_such"):  # the library's own
+        with pytest.raises(Exception, match=message):  # the library's own
             seat.reset(seed=0, **SMALL | wrong)
         assert not seat.reset(seed=0, **SMALL).done

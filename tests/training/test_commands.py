@@ -69,7 +69,7 @@ def test_an_interruption_tells_what_is_saved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str, kept: str
 ) -> None:
     stages = []
-    enter = console.Printable._enter
+    enter = console.TrainingProgress._enter
 
     def entered(self, what, *rest):
         if what == stage and stage not in stages:
@@ -77,7 +77,7 @@ def test_an_interruption_tells_what_is_saved(
         stages.append(what)
         enter(self, what, *rest)
 
-    monkeypatch.setattr(console.Printable, "_enter", entered)
+    monkeypatch.setattr(console.TrainingProgress, "_enter", entered)
     before = signal.getsignal(signal.SIGINT)
     told = CliRunner().invoke(app, [*IMITATE, "--out", str(tmp_path)])
     assert told.exit_code == 130
@@ -90,7 +90,9 @@ def test_an_interruption_tells_what_is_saved(
 
 
 def test_a_hasty_interruption_tells_what_was_saved_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console.Printable, "iteration", lambda self, told: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(
+        console.TrainingProgress, "iteration", lambda self, told: (_ for _ in ()).throw(KeyboardInterrupt)
+    )
     assert saved_iterations(tmp_path) is None
     for content in (b"", b"12345678", b"\xff" * 50, (2).to_bytes(8, "little") + b"{}"):
         (tmp_path / "state.safetensors").write_bytes(content)

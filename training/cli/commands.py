@@ -21,7 +21,7 @@ from agents.runtime.tables import print_tables
 from modal_env.console import plain_console
 from training.board.config import TrainConfig
 from training.board.seats import LEAGUE, LEARNER
-from training.cli.console import errors_told, training_progress
+from training.cli.console import errors_in_one_line, training_progress
 from training.cli.modal import command as modal
 from training.cli.modal import train_with_progress as train_modal_with_progress
 from training.cli.psro import command as psro
@@ -67,7 +67,7 @@ Also = Annotated[
 
 
 @app.command("welfare")
-@errors_told()
+@errors_in_one_line()
 @with_options
 def welfare(
     against: Annotated[
@@ -89,7 +89,7 @@ def welfare(
 
 
 @app.command("standard")
-@errors_told()
+@errors_in_one_line()
 @with_options
 def standard(
     against: Annotated[
@@ -104,7 +104,7 @@ def standard(
 
 
 @app.command("best-response")
-@errors_told()
+@errors_in_one_line()
 @with_options
 def best_response(
     against: Annotated[
@@ -126,7 +126,7 @@ def best_response(
     path = _train(config)
     play = import_module("training.board.ppo").play_of(config)
     with (
-        errors_told("the training is finished and saved; the same command measures its gains"),
+        errors_in_one_line("the training is finished and saved; the same command measures its gains"),
         metered("measuring", 1 + len(play.lineup.coalitions), "samples of games") as meter,
     ):
         gains = import_module("training.board.seat_gains").gains
@@ -151,7 +151,7 @@ def gain_table(gains: list[Gain], profile: str) -> Table:
 
 
 @app.command("resume")
-@errors_told()
+@errors_in_one_line()
 def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of a training.")],
     iterations: Annotated[
@@ -207,7 +207,7 @@ app.command("words")(words)
 
 
 @app.command("curves")
-@errors_told()
+@errors_in_one_line()
 @with_options
 def curves(
     folders: Annotated[list[Path], typer.Argument(help="Folders of trainings that differ in their seed.")],

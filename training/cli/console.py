@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from agents.runtime.progress import Meter, metered
-from agents.runtime.progress import errors_told as own_errors_told
+from agents.runtime.progress import errors_in_one_line as own_errors
 from modal_env.console import print_error
 from modal_env.interruptions import patient
 from training.run_folder import saved_iterations
@@ -23,7 +23,7 @@ EXTRAS = {"torch": "rl", "ray": "rl", "safetensors": "rl", "tensorboardX": "rl",
 PATIENCE = "interrupted: stopping at the next safe point; interrupt again to stop at once\n"
 
 
-class Printable:
+class TrainingProgress:
     """The callbacks of a training: they move its progress bar, and stop it after Ctrl-C."""
 
     def __init__(
@@ -73,14 +73,14 @@ class Printable:
 @contextmanager
 def training_progress(
     iterations: int, line: Callable[[Any], str], folder: Path, kept: str | None = None
-) -> Iterator[Printable]:
+) -> Iterator[TrainingProgress]:
     """Shows progress on stderr: a bar, or a line now and then; `line` describes the last iteration.
 
     The first Ctrl-C saves after the current iteration and stops, a second one stops at once. The last line says what
     the folder holds: `kept`, or by default how many iterations are saved.
     """
     with patient() as hurry, metered("learning", iterations, "iterations") as meter:
-        shown = Printable(meter, iterations, line, hurry)
+        shown = TrainingProgress(meter, iterations, line, hurry)
         before = signal.signal(signal.SIGINT, shown.stop)
         try:
             yield shown
@@ -101,9 +101,9 @@ def _kept(folder: Path) -> str:
 
 
 @contextmanager
-def errors_told(kept: str = "the same command starts again") -> Iterator[None]:
-    """As `agents.runtime.progress.errors_told`; also says which extra is missing."""
-    with own_errors_told(kept):
+def errors_in_one_line(kept: str = "the same command starts again") -> Iterator[None]:
+    """As `agents.runtime.progress.errors_in_one_line`; also says which extra is missing."""
+    with own_errors(kept):
         try:
             yield
         except ModuleNotFoundError as error:

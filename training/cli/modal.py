@@ -11,12 +11,12 @@ import typer
 from agents.runtime.command_options import with_options
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
-from training.cli.console import errors_told, training_progress
+from training.cli.console import errors_in_one_line, training_progress
 from training.modal.config import ModalConfig
 from training.modal.trainer import ModalProgress, ModalResult, result_table, train_modal
 
 
-@errors_told()
+@errors_in_one_line()
 @with_options
 def command(
     agent: Annotated[

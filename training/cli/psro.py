@@ -15,7 +15,7 @@ from agents.runtime.command_options import with_options
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
 from modal_env.console import plain_console
-from training.cli.console import errors_told, training_progress
+from training.cli.console import errors_in_one_line, training_progress
 from training.population.config import PopulationConfig
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ DEFAULTS = PopulationConfig()
 KEPT = "what is finished is kept, the same command resumes it"
 
 
-@errors_told(KEPT)
+@errors_in_one_line(KEPT)
 @with_options
 def command(
     tables: TableOptions,

@@ -12,10 +12,10 @@ from agents.runtime.command_options import with_options
 from agents.runtime.results import tables_of
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
-from training.cli.console import errors_told
+from training.cli.console import errors_in_one_line
 
 
-@errors_told("nothing is kept, the same command starts again")
+@errors_in_one_line("nothing is kept, the same command starts again")
 @with_options
 def command(
     folder: Annotated[Path, typer.Argument(help="The folder of a training with --press tokens.")],

@@ -51,7 +51,7 @@ class Screen:
         return None
 
     def _show(self, game: Game) -> None:
-        self._page = self._page or LivePage(save_text)
+        self._page = self._page or LivePage()
         self._page.show(game)
 
     def close(self) -> None:
@@ -73,13 +73,9 @@ class LivePage:
 
     Where there is no screen, nothing is opened: the path is printed once. The file is in a temporary folder, which is
     removed at `close`, when the page is forgotten, and when Python exits. A copy has no file yet.
-
-    Args:
-        write: writes a text to a file.
     """
 
-    def __init__(self, write: Callable[[str, Path], None]) -> None:
-        self._write = write
+    def __init__(self) -> None:
         self._path: Path | None = None
         self._has_ended = False  # the game on the page, which then does not update itself any more
         self._remove: Callable[[], object] = lambda: None
@@ -89,7 +85,7 @@ class LivePage:
         from welfare_env.render.replay.page import replay_page
 
         path = self._path or self._new_folder() / "game.html"
-        self._write(replay_page(game.record(), game.board, at_end=True, live=not game.is_done), path)
+        save_text(replay_page(game.record(), game.board, at_end=True, live=not game.is_done), path)
         is_new = self._path is None or (self._has_ended and not game.is_done)
         if is_new and not (_has_screen() and webbrowser.open(path.as_uri())):
             print(f"the game is at {path}")
@@ -107,7 +103,7 @@ class LivePage:
         return folder
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return LivePage, (self._write,)
+        return LivePage, ()
 
 
 def _removed(folder: Path, process: int) -> None:

@@ -20,7 +20,7 @@ from agents.lm.errors import ConfigError
 from agents.lm.models.protocol import Model
 from agents.lm.models.providers.anthropic import AnthropicModel
 from agents.lm.models.providers.openai import OpenAIModel
-from agents.lm.models.providers.remote import RemoteModel
+from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.models.scripted import ReplayModel, ScriptedModel
 from agents.lm.own_models import OwnModel, as_model
 from welfare_env.errors import did_you_mean

@@ -1,6 +1,6 @@
 """Prompts: `building` assembles them from the sentences in `wording`.
 
-`describe` puts positions into words, `quoting` quotes messages of others; `ablation` removes parts.
+`describe` puts positions into words, `quoting` quotes messages of others; `parts` names what can be left out or added.
 """
 
 from agents.lm.prompts.building import LONGEST_SUMMARY, Prompt, build, summarise

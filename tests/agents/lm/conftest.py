@@ -12,7 +12,7 @@ import pytest
 from agents.lm.models import AnthropicModel, Block, Model, OpenAIModel, Reply, Request
 from agents.lm.models.cache import CachedModel
 from agents.lm.models.limits import Clock
-from agents.lm.models.providers.remote import RemoteModel
+from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.stub import StubServer
 
 

@@ -17,7 +17,7 @@ from agents.lm.errors import BudgetError, ConfigError, ModelError
 from agents.lm.models import NO_USAGE, AnthropicModel, Block, Model, OpenAIModel, Reply, Request, Usage
 from agents.lm.models.budget import Budget
 from agents.lm.models.prices import PRICES, Price, find_price, load_prices
-from agents.lm.models.providers.remote import RemoteModel
+from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.models.providers.retries import most_tokens
 from agents.lm.stub import StubServer
 from tests.agents.lm.entering import entered

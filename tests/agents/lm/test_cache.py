@@ -33,7 +33,7 @@ from agents.lm.errors import (
 )
 from agents.lm.models import Block, Model, OpenAIModel, ReplayModel, Reply, Request, ScriptedModel, Usage
 from agents.lm.models.cache import CachedModel, ResponseCache, _checksum, reply_key
-from agents.lm.models.providers.remote import RemoteModel
+from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.stub import StubServer
 from evaluation.play.answer_sources import replies_digest
 

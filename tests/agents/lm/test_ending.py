@@ -18,7 +18,7 @@ from agents.lm.models import Model, Reply, Request
 from agents.lm.models.budget import Budget
 from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.providers.faults import status_fault
-from agents.lm.models.providers.remote import RemoteModel
+from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub import StubServer
 from evaluation.cli.commands import app

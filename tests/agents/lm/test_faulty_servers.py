@@ -12,7 +12,7 @@ from agents.lm.errors import AccessError, ModelError
 from agents.lm.models import AnthropicModel, Block, Model, OpenAIModel, Reply, Request
 from agents.lm.models.limits import Clock
 from agents.lm.models.providers.faults import status_fault
-from agents.lm.models.providers.remote import RemoteModel
+from agents.lm.models.providers.remote_model import RemoteModel
 from tests.agents.lm import faulty
 from tests.agents.lm.faulty import BOMB, FaultyServer, Script, says, wire
 

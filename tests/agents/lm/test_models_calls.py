@@ -18,7 +18,7 @@ from agents.lm.models import Block, Model, Reply, Request
 from agents.lm.models.limits import Clock
 from agents.lm.models.providers.connection import fair_timeout
 from agents.lm.models.providers.faults import status_fault
-from agents.lm.models.providers.remote import RemoteModel
+from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.stub import StubServer
 from agents.lm.stub import server as stub_module
 
@@ -131,10 +131,12 @@ class TestFaultsThatPass:
         assert len(stub.requests) == 3
 
     def test_the_log_tells(self, connect: Connect, question: Request, caplog: pytest.LogCaptureFixture) -> None:
-        caplog.set_level("INFO", "agents.lm.models.providers.remote")
+        caplog.set_level("INFO", "agents.lm.models.providers.remote_model")
         failure(RemoteModel.complete, connect("chat", "fail-503", retries=1), question)
         said = "openai/fail-503: server: HTTP 503: stub fault 503; you sent no key; try"
-        told = [(record.levelname, record.message) for record in caplog.records if record.name.endswith(".remote")]
+        told = [
+            (record.levelname, record.message) for record in caplog.records if record.name.endswith(".remote_model")
+        ]
         assert told == [("WARNING", f"{said} 1, asked again in 1 s"), ("WARNING", f"{said} 2, given up")]
 
     def test_what_empty_answers_have_used_counts(self, api: str, connect: Connect, question: Request) -> None:

@@ -14,7 +14,7 @@ import pytest
 from agents.lm.errors import AccessError, ConfigError, ModelError
 from agents.lm.models import AnthropicModel, Model, OpenAIModel, Reply, Request
 from agents.lm.models.cache import CachedModel, ResponseCache
-from agents.lm.models.providers.remote import RemoteModel
+from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.models.settings import checked_variable, hide_secrets, redacted
 from agents.lm.stub import StubServer
 

@@ -12,7 +12,7 @@ from agents.lm.models import AnthropicModel, Block, Model, OpenAIModel, Reply, R
 from agents.lm.models.cache import reply_key
 from agents.lm.models.providers.anthropic import MAX_CACHE_MARKS
 from agents.lm.models.providers.openai import GRAMMARS
-from agents.lm.models.providers.remote import RemoteModel
+from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.reading.grammar import Grammar
 from agents.lm.stub import StubServer
 from agents.lm.stub.wire import INTERFACES
@@ -224,7 +224,7 @@ class TestSampling:
             assert (reply.attempts, reply.faults) == (1, ())
         assert model.faults == {}
         assert picky == [{"temperature": 1.0, "top_p": 0.9}, {"top_p": 0.9}, {}, {}]
-        told = [record.message for record in caplog.records if record.name == "agents.lm.models.providers.remote"]
+        told = [record.message for record in caplog.records if record.name == "agents.lm.models.providers.remote_model"]
         assert told == [
             f"{model.name}: the model does not take {name}; it is left out from now on"
             for name in ("temperature", "top_p")

@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 from agents.lm.errors import ConfigError
 from agents.lm.models import AnthropicModel, Block, OpenAIModel, Request
 from agents.lm.models.limits import Clock
-from agents.lm.models.providers.remote import RemoteModel
+from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.stub import FAULTS, StubServer
 from agents.lm.stub.replies import SENTENCES, stub_reply
 from agents.lm.stub.server import main

@@ -11,7 +11,7 @@ from agents.lm.models import AnthropicModel, Block, OpenAIModel, Request
 from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.limits import Clock, Halt, TokenPace
 from agents.lm.models.prices import Price
-from agents.lm.models.providers.remote import RemoteModel
+from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.models.scripted import ReplayModel
 from agents.lm.models.settings import THINKING_TOKENS, USUAL_TOKENS, usual_tokens
 from agents.lm.stub import StubServer

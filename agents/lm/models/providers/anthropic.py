@@ -10,7 +10,7 @@ from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Block, Finish, Request
 from agents.lm.models.providers.answers import Answer, count, field, finish_of, joined, texts, thoughts
 from agents.lm.models.providers.faults import clean
-from agents.lm.models.providers.remote import RemoteModel
+from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.models.settings import check_number
 
 MAX_CACHE_MARKS = 4

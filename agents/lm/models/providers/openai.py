@@ -16,7 +16,7 @@ from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Block, Finish, Request
 from agents.lm.models.providers.answers import Answer, count, field, finish_of, joined, refusals, texts, thoughts
 from agents.lm.models.providers.faults import LIMIT, Fault, clean
-from agents.lm.models.providers.remote import RemoteModel
+from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.models.settings import check_number
 from agents.lm.reading.grammar import Grammar
 
