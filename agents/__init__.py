@@ -21,6 +21,8 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees onl
 | ``tit-for-tat`` | disarms first, then keeps as many units as its strongest neighbor, and takes back what it lost |
 | ``fortress`` | arms, holds, and attacks nobody |
 | ``pact:years=1`` | an exploiter; a coalition of them attacks all others and never each other |
+| ``plan:budget=100`` | searches for a best response to those it plays with, alone or for a coalition; docs/planner.md |
+| ``campaign:plan=no-home,victim=1`` | fixed plans of attack that planners found: no-home, launder, last-years |
 | ``noisy:of=SPEC,error=0.1`` | plays as another, but errs in one phase out of ten |
 | ``punisher:t=N`` | on toy boards: disarms in year N and punishes who deviates (paper, section 3.2) |
 | ``lm:PROVIDER/MODEL`` | a language model: ``lm:openai/NAME,temperature=0.7``; see docs/language-models.md |
@@ -52,7 +54,7 @@ _shadow.check("agents")
 from typing import TYPE_CHECKING, Any
 
 from agents.modal.players import BestReplyPolicy, MixPolicy
-from agents.policy import CoalitionPolicy, Policy, ScriptedPolicy
+from agents.policy import CoalitionPolicy, PlanningPolicy, Policy, ReseedablePolicy, ScriptedPolicy
 from agents.scripted.deterrents.deterrent import DeterrentPolicy
 from agents.scripted.dove import DovePolicy
 from agents.scripted.dumbbot import DumbBotPolicy
@@ -76,10 +78,12 @@ __all__ = [
     "ExploiterPolicy",
     "HoldPolicy",
     "MixPolicy",
+    "PlanningPolicy",
     "Policy",
     "ProsocialPolicy",
     "PunisherPolicy",
     "RandomPolicy",
+    "ReseedablePolicy",
     "ScriptedPolicy",
     "SeatGame",
     "SeatTurn",

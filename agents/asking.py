@@ -11,7 +11,9 @@ from collections.abc import Generator, Mapping
 from contextlib import closing
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from agents.policy import Policy
+import numpy as np
+
+from agents.policy import Policy, ReseedablePolicy
 from welfare_env.errors import WelfareEnvError
 
 Result = TypeVar("Result")
@@ -96,6 +98,12 @@ class AskingPolicy(ABC):
     @abstractmethod
     def asking(self, observation: Any, info: Mapping[str, Any]) -> Asking[Any]:
         """The turn as a generator: yields a `Question` for each reply that it needs, and returns the action."""
+
+    def reseed(self, seed: int) -> None:
+        """From now on its parts draw from this seed; see `agents.policy.ReseedablePolicy`."""
+        for number, part in enumerate(self.parts):
+            if isinstance(part, ReseedablePolicy):
+                part.reseed(int(np.random.SeedSequence([seed, number]).generate_state(1)[0]))
 
     @property
     def parts(self) -> tuple[Policy, ...]:

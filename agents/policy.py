@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -39,6 +39,33 @@ class CoalitionPolicy(Policy, Protocol):
         """Prepares for a new game as all of `agents`, in place of `reset`. The same seed replays the same game."""
 
 
+@runtime_checkable
+class ReseedablePolicy(Policy, Protocol):
+    """A player whose copies (`copy.deepcopy`) can be played on from any moment, with random numbers of their own.
+
+    A planner (`agents.scripted.planner`) plays games to their end against such copies.
+    """
+
+    def reseed(self, seed: int) -> None:
+        """From now on draw from this seed; all else stays as it is."""
+
+
+def can_be_copied(policy: Policy) -> bool:
+    """Whether the policy, and every policy that plays for it, is a `ReseedablePolicy`."""
+    return isinstance(policy, ReseedablePolicy) and all(map(can_be_copied, getattr(policy, "parts", ())))
+
+
+@runtime_checkable
+class PlanningPolicy(Policy, Protocol):
+    """A player that plans against those it plays with: it is told who they are before each game's reset."""
+
+    def meet(self, make: Callable[[str], Policy]) -> None:
+        """Learn who the others are: `make` gives a new policy like that of a power, which has not been reset.
+
+        It knows how they play; what they draw in this game, it does not know.
+        """
+
+
 class ScriptedPolicy:
     """Base of policies that read the view and answer with order strings and messages.
 
@@ -66,6 +93,10 @@ class ScriptedPolicy:
         self._orders: list[str] = []
         self._round: tuple[str, int] = ("", 0)
         self._messages: list[tuple[str, str]] = []
+
+    def reseed(self, seed: int) -> None:
+        """From now on draw from this seed; see `ReseedablePolicy`."""
+        self.rng = np.random.default_rng([seed, *self.agent.encode()])
 
     @property
     def reads_observations(self) -> bool:

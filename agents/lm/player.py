@@ -62,6 +62,8 @@ class LMPolicy(AskingPolicy):
         self.ledger = Ledger()
         self._writer = ProgramWriter(model, self.style)
 
+    reseed = None  # type: ignore[assignment]  # a model is never asked about games that are not played
+
     def reset(self, agent: str, seed: int = 0) -> None:
         """Clears all state for a new game.
 

@@ -48,6 +48,12 @@ class NoisyPolicy(AskingPolicy):
         self._rng = np.random.default_rng([seed, 3, *agent.encode()])
         self._phase, self._errs = "", False
 
+    def reseed(self, seed: int) -> None:
+        """From now on draw from this seed; see `agents.policy.ReseedablePolicy`."""
+        super().reseed(seed)
+        self._random.reseed(seed)
+        self._rng = np.random.default_rng([seed, 3])
+
     @property
     def reads_observations(self) -> bool:
         """Whether the other policy reads them (see `agents.policy.ScriptedPolicy`)."""

@@ -35,6 +35,8 @@ from agents.scripted.hold import HoldPolicy
 from agents.scripted.mixture import MixturePolicy
 from agents.scripted.noisy import NoisyPolicy
 from agents.scripted.pact import PactPolicy
+from agents.scripted.planner.campaign import PLANS, CampaignPolicy
+from agents.scripted.planner.planner import PlannerPolicy
 from agents.scripted.prosocial import ProsocialPolicy
 from agents.scripted.punisher import PunisherPolicy
 from agents.scripted.random import RandomPolicy
@@ -546,5 +548,7 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
     "import": Imported(),
     "program": Program(),
     "mix": Mix(),
+    "plan": Keyed(PlannerPolicy, optional={"budget": _whole, "nice": read_part, "model": read_part}),
+    "campaign": Keyed(CampaignPolicy, optional={"plan": _one_of(*PLANS), "victim": _whole, "begin": _whole}),
     "best-reply": Keyed(BestReplyPolicy, required={"to": read_part}),
 }

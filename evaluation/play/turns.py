@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pettingzoo import AECEnv, ParallelEnv
 
 import welfare_env
-from agents import CoalitionPolicy, Policy
+from agents import CoalitionPolicy, PlanningPolicy, Policy
 from agents.asking import AskingPolicy
 from agents.modal.players import ProgramPolicy
 from evaluation.checks import EvaluationError
@@ -83,9 +83,13 @@ def set_up(
     if sorted(seats) != sorted(env.possible_agents):
         raise EvaluationError(f"players are {seats}: give a policy for each of {env.possible_agents}, once")
     policies = _made(players, coalition, models)
+    specs = dict(players)
+    for policy in policies.values():
+        if isinstance(policy, PlanningPolicy):
+            policy.meet(lambda power: specs[power].make(models))
     for power, named in players:
         check_orders_written(named, policies[power])
-    _reset(policies, coalition, seed, dict(players))
+    _reset(policies, coalition, seed, specs)
     asks = _ask_language_models([policy for _, policy in players], policies.values())
     return Seats(env, policies, players, seed, simultaneous, coalition, asks)
 

@@ -52,7 +52,7 @@ def test_specs_nest():
 @pytest.mark.parametrize(
     ("spec", "place", "message"),
     [
-        ("", "at its end", "known are best-reply, deterrent, dove, dumbbot, exploiter, fortress, grim, "),
+        ("", "at its end", "known are best-reply, campaign, deterrent, dove, dumbbot, exploiter, fortress, grim, "),
         ("dovve", "at 'dovve' (character 1)", "unknown agent"),
         ("lm", "at its end", "PROVIDER/MODEL"),
         ("lm:openai", "at 'openai' (character 4)", "PROVIDER/MODEL"),

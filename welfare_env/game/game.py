@@ -108,6 +108,15 @@ class Game(PublicPosition):
         game._start(made, position_state(made, phase, units, centers, waiting, points))
         return game
 
+    @classmethod
+    def from_view(cls, view: View) -> Game:
+        """A game that goes on from what a player sees, with the history it sees; nobody has ordered or written."""
+        game = cls.__new__(cls)
+        game._start(copy.copy(view.position.engine), view.state)
+        game._position = view.position
+        game._history = list(view.history)
+        return game
+
     def branch(self) -> Game:
         """A new game that begins in this game's current position, without its history, orders and messages."""
         game = Game.__new__(Game)

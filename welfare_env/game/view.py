@@ -48,6 +48,11 @@ class View(PublicPosition):
     # The position is public.
 
     @property
+    def position(self) -> Position:
+        """The position, shared by all views of the same moment."""
+        return self._position
+
+    @property
     def state(self) -> State:
         """The position as arrays, for learned players (`welfare_env.engine.State`)."""
         return self._position.state

@@ -1,0 +1,98 @@
+"""Campaign: fixed plans of attack with names, which planners found, on any board and for any coalition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agents.scripted.planner.plans import Course, Move, Neutral, Plan, ended, nearest
+from agents.scripted.planner.world import PlanPlayer
+from agents.scripted.prosocial import ProsocialPolicy
+from welfare_env.errors import did_you_mean
+from welfare_env.game.game import Game
+from welfare_env.game.view import MESSAGES
+
+if TYPE_CHECKING:
+    from welfare_env import View
+
+PLANS = ("no-home", "launder", "last-years")
+LAST = 2  # years of the attack of "last-years"
+
+
+class CampaignPolicy:
+    """Follows a plan of attack, alone or for a coalition; nothing in it looks at how others play.
+
+    - "no-home": takes the homes of one neighbor at once, forgoes neutral centers, and disarms. Who has no home cannot
+      build.
+    - "launder": gets ready next to a neighbor's homes in the first year, takes them in the second, passes them from
+      member to member in the third, so that each owns what another took, fetches back what it lost, and disarms.
+    - "last-years": is prosocial, keeps two units, and takes what it can in the last two years.
+
+    Args:
+        plan: its name.
+        victim: which power is attacked: 1 for the nearest one to the first member, 2 for the next, ...
+        begin: years before it.
+
+    Raises:
+        ValueError: an option out of range.
+    """
+
+    reads_observations = False  # see `agents.policy.ScriptedPolicy`
+
+    def __init__(self, plan: str = "no-home", victim: int = 1, begin: int = 0) -> None:
+        if plan not in PLANS:
+            raise ValueError(f"plan={plan!r:.40}: give {', '.join(PLANS)}{did_you_mean(str(plan), PLANS)}")
+        for name, number, least in (("victim", victim, 1), ("begin", begin, 0)):
+            if isinstance(number, bool) or not isinstance(number, int) or number < least:
+                raise ValueError(f"{name}={number!r:.40}: give a whole number from {least}")
+        self.plan, self.victim, self.begin = plan, victim, begin
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        """Start a new game as one power.
+
+        Raises:
+            ValueError: a negative seed.
+        """
+        self.reset_coalition((agent,), seed)
+
+    def reset_coalition(self, agents: Sequence[str], seed: int = 0) -> None:
+        """Start a new game as all of `agents`.
+
+        Raises:
+            ValueError: a negative seed.
+        """
+        self._members, self._seed = tuple(agents), seed
+        self._player: PlanPlayer | None = None
+        self._planned: tuple[str, dict[str, list[str]]] = ("", {})
+        self._nice = {member: ProsocialPolicy() for member in self._members}
+        for member, nice in self._nice.items():
+            nice.reset(member, seed)
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+        """This phase's orders, as an action of the environment; no messages."""
+        view: View = info["view"]
+        if view.asked == MESSAGES:
+            return view.encode_messages([])
+        if self._player is None:
+            self._player = PlanPlayer(self._course(view), self._nice, self._seed)
+        if view.phase != self._planned[0]:
+            self._planned = view.phase, self._player.orders(Game.from_view(view))
+        return view.encode_orders(self._planned[1].get(view.power, []))
+
+    def _course(self, view: View) -> Plan:
+        near = nearest(view.board, self._members[0], self._members)
+        victims = (near[min(self.victim, len(near)) - 1],) if near else ()
+        years = view.rules.years
+        taking = Course(Move.TAKE, victims, only_homes=True, neutral=Neutral.NONE, units=2)
+        peace, done = Course(), Course(Move.HOLD, units=0)
+        if self.plan == "no-home":
+            courses = [*[peace] * self.begin, taking, Course(Move.TAKE, victims, True, Neutral.NONE, units=0)]
+        elif self.plan == "launder":
+            ready = Course(Move.STAGE, victims, only_homes=True, units=2)
+            passing, fetching = Course(Move.SWAP, victims, units=1), Course(Move.FETCH, units=1)
+            courses = [*[peace] * self.begin, ready, taking, passing, fetching]
+        else:
+            armed = max(0, years - LAST)
+            everybody = tuple(power for power in view.board.powers if power not in self._members)
+            courses = [Course(units=2)] * armed + [Course(Move.TAKE, everybody, units=2)] * (years - armed)
+        return Plan(dict.fromkeys(self._members, ended([*courses, *[done] * years][:years])))

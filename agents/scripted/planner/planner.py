@@ -1,0 +1,152 @@
+"""Planner: a best response by search, of one power or of a coalition that one mind plays."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from agents.policy import can_be_copied
+from agents.scripted.dove import DovePolicy
+from agents.scripted.planner.plans import Plan, PlanDrawer, describe
+from agents.scripted.planner.search import Search
+from agents.scripted.planner.world import Orders, World
+from welfare_env.game.view import MESSAGES
+
+if TYPE_CHECKING:
+    from agents.policy import Policy
+    from welfare_env import View
+
+OPENING = 10  # times the budget of another phase
+BASE_GAMES = 4
+MOST_SEED = 2**31
+_log = logging.getLogger(__name__)
+
+Value = Callable[[Mapping[str, float]], float]
+"""What a coalition's gains (member -> points more than in peace) are worth to it."""
+
+
+def least_gain(gains: Mapping[str, float]) -> float:
+    """The least gain of a member, and a tenth of the mean, so that what helps one of them is a step ahead."""
+    return min(gains.values()) + 0.1 * sum(gains.values()) / len(gains)
+
+
+class PlannerPolicy:
+    """Plays games to their end in its head, against copies of the other players, and follows the best plan.
+
+    A sampled best response in closed loop (as in Anthony et al., arXiv 2004.09677, section 4.1): in each phase it
+    tries plans (`agents.scripted.planner.plans`) by simulating the rest of the game, and orders what the best of them
+    says. It knows the code of the others, not their seeds: copies follow the game with random numbers of their own.
+    The copies must be `agents.policy.ReseedablePolicy`; for others (language models, learned players) it plans against
+    `model`, and logs a warning. Simulated players send no messages.
+
+    The first phase has ten times the budget. More simulations never end the search early: the best plan so far is
+    always at hand, and the same seed gives the same plans.
+
+    Args:
+        budget: simulations in each phase.
+        nice: what the members play while the plan is peaceful; None: what the first of the others plays.
+        model: stands for players who cannot be copied, and for all others as long as nobody has said who they are
+            (`meet`).
+        value: what the members' gains are worth; by default their least gain.
+
+    Attributes:
+        plan: the plan it follows, in words; "" before the first phase.
+        value_expected: of that plan, in simulated games in which it was not chosen, less that of peace.
+        agreement: (phase, power, whether the copy ordered what the player did) for all phases played.
+
+    Raises:
+        ValueError: a budget below 1.
+    """
+
+    def __init__(
+        self, budget: int = 100, nice: Policy | None = None, model: Policy | None = None, value: Value = least_gain
+    ) -> None:
+        if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
+            raise ValueError(f"budget={budget!r:.40}: give a whole number from 1")
+        self.budget, self.nice, self.model, self.value = budget, nice, model or DovePolicy(), value
+        self._make: Callable[[str], Policy] | None = None
+
+    @property
+    def reads_observations(self) -> bool:
+        """It needs none."""
+        return False
+
+    def meet(self, make: Callable[[str], Policy]) -> None:
+        """Learn who the others are.
+
+        Args:
+            make: makes a new policy like that of a power.
+        """
+        self._make = make
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        """Start a new game as one power.
+
+        Raises:
+            ValueError: a negative seed.
+        """
+        self.reset_coalition((agent,), seed)
+
+    def reset_coalition(self, agents: Sequence[str], seed: int = 0) -> None:
+        """Start a new game as several powers.
+
+        Raises:
+            ValueError: a negative seed.
+        """
+        self.members = tuple(agents)
+        self._rng = np.random.default_rng([seed, *"+".join(agents).encode()])
+        self._world: World | None = None
+        self._planned: tuple[str, Orders] = ("", {})
+        self.plan, self.value_expected = "", 0.0
+
+    @property
+    def agreement(self) -> list[tuple[str, str, bool]]:
+        return [] if self._world is None else self._world.agreement
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+        """This phase's orders, as an action of the environment; no messages."""
+        view: View = info["view"]
+        if view.asked == MESSAGES:
+            return view.encode_messages([])
+        if view.phase != self._planned[0]:
+            self._planned = view.phase, self._search(view)
+        return view.encode_orders(self._planned[1].get(view.power, []))
+
+    def _search(self, view: View) -> Orders:
+        is_first = self._world is None
+        world = self._world or self._begin(view)
+        world.follow(view)
+
+        def simulate(plan: Plan, seed: int, is_changed: bool) -> tuple[float, Plan]:
+            points, followed = world.play(view, plan, seed, self._rng if is_changed else None)
+            return self.value({member: points[member] - self._base[member] for member in self.members}), followed
+
+        best = self._plans.improve(view, self.budget * (OPENING if is_first else 1), simulate)
+        self.plan, self.value_expected = describe(best, view.board.first_year), self._plans.value
+        return world.orders(view, best, self._seed())
+
+    def _begin(self, view: View) -> World:
+        """Make the copies, and see what peace is worth."""
+        others = {power: self._copy(power) for power in view.powers if power not in self.members}
+        first = next(iter(others))
+        nice = {member: self.nice or self._copy(first) for member in self.members}
+        world = self._world = World(others, nice, self._rng)
+        drawer = PlanDrawer(view.board, view.rules.years, self.members, self._rng)
+        self._plans = Search(drawer, self._rng)
+        games = [world.play(view, drawer.peaceful(), self._seed())[0] for _ in range(BASE_GAMES)]
+        self._base = {member: sum(points[member] for points in games) / BASE_GAMES for member in self.members}
+        return world
+
+    def _copy(self, power: str) -> Policy:
+        """A policy like that of a power, or the model in its place."""
+        policy = self._make(power) if self._make else self.model
+        if can_be_copied(policy):
+            return policy
+        _log.warning("%s (%s) cannot be copied: planning against the model in its place", type(policy).__name__, power)
+        return self.model
+
+    def _seed(self) -> int:
+        return int(self._rng.integers(MOST_SEED))

@@ -1,0 +1,271 @@
+"""Plans of a coalition: what each member does in each year, drawn at random and changed at random."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from agents.scripted.center_partition import planned_owners
+from agents.scripted.planner.distances import UNREACHABLE, steps_between
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+
+    from welfare_env import View
+    from welfare_env.board.board import Board
+
+NEAREST = 4  # powers that a member mostly chooses its victims from
+ANY_NUMBER = 99  # of centers
+UNITS = (0.1, 0.2, 0.25, 0.15, 0.1, 0.05, 0.05, 0.04, 0.02, 0.02, 0.02)  # probabilities of 0 to 10 units
+LENGTHS = (0.15, 0.4, 0.25, 0.2)  # probabilities of raids of one, two, three and four years
+WISH_STEPS, MOST_WISHES = 2, 3
+FIELDS = ("move", "victims", "only_homes", "neutral", "most", "units", "wish")  # of a course, to be changed
+
+
+class Move(Enum):
+    """What a member does for a year.
+
+    - NICE: what its peaceful policy does.
+    - STAGE: takes neutral centers, and goes next to its victims' homes without entering them.
+    - TAKE: enters centers of its victims, and neutral ones.
+    - FIGHT: attacks its victims as dumbbot does.
+    - SWAP: units on centers that members have taken change places, so that each takes another member's.
+    - FETCH: enters centers that are due to it in the fairest partition of the opening, and that others own.
+    - HOLD: its units stay.
+    """
+
+    NICE = "nice"
+    STAGE = "stage"
+    TAKE = "take"
+    FIGHT = "fight"
+    SWAP = "swap"
+    FETCH = "fetch"
+    HOLD = "hold"
+
+
+class Neutral(Enum):
+    """Which neutral centers a member takes; DUE: those of the opening's fairest partition (`center_partition`)."""
+
+    NONE = "none"
+    DUE = "due"
+    ALL = "all"
+
+
+@dataclass(frozen=True)
+class Course:
+    """What a member does in one year.
+
+    Attributes:
+        move: see there.
+        victims: whose centers it takes.
+        only_homes: whether it takes only the centers where its victims may build, whoever owns them.
+        neutral: which neutral centers it takes, too.
+        most: how many centers it wants to own.
+        units: how many units it wants to have after the Winter; None: as many as its peaceful policy, if it is nice,
+            and otherwise none.
+        wish: centers that it goes for first.
+    """
+
+    move: Move = Move.NICE
+    victims: tuple[str, ...] = ()
+    only_homes: bool = False
+    neutral: Neutral = Neutral.DUE
+    most: int = ANY_NUMBER
+    units: int | None = None
+    wish: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.move is Move.NICE and self.units is None:
+            return "nice"
+        words: list[str] = [self.move.value]
+        if self.move in (Move.STAGE, Move.TAKE, Move.FIGHT):
+            words += [*("+".join(self.victims).title().split()), *(["homes only"] if self.only_homes else [])]
+            words += [f"first {', '.join(self.wish)}"] if self.wish else []
+            words += [f"neutral: {self.neutral.value}"] if self.move is not Move.FIGHT else []
+            words += [f"at most {self.most} centers"] if self.most < ANY_NUMBER else []
+        return " ".join([*words, f"(units {self.units or 0})"])
+
+
+PEACE = Course()
+Moment = tuple[int, int, str]  # year, number of the phase in it, member
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a coalition does.
+
+    Attributes:
+        courses: member -> a course for each year of the game.
+        orders: the orders that a member gives in a phase in place of those of its course.
+    """
+
+    courses: Mapping[str, tuple[Course, ...]]
+    orders: Mapping[Moment, tuple[str, ...]] = field(default_factory=dict)
+
+
+def describe(plan: Plan, first_year: int) -> str:
+    """A plan in words, a line a member; years that are alike are joined."""
+    lines = []
+    for member, courses in plan.courses.items():
+        parts: list[str] = []
+        for year, course in enumerate(courses):
+            if not year or course != courses[year - 1]:
+                parts.append(f"{first_year + year} {course}")
+        lines.append(f"{member.title()}: {'; '.join(parts)}")
+    own = f"\n{len(plan.orders)} lists of orders differ from the courses'" if plan.orders else ""
+    return "\n".join(lines) + own
+
+
+class PlanDrawer:
+    """Draws plans for a coalition on one board.
+
+    Args:
+        board, years: of the game.
+        members: the coalition.
+        rng: what to draw from.
+    """
+
+    def __init__(self, board: Board, years: int, members: Sequence[str], rng: np.random.Generator) -> None:
+        self.board, self.years, self.members, self.rng = board, years, tuple(members), rng
+        self.near = {member: nearest(board, member, members)[:NEAREST] for member in members}
+        owners = list(planned_owners(board).values())
+        self.shares = {member: owners.count(member) for member in members}
+
+    def peaceful(self) -> Plan:
+        """The plan to stay nice."""
+        return Plan(dict.fromkeys(self.members, (PEACE,) * self.years))
+
+    def draw(self, view: View) -> Plan:
+        """A new plan: a raid from this year on or later, the same one for all members half of the time."""
+        rng, now = self.rng, view.year_index
+        begin = min(now + int(rng.geometric(0.5)) - 1, self.years - 1)
+        if rng.random() < 0.25:
+            begin = int(rng.integers(now, self.years))
+        victims = self._victims(self.members[int(rng.integers(len(self.members)))])
+        shared = self._raid(self.members[0], begin, victims)
+        found = {}
+        for member in self.members:
+            own = victims if rng.random() < 0.6 else self._victims(member)
+            courses = shared if rng.random() < 0.6 else self._raid(member, begin, own)
+            if rng.random() < 0.3:
+                courses = self._wishing(member, courses, view)
+            found[member] = courses
+        return Plan(found)
+
+    def _wishing(self, member: str, courses: tuple[Course, ...], view: View) -> tuple[Course, ...]:
+        wish = self._wish(member, view)
+        year = int(self.rng.integers(view.year_index, min(view.year_index + 2, self.years)))
+        return (*courses[:year], replace(courses[year], wish=wish), *courses[year + 1 :])
+
+    def change(self, plan: Plan, view: View) -> Plan:
+        """The plan with one to three random changes in the years that are left."""
+        changed = dict(plan.courses)
+        for _ in range(int(self.rng.integers(1, 4))):
+            member = self.members[int(self.rng.integers(len(self.members)))]
+            changed[member] = self._changed(member, changed[member], view)
+        same = min(
+            year
+            for year in range(self.years + 1)
+            if year == self.years or any(changed[member][year] != plan.courses[member][year] for member in changed)
+        )
+        kept = {moment: orders for moment, orders in plan.orders.items() if moment[0] < same}
+        return Plan(changed, kept)
+
+    def _raid(self, member: str, begin: int, victims: tuple[str, ...]) -> tuple[Course, ...]:
+        """Wait or get ready, take, perhaps pass on what is taken, perhaps fetch back what is lost, and hold."""
+        rng = self.rng
+        length = int(rng.choice(len(LENGTHS), p=LENGTHS)) + 1
+        move = Move.FIGHT if rng.random() < 0.2 else Move.TAKE
+        taking = Course(
+            move, victims, bool(rng.random() < 0.6), self._neutral(), self._most(member), units=self._units()
+        )
+        waiting = PEACE if rng.random() < 0.4 else Course(units=self._units())
+        if rng.random() < 0.4:
+            waiting = replace(taking, move=Move.STAGE, neutral=Neutral.DUE)
+        after = Course(Move.HOLD, units=int(rng.choice(3, p=(0.6, 0.2, 0.2))))
+        courses = [waiting] * begin + [taking] * length
+        if len(self.members) > 1 and rng.random() < 0.4:
+            courses.append(replace(taking, move=Move.SWAP, units=self._units()))
+        if rng.random() < 0.3 and begin + length <= self.years:
+            courses[-1] = replace(courses[-1], units=after.units)
+        if rng.random() < 0.3:
+            courses += [Course(Move.FETCH, units=int(rng.integers(1, 4)))] * int(rng.integers(1, 4))
+        return ended([*courses, *[after] * self.years][: self.years])
+
+    def _changed(self, member: str, courses: tuple[Course, ...], view: View) -> tuple[Course, ...]:
+        """One field changed in a row of years; or the whole rest a year sooner or later."""
+        rng, now = self.rng, view.year_index
+        new = list(courses)
+        if rng.random() < 0.15:
+            shift, last = int(rng.choice([-1, 1])), self.years - 1
+            new[now:] = [courses[min(max(year - shift, now), last)] for year in range(now, self.years)]
+            return ended(new)
+        first = int(rng.integers(now, self.years))
+        end = first + 1 if rng.random() < 0.5 else int(rng.integers(first, self.years)) + 1
+        name = FIELDS[int(rng.integers(len(FIELDS)))]
+        changes: dict[str, Any] = {name: self._value(name, member, courses[first], view)}
+        new[first:end] = [replace(course, **changes) for course in new[first:end]]
+        if name == "move" and not new[first].victims:
+            victims = self._victims(member)
+            new[first:end] = [replace(course, victims=course.victims or victims) for course in new[first:end]]
+        return ended(new)
+
+    def _value(self, name: str, member: str, course: Course, view: View) -> object:
+        """A new value of a field of a course."""
+        if name == "move":
+            moves = [move for move in Move if len(self.members) > 1 or move is not Move.SWAP]
+            return moves[int(self.rng.integers(len(moves)))]
+        if name == "victims":
+            return self._victims(member)
+        if name == "only_homes":
+            return not course.only_homes
+        if name == "neutral":
+            return self._neutral()
+        if name == "most":
+            return self._most(member)
+        return self._units() if name == "units" else self._wish(member, view)
+
+    def _neutral(self) -> Neutral:
+        return list(Neutral)[int(self.rng.choice(len(Neutral), p=(0.5, 0.3, 0.2)))]
+
+    def _units(self) -> int:
+        return int(self.rng.choice(len(UNITS), p=UNITS))
+
+    def _most(self, member: str) -> int:
+        return ANY_NUMBER if self.rng.random() < 0.6 else self.shares[member] + int(self.rng.integers(0, 4))
+
+    def _victims(self, member: str) -> tuple[str, ...]:
+        """Mostly one of the nearest powers, sometimes two of them, or all."""
+        drawn, near = self.rng.random(), self.near[member]
+        if drawn < 0.15:
+            return tuple(power for power in self.board.powers if power not in self.members)
+        chosen = self.rng.choice(len(near), min(2 if drawn < 0.3 else 1, len(near)), replace=False)
+        return tuple(near[i] for i in sorted(chosen.tolist()))
+
+    def _wish(self, member: str, view: View) -> tuple[str, ...]:
+        """Some centers that the member's units could reach within a year."""
+        steps, own = steps_between(self.board), set(view.centers[member])
+        units = view.units[member] or [f"A {home}" for home in self.board.start_centers[member]]
+        near = [c for c in self.board.centers if c not in own and any(steps(u, c) <= WISH_STEPS for u in units)]
+        number = min(int(self.rng.integers(MOST_WISHES + 1)), len(near))
+        return tuple(near[i] for i in self.rng.choice(len(near), number, replace=False).tolist()) if near else ()
+
+
+def nearest(board: Board, member: str, members: Sequence[str]) -> list[str]:
+    """The powers outside a coalition by the steps from a member's units of the opening to their homes."""
+    steps, starts = steps_between(board), board.start_units[member]
+
+    def distance(power: str) -> int:
+        homes = board.start_centers[power]
+        return min((steps(unit, home) for unit in starts for home in homes), default=UNREACHABLE)
+
+    return sorted((power for power in board.powers if power not in members), key=distance)
+
+
+def ended(courses: Sequence[Course]) -> tuple[Course, ...]:
+    """The courses without units after the last Winter, where they are of no use."""
+    last = courses[-1]
+    return (*courses[:-1], replace(last, units=0) if last.move is not Move.NICE else last)

@@ -1,0 +1,113 @@
+"""The search for a plan: many are tried once, the best of every kind are changed, the best of all are confirmed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agents.scripted.planner.plans import Move, Plan
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from agents.scripted.planner.plans import PlanDrawer
+    from welfare_env import View
+
+Kind = tuple[int, tuple[tuple[str, tuple[str, ...]], ...]]
+Simulate = Callable[[Plan, int, bool], tuple[float, Plan]]
+"""A plan, a seed and whether to change an order -> the value in one game, and the plan with the order changed."""
+
+EXPLORING = 0.75  # of the simulations of a phase; the rest confirm
+FINALISTS = 8
+DETAIL = 0.3  # of the plans that are tried are good ones with another order
+NEW = 0.4  # of the others are drawn anew
+SOON = 0.4  # probability of the first year in which a known raid begins, then of the next one, ...
+KEPT = 16  # from one phase to the next
+
+
+def kind_of(plan: Plan, year: int) -> Kind:
+    """What a plan has in common with plans that it competes with: when its raid begins, with which moves, on whom.
+
+    A plan without a raid begins one after the last year.
+    """
+    last = len(next(iter(plan.courses.values())))
+    for now in range(year, last):
+        begun = tuple((courses[now].move.value, courses[now].victims) for courses in plan.courses.values())
+        if any(move != Move.NICE.value for move, _ in begun):
+            return now, begun
+    return last, ()
+
+
+@dataclass
+class Search:
+    """Keeps the best plan of every kind (as MAP-Elites, Mouret and Clune 2015), so that raids which do not pay yet are
+    improved beside a peace that is hard to beat.
+
+    Attributes:
+        drawer: of plans.
+        rng: what to draw from.
+        plans: the best ones known, the best first.
+        value: of the first of them in games in which it was not chosen.
+    """
+
+    drawer: PlanDrawer
+    rng: np.random.Generator
+    plans: list[Plan] = field(default_factory=list)
+    value: float = 0.0
+
+    def improve(self, view: View, budget: int, simulate: Simulate) -> Plan:
+        """The best plan after so many simulations from the view on."""
+        seed, year = int(self.rng.integers(2**31)), view.year_index
+        best: dict[Kind, tuple[float, Plan]] = {}
+
+        def attempt(plan: Plan, is_changed: bool = False) -> None:
+            value, plan = simulate(plan, seed, is_changed)
+            kind = kind_of(plan, year)
+            if kind not in best or value >= best[kind][0]:
+                best[kind] = value, plan
+
+        exploring = max(int(budget * EXPLORING), len(self.plans) + 1)
+        attempt(self.drawer.peaceful())
+        for plan in self.plans:
+            attempt(plan)
+        for _ in range(exploring - len(self.plans) - 1):
+            attempt(*self._proposal(view, best))
+        ranked = sorted(best.values(), key=lambda each: -each[0])
+        self._confirm([plan for _, plan in ranked], max(budget - exploring, FINALISTS), simulate)
+        return self.plans[0]
+
+    def _proposal(self, view: View, best: dict[Kind, tuple[float, Plan]]) -> tuple[Plan, bool]:
+        """A new plan, or a good one to be changed, and whether one of its orders is to be changed.
+
+        Raids that begin soon are tried more often than late ones.
+        """
+        if self.rng.random() < DETAIL:
+            ranked = sorted(best.values(), key=lambda each: -each[0])
+            return ranked[min(int(self.rng.exponential(1.0)), len(ranked) - 1)][1], True
+        begins = sorted({begin for begin, moves in best if moves})
+        if not begins or self.rng.random() < NEW:
+            return self.drawer.draw(view), False
+        begin = begins[min(int(self.rng.geometric(SOON)) - 1, len(begins) - 1)]
+        ranked = sorted((each for kind, each in best.items() if kind[0] == begin), key=lambda each: -each[0])
+        return self.drawer.change(ranked[min(int(self.rng.exponential(2.0)), len(ranked) - 1)][1], view), False
+
+    def _confirm(self, ranked: list[Plan], budget: int, simulate: Simulate) -> None:
+        """Order the best plans by their values in new games, more of them for the better ones."""
+        contenders = ranked[:FINALISTS]
+        values: dict[int, list[float]] = {number: [] for number in range(len(contenders))}
+        left = list(values)
+        while budget > 0:
+            seed = int(self.rng.integers(2**31))
+            for number in left:
+                values[number].append(simulate(contenders[number], seed, False)[0])
+            budget -= len(left)
+            if len(values[left[0]]) >= 2 and len(left) > 2:
+                left = sorted(left, key=lambda number: -_mean(values[number]))[: (len(left) + 1) // 2]
+        order = sorted(values, key=lambda number: (number not in left, -_mean(values[number])))
+        self.plans = [*(contenders[number] for number in order), *ranked[FINALISTS:]][:KEPT]
+        self.value = _mean(values[order[0]])
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)

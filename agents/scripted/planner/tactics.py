@@ -1,0 +1,224 @@
+"""The orders by which the members of a coalition carry out a plan."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agents.scripted.center_partition import planned_owners
+from agents.scripted.planner.distances import UNREACHABLE, steps_between
+from agents.scripted.planner.plans import Course, Move, Neutral
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from welfare_env import View
+
+MOST_ROTATED = 5  # units
+
+
+def centers_wanted(view: View, course: Course, members: Iterable[str]) -> list[str]:
+    """The centers that a member goes for in this phase, the most wanted first."""
+    own, board = view.centers[view.power], view.board
+    room = course.most - len(own)
+    if room <= 0:
+        return []
+    units = view.units[view.power]
+    steps = steps_between(board)
+
+    guarded = {unit[2:5] for power, others in view.units.items() if power not in members for unit in others}
+
+    def distance(center: str) -> int:
+        return min((steps(unit, center) for unit in units), default=UNREACHABLE) + (center in guarded)
+
+    homes = {center for power in course.victims for center in board.start_centers[power]}
+    victims = [center for power in course.victims for center in view.centers[power]]
+    if course.only_homes:
+        victims = [center for center in homes if center not in own]
+    if course.move is Move.FETCH:
+        theirs = {center for power in members for center in view.centers[power]}
+        lost = [c for c, power in planned_owners(board).items() if power == view.power and c not in theirs]
+        return sorted(lost, key=lambda center: (distance(center), center))
+    free = set(board.centers).difference(*view.centers.values())
+    due = {center for center in free if planned_owners(board).get(center) == view.power}
+    neutral = {Neutral.NONE: set(), Neutral.DUE: due, Neutral.ALL: free}[course.neutral]
+    if course.move is Move.STAGE:
+        return sorted(neutral, key=lambda center: (distance(center), center))[:room]
+    targets = sorted({*victims, *neutral}, key=lambda center: (center not in homes, distance(center), center))
+    wished = [center for center in course.wish if center not in own]
+    return list(dict.fromkeys(wished + targets))[:room]
+
+
+@dataclass
+class Phase:
+    """What the members' units do in one phase, decided member by member.
+
+    Attributes:
+        entered: provinces that a member's unit goes to or stays in.
+        leaving: provinces that a member's unit leaves.
+    """
+
+    entered: set[str] = field(default_factory=set)
+    leaving: set[str] = field(default_factory=set)
+
+    def movement(self, view: View, course: Course, members: Iterable[str]) -> list[str]:
+        """Orders that take centers: the nearest unit goes to each, and units that are left support."""
+        steps = steps_between(view.board)
+        mine = set(view.units[view.power])
+        goals = centers_wanted(view, course, members) if course.move in (Move.TAKE, Move.STAGE, Move.FETCH) else []
+        standing = {unit[2:5]: power for power, units in view.units.items() for unit in units}
+        owners = {center: power for power, owned in view.centers.items() for center in owned}
+        left = 1 if view.season == "F" else 2
+        turning = rotation(view, members) if course.move is Move.SWAP else {}
+        orders = {unit: order for unit, order in turning.items() if unit in mine}
+        free = mine.difference(orders)
+        self.entered.update(order[8:11] if " - " in order else order[2:5] for order in orders.values())
+        for goal in goals:
+            near = sorted((steps(unit, goal), unit) for unit in free)
+            near = [(distance, unit) for distance, unit in near if distance <= left]
+            for distance, unit in near:
+                if distance == 0:
+                    orders[unit] = f"{unit} H"
+                    self.entered.add(goal)
+                    free.discard(unit)
+                    break
+                place = self._step(view, unit, goal, distance, standing, owners, orders)
+                if place is None:
+                    continue
+                orders[unit] = f"{unit} - {place}"
+                self.entered.add(place[:3])
+                self.leaving.add(unit[2:5])
+                free.discard(unit)
+                if place[:3] in standing and standing[place[:3]] not in members:
+                    self._support(view, unit, place[:3], free, orders)
+                break
+        far = [goal for goal in goals if goal not in self.entered]
+        if course.move is Move.STAGE:
+            homes = [home for power in course.victims for home in view.board.start_centers[power]]
+            for target in course.wish or homes:
+                nearest = min(free, key=lambda unit: (steps(unit, target), unit), default=None)
+                if nearest is not None:
+                    orders[nearest] = self._approach(view, nearest, [target], standing, owners)
+                    free.discard(nearest)
+            far = homes
+        for unit in sorted(free):
+            orders[unit] = self._approach(view, unit, far, standing, owners)
+        return [orders[unit] for unit in sorted(mine)]
+
+    def _step(
+        self,
+        view: View,
+        unit: str,
+        goal: str,
+        distance: int,
+        standing: Mapping[str, str],
+        owners: Mapping[str, str],
+        orders: Mapping[str, str],
+    ) -> str | None:
+        """A place one step nearer to the goal that the unit may enter now."""
+        steps = steps_between(view.board)
+        for place in view.board.moves[unit]:
+            if steps(f"{unit[0]} {place}", goal) != distance - 1 or place[:3] in self.entered:
+                continue
+            if place[:3] == goal:
+                there = standing.get(goal)
+                if there == view.power and goal not in self.leaving:
+                    continue
+                return place
+            takes = place[:3] in set(view.board.centers) and owners.get(place[:3]) != view.power and view.season == "F"
+            if (place[:3] not in standing or place[:3] in self.leaving) and not takes:
+                return place
+        return None
+
+    def _support(self, view: View, unit: str, province: str, free: set[str], orders: dict[str, str]) -> None:
+        """One free unit supports the move of another into a province, if one can."""
+        start = f"S {unit} - {province}"
+        for other in sorted(free):
+            for order in view.legal_orders.get(other, ()):
+                if order.startswith(f"{other} {start}"):
+                    orders[other] = order
+                    self.entered.add(other[2:5])
+                    free.discard(other)
+                    return
+
+    def _approach(
+        self, view: View, unit: str, goals: list[str], standing: Mapping[str, str], owners: Mapping[str, str]
+    ) -> str:
+        """A step towards the nearest goal that nobody has reached, or hold."""
+        steps = steps_between(view.board)
+        near = min(((steps(unit, goal), goal) for goal in goals), default=(UNREACHABLE, ""))
+        board_centers = set(view.board.centers)
+        if 0 < near[0] < UNREACHABLE:
+            for place in view.board.moves[unit]:
+                province = place[:3]
+                nearer = steps(f"{unit[0]} {place}", near[1]) < near[0]
+                takes = province in board_centers and owners.get(province) != view.power
+                is_free = province not in standing or province in self.leaving
+                if nearer and is_free and province not in self.entered and not takes:
+                    self.entered.add(province)
+                    self.leaving.add(unit[2:5])
+                    return f"{unit} - {place}"
+        self.entered.add(unit[2:5])
+        return f"{unit} H"
+
+
+def rotation(view: View, members: Iterable[str]) -> dict[str, str]:
+    """Unit -> order, by which most centers that members have taken pass from one member to another.
+
+    Units on such centers and next to them take part. Two units cannot change places, so three or more go round, some
+    leave, or some go to centers that are empty.
+    """
+    board, members = view.board, tuple(members)
+    homes = {center for power in members for center in board.start_centers[power]}
+    loot = {center: power for power in members for center in view.centers[power] if center not in homes}
+    standing = {unit[2:5] for units in view.units.values() for unit in units}
+    guarded = {unit[2:5] for other in board.powers if other not in members for unit in view.units[other]}
+    units, places = [], []
+    for unit, power in sorted((each, member) for member in members for each in view.units[member]):
+        near = [place for place in board.moves[unit] if place[:3] in loot and place[:3] not in guarded]
+        if unit[2:5] in loot or near:
+            exits = [p for p in board.moves[unit] if p[:3] not in standing and p[:3] not in board.centers]
+            units.append((unit, power))
+            places.append([unit[2:], *near, *(exits[:1] if unit[2:5] in loot else [])])
+    units, places = units[:MOST_ROTATED], places[:MOST_ROTATED]
+    starts = [unit[2:5] for unit, _ in units]
+    best, most = tuple(unit[2:] for unit, _ in units), 0
+    for chosen in itertools.product(*places):
+        ends = [place[:3] for place in chosen]
+        if len(set(ends)) == len(ends) and not _exchanges(starts, ends):
+            passed = sum(loot.get(end, power) != power for end, (_, power) in zip(ends, units, strict=True))
+            if passed > most:
+                best, most = chosen, passed
+    orders = zip(units, best, strict=True)
+    return {unit: f"{unit} H" if place == unit[2:] else f"{unit} - {place}" for (unit, _), place in orders}
+
+
+def _exchanges(starts: Sequence[str], ends: Sequence[str]) -> bool:
+    """Whether two units would change places."""
+    going = dict(zip(starts, ends, strict=True))
+    return any(end != start and going.get(end) == start for start, end in going.items())
+
+
+def winter(view: View, course: Course, following: Course, members: Iterable[str]) -> list[str]:
+    """Builds and disbands, up to the number of units that the plan wants; what stays is near to next year's goals."""
+    units = sorted(view.units[view.power])
+    wanted = course.units or 0
+    steps = steps_between(view.board)
+    goals = centers_wanted(view, following, members)[:6]
+
+    def distance(unit: str) -> int:
+        return sum(sorted(steps(unit, goal) for goal in goals)[:2]) if goals else 0
+
+    if wanted > len(units) and view.max_builds:
+        offers = [order[:-2] for legal in view.legal_orders.values() for order in legal if order.endswith(" B")]
+        orders: list[str] = []
+        used: set[str] = set()
+        for unit in sorted(offers, key=lambda unit: (distance(unit), unit)):
+            if len(orders) < min(wanted - len(units), view.max_builds) and unit[2:5] not in used:
+                orders.append(f"{unit} B")
+                used.add(unit[2:5])
+        return orders
+    number = max(len(units) - wanted if view.rules.is_welfare else 0, view.must_disband)
+    ranked = sorted(units, key=lambda unit: (-distance(unit), unit))
+    return [f"{unit} D" for unit in ranked[:number]]

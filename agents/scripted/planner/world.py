@@ -1,0 +1,162 @@
+"""Games that a planner plays to their end in its head, against copies of the other players."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from agents.policy import ReseedablePolicy
+from agents.scripted.deterrents.posse import PossePolicy
+from agents.scripted.planner.plans import Course, Move, Plan
+from agents.scripted.planner.tactics import Phase, winter
+from welfare_env.engine import ADJUSTMENTS, MOVEMENT
+from welfare_env.game.game import Game
+from welfare_env.game.view import View
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agents.policy import Policy
+
+Orders = dict[str, list[str]]  # power -> its orders
+CHANGED_SOON = 0.15  # probability that a change of orders is in the first phase, then in the next one, ...
+
+
+class World:
+    """What a coalition knows: copies of the players, as they are after what has happened.
+
+    Args:
+        others: a policy for each other power.
+        nice: a policy for each member, which plays while the plan is peaceful.
+        rng: for the copies' seeds.
+
+    Attributes:
+        agreement: (phase, power, whether the copy ordered what the player did).
+    """
+
+    def __init__(self, others: Mapping[str, Policy], nice: Mapping[str, Policy], rng: np.random.Generator) -> None:
+        self._others, self._nice = _copies(others), _copies(nice)
+        for power, policy in (*self._others.items(), *self._nice.items()):
+            policy.reset(power, int(rng.integers(2**31)))
+        self._followed = 0  # phases that the copies have seen
+        self.agreement: list[tuple[str, str, bool]] = []
+
+    def follow(self, view: View) -> None:
+        """Let the copies see what has happened since the last call."""
+        history = view.history
+        for number in range(self._followed, len(history)):
+            record = history[number]
+            for power, policy in (*self._others.items(), *self._nice.items()):
+                if record.position.slots(view.board.power_index[power]):
+                    given = _orders(policy, View(record.position, power, (), history[:number]))
+                    if power in self._others:
+                        same = sorted(given) == sorted(record.orders.get(power, ()))
+                        self.agreement.append((record.phase, power, same))
+        self._followed = len(history)
+
+    def play(
+        self, view: View, plan: Plan, seed: int, rng: np.random.Generator | None = None
+    ) -> tuple[Mapping[str, int], Plan]:
+        """A game that goes on from the view by a plan.
+
+        Args:
+            seed: of the other players' random numbers.
+            rng: if given, an order of the coalition in a phase drawn by it is changed at random.
+
+        Returns:
+            Everybody's welfare points, and the plan that was followed.
+        """
+        others, player = _copies(self._others, seed), self._player(plan, seed)
+        if rng is not None:
+            player.change_in(int(rng.geometric(CHANGED_SOON)), rng)
+        game = Game.from_view(view)
+        while not game.is_done:
+            for power, policy in others.items():
+                if game.position.slots(game.board.power_index[power]):
+                    game.submit(power, _orders(policy, game.view(power)), strict=False)
+            for power, orders in player.orders(game).items():
+                game.submit(power, orders, strict=False)
+            game.advance()
+        return game.welfare, player.plan
+
+    def orders(self, view: View, plan: Plan, seed: int) -> Orders:
+        """The coalition's orders in the phase of the view."""
+        return self._player(plan, seed).orders(Game.from_view(view))
+
+    def _player(self, plan: Plan, seed: int) -> PlanPlayer:
+        return PlanPlayer(plan, _copies(self._nice, seed), seed)
+
+
+class PlanPlayer:
+    """Plays a plan for all its members."""
+
+    def __init__(self, plan: Plan, nice: Mapping[str, Policy], seed: int) -> None:
+        self.plan, self._nice, self._seed = plan, nice, seed
+        self._fighters: dict[str, PossePolicy] = {}
+        self._left, self._rng = 0, np.random.default_rng(0)  # phases until orders are changed
+
+    def change_in(self, phases: int, rng: np.random.Generator) -> None:
+        """Change one order in a later phase at random; the plan then has the changed orders."""
+        self._left, self._rng = phases, rng
+
+    def orders(self, game: Game) -> Orders:
+        """The orders of all members that have any to give."""
+        state, phase, found = game.position.state, Phase(), {}
+        for power, courses in self.plan.courses.items():
+            if game.position.slots(game.board.power_index[power]):
+                following = courses[min(state.year + 1, len(courses) - 1)]
+                orders = self._orders(game.view(power), courses[state.year], following, phase)
+                found[power] = list(self.plan.orders.get((state.year, state.phase, power), orders))
+        if found:
+            self._left -= 1
+            if self._left == 0:
+                self._change(game, found)
+        return found
+
+    def _change(self, game: Game, found: Orders) -> None:
+        """Give one unit, or empty home, of a member another order."""
+        power = list(found)[int(self._rng.integers(len(found)))]
+        legal = list(game.legal_orders(power).items())
+        unit, options = legal[int(self._rng.integers(len(legal)))]
+        order = options[int(self._rng.integers(len(options)))]
+        others = [each for each in found[power] if each[2:5] != unit[-3:] and each[2:5] != unit[2:5]]
+        is_taken_back = len(others) < len(found[power]) and game.position.state.phase_type == ADJUSTMENTS
+        found[power] = others if is_taken_back else [*others, order]
+        state = game.position.state
+        changed = {**self.plan.orders, (state.year, state.phase, power): tuple(found[power])}
+        self.plan = replace(self.plan, orders=changed)
+
+    def _orders(self, view: View, course: Course, following: Course, phase: Phase) -> list[str]:
+        if course.move is Move.NICE and (view.phase_type != ADJUSTMENTS or course.units is None):
+            return _orders(self._nice[view.power], view)
+        if view.phase_type == ADJUSTMENTS:
+            return winter(view, course, following, self.plan.courses)
+        if course.move is Move.FIGHT or view.phase_type != MOVEMENT:
+            return self._fighter(view, course).orders(view)
+        return phase.movement(view, course, self.plan.courses)
+
+    def _fighter(self, view: View, course: Course) -> PossePolicy:
+        """Who fights, or retreats, for a member."""
+        if view.power not in self._fighters:
+            self._fighters[view.power] = PossePolicy()
+            self._fighters[view.power].reset(view.power, self._seed)
+        self._fighters[view.power].pursue(frozenset(course.victims))
+        return self._fighters[view.power]
+
+
+def _copies(policies: Mapping[str, Policy], seed: int | None = None) -> dict[str, Policy]:
+    """Copies of the policies that play on from where they are, with new random numbers if there is a seed."""
+    copies = {power: copy.deepcopy(policy) for power, policy in policies.items()}
+    for policy in copies.values():
+        if seed is not None and isinstance(policy, ReseedablePolicy):
+            policy.reseed(seed)
+    return copies
+
+
+def _orders(policy: Policy, view: View) -> list[str]:
+    """What a policy orders."""
+    action: Any = policy.act(None, {"view": view})
+    return list(action["orders"] if isinstance(action, dict) else action)

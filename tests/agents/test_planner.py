@@ -1,0 +1,295 @@
+"""The planner and its plans: copies that play on, games in its head, what it finds, and fixed plans."""
+
+import copy
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agents
+import evaluation
+import welfare_env
+from agents import PlanningPolicy, Policy, ReseedablePolicy
+from agents.policy import CoalitionPolicy
+from agents.scripted.planner.campaign import CampaignPolicy
+from agents.scripted.planner.planner import PlannerPolicy
+from agents.scripted.planner.plans import Course, Move, Neutral, Plan, PlanDrawer, describe, nearest
+from agents.scripted.planner.tactics import rotation
+from agents.scripted.planner.world import PlanPlayer, World
+from evaluation import exact
+from welfare_env import Game, Rules
+
+TOY = {"map_name": "clique:3", "rules": Rules(years=4, press=None)}
+STANDARD = {"rules": Rules(years=10, press=None)}
+COPIED = [
+    "random", "hold", "prosocial", "dumbbot", "dove", "exploiter:nice=dove,attack=dumbbot", "grim", "police", "sheriff",
+    "marshal", "fortress", "tit-for-tat", "pact", "posse", "noisy:of=dumbbot", "marshal:fight=dumbbot",
+]  # fmt: skip
+
+
+def played(policies: Mapping[str, Policy], game: Game) -> dict[str, list[str]]:
+    """What everybody orders; the game then goes on."""
+    found = {}
+    for power, policy in policies.items():
+        action: Any = policy.act(None, {"view": game.view(power)})
+        found[power] = list(action)
+        game.submit(power, action, strict=False)
+    game.advance()
+    return found
+
+
+class TestCopies:
+    @pytest.mark.parametrize("spec", COPIED)
+    def test_copies_play_on_alike_with_the_same_seed(self, spec: str) -> None:
+        game = Game(rules=Rules(years=3, press=None))
+        policies = {power: agents.make(spec) for power in game.powers}
+        for power, policy in policies.items():
+            policy.reset(power, seed=1)
+        for _ in range(3):
+            played(policies, game)
+        twins = [copy.deepcopy(policies) for _ in range(2)]
+        for twin in twins:
+            for policy in twin.values():
+                if isinstance(policy, ReseedablePolicy):
+                    policy.reseed(7)
+        games = [copy.copy(game) for _ in range(3)]
+        first, second = ([played(twin, other) for _ in range(4)] for twin, other in zip(twins, games, strict=False))
+        assert first == second
+        assert played(policies, games[2]).keys() == first[0].keys()  # the players themselves are as they were
+
+    def test_new_seeds_are_new_numbers(self) -> None:
+        policy = agents.make("dumbbot")
+        assert isinstance(policy, ReseedablePolicy)
+        policy.reset("FRANCE", seed=1)
+        before = policy.rng.random()  # type: ignore[attr-defined]
+        policy.reseed(2)
+        assert policy.rng.random() != before  # type: ignore[attr-defined]
+
+    def test_language_models_are_not_copied_but_modelled(self, caplog: pytest.LogCaptureFixture) -> None:
+        with caplog.at_level(logging.WARNING):
+            result = evaluation.exploitability(
+                "lm:scripted/stub", deviator="plan:budget=1", coalitions=[("PLAYERA",)], games=1, **TOY
+            )
+        assert "cannot be copied" in caplog.text
+        assert result.gains
+
+    def test_a_game_from_a_view_goes_on_as_the_game_does(self) -> None:
+        game = Game(rules=Rules(years=2, press=None))
+        game.submit("FRANCE", ["A PAR - BUR"])
+        game.advance()
+        other = Game.from_view(game.view("FRANCE"))
+        for each in (game, other):
+            each.submit("FRANCE", ["A BUR - BEL"])
+            each.advance()
+        assert game.units == other.units
+        assert [record.phase for record in other.history] == [record.phase for record in game.history]
+
+
+class TestWorlds:
+    def world(self, spec: str, game: Game) -> World:
+        others = {power: agents.make(spec) for power in game.powers[1:]}
+        return World(others, {game.powers[0]: agents.make(spec)}, np.random.default_rng(0))
+
+    @pytest.mark.parametrize(("spec", "most"), [("prosocial", 0), ("marshal", 0), ("dumbbot", 0.9)])
+    def test_copies_follow_the_game(self, spec: str, most: float) -> None:
+        """Of players without chance the copies never differ; of others they may."""
+        env = welfare_env.make(press=None, years=3)
+        players = {power: agents.make(spec) for power in env.possible_agents}
+        env.reset(seed=3)
+        for power, policy in players.items():
+            policy.reset(power, seed=3)
+        game = env.unwrapped.game
+        world = self.world(spec, game)
+        for agent in env.agent_iter():
+            observation, _, over, cut, info = env.last(observe=False)
+            if not (over or cut) and agent == "AUSTRIA":
+                world.follow(info["view"])
+            env.step(None if over or cut else players[agent].act(observation, info))
+        differing = [same for _, _, same in world.agreement if not same]
+        assert len(world.agreement) > 10
+        assert len(differing) <= most * len(world.agreement)
+
+    def test_peace_is_worth_what_it_is(self) -> None:
+        game = Game(rules=Rules(years=3, press=None))
+        plan = Plan({"AUSTRIA": (Course(),) * 3})
+        points, _ = self.world("prosocial", game).play(game.view("AUSTRIA"), plan, seed=0)
+        alone = evaluation.self_play("prosocial", games=1, rules=Rules(years=3, press=None))
+        assert points == dict(alone.measures[0].scores)
+
+    def test_a_changed_order_is_kept_in_the_plan(self) -> None:
+        game = Game(rules=Rules(years=2, press=None))
+        plan = Plan({"AUSTRIA": (Course(Move.HOLD, units=3),) * 2})
+        world = self.world("hold", game)
+        points, changed = world.play(game.view("AUSTRIA"), plan, 0, np.random.default_rng(2))
+        assert changed.courses == plan.courses
+        assert len(changed.orders) == 1
+        again, same = world.play(game.view("AUSTRIA"), changed, 0)
+        assert (again, same) == (points, changed)
+
+
+class TestPlans:
+    def drawer(self, members: Sequence[str]) -> tuple[PlanDrawer, Any]:
+        game = Game(rules=Rules(years=5, press=None))
+        return PlanDrawer(game.board, 5, members, np.random.default_rng(1)), game.view(members[0])
+
+    def test_plans_have_a_course_for_each_year_and_no_units_in_the_end(self) -> None:
+        drawer, view = self.drawer(("ITALY", "RUSSIA"))
+        plan = drawer.draw(view)
+        for _ in range(300):
+            plan = drawer.change(plan, view) if drawer.rng.random() < 0.9 else drawer.draw(view)
+            for member in ("ITALY", "RUSSIA"):
+                courses = plan.courses[member]
+                assert len(courses) == 5
+                assert courses[-1].move is Move.NICE or courses[-1].units == 0
+                assert not set(plan.courses) & {victim for course in courses for victim in course.victims}
+
+    def test_changes_keep_the_orders_of_the_years_before(self) -> None:
+        drawer, view = self.drawer(("ITALY",))
+        orders = {(year, 0, "ITALY"): ("A ROM H",) for year in range(5)}
+        for _ in range(50):
+            plan = Plan(drawer.draw(view).courses, orders)
+            changed = drawer.change(plan, view)
+            differing = [year for year in range(5) if changed.courses["ITALY"][year] != plan.courses["ITALY"][year]]
+            assert set(changed.orders) == {(year, 0, "ITALY") for year in range(min(differing, default=5))}
+
+    def test_plans_in_words(self) -> None:
+        raid = Course(Move.TAKE, ("FRANCE",), True, Neutral.NONE, 6, 2, ("PAR",))
+        assert describe(Plan({"GERMANY": (raid, raid, Course())}), 1901) == (
+            "Germany: 1901 take France homes only first PAR neutral: none at most 6 centers (units 2); 1903 nice"
+        )
+
+    def test_the_nearest_powers(self) -> None:
+        board = Game().board
+        assert nearest(board, "ENGLAND", ["ENGLAND", "FRANCE"])[0] == "GERMANY"
+        assert nearest(board, "ITALY", ["ITALY"])[0] == "AUSTRIA"
+
+
+class TestTactics:
+    def game(self, units: dict[str, list[str]], centers: dict[str, list[str]], phase: str = "S1902M") -> Game:
+        return Game.from_position(phase, units, centers, rules=Rules(years=5, press=None))
+
+    def orders(self, game: Game, course: Course, power: str = "GERMANY") -> list[str]:
+        player = PlanPlayer(Plan({power: (course,) * 5}), {}, 0)
+        return sorted(player.orders(game)[power])
+
+    def test_empty_homes_are_entered(self) -> None:
+        game = self.game({"GERMANY": ["A BUR", "A GAS"]}, {"FRANCE": ["PAR", "MAR", "BRE"], "GERMANY": ["MUN", "BER"]})
+        take = Course(Move.TAKE, ("FRANCE",), True, Neutral.NONE)
+        found = self.orders(game, take)
+        assert {order[8:11] for order in found} <= {"PAR", "MAR", "BRE"}
+        assert len(found) == 2
+
+    def test_a_guarded_center_is_attacked_with_support(self) -> None:
+        game = self.game(
+            {"GERMANY": ["A BUR", "A GAS"], "FRANCE": ["A PAR"]}, {"FRANCE": ["PAR"], "GERMANY": ["MUN", "BER"]}
+        )
+        assert self.orders(game, Course(Move.TAKE, ("FRANCE",))) == ["A BUR - PAR", "A GAS S A BUR - PAR"]
+
+    def test_no_more_than_the_most_centers(self) -> None:
+        game = self.game({"GERMANY": ["A BUR"]}, {"FRANCE": ["PAR"], "GERMANY": ["MUN", "BER"]})
+        assert self.orders(game, Course(Move.TAKE, ("FRANCE",), most=2)) == ["A BUR H"]
+
+    def test_units_wanted_after_the_winter(self) -> None:
+        centers = {"GERMANY": ["MUN", "BER", "KIE", "HOL"]}
+        game = self.game({"GERMANY": ["A HOL"]}, centers, "W1902A")
+        assert len(self.orders(game, Course(Move.HOLD, units=3))) == 2
+        assert self.orders(game, Course(Move.HOLD, units=0)) == ["A HOL D"]
+
+    def test_loot_passes_from_member_to_member(self) -> None:
+        game = self.game(
+            {"ITALY": ["A TRI", "A VIE"], "RUSSIA": ["A BUD", "A GAL"]},
+            {"ITALY": ["ROM", "TRI", "VIE"], "RUSSIA": ["WAR", "BUD"]},
+        )
+        for power in ("ITALY", "RUSSIA"):
+            found = rotation(game.view(power), ("ITALY", "RUSSIA"))
+            game.submit(power, [order for unit, order in found.items() if unit in game.units[power]])
+        game.advance()
+        where = {unit[2:]: power for power in ("ITALY", "RUSSIA") for unit in game.units[power]}
+        assert (where["TRI"], where["VIE"], where["BUD"]) == ("RUSSIA", "RUSSIA", "ITALY")
+
+
+class TestPlanner:
+    def gain(self, spec: str, deviator: str, who: tuple[str, ...], games: int = 1, **options: Any) -> float:
+        found = evaluation.exploitability(
+            spec, deviator=deviator, coalitions=[who], games=games, coordinated=len(who) > 1, **options
+        )
+        return found.gains[0].gain.value
+
+    def test_it_robs_the_prosocial(self) -> None:
+        assert self.gain("prosocial", "plan:budget=4", ("PLAYERB",), **TOY) > 0.5
+
+    def test_the_same_seed_gives_the_same_game(self) -> None:
+        results = [
+            evaluation.exploitability(
+                "dumbbot",
+                deviator="plan:budget=2",
+                coalitions=[("PLAYERA", "PLAYERB")],
+                coordinated=True,
+                games=1,
+                **TOY,
+            ).to_dict()
+            for _ in range(2)
+        ]
+        assert results[0] == results[1]
+
+    def test_it_plays_alone_with_press_and_without_being_told_who_plays(self) -> None:
+        result = evaluation.self_play("plan:budget=1", games=1, rules=Rules(years=1), map_name="clique:3")
+        assert result.root_nash_welfare.value > 0
+
+    def test_a_value_of_ones_own(self) -> None:
+        def nothing(gains: Mapping[str, float]) -> float:
+            return -abs(sum(gains.values()))
+
+        planner = PlannerPolicy(budget=4, value=nothing)
+        assert isinstance(planner, PlanningPolicy)
+        assert isinstance(planner, CoalitionPolicy)
+        game = Game("clique:3", Rules(years=2, press=None))
+        planner.meet(lambda power: agents.make("prosocial"))
+        planner.reset(game.powers[0], seed=0)
+        planner.act(None, {"view": game.view(game.powers[0])})
+        assert planner.value_expected == 0
+
+    @pytest.mark.parametrize("budget", [0, -1, True, 1.5, "x"])
+    def test_odd_budgets(self, budget: Any) -> None:
+        with pytest.raises(ValueError, match="budget="):
+            PlannerPolicy(budget=budget)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("spec", ["prosocial", "tit-for-tat"])
+    def test_with_enough_budget_it_attains_the_exact_value_on_toy_boards(self, spec: str) -> None:
+        best = exact.best_response("clique:3", spec, "PLAYERA", years=5)
+        rules = Rules(years=5, press=None)
+        gain = self.gain(spec, "plan:budget=60", ("PLAYERA",), games=3, map_name="clique:3", rules=rules)
+        assert gain * 5 == pytest.approx(best.gain)
+
+    @pytest.mark.slow
+    def test_it_finds_that_sheriffs_can_be_robbed_of_their_homes(self) -> None:
+        assert self.gain("sheriff", "plan:budget=100", ("GERMANY",), **STANDARD) >= 0.4
+
+
+class TestCampaigns:
+    @pytest.mark.parametrize(("power", "victim"), [("AUSTRIA", 2), ("GERMANY", 1), ("FRANCE", 2)])
+    def test_sheriffs_are_robbed_of_their_homes(self, power: str, victim: int) -> None:
+        found = evaluation.exploitability(
+            "sheriff", deviator=f"campaign:plan=no-home,victim={victim}", coalitions=[(power,)], games=2, **STANDARD
+        )
+        assert found.gains[0].gain.value > 0.59
+
+    @pytest.mark.parametrize("plan", ["no-home", "launder", "last-years"])
+    @pytest.mark.parametrize("map_name", ["standard", "clique:3", "shared-clique:3"])
+    def test_they_run_on_any_board_in_any_number_of_years(self, plan: str, map_name: str) -> None:
+        for years in (1, 2, 4):
+            rules = Rules(years=years, press=None)
+            powers = Game(map_name).powers[:2]
+            found = evaluation.exploitability(
+                "prosocial", deviator=f"campaign:plan={plan},begin=1", coalitions=[powers], coordinated=True, games=1,
+                rules=rules, map_name=map_name,
+            )  # fmt: skip
+            assert found.gains
+
+    @pytest.mark.parametrize("options", [{"plan": "no-hom"}, {"victim": 0}, {"begin": -1}, {"victim": True}])
+    def test_odd_options(self, options: dict[str, Any]) -> None:
+        with pytest.raises(ValueError, match=next(iter(options))):
+            CampaignPolicy(**options)
