@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from agents.scripted.planner.distances import UNREACHABLE, steps_between
 from agents.scripted.planner.plans import Course, Move, Neutral, Plan, ended, nearest
 from agents.scripted.planner.world import PlanPlayer
 from agents.scripted.prosocial import ProsocialPolicy
@@ -14,6 +16,7 @@ from welfare_env.game.view import MESSAGES
 
 if TYPE_CHECKING:
     from welfare_env import View
+    from welfare_env.board.board import Board
 
 PLANS = ("no-home", "launder", "last-years")
 LAST = 2  # years of the attack of "last-years"
@@ -95,4 +98,19 @@ class CampaignPolicy:
             armed = max(0, years - LAST)
             everybody = tuple(power for power in view.board.powers if power not in self._members)
             courses = [Course(units=2)] * armed + [Course(Move.TAKE, everybody, units=2)] * (years - armed)
-        return Plan(dict.fromkeys(self._members, ended([*courses, *[done] * years][:years])))
+        courses = [*courses, *[done] * years][:years]
+        return Plan({member: ended(_ready(view.board, member, courses)) for member in self._members})
+
+
+def _ready(board: Board, member: str, courses: list[Course]) -> list[Course]:
+    """The courses with the homes to get ready next to: the two that are nearest to the member, the farther one first."""
+    steps = steps_between(board)
+
+    def distance(home: str) -> int:
+        return min((steps(unit, home) for unit in board.start_units[member]), default=UNREACHABLE)
+
+    def wish(course: Course) -> tuple[str, ...]:
+        homes = [home for victim in course.victims for home in board.start_centers[victim]]
+        return tuple(sorted(sorted(homes, key=distance)[:2], key=distance, reverse=True))
+
+    return [replace(each, wish=wish(each)) if each.move is Move.STAGE else each for each in courses]
