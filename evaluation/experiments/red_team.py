@@ -30,6 +30,15 @@ TRAINED = "trained"
 RAID = "exploiter:nice=prosocial,attack=dumbbot,units=never,last_years=0"
 SQUAD = "exploiter:nice=prosocial,attack=(posse:force={force},more=0),units=never,last_years=0"
 
+CAMPAIGNS: dict[str, list[PolicyLike]] = {  # fixed plans that planners found
+    "no home": [f"campaign:plan=no-home,victim={victim}" for victim in (1, 2, 3)],
+    "last years": ["campaign:plan=last-years"],
+}
+JOINT_CAMPAIGNS: dict[str, list[PolicyLike]] = {
+    "no home": ["campaign:plan=no-home"],
+    "launder": [f"campaign:plan=launder,victim={victim}" for victim in (1, 2)],
+}
+
 
 @dataclass(frozen=True)
 class AttackBudget:
@@ -115,13 +124,15 @@ def red_team(
 
     Attacks on every seat: the deviators that come with the package (`evaluation.experiments.deviators`), raids that
     begin in any year, grabs in the first year, thieves who stop after a few centers and disarm, and some who raid again
-    while deterrents fight, squads of one to three units, and arms without an attack. Coalitions, but not of all, try
-    the deviators and some of the raids, each member by itself, and pacts: one policy for all members (`agents` "pact").
+    while deterrents fight, squads of one to three units, arms without an attack, and fixed plans (`agents` "campaign").
+    Coalitions, but not of all, try the deviators and some of the raids, each member by itself, and pacts and plans: one
+    policy for all members (`agents` "pact", "campaign").
 
     Attacks are chosen by successive halving (`evaluation.measures.choice`), on games with seeds of their own. Then the
     chosen one, those that did about as well and the best of each kind and size play `games` fresh ones. The value is a
-    lower bound on the policy's exploitability. Best responses by reinforcement learning find more: train one
-    (`welfare-env train best-response --against SPEC`) and give it as `trained`.
+    lower bound on the policy's exploitability. Best responses by reinforcement learning or by search find
+    more: train one (`welfare-env train best-response --against SPEC`), or let one plan ("plan:budget=20"), and give it
+    as `trained`.
 
     Args:
         policy: one policy for all seats, or a profile.
@@ -211,6 +222,7 @@ def _attacks(
         "portfolio": [PORTFOLIO, "fortress"],
         **raids(years),
         **thefts(years, max(fair_shares(setting.board).values())),
+        **CAMPAIGNS,
         TRAINED: trained,
     }
     several: dict[str, list[PolicyLike]] = {
@@ -219,7 +231,8 @@ def _attacks(
         TRAINED: trained,
     }
     by_itself, in_company, together = (
-        list(_read(given, profile, name, setting)) for given in (alone, several, {"pact": pacts(years)})
+        list(_read(given, profile, name, setting))
+        for given in (alone, several, {"pact": pacts(years), **JOINT_CAMPAIGNS})
     )
     check_coordinated([each for _, each in together], setting.execution)
     acting_as_one = {each.name for _, each in together}
@@ -229,7 +242,8 @@ def _attacks(
         coalitions = _coalitions(powers, size, budget.most, setting.seed)
         for kind, each in by_itself if size == 1 else [*in_company, *together]:
             kinds.setdefault(each.name, kind)
-            yield from (Deviation(each, who, kind == "pact", group=(size, kind)) for who in coalitions)
+            is_one = size > 1 and each.name in acting_as_one
+            yield from (Deviation(each, who, is_one, group=(size, kind)) for who in coalitions)
 
 
 def raids(years: int) -> dict[str, list[PolicyLike]]:

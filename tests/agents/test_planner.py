@@ -277,6 +277,18 @@ class TestCampaigns:
         )
         assert found.gains[0].gain.value > 0.59
 
+    def test_marshals_see_through_laundering(self) -> None:
+        """They lost 0.2 points a year to it, until a thief could keep nothing that it takes from another thief."""
+        found = evaluation.exploitability(
+            "marshal",
+            deviator="campaign:plan=launder",
+            coalitions=[("ITALY", "RUSSIA")],
+            coordinated=True,
+            games=2,
+            **STANDARD,
+        )
+        assert found.gains[0].gain.value < -1
+
     @pytest.mark.parametrize("plan", ["no-home", "launder", "last-years"])
     @pytest.mark.parametrize("map_name", ["standard", "clique:3", "shared-clique:3"])
     def test_they_run_on_any_board_in_any_number_of_years(self, plan: str, map_name: str) -> None:

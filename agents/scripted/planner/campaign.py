@@ -29,7 +29,7 @@ class CampaignPolicy:
       build.
     - "launder": gets ready next to a neighbor's homes in the first year, takes them in the second, passes them from
       member to member in the third, so that each owns what another took, fetches back what it lost, and disarms.
-    - "last-years": is prosocial, keeps two units, and takes what it can in the last two years.
+    - "last-years": is prosocial, builds two units at last, and takes what it can in the last two years.
 
     Args:
         plan: its name.
@@ -92,22 +92,30 @@ class CampaignPolicy:
             courses = [*[peace] * self.begin, taking, Course(Move.TAKE, victims, True, Neutral.NONE, units=0)]
         elif self.plan == "launder":
             ready = Course(Move.STAGE, victims, only_homes=True, units=2)
-            passing, fetching = Course(Move.SWAP, victims, units=1), Course(Move.FETCH, units=1)
+            passing = Course(Move.SWAP, victims, only_homes=True, units=1)
+            fetching = Course(Move.FETCH, units=1)
             courses = [*[peace] * self.begin, ready, taking, passing, fetching]
         else:
             armed = max(0, years - LAST)
             everybody = tuple(power for power in view.board.powers if power not in self._members)
-            courses = [Course(units=2)] * armed + [Course(Move.TAKE, everybody, units=2)] * (years - armed)
+            arming = [*[peace] * (armed - 1), *[Course(units=2)] * (armed > 0)]
+            courses = [*arming, *[Course(Move.TAKE, everybody, units=2)] * (years - armed)]
         courses = [*courses, *[done] * years][:years]
-        return Plan({member: ended(_ready(view.board, member, courses)) for member in self._members})
+        first, *others = self._members
+        return Plan({first: ended(_ready(view.board, first, courses)), **dict.fromkeys(others, ended(courses))})
 
 
 def _ready(board: Board, member: str, courses: list[Course]) -> list[Course]:
-    """The courses with the homes to get ready next to: the two that are nearest to the member, the farther one first."""
+    """The courses with the homes to get ready next to: the member's two nearest ones, the farther one first."""
     steps = steps_between(board)
 
-    def distance(home: str) -> int:
-        return min((steps(unit, home) for unit in board.start_units[member]), default=UNREACHABLE)
+    def distance(home: str) -> float:
+        return min((steps(unit, home) + detour(unit, home) for unit in board.start_units[member]), default=UNREACHABLE)
+
+    def detour(unit: str, home: str) -> float:
+        """Half a step if the unit's way begins in a center."""
+        ways = [place for place in board.moves[unit] if steps(f"{unit[0]} {place}", home) == steps(unit, home) - 1]
+        return 0.5 * all(place[:3] in board.centers for place in ways)
 
     def wish(course: Course) -> tuple[str, ...]:
         homes = [home for victim in course.victims for home in board.start_centers[victim]]
