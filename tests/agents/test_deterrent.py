@@ -83,6 +83,49 @@ def test_what_is_taken_from_a_thief_is_not_stolen():
     assert law.of("MAR") == "FRANCE"
 
 
+def test_thieves_who_change_what_they_stole_stay_thieves():
+    law = owners(
+        {"AUSTRIA": ["VIE", "BUD"], "ITALY": ["ROM"], "RUSSIA": ["WAR"]},
+        {"ITALY": ["ROM", "VIE"], "RUSSIA": ["WAR", "BUD"]},
+        {"ITALY": ["ROM", "BUD"], "RUSSIA": ["WAR", "VIE"]},
+    )
+    assert (law.stolen("ITALY"), law.stolen("RUSSIA")) == (("BUD",), ("VIE",))
+
+
+def after_the_opening(*years):
+    """The rightful owners after these years of a game from the opening: of each, power -> the centers that it takes."""
+    game = welfare_env.Game(rules=QUIET)
+    law = RightfulOwners()
+    law.begin(game.view("FRANCE"))
+    owned = {power: set(centers) for power, centers in game.centers.items()}
+    for taken in years:
+        owned = {power: (owned[power] - set().union(*taken.values())) | set(taken.get(power, ())) for power in POWERS}
+        law._take({power: tuple(sorted(centers)) for power, centers in owned.items()})
+    return law
+
+
+def test_what_is_kept_from_thieves_does_not_count_against_the_share():
+    grab = {"GERMANY": ["BEL", "HOL", "SWE"], "ENGLAND": ["NWY"]}
+    back = {"ENGLAND": ["BEL", "HOL", "KIE"], "RUSSIA": ["SWE"]}
+    law = after_the_opening(grab, back, {"ENGLAND": ["DEN"]})
+    assert not law.stolen("ENGLAND")
+    assert law.of("DEN") == "ENGLAND"
+    without = after_the_opening({"ENGLAND": ["NWY", "BEL", "HOL"]}, {"ENGLAND": ["DEN"]})
+    assert without.stolen("ENGLAND") == ("DEN", "HOL")
+
+
+def test_the_posse_leaves_neutral_centers_to_those_to_whom_they_are_due():
+    game = welfare_env.Game(rules=QUIET)
+    policy = agents.make("posse")
+    policy.reset("ITALY", 0)
+    law = RightfulOwners()
+    law.begin(game.view("ITALY"))
+    policy.pursue(frozenset({"TURKEY"}), law, 0)
+    closed = policy.closed(game.view("ITALY"))
+    assert {"SER", "GRE", "SPA", "DEN"} <= closed
+    assert not {"TUN", "BUL", "RUM"} & closed  # its own, and the enemy's
+
+
 def test_who_was_robbed_may_take_it_back_from_whoever_has_it():
     robbed = ({"FRANCE": ["MAR"], "ITALY": ["ROM"]}, {"ITALY": ["ROM", "MAR"]}, {"ITALY": ["ROM"], "GERMANY": ["MAR"]})
     back = owners(*robbed, {"FRANCE": ["MAR"], "ITALY": ["ROM"]})

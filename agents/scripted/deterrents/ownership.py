@@ -37,12 +37,12 @@ class RightfulOwners:
     - A neutral center becomes due to the power that takes it while that owns no more than its fair share then, or if it
       was due to nobody. What a power takes beyond its share is stolen, even a center that was due to it: or it would
       take another's first and its own later.
-    - Whoever takes a center from a thief may keep it, but it stays due to the power that was robbed, which may take it
-      back at any time.
+    - Whoever takes a center from a thief, and is none, may keep it, beside its share; but it stays due to the power that
+      was robbed, which may take it back at any time. A thief may keep nothing: or two of them would change loot.
     - Everything else that is taken from another is stolen, and who owns something stolen is a thief until it has lost
       it.
 
-    One thing is not seen: two robbers who pass stolen centers on to each other.
+    One thing is not seen: a robber who lets an innocent partner take what it stole.
 
     Attributes:
         share: power -> its fair share; in a game that begins at another position at least what it owned there.
@@ -113,18 +113,23 @@ class RightfulOwners:
             before = {center: power for power, owned in self._seen.items() for center in owned}
             for power, owned in centers.items():
                 taken = [center for center in owned if before.get(center) != power]
-                self._take_neutral(power, [center for center in taken if center not in before], len(owned))
                 for center in taken:
-                    self._keeper[center] = power if before.get(center) in self._thieves else ""
+                    may_keep = before.get(center) in self._thieves and power not in self._thieves
+                    self._keeper[center] = power if may_keep else ""
+                kept = [c for c in owned if self._keeper.get(c) == power and self._owner.get(c) != power]
+                self._take_neutral(power, [c for c in taken if c not in before], len(owned) - len(kept))
             self._seen = dict(centers)
             self._thieves = frozenset(power for power in centers if self.stolen(power))
 
     def _take_neutral(self, power: str, taken: list[str], count: int) -> None:
-        """`power`, which owns so many now, has taken these neutral centers: what was due to it counts first."""
+        """`power`, which now owns so many besides what it keeps from thieves, has taken these neutral centers.
+
+        What was due to it counts first.
+        """
         free = self.share[power] - (count - len(taken))
         for center in sorted(taken, key=lambda each: self._owner.get(each) != power):
             owner = self._owner.get(center)
-            if owner is None or owner in self._thieves or free > 0:
+            if owner is None or (owner in self._thieves and owner != power) or free > 0:
                 self._owner[center] = power
             elif owner == power:
                 self._owner[center] = NOBODY

@@ -17,7 +17,7 @@ class PossePolicy(DumbBotPolicy):
 
     - It builds until it has `force` units, and `more` units more for each year that the fight has lasted. In the last
       Winter but one it builds all units that can still arrive, and only those; in the last none.
-    - It enters no province in which a friend stands or that a friend owns.
+    - It enters no province in which a friend stands or that a friend owns, and no neutral center that is due to one.
     - Where several friends could enter a province of the enemy's, one of them has the right of way, and the others stay
       out: the power to which it is due, else who has most units next to it, else the first in the board's order.
       Without this six powers that all go for the last center of a seventh bounce there for ever.
@@ -51,10 +51,13 @@ class PossePolicy(DumbBotPolicy):
         return frozenset() if self._enemies is None else frozenset(view.powers) - self._enemies - {view.power}
 
     def closed(self, view: View) -> frozenset[str]:
-        """Provinces that friends occupy or own, or where they have the right of way."""
+        """Provinces that friends occupy or own, or where they have the right of way; neutral centers due to friends."""
         friends = self.spared(view)
         theirs = {unit[2:5] for power in friends for unit in view.units[power]}
         theirs |= {center for power in friends for center in view.centers[power]}
+        if self._owners is not None:
+            neutral = set(view.board.centers).difference(*view.centers.values())
+            theirs |= {center for center in neutral if self._owners.of(center) in friends}
         return frozenset(theirs | self._yielded(view, friends))
 
     def most_builds(self, view: View) -> int:
