@@ -37,8 +37,8 @@ class RightfulOwners:
     - A neutral center becomes due to the power that takes it while that owns no more than its fair share then, or if it
       was due to nobody. What a power takes beyond its share is stolen, even a center that was due to it: or it would
       take another's first and its own later.
-    - Whoever takes a center from a thief, and is none, may keep it, beside its share; but it stays due to the power that
-      was robbed, which may take it back at any time. A thief may keep nothing: or two of them would change loot.
+    - Whoever takes a center from a thief, and is none, may keep it, beside its share; but it stays due to the power
+      that was robbed, which may take it back at any time. A thief may keep nothing: or two of them would change loot.
     - Everything else that is taken from another is stolen, and who owns something stolen is a thief until it has lost
       it.
 

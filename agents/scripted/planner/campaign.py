@@ -77,32 +77,45 @@ class CampaignPolicy:
         if view.asked == MESSAGES:
             return view.encode_messages([])
         if self._player is None:
-            self._player = PlanPlayer(self._course(view), self._nice, self._seed)
+            self._player = PlanPlayer(self._fixed(view), self._nice, self._seed)
         if view.phase != self._planned[0]:
             self._planned = view.phase, self._player.orders(Game.from_view(view))
         return view.encode_orders(self._planned[1].get(view.power, []))
 
-    def _course(self, view: View) -> Plan:
-        near = nearest(view.board, self._members[0], self._members)
-        victims = (near[min(self.victim, len(near)) - 1],) if near else ()
-        years = view.rules.years
-        taking = Course(Move.TAKE, victims, only_homes=True, neutral=Neutral.NONE, units=2)
-        peace, done = Course(), Course(Move.HOLD, units=0)
-        if self.plan == "no-home":
-            courses = [*[peace] * self.begin, taking, Course(Move.TAKE, victims, True, Neutral.NONE, units=0)]
-        elif self.plan == "launder":
-            ready = Course(Move.STAGE, victims, only_homes=True, units=2)
-            passing = Course(Move.SWAP, victims, only_homes=True, units=1)
-            fetching = Course(Move.FETCH, units=1)
-            courses = [*[peace] * self.begin, ready, taking, passing, fetching]
-        else:
-            armed = max(0, years - LAST)
-            everybody = tuple(power for power in view.board.powers if power not in self._members)
-            arming = [*[peace] * (armed - 1), *[Course(units=2)] * (armed > 0)]
-            courses = [*arming, *[Course(Move.TAKE, everybody, units=2)] * (years - armed)]
-        courses = [*courses, *[done] * years][:years]
-        first, *others = self._members
-        return Plan({first: ended(_ready(view.board, first, courses)), **dict.fromkeys(others, ended(courses))})
+    def _fixed(self, view: View) -> Plan:
+        return fixed_plan(self.plan, self.victim, self.begin, view.board, view.rules.years, self._members)
+
+
+def fixed_plan(name: str, victim: int, begin: int, board: Board, years: int, members: Sequence[str]) -> Plan:
+    """One of `PLANS`; arguments as for `CampaignPolicy`."""
+    near = nearest(board, members[0], members)
+    victims = (near[min(victim, len(near)) - 1],) if near else ()
+    taking = Course(Move.TAKE, victims, only_homes=True, neutral=Neutral.NONE, units=2)
+    peace, done = Course(), Course(Move.HOLD, units=0)
+    if name == "no-home":
+        courses = [*[peace] * begin, taking, replace(taking, units=0)]
+    elif name == "launder":
+        ready = Course(Move.STAGE, victims, only_homes=True, units=2)
+        passing = Course(Move.SWAP, victims, only_homes=True, units=1)
+        courses = [*[peace] * begin, ready, taking, passing, Course(Move.FETCH, units=1)]
+    else:
+        armed = max(0, years - LAST)
+        everybody = tuple(power for power in board.powers if power not in members)
+        arming = [*[peace] * (armed - 1), *[Course(units=2)] * (armed > 0)]
+        courses = [*arming, *[Course(Move.TAKE, everybody, units=2)] * (years - armed)]
+    courses = [*courses, *[done] * years][:years]
+    first, *others = members
+    return Plan({first: ended(_ready(board, first, courses)), **dict.fromkeys(others, ended(courses))})
+
+
+def fixed_plans(board: Board, years: int, members: Sequence[str]) -> list[Plan]:
+    """All of `PLANS` that a coalition could follow from the start, against each of its nearest powers."""
+    names = [name for name in PLANS if name != "launder" or len(members) > 1]
+    return [
+        fixed_plan(name, victim, 0, board, years, members)
+        for name in names
+        for victim in ((1,) if name == "last-years" else (1, 2, 3))
+    ]
 
 
 def _ready(board: Board, member: str, courses: list[Course]) -> list[Course]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from agents.policy import can_be_copied
 from agents.scripted.dove import DovePolicy
+from agents.scripted.planner.campaign import fixed_plans
 from agents.scripted.planner.plans import Plan, PlanDrawer, describe
 from agents.scripted.planner.search import Search
 from agents.scripted.planner.world import Orders, World
@@ -135,7 +136,7 @@ class PlannerPolicy:
         nice = {member: self.nice or self._copy(first) for member in self.members}
         world = self._world = World(others, nice, self._rng)
         drawer = PlanDrawer(view.board, view.rules.years, self.members, self._rng)
-        self._plans = Search(drawer, self._rng)
+        self._plans = Search(drawer, self._rng, fixed_plans(view.board, view.rules.years, self.members))
         games = [world.play(view, drawer.peaceful(), self._seed())[0] for _ in range(BASE_GAMES)]
         self._base = {member: sum(points[member] for points in games) / BASE_GAMES for member in self.members}
         return world
