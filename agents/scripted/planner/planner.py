@@ -132,9 +132,8 @@ class PlannerPolicy:
     def _begin(self, view: View) -> World:
         """Make the copies, and see what peace is worth."""
         others = {power: self._copy(power) for power in view.powers if power not in self.members}
-        first = next(iter(others))
-        nice = {member: self.nice or self._copy(first) for member in self.members}
-        world = self._world = World(others, nice, self._rng)
+        nice = self.nice or next(iter(others.values()), self.model)
+        world = self._world = World(others, dict.fromkeys(self.members, nice), self._rng)
         drawer = PlanDrawer(view.board, view.rules.years, self.members, self._rng)
         self._plans = Search(drawer, self._rng, fixed_plans(view.board, view.rules.years, self.members))
         games = [world.play(view, drawer.peaceful(), self._seed())[0] for _ in range(BASE_GAMES)]

@@ -59,7 +59,7 @@ class World:
 
     def play(
         self, view: View, plan: Plan, seed: int, rng: np.random.Generator | None = None
-    ) -> tuple[Mapping[str, int], Plan]:
+    ) -> tuple[Mapping[str, float], Plan]:
         """A game that goes on from the view by a plan.
 
         Args:
@@ -67,7 +67,7 @@ class World:
             rng: if given, an order of the coalition in a phase drawn by it is changed at random.
 
         Returns:
-            Everybody's welfare points, and the plan that was followed.
+            Everybody's welfare points (scores in the standard variant), and the plan that was followed.
         """
         others, player = _copies(self._others, seed), self._player(plan, seed)
         if rng is not None:
@@ -80,7 +80,7 @@ class World:
             for power, orders in player.orders(game).items():
                 game.submit(power, orders, strict=False)
             game.advance()
-        return game.welfare, player.plan
+        return game.welfare if game.rules.is_welfare else game.scores, player.plan
 
     def orders(self, view: View, plan: Plan, seed: int) -> Orders:
         """The coalition's orders in the phase of the view."""
