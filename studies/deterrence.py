@@ -168,6 +168,7 @@ def frontier(lines: Sequence[Line]) -> Figure:
         "label": "language models, as published by the paper's authors",
     }
     _points(alone, gains, [line.welfare.value for line in lines], names, look)
+    _bars(alone, lines, [line.welfare for line in lines])
     models = list(dict.fromkeys(name.partition(",")[0] for name in published.TABLES["exploitability"]))
     welfare = [float(np.mean(published.TABLES["self_play"][model]["root_nash_welfare"])) for model in models]
     most = [
@@ -178,7 +179,9 @@ def frontier(lines: Sequence[Line]) -> Figure:
         for model in models
     ]
     _points(alone, most, welfare, [model.removesuffix("-0613") for model in models], theirs)
-    _points(beside, gains, [min(each.welfare.value for each in line.neighbors.values()) for line in lines], names, look)
+    worst = [min((each.welfare for each in line.neighbors.values()), key=lambda found: found.value) for line in lines]
+    _points(beside, gains, [each.value for each in worst], names, look)
+    _bars(beside, lines, worst)
     alone.set_title("welfare in self-play", fontsize=10)
     beside.set_title("welfare of the six others beside the worst harmless neighbor", fontsize=10)
     alone.set_ylabel("root Nash welfare, points a year")
@@ -196,11 +199,18 @@ def _points(axes: Axes, x: Sequence[float], y: Sequence[float], names: Sequence[
     axes.plot(x, y, linestyle="none", **look)
     places: dict[tuple[float, float], list[str]] = {}
     for across, up, name in zip(x, y, names, strict=True):
-        near = next((p for p in places if abs(p[0] - across) < 0.5 and abs(p[1] - up) < 0.2), (across, up))
+        near = next((p for p in places if abs(p[0] - across) < 0.7 and abs(p[1] - up) < 0.2), (across, up))
         places.setdefault(near, []).append(name)
     for number, (place, here) in enumerate(sorted(places.items())):  # up and down in turn, so that they do not overlap
         away = (6, -11 if number % 2 else 5)
         axes.annotate(", ".join(here), place, xytext=away, textcoords="offset points", fontsize=7.5)
+
+
+def _bars(axes: Axes, lines: Sequence[Line], welfare: Sequence[evaluation.Estimate]) -> None:
+    """The 95% intervals of gains and welfare, at the points."""
+    for line, found in zip(lines, welfare, strict=True):
+        axes.hlines(found.value, max(0.0, line.gain.low), max(0.0, line.gain.high), color=LEARNED, linewidth=1)
+        axes.vlines(max(0.0, line.gain.value), found.low, found.high, color=LEARNED, linewidth=1, alpha=0.4)
 
 
 def main(

@@ -363,7 +363,7 @@ def test_help_names_commands_and_policies(cli: Callable[..., Outcome]) -> None:
 
 
 WRONG = [
-    (("self-play", "nobody"), "unknown agent; known are best-reply, deterrent"),
+    (("self-play", "nobody"), "unknown agent; known are best-reply, campaign, deterrent"),
     (("self-play", "exploiter:nice=hold"), "attack missing"),
     (("self-play", "hold", "--map", "nowhere"), "unknown map 'nowhere'"),
     (("self-play", "hold", "--variant", "chess"), "--variant chess"),
