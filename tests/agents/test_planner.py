@@ -261,7 +261,7 @@ class TestPlanner:
     def test_with_enough_budget_it_attains_the_exact_value_on_toy_boards(self, spec: str) -> None:
         best = exact.best_response("clique:3", spec, "PLAYERA", years=5)
         rules = Rules(years=5, press=None)
-        gain = self.gain(spec, "plan:budget=60", ("PLAYERA",), games=3, map_name="clique:3", rules=rules)
+        gain = self.gain(spec, "plan:budget=150", ("PLAYERA",), games=3, map_name="clique:3", rules=rules)
         assert gain * 5 == pytest.approx(best.gain)
 
     @pytest.mark.slow
