@@ -113,7 +113,6 @@ class Game(PublicPosition):
         """A game that goes on from what a player sees, with the history it sees; nobody has ordered or written."""
         game = cls.__new__(cls)
         game._start(copy.copy(view.position.engine), view.state)
-        game._position = view.position
         game._history = list(view.history)
         return game
 

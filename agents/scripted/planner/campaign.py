@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agents.scripted.planner.distances import UNREACHABLE, steps_between
+from agents.scripted.planner.joint_policy import JointPolicy
 from agents.scripted.planner.plans import Course, Move, Neutral, Plan, ended, nearest
-from agents.scripted.planner.world import PlanPlayer
+from agents.scripted.planner.world import Orders, PlanPlayer
 from agents.scripted.prosocial import ProsocialPolicy
 from welfare_env.errors import did_you_mean
 from welfare_env.game.game import Game
-from welfare_env.game.view import MESSAGES
 
 if TYPE_CHECKING:
     from welfare_env import View
@@ -22,7 +22,7 @@ PLANS = ("no-home", "launder", "last-years")
 LAST = 2  # years of the attack of "last-years"
 
 
-class CampaignPolicy:
+class CampaignPolicy(JointPolicy):
     """Follows a plan of attack, alone or for a coalition; nothing in it looks at how others play.
 
     - "no-home": takes the homes of one neighbor at once, forgoes neutral centers, and disarms. Who has no home cannot
@@ -40,8 +40,6 @@ class CampaignPolicy:
         ValueError: an option out of range.
     """
 
-    reads_observations = False  # see `agents.policy.ScriptedPolicy`
-
     def __init__(self, plan: str = "no-home", victim: int = 1, begin: int = 0) -> None:
         if plan not in PLANS:
             raise ValueError(f"plan={plan!r:.40}: give {', '.join(PLANS)}{did_you_mean(str(plan), PLANS)}")
@@ -50,40 +48,25 @@ class CampaignPolicy:
                 raise ValueError(f"{name}={number!r:.40}: give a whole number from {least}")
         self.plan, self.victim, self.begin = plan, victim, begin
 
-    def reset(self, agent: str, seed: int = 0) -> None:
-        """Start a new game as one power.
-
-        Raises:
-            ValueError: a negative seed.
-        """
-        self.reset_coalition((agent,), seed)
-
     def reset_coalition(self, agents: Sequence[str], seed: int = 0) -> None:
         """Start a new game as all of `agents`.
 
         Raises:
             ValueError: a negative seed.
         """
-        self._members, self._seed = tuple(agents), seed
+        super().reset_coalition(agents, seed)
+        self._seed = seed
         self._player: PlanPlayer | None = None
-        self._planned: tuple[str, dict[str, list[str]]] = ("", {})
-        self._nice = {member: ProsocialPolicy() for member in self._members}
+        self._nice = {member: ProsocialPolicy() for member in self.members}
         for member, nice in self._nice.items():
             nice.reset(member, seed)
 
-    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
-        """This phase's orders, as an action of the environment; no messages."""
-        view: View = info["view"]
-        if view.asked == MESSAGES:
-            return view.encode_messages([])
+    def joint_orders(self, view: View) -> Orders:
+        """What the plan says."""
         if self._player is None:
-            self._player = PlanPlayer(self._fixed(view), self._nice, self._seed)
-        if view.phase != self._planned[0]:
-            self._planned = view.phase, self._player.orders(Game.from_view(view))
-        return view.encode_orders(self._planned[1].get(view.power, []))
-
-    def _fixed(self, view: View) -> Plan:
-        return fixed_plan(self.plan, self.victim, self.begin, view.board, view.rules.years, self._members)
+            plan = fixed_plan(self.plan, self.victim, self.begin, view.board, view.rules.years, self.members)
+            self._player = PlanPlayer(plan, self._nice, self._seed)
+        return self._player.orders(Game.from_view(view))
 
 
 def fixed_plan(name: str, victim: int, begin: int, board: Board, years: int, members: Sequence[str]) -> Plan:

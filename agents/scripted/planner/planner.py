@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from agents.policy import can_be_copied
 from agents.scripted.dove import DovePolicy
 from agents.scripted.planner.campaign import fixed_plans
+from agents.scripted.planner.joint_policy import JointPolicy
 from agents.scripted.planner.plans import Plan, PlanDrawer, describe
 from agents.scripted.planner.search import Search
 from agents.scripted.planner.world import Orders, World
-from welfare_env.game.view import MESSAGES
 
 if TYPE_CHECKING:
     from agents.policy import Policy
@@ -34,7 +34,7 @@ def least_gain(gains: Mapping[str, float]) -> float:
     return min(gains.values()) + 0.1 * sum(gains.values()) / len(gains)
 
 
-class PlannerPolicy:
+class PlannerPolicy(JointPolicy):
     """Plays games to their end in its head, against copies of the other players, and follows the best plan.
 
     A sampled best response in closed loop (as in Anthony et al., arXiv 2004.09677, section 4.1): in each phase it
@@ -70,11 +70,6 @@ class PlannerPolicy:
         self.budget, self.nice, self.model, self.value = budget, nice, model or DovePolicy(), value
         self._make: Callable[[str], Policy] | None = None
 
-    @property
-    def reads_observations(self) -> bool:
-        """It needs none."""
-        return False
-
     def meet(self, make: Callable[[str], Policy]) -> None:
         """Learn who the others are.
 
@@ -83,40 +78,23 @@ class PlannerPolicy:
         """
         self._make = make
 
-    def reset(self, agent: str, seed: int = 0) -> None:
-        """Start a new game as one power.
-
-        Raises:
-            ValueError: a negative seed.
-        """
-        self.reset_coalition((agent,), seed)
-
     def reset_coalition(self, agents: Sequence[str], seed: int = 0) -> None:
-        """Start a new game as several powers.
+        """Start a new game as all of `agents`.
 
         Raises:
             ValueError: a negative seed.
         """
-        self.members = tuple(agents)
+        super().reset_coalition(agents, seed)
         self._rng = np.random.default_rng([seed, *"+".join(agents).encode()])
         self._world: World | None = None
-        self._planned: tuple[str, Orders] = ("", {})
         self.plan, self.value_expected = "", 0.0
 
     @property
     def agreement(self) -> list[tuple[str, str, bool]]:
         return [] if self._world is None else self._world.agreement
 
-    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
-        """This phase's orders, as an action of the environment; no messages."""
-        view: View = info["view"]
-        if view.asked == MESSAGES:
-            return view.encode_messages([])
-        if view.phase != self._planned[0]:
-            self._planned = view.phase, self._search(view)
-        return view.encode_orders(self._planned[1].get(view.power, []))
-
-    def _search(self, view: View) -> Orders:
+    def joint_orders(self, view: View) -> Orders:
+        """Search, and order what the best plan says."""
         is_first = self._world is None
         world = self._world or self._begin(view)
         world.follow(view)

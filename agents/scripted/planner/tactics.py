@@ -83,7 +83,7 @@ class Phase:
                     self.entered.add(goal)
                     free.discard(unit)
                     break
-                place = self._step(view, unit, goal, distance, standing, owners, orders)
+                place = self._step(view, unit, goal, distance, standing, owners)
                 if place is None:
                     continue
                 orders[unit] = f"{unit} - {place}"
@@ -114,7 +114,6 @@ class Phase:
         distance: int,
         standing: Mapping[str, str],
         owners: Mapping[str, str],
-        orders: Mapping[str, str],
     ) -> str | None:
         """A place one step nearer to the goal that the unit may enter now."""
         steps = steps_between(view.board)

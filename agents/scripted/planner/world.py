@@ -69,9 +69,7 @@ class World:
         Returns:
             Everybody's welfare points (scores in the standard variant), and the plan that was followed.
         """
-        others, player = _copies(self._others, seed), self._player(plan, seed)
-        if rng is not None:
-            player.change_in(int(rng.geometric(CHANGED_SOON)), rng)
+        others, player = _copies(self._others, seed), self._player(plan, seed, rng)
         game = Game.from_view(view)
         while not game.is_done:
             for power, policy in others.items():
@@ -86,21 +84,25 @@ class World:
         """The coalition's orders in the phase of the view."""
         return self._player(plan, seed).orders(Game.from_view(view))
 
-    def _player(self, plan: Plan, seed: int) -> PlanPlayer:
-        return PlanPlayer(plan, _copies(self._nice, seed), seed)
+    def _player(self, plan: Plan, seed: int, rng: np.random.Generator | None = None) -> PlanPlayer:
+        return PlanPlayer(plan, _copies(self._nice, seed), seed, rng)
 
 
 class PlanPlayer:
-    """Plays a plan for all its members."""
+    """Plays a plan for all its members.
 
-    def __init__(self, plan: Plan, nice: Mapping[str, Policy], seed: int) -> None:
-        self.plan, self._nice, self._seed = plan, nice, seed
+    Args:
+        nice: a policy for each member, which plays while the plan is peaceful.
+        seed: of those who fight.
+        rng: if given, one order in a phase drawn by it is changed at random; `plan` then has the changed orders.
+    """
+
+    def __init__(
+        self, plan: Plan, nice: Mapping[str, Policy], seed: int, rng: np.random.Generator | None = None
+    ) -> None:
+        self.plan, self._nice, self._seed, self._rng = plan, nice, seed, rng
         self._fighters: dict[str, PossePolicy] = {}
-        self._left, self._rng = 0, np.random.default_rng(0)  # phases until orders are changed
-
-    def change_in(self, phases: int, rng: np.random.Generator) -> None:
-        """Change one order in a later phase at random; the plan then has the changed orders."""
-        self._left, self._rng = phases, rng
+        self._left = 0 if rng is None else int(rng.geometric(CHANGED_SOON))  # phases until an order is changed
 
     def orders(self, game: Game) -> Orders:
         """The orders of all members that have any to give."""
@@ -110,18 +112,18 @@ class PlanPlayer:
                 following = courses[min(state.year + 1, len(courses) - 1)]
                 orders = self._orders(game.view(power), courses[state.year], following, phase)
                 found[power] = list(self.plan.orders.get((state.year, state.phase, power), orders))
-        if found:
+        if found and self._rng is not None:
             self._left -= 1
             if self._left == 0:
-                self._change(game, found)
+                self._change(game, found, self._rng)
         return found
 
-    def _change(self, game: Game, found: Orders) -> None:
+    def _change(self, game: Game, found: Orders, rng: np.random.Generator) -> None:
         """Give one unit, or empty home, of a member another order."""
-        power = list(found)[int(self._rng.integers(len(found)))]
+        power = list(found)[int(rng.integers(len(found)))]
         legal = list(game.legal_orders(power).items())
-        unit, options = legal[int(self._rng.integers(len(legal)))]
-        order = options[int(self._rng.integers(len(options)))]
+        unit, options = legal[int(rng.integers(len(legal)))]
+        order = options[int(rng.integers(len(options)))]
         others = [each for each in found[power] if each[2:5] != unit[-3:] and each[2:5] != unit[2:5]]
         is_taken_back = len(others) < len(found[power]) and game.position.state.phase_type == ADJUSTMENTS
         found[power] = others if is_taken_back else [*others, order]

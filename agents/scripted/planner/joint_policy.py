@@ -1,0 +1,56 @@
+"""What players of a coalition by one plan share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from welfare_env.game.view import MESSAGES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agents.scripted.planner.world import Orders
+    from welfare_env import View
+
+
+class JointPolicy(ABC):
+    """Base of players, alone or of a coalition, that decide on all members' orders of a phase at once, in silence.
+
+    A subclass implements `joint_orders`, and extends `reset_coalition`.
+
+    Attributes:
+        members: the powers it plays.
+    """
+
+    reads_observations = False  # see `agents.policy.ScriptedPolicy`
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        """Start a new game as one power.
+
+        Raises:
+            ValueError: a negative seed.
+        """
+        self.reset_coalition((agent,), seed)
+
+    def reset_coalition(self, agents: Sequence[str], seed: int = 0) -> None:
+        """Start a new game as all of `agents`.
+
+        Raises:
+            ValueError: a negative seed.
+        """
+        self.members = tuple(agents)
+        self._planned: tuple[str, Orders] = ("", {})  # the last phase, and the orders in it
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+        """This phase's orders, as an action of the environment; no messages."""
+        view: View = info["view"]
+        if view.asked == MESSAGES:
+            return view.encode_messages([])
+        if view.phase != self._planned[0]:
+            self._planned = view.phase, self.joint_orders(view)
+        return view.encode_orders(self._planned[1].get(view.power, []))
+
+    @abstractmethod
+    def joint_orders(self, view: View) -> Orders:
+        """All members' orders in the phase of a member's view."""
