@@ -269,6 +269,19 @@ class TestPlanner:
         assert self.gain("sheriff", "plan:budget=100", ("GERMANY",), **STANDARD) >= 0.4
 
 
+@pytest.mark.parametrize("name", ["nice", "model"])
+def test_policies_that_cannot_be_copied_are_refused(name: str) -> None:
+    class Closed:
+        reads_observations = False
+
+        def reset(self, agent: str, seed: int = 0) -> None: ...
+
+        def act(self, observation: Any, info: Any) -> Any: ...
+
+    with pytest.raises(ValueError, match=f"{name}: Closed cannot be copied"):
+        PlannerPolicy(budget=1, **{name: Closed()})
+
+
 class TestCampaigns:
     @pytest.mark.parametrize(("power", "victim"), [("AUSTRIA", 2), ("GERMANY", 1), ("FRANCE", 2)])
     def test_sheriffs_are_robbed_of_their_homes(self, power: str, victim: int) -> None:
@@ -289,7 +302,27 @@ class TestCampaigns:
         )
         assert found.gains[0].gain.value < -1
 
-    @pytest.mark.parametrize("plan", ["no-home", "launder", "last-years"])
+    @pytest.mark.parametrize(("target", "least", "most"), [("prosocial", 0.4, 5), ("marshal", -9, -0.5)])
+    def test_handing_over_pays_beside_prosocial_players_and_not_beside_marshals(
+        self, target: str, least: float, most: float
+    ) -> None:
+        found = evaluation.exploitability(
+            target, deviator="campaign:plan=hand-over", coalitions=[("ITALY", "RUSSIA")], coordinated=True, games=2,
+            **STANDARD,
+        )  # fmt: skip
+        assert least < found.gains[0].gain.value < most
+
+    def test_framing_takes_what_is_due_to_the_neighbor(self) -> None:
+        """Russia keeps a center more beside prosocial players, and nothing beside marshals."""
+        gains = {
+            target: evaluation.exploitability(
+                target, deviator="campaign:plan=frame,victim=3", coalitions=[("RUSSIA",)], games=2, **STANDARD
+            ).gains[0].gain.value
+            for target in ("prosocial", "marshal")
+        }  # fmt: skip
+        assert gains["prosocial"] > 0.5 > 0.01 > gains["marshal"]
+
+    @pytest.mark.parametrize("plan", ["no-home", "launder", "hand-over", "frame", "last-years"])
     @pytest.mark.parametrize("map_name", ["standard", "clique:3", "shared-clique:3"])
     def test_they_run_on_any_board_in_any_number_of_years(self, plan: str, map_name: str) -> None:
         for years in (1, 2, 4):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agents.scripted.center_partition import planned_owners
 from agents.scripted.planner.distances import UNREACHABLE, steps_between
 from agents.scripted.planner.joint_policy import JointPolicy
 from agents.scripted.planner.plans import Course, Move, Neutral, Plan, ended, nearest
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from welfare_env import View
     from welfare_env.board.board import Board
 
-PLANS = ("no-home", "launder", "last-years")
+PLANS = ("no-home", "launder", "hand-over", "frame", "last-years")
+JOINT = ("launder", "hand-over")  # for coalitions
 LAST = 2  # years of the attack of "last-years"
 
 
@@ -29,6 +31,10 @@ class CampaignPolicy(JointPolicy):
       build.
     - "launder": gets ready next to a neighbor's homes in the first year, takes them in the second, passes them from
       member to member in the third, so that each owns what another took, fetches back what it lost, and disarms.
+    - "hand-over": the first member takes the homes of a neighbor, and leaves them to the others, who stole nothing;
+      then the others take the homes of the next neighbor, and leave them to the first.
+    - "frame": takes neutral centers that are due to a neighbor, which may seem a thief when it takes others, and is
+      prosocial from then on.
     - "last-years": is prosocial, builds two units at last, and takes what it can in the last two years.
 
     Args:
@@ -75,12 +81,18 @@ def fixed_plan(name: str, victim: int, begin: int, board: Board, years: int, mem
     victims = (near[min(victim, len(near)) - 1],) if near else ()
     taking = Course(Move.TAKE, victims, only_homes=True, neutral=Neutral.NONE, units=2)
     peace, done = Course(), Course(Move.HOLD, units=0)
+    homes = {home for power in board.powers for home in board.start_centers[power]}
     if name == "no-home":
         courses = [*[peace] * begin, taking, replace(taking, units=0)]
     elif name == "launder":
         ready = Course(Move.STAGE, victims, only_homes=True, units=2)
         passing = Course(Move.SWAP, victims, only_homes=True, units=1)
         courses = [*[peace] * begin, ready, taking, passing, Course(Move.FETCH, units=1)]
+    elif name == "hand-over":
+        return _handing_over(board, [near[(victim - 1 + more) % len(near)] for more in (0, 1)], begin, years, members)
+    elif name == "frame":
+        theirs = tuple(c for c, power in planned_owners(board).items() if power in victims and c not in homes)
+        courses = [*[peace] * begin, Course(Move.TAKE, neutral=Neutral.DUE, units=0, wish=theirs), *[peace] * years]
     else:
         armed = max(0, years - LAST)
         everybody = tuple(power for power in board.powers if power not in members)
@@ -91,9 +103,24 @@ def fixed_plan(name: str, victim: int, begin: int, board: Board, years: int, mem
     return Plan({first: ended(_ready(board, first, courses)), **dict.fromkeys(others, ended(courses))})
 
 
+def _handing_over(board: Board, victims: Sequence[str], begin: int, years: int, members: Sequence[str]) -> Plan:
+    """The plan "hand-over" on two victims, one after the other."""
+    first, others = [Course()] * begin, [Course()] * begin
+    for taker, receiver, victim in ((first, others, victims[0]), (others, first, victims[1])):
+        taking = Course(Move.TAKE, (victim,), only_homes=True, units=2)
+        taker += [taking, replace(taking, units=0), Course(Move.HOLD, units=0)]
+        ready = Course(Move.STAGE, (victim,), only_homes=True, units=2)
+        receiver += [ready, replace(ready, wish=tuple(board.start_centers[victim])), Course(Move.RECEIVE, units=0)]
+    rest = [Course(Move.HOLD, units=0)] * years
+    member, *partners = members
+    return Plan({member: ended([*first, *rest][:years]), **dict.fromkeys(partners, ended([*others, *rest][:years]))})
+
+
 def fixed_plans(board: Board, years: int, members: Sequence[str]) -> list[Plan]:
-    """All of `PLANS` that a coalition could follow from the start, against each of its nearest powers."""
-    names = [name for name in PLANS if name != "launder" or len(members) > 1]
+    """The plans that a search starts from, against each of a coalition's nearest powers: all of `PLANS` but "frame",
+    which is a single year that it draws soon, and those for more members.
+    """
+    names = [name for name in PLANS if name != "frame" and (name not in JOINT or len(members) > 1)]
     return [
         fixed_plan(name, victim, 0, board, years, members)
         for name in names

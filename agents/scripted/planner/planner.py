@@ -59,7 +59,7 @@ class PlannerPolicy(JointPolicy):
         agreement: (phase, power, whether the copy ordered what the player did) for all phases played.
 
     Raises:
-        ValueError: a budget below 1.
+        ValueError: a budget below 1; `nice` or `model` is no `agents.policy.ReseedablePolicy`.
     """
 
     def __init__(
@@ -67,6 +67,9 @@ class PlannerPolicy(JointPolicy):
     ) -> None:
         if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
             raise ValueError(f"budget={budget!r:.40}: give a whole number from 1")
+        for name, policy in (("nice", nice), ("model", model)):
+            if policy is not None and not can_be_copied(policy):
+                raise ValueError(f"{name}: {type(policy).__name__} cannot be copied: give a scripted policy")
         self.budget, self.nice, self.model, self.value = budget, nice, model or DovePolicy(), value
         self._make: Callable[[str], Policy] | None = None
 

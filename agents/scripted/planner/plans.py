@@ -33,6 +33,7 @@ class Move(Enum):
     - TAKE: enters centers of its victims, and neutral ones.
     - FIGHT: attacks its victims as dumbbot does.
     - SWAP: units on centers that members have taken change places, so that each takes another member's.
+    - RECEIVE: enters centers that other members have taken and left.
     - FETCH: enters centers that are due to it in the fairest partition of the opening, and that others own.
     - HOLD: its units stay.
     """
@@ -42,8 +43,12 @@ class Move(Enum):
     TAKE = "take"
     FIGHT = "fight"
     SWAP = "swap"
+    RECEIVE = "receive"
     FETCH = "fetch"
     HOLD = "hold"
+
+
+PASSING = (Move.SWAP, Move.RECEIVE)  # of use to coalitions only
 
 
 class Neutral(Enum):
@@ -216,7 +221,7 @@ class PlanDrawer:
     def _value(self, name: str, member: str, course: Course, view: View) -> object:
         """A new value of a field of a course."""
         if name == "move":
-            moves = [move for move in Move if len(self.members) > 1 or move is not Move.SWAP]
+            moves = [move for move in Move if len(self.members) > 1 or move not in PASSING]
             return moves[int(self.rng.integers(len(moves)))]
         if name == "victims":
             return self._victims(member)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from welfare_env import View
 
+GOING = (Move.TAKE, Move.STAGE, Move.RECEIVE, Move.FETCH)  # moves to centers
 MOST_ROTATED = 5  # units
 
 
@@ -40,6 +41,10 @@ def centers_wanted(view: View, course: Course, members: Iterable[str]) -> list[s
         theirs = {center for power in members for center in view.centers[power]}
         lost = [c for c, power in planned_owners(board).items() if power == view.power and c not in theirs]
         return sorted(lost, key=lambda center: (distance(center), center))
+    if course.move is Move.RECEIVE:
+        due_to = planned_owners(board)
+        loot = [c for power in members if power != view.power for c in view.centers[power] if due_to.get(c) != power]
+        return sorted(loot, key=lambda center: (distance(center), center))[:room]
     free = set(board.centers).difference(*view.centers.values())
     due = {center for center in free if planned_owners(board).get(center) == view.power}
     neutral = {Neutral.NONE: set(), Neutral.DUE: due, Neutral.ALL: free}[course.neutral]
@@ -48,6 +53,11 @@ def centers_wanted(view: View, course: Course, members: Iterable[str]) -> list[s
     targets = sorted({*victims, *neutral}, key=lambda center: (center not in homes, distance(center), center))
     wished = [center for center in course.wish if center not in own]
     return list(dict.fromkeys(wished + targets))[:room]
+
+
+def homes_of(view: View, course: Course) -> list[str]:
+    """The centers where a course's victims may build."""
+    return [home for power in course.victims for home in view.board.start_centers[power]]
 
 
 @dataclass
@@ -66,7 +76,7 @@ class Phase:
         """Orders that take centers: the nearest unit goes to each, and units that are left support."""
         steps = steps_between(view.board)
         mine = set(view.units[view.power])
-        goals = centers_wanted(view, course, members) if course.move in (Move.TAKE, Move.STAGE, Move.FETCH) else []
+        goals = centers_wanted(view, course, members) if course.move in GOING else []
         standing = {unit[2:5]: power for power, units in view.units.items() for unit in units}
         owners = {center: power for power, owned in view.centers.items() for center in owned}
         left = 1 if view.season == "F" else 2
@@ -95,7 +105,7 @@ class Phase:
                 break
         far = [goal for goal in goals if goal not in self.entered]
         if course.move is Move.STAGE:
-            homes = [home for power in course.victims for home in view.board.start_centers[power]]
+            homes = homes_of(view, course)
             for target in course.wish or homes:
                 nearest = min(free, key=lambda unit: (steps(unit, target), unit), default=None)
                 if nearest is not None:
@@ -205,6 +215,8 @@ def winter(view: View, course: Course, following: Course, members: Iterable[str]
     wanted = course.units or 0
     steps = steps_between(view.board)
     goals = centers_wanted(view, following, members)[:6]
+    if following.move is Move.STAGE:
+        goals = [*goals, *(following.wish or homes_of(view, following))]
 
     def distance(unit: str) -> int:
         return sum(sorted(steps(unit, goal) for goal in goals)[:2]) if goals else 0
