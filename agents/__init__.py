@@ -60,6 +60,7 @@ from agents.scripted.dove import DovePolicy
 from agents.scripted.dumbbot import DumbBotPolicy
 from agents.scripted.exploiter import ExploiterPolicy
 from agents.scripted.hold import HoldPolicy
+from agents.scripted.planner.planner import PlannerPolicy
 from agents.scripted.prosocial import ProsocialPolicy
 from agents.scripted.punisher import PunisherPolicy
 from agents.scripted.random import RandomPolicy
@@ -78,6 +79,7 @@ __all__ = [
     "ExploiterPolicy",
     "HoldPolicy",
     "MixPolicy",
+    "PlannerPolicy",
     "PlanningPolicy",
     "Policy",
     "ProsocialPolicy",

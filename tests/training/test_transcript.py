@@ -10,7 +10,8 @@ import pytest
 
 import agents
 import welfare_env
-from agents import PunisherPolicy
+from agents import DovePolicy, HoldPolicy, PlannerPolicy, PunisherPolicy
+from agents.rl.inputs import InputEncoder
 from agents.rl.network import Size
 from agents.rl.token_press import Said
 from tests.agents.test_cliques import played
@@ -26,6 +27,7 @@ from welfare_env.engine import PHASE, SPRING_MOVES, YEAR
 from welfare_env.game.press import TOKENS
 from welfare_env.game.view import View
 
+SELF_PLAY = Lineup(((0,),), ("learner",), (1.0,))
 SETTINGS = [
     ("clique:3", Rules(press=None, years=3)),
     ("standard", Rules(press=None, years=6)),
@@ -130,14 +132,40 @@ def test_who_is_imitated_sees_the_history(press, monkeypatch):
     rules, seen = Rules(press=press, message_rounds=1, years=2), set()
     orders = PunisherPolicy.orders
     monkeypatch.setattr(PunisherPolicy, "orders", lambda self, view: seen.add(len(view.history)) or orders(self, view))
-    lineup = Lineup(((0,),), ("learner",), (1.0,))
-    watch(Play("clique:3", rules, lineup, Size(8, 1)), "noisy:of=(punisher:t=2,remembers=yes),error=0.5", games=2)
+    watch(Play("clique:3", rules, SELF_PLAY, Size(8, 1)), "noisy:of=(punisher:t=2,remembers=yes),error=0.5", games=2)
     assert seen >= {0, 1, 2, 3, 4}
+
+
+def test_seats_that_learn_are_imitated_and_the_others_are_played_by_the_opponents():
+    """Hold never disarms, so that a unit of it is in all positions to the end; and only one seat decides."""
+    lineup = Lineup(((0,), (2,)), ("hold",), (1.0,))
+    play = Play("clique:3", Rules(press=None, years=3), lineup, Size(8, 1))
+    lesson, everybody = (watch(replace(play, lineup=each), "dove", games=4) for each in (lineup, SELF_PLAY))
+    reader = InputEncoder(welfare_env.load_board("clique:3"), play.rules)
+    opening = (lesson.observations[:, [YEAR, PHASE]] == (0, SPRING_MOVES)).all(axis=1)
+    assert (
+        opening.sum() == 4 and (everybody.observations[:, [YEAR, PHASE]] == (0, SPRING_MOVES)).all(axis=1).sum() == 12
+    )
+    assert sorted(reader.read(lesson.observations[opening]).powers.tolist()) == [0, 0, 2, 2]
+    alike = watch(replace(play, lineup=Lineup(((0,),), ("dove",), (1.0,))), "dove", games=4)
+    assert (alike.observations == everybody.observations).all() and (alike.actions == everybody.actions).all()
+
+
+def test_a_planner_that_is_imitated_knows_its_opponents(monkeypatch):
+    met = []
+
+    def meet(self, make):
+        met.append([type(make(power)) for power in ("PLAYERB", "PLAYERC")])
+
+    monkeypatch.setattr(PlannerPolicy, "meet", meet)
+    lineup = Lineup(((0,),), ("2*hold + 1*dove",), (1.0,))
+    watch(Play("clique:3", Rules(press=None, years=2), lineup, Size(8, 1)), "plan:budget=1", games=3)
+    assert sorted(met, key=str) and all(set(each) <= {DovePolicy, HoldPolicy} for each in met)
 
 
 def test_what_is_imitated_is_worth_the_points_to_come():
     """All disarm in the first Winter, and are paid then and in the two years after it."""
-    play = Play("clique:3", Rules(press=None, years=3), Lineup(((0,),), ("learner",), (1.0,)), Size(8, 1))
+    play = Play("clique:3", Rules(press=None, years=3), SELF_PLAY, Size(8, 1))
     lesson = watch(play, "punisher:t=1", games=2)
     opening = (lesson.observations[:, [YEAR, PHASE]] == (0, SPRING_MOVES)).all(axis=1)
     assert played("clique:3", "punisher:t=1", 3) == [6, 6, 6]

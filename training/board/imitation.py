@@ -1,4 +1,5 @@
-"""A warm start by imitation (behavioral cloning): a network learns to play as a scripted policy does.
+"""A warm start by imitation (behavioral cloning): a network learns to play as a policy does in the seats that learn,
+against the opponents of the training; in self-play, in all seats.
 
 In games with tokens it also learns the policy's words, unless the policy is always silent: a network that has learned
 silence would never explore words, so then only orders are learned.
@@ -13,21 +14,24 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+import agents
 from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import BoardNetwork
 from training.board.games import GameBatch
 from training.board.learner import means_by_kind
 from training.board.modules import padded, rows
-from training.board.opponents import Scripted
+from training.board.opponents import Scripted, fixed_opponent
 from training.board.runner import Play
 from training.board.tape import POSITION, VALUE_TARGETS, Tape, shuffled
 from welfare_env.board.loading import load_board
 from welfare_env.engine import YEAR
 
+IMITATED = -1  # the number of the seats that are imitated, as of those that learn
+
 
 @dataclass(frozen=True)
 class Lesson:
-    """Decisions of a policy in all seats of some games.
+    """Decisions of a policy in some games.
 
     Attributes:
         observations: int32 [n, size], packed. actions: int64 [n, slots]. returns: float32 [n], scaled rewards from the
@@ -51,36 +55,57 @@ class Lesson:
 def watch(
     play: Play, spec: str, games: int, on_progress: Callable[[int, int], None] = lambda done, total: None
 ) -> Lesson:
-    """Play games with a policy in all seats, and record its decisions.
+    """Play games with a policy in the seats that learn, each by itself, and record its decisions.
+
+    If somebody else learns, too (self-play, a league), the policy plays all seats.
 
     Args:
         on_progress: called in every phase with how many years all games have finished, and of how many.
     """
     reader = InputEncoder(load_board(play.map_name), play.rules)
     batch = GameBatch(play.map_name, play.rules, games, reader)
-    policy, powers = Scripted(spec, reader), len(reader.board.powers)
-    seats = np.zeros((games, powers), np.int64)
-    seeds = np.random.default_rng([play.seed, 1]).integers(2**31, size=seats.size)
-    every_game, every_power = np.indices(seats.shape).reshape(2, -1)
-    policy.begin(every_game, every_power, seeds)
-    tape, has_spoken = Tape(games, powers, play.reward_scale), False
+    rng, powers = np.random.default_rng([play.seed, 1]), reader.board.powers
+    seeds = rng.integers(2**31, size=(games, len(powers)))
+    seats, specs = _seating(play, spec, games, rng)
+    players = {number: fixed_opponent(each, reader) for number, each in specs.items()}
+    if isinstance(imitated := players[IMITATED], Scripted):
+        imitated.meet(lambda game, power: agents.make(specs[seats[game, powers.index(power)].item()]))
+    for number, player in players.items():
+        where = np.nonzero(seats == number)
+        player.begin(*where, seeds[where])
+    tape, has_spoken = Tape(games, len(powers), play.reward_scale), False
+    which_games, which_powers = np.nonzero(seats == IMITATED)
 
     def answer(number: int, which: np.ndarray, who: np.ndarray, inputs: Inputs, chances: np.ndarray) -> np.ndarray:
-        """The policy's answers, which are recorded."""
-        answers = policy.answer(batch.transcript, which, who, inputs, chances, batch.said)
-        actions, logps = padded(inputs, answers, np.zeros(inputs.num_rows, np.float32), reader.slots)
-        packed = reader.pack(batch.env.rows[which], who, inputs.heard, inputs.rounds)
-        tape.decide(which, who, packed, actions, logps, np.zeros(len(which), np.float32))
+        """The players' answers; those of the policy are recorded."""
+        answers = players[number].answer(batch.transcript, which, who, inputs, chances, batch.said)
+        if number == IMITATED:
+            actions, logps = padded(inputs, answers, np.zeros(inputs.num_rows, np.float32), reader.slots)
+            packed = reader.pack(batch.env.rows[which], who, inputs.heard, inputs.rounds)
+            tape.decide(which, who, packed, actions, logps, np.zeros(len(which), np.float32))
         return answers
 
-    for before, after, ended in batch.phases(seats, answer, np.zeros):
-        has_spoken |= bool(batch.said.words.any())
+    for before, after, ended in batch.phases(seats, answer, rng.random):
+        has_spoken |= bool(batch.said.words[which_games, :, which_powers].any())
         tape.pay(play.reward.pay(reader.board, play.rules, before, after) * batch.live[:, None])
         live = batch.live & ~ended
         on_progress(int(batch.env.rows[live, YEAR].min()) if live.any() else play.rules.years, play.rules.years)
     columns = tape.columns(gamma=1.0, lambda_=1.0)
     lesson = Lesson(columns["observations"], columns["actions"], columns[VALUE_TARGETS], columns[POSITION])
     return lesson if has_spoken or not reader.message_rounds else lesson.orders()
+
+
+def _seating(play: Play, spec: str, games: int, rng: np.random.Generator) -> tuple[np.ndarray, dict[int, str]]:
+    """Who plays which seat, int64 [games, powers], and the spec of each number; opponents of the same spec are
+    imitated, too.
+    """
+    powers = load_board(play.map_name).powers
+    if not play.lineup.is_fixed:
+        return np.full((games, len(powers)), IMITATED), {IMITATED: spec}
+    seats, _, _ = play.lineup.seats(rng, games, powers)
+    specs = {number: player for number, player in enumerate(play.lineup.players) if player != spec}
+    seats[~np.isin(seats, list(specs))] = IMITATED
+    return seats, {IMITATED: spec, **specs}
 
 
 def imitate(

@@ -7,7 +7,8 @@ vocabulary count, anything else is silence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -78,6 +79,8 @@ class Frozen:
 class Scripted:
     """Policies made from one spec, one for each seat."""
 
+    _who: Callable[[int, str], agents.Policy] | None = None
+
     def __init__(self, spec: str, reader: InputEncoder) -> None:
         self.spec, self._reader = spec, reader
         self._policies: dict[tuple[int, int], agents.Policy] = {}
@@ -87,11 +90,18 @@ class Scripted:
                 "train with the command modal"
             )
 
+    def meet(self, who: Callable[[int, str], agents.Policy]) -> None:
+        """Tell policies that plan (`agents.PlanningPolicy`) who plays a power in a game, from the next games on."""
+        self._who = who
+
     def begin(self, games: np.ndarray, powers: np.ndarray, seeds: np.ndarray) -> None:
         for game, power, seed in zip(games.tolist(), powers.tolist(), seeds.tolist(), strict=True):
             if (game, power) not in self._policies:
                 self._policies[game, power] = agents.make(self.spec)
-            self._policies[game, power].reset(self._reader.board.powers[power], seed)
+            policy = self._policies[game, power]
+            if self._who is not None and isinstance(policy, agents.PlanningPolicy):
+                policy.meet(partial(self._who, game))
+            policy.reset(self._reader.board.powers[power], seed)
 
     def answer(
         self,
@@ -155,3 +165,11 @@ class Scripted:
             return split_action(view.rules, view.power, policy.act(None, {"view": view}))
         except ValueError as error:  # ActionError, or a player that cannot play Diplomacy
             raise TrainingError(f"{self.spec!r}: {error}") from error
+
+
+def fixed_opponent(spec: str, reader: InputEncoder) -> Opponent:
+    """A player that does not learn: a network, or any other policy."""
+    if spec.startswith("rl:"):
+        policy: Any = agents.make(spec)
+        return Frozen(policy.network_for(reader.board, reader.rules), policy.greedy)
+    return Scripted(spec, reader)

@@ -30,13 +30,12 @@ from ray.rllib.utils.metrics import (
     WEIGHTS_SEQ_NO,
 )
 
-import agents
 from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import BoardNetwork, Size
 from agents.rl.token_press import word_rounds
 from training.board.games import GameBatch
 from training.board.modules import padded, spaces
-from training.board.opponents import Frozen, Opponent, Scripted
+from training.board.opponents import Frozen, Opponent, Scripted, fixed_opponent
 from training.board.rewards import Reward, centers, holdings
 from training.board.seats import LEAGUE, LEARNER, Lineup
 from training.board.tape import ADVANTAGES, POSITION, VALUE_TARGETS, Tape
@@ -149,10 +148,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
     def _opponent(self, spec: str) -> Opponent:
         if spec in (LEARNER, LEAGUE):
             return Frozen(BoardNetwork(self.board, self.play.size, word_rounds(self.rules)))
-        if spec.startswith("rl:"):
-            policy: Any = agents.make(spec)
-            return Frozen(policy.network_for(self.board, self.rules), policy.greedy)
-        return Scripted(spec, InputEncoder(self.board, self.rules))
+        return fixed_opponent(spec, InputEncoder(self.board, self.rules))
 
     # Playing.
 

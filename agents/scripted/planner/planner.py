@@ -55,7 +55,8 @@ class PlannerPolicy(JointPolicy):
 
     Attributes:
         plan: the plan it follows, in words; "" before the first phase.
-        value_expected: of that plan, in simulated games in which it was not chosen, less that of peace.
+        value_expected: of that plan, less that of peace, in the simulated games that confirmed it. Where several plans
+            were about as good that is the best of several means, so a little too high.
         agreement: (phase, power, whether the copy ordered what the player did) for all phases played.
 
     Raises:
@@ -110,13 +111,21 @@ class PlannerPolicy(JointPolicy):
         self.plan, self.value_expected = describe(best, view.board.first_year), self._plans.value
         return world.orders(view, best, self._seed())
 
+    def make_search(self, drawer: PlanDrawer, known: list[Plan]) -> Search:
+        """What looks for plans in a game.
+
+        Args:
+            known: plans to start from.
+        """
+        return Search(drawer, drawer.rng, known)
+
     def _begin(self, view: View) -> World:
         """Make the copies, and see what peace is worth."""
         others = {power: self._copy(power) for power in view.powers if power not in self.members}
         nice = self.nice or next(iter(others.values()), self.model)
         world = self._world = World(others, dict.fromkeys(self.members, nice), self._rng)
         drawer = PlanDrawer(view.board, view.rules.years, self.members, self._rng)
-        self._plans = Search(drawer, self._rng, fixed_plans(view.board, view.rules.years, self.members))
+        self._plans = self.make_search(drawer, fixed_plans(view.board, view.rules.years, self.members))
         games = [world.play(view, drawer.peaceful(), self._seed())[0] for _ in range(BASE_GAMES)]
         self._base = {member: sum(points[member] for points in games) / BASE_GAMES for member in self.members}
         return world

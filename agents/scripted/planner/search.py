@@ -48,7 +48,7 @@ class Search:
         drawer: of plans.
         rng: what to draw from.
         plans: the best ones known, the best first.
-        value: of the first of them in games in which it was not chosen.
+        value: of the first of them in the games that confirmed it.
     """
 
     drawer: PlanDrawer
