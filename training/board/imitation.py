@@ -71,8 +71,8 @@ def watch(
     if isinstance(imitated := players[IMITATED], Scripted):
         imitated.meet(lambda game, power: agents.make(specs[seats[game, powers.index(power)].item()]))
     for number, player in players.items():
-        where = np.nonzero(seats == number)
-        player.begin(*where, seeds[where])
+        games_of, powers_of = np.nonzero(seats == number)
+        player.begin(games_of, powers_of, seeds[games_of, powers_of])
     tape, has_spoken = Tape(games, len(powers), play.reward_scale), False
     which_games, which_powers = np.nonzero(seats == IMITATED)
 
