@@ -246,6 +246,22 @@ def test_deterrents_do_not_rob_each_other():
             assert all(was.get(center) in (None, seat) for center in taken), (other, seat, taken)
 
 
+def test_a_posse_attacks_together():
+    """An army in Rumania stood for years between units of three powers, each of which was too weak alone."""
+    placed = {"TURKEY": ["F BUL/EC"], "AUSTRIA": ["A BUD", "A SER"], "RUSSIA": ["F SEV"], "ITALY": ["A RUM", "A GAL"]}
+    owned = {"TURKEY": ["BUL"], "AUSTRIA": ["BUD", "SER"], "RUSSIA": ["SEV"], "ITALY": ["RUM"]}
+    game = welfare_env.Game.from_position("F1905M", units=placed, centers=owned, rules=QUIET)
+    for power in ("TURKEY", "AUSTRIA", "RUSSIA"):
+        policy = PossePolicy()
+        policy.reset(power, 0)
+        policy.pursue(frozenset({"ITALY"}), RightfulOwners(), 0)
+        game.submit(power, policy.orders(game.view(power)))
+    game.submit("ITALY", ["A RUM H", "A GAL S A RUM"])
+    game.advance()
+    assert [unit[2:5] for unit in game.view("ITALY").units["ITALY"]] == ["GAL"]
+    assert "RUM" in [unit[2:5] for units in (game.view("ITALY").units.values()) for unit in units]
+
+
 def test_the_posse_leaves_the_way_to_one_friend():
     placed = {"GERMANY": ["A KIE"], "FRANCE": ["A BEL"], "ENGLAND": ["F NTH"], "RUSSIA": []}
     owned = {"GERMANY": ["KIE"], "FRANCE": ["BEL"], "ENGLAND": ["LON"], "RUSSIA": ["HOL"]}

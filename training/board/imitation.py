@@ -26,6 +26,7 @@ from training.board.tape import POSITION, VALUE_TARGETS, Tape, shuffled
 from welfare_env.board.loading import load_board
 from welfare_env.engine import YEAR
 
+EPOCHS, LEAST_STEPS = 4, 500  # of the optimizer
 IMITATED = -1  # the number of the seats that are imitated, as of those that learn
 
 
@@ -113,7 +114,7 @@ def imitate(
     reader: InputEncoder,
     lesson: Lesson,
     seed: int,
-    epochs: int = 4,
+    epochs: int | None = None,
     minibatch: int = 512,
     lr: float = 2e-3,
     on_progress: Callable[[int, int], None] = lambda step, steps: None,
@@ -121,13 +122,16 @@ def imitate(
     """Fit the network's orders to a lesson's, and its values to the lesson's returns.
 
     Args:
+        epochs: passes over the lesson; by default 4, and more of a small one, for `LEAST_STEPS` steps.
         on_progress: called after every step of the optimizer with its number, and how many there will be.
 
     Returns:
         The mean loss of the last epoch: the negative log probability of an order or a word.
     """
     rng, optimizer = np.random.default_rng([seed, 2]), torch.optim.Adam(network.parameters(), lr=lr)
-    steps, total, losses = 0, epochs * math.ceil(len(lesson) / minibatch), [0.0]
+    steps_of_epoch = math.ceil(len(lesson) / minibatch)
+    epochs = epochs or max(EPOCHS, math.ceil(LEAST_STEPS / max(1, steps_of_epoch)))
+    steps, total, losses = 0, epochs * steps_of_epoch, [0.0]
     for _ in range(epochs):
         losses = []
         order = shuffled(rng, lesson.positions)

@@ -22,6 +22,9 @@ class PossePolicy(DumbBotPolicy):
       out: the power to which it is due, else who has most units next to it, else the first in the board's order.
       Without this six powers that all go for the last center of a seventh bounce there for ever.
 
+    - Friends attack an enemy's unit together: who has the right of way moves its first unit in, and all other units
+      that are next to it support that. All members find the same attacks in the position, so nobody has to speak.
+
     All powers except itself and the enemies are friends; before `pursue` is called, all others are enemies.
 
     Args:
@@ -45,6 +48,43 @@ class PossePolicy(DumbBotPolicy):
             years: how long the fight has lasted.
         """
         self._enemies, self._owners, self._years = enemies, owners, years
+
+    def movement(self, view: View) -> list[str]:
+        """As DumbBot, except for the units that take part in an attack with friends."""
+        attacks = self._attacks(view)
+        return [attacks.get(order[2:5], order) for order in super().movement(view)]
+
+    def _attacks(self, view: View) -> dict[str, str]:
+        """The orders of its own units in attacks on enemies' units, by province."""
+        friends, moves = self.spared(view), view.board.moves
+        enemies = set(view.powers) - friends - {view.power}
+        hostile = [unit for power in enemies for unit in view.units[power]]
+        free = {unit: power for power in (*friends, view.power) for unit in view.units[power]}
+        found: dict[str, str] = {}
+        for province in sorted(unit[2:5] for unit in hostile):
+            near = sorted(unit for unit in free if province in _next_to(view, unit))
+            leader = self._leader(view, province, Counter(free[unit] for unit in near))
+            needed = 1 + sum(province in _next_to(view, unit) for unit in hostile)
+            if leader is None or len(near) < 2:
+                continue
+            first = next(unit for unit in near if free[unit] == leader)
+            place = next(place for place in moves[first] if place[:3] == province)
+            helpers = [unit for unit in near if unit != first][:needed]
+            for unit in (first, *helpers):
+                if free.pop(unit) == view.power:
+                    order = f"{unit} - {place}" if unit == first else _support(view, unit, first, place)
+                    found[unit[2:5]] = order
+        return found
+
+    def _leader(self, view: View, province: str, near: Counter[str]) -> str | None:
+        """Who of those that are near may enter an enemy's province; None if nobody."""
+        owner = next((power for power in view.powers if province in view.centers[power]), None)
+        due = self._owners.of(province) if self._owners is not None else None
+        if owner is None and due in view.powers:
+            owner = due
+        if owner in self.spared(view) or owner == view.power:
+            return owner if near[owner] else None
+        return max(near, key=lambda power: (power == due, near[power], -view.board.power_index[power]), default=None)
 
     def spared(self, view: View) -> frozenset[str]:
         """The friends."""
@@ -95,6 +135,17 @@ class PossePolicy(DumbBotPolicy):
             return is_due, near[province][power], -view.board.power_index[power]
 
         return {place for place, who in near.items() if max(who, key=lambda power: claim(place, power)) != view.power}
+
+
+def _next_to(view: View, unit: str) -> set[str]:
+    """The provinces that a unit may move to."""
+    return {place[:3] for place in view.board.moves[unit]}
+
+
+def _support(view: View, unit: str, first: str, place: str) -> str:
+    """The order to support a friend's move; hold if that is not legal."""
+    orders = (f"{unit} S {first} - {to}" for to in (place, place[:3]))
+    return next((order for order in orders if order in view.legal_orders[unit]), f"{unit} H")
 
 
 def _is_late(view: View) -> bool:

@@ -1,0 +1,169 @@
+"""What deterrents make of a member that errs, of clumsy neighbors, and of a thief that is armed and strong.
+
+    python -m studies.tolerance                         # ten CPU-minutes
+    python -m studies.tolerance --only marshal --games 4
+
+Six residents beside one other, in the seat in which they have least in games of its own; reported from other games.
+*Years armed*: Winters in which a resident has a unit, which in peace is none. *Loot*: how many centers more than its
+fair share the other owns at the end. Games without press, of ten years and more. Finished games are kept, and an
+interrupted study goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import numpy as np
+import typer
+from rich.table import Table
+
+import evaluation
+from agents.runtime.progress import metered
+from agents.runtime.tables import print_tables
+from agents.scripted.deterrents.ownership import fair_shares
+from evaluation.measures.intervals import mean_estimate
+from evaluation.measures.metrics import GameMeasures, root_nash_welfare
+from welfare_env import Rules, load_board
+
+RULES = Rules(press=None)
+BOARD = load_board("standard")
+CHOOSING, CHOOSING_SEED = 4, 1  # games, and their seed, in which a seat is chosen
+ERRORS = (0.01, 0.02, 0.05, 0.1)
+RESIDENTS = {
+    "marshal": ("marshal",) * 6,
+    "sheriff": ("sheriff",) * 6,
+    "sheriff:slack=0": ("sheriff:slack=0",) * 6,
+    "marshal and sheriff": ("marshal", "sheriff") * 3,
+    "marshal and prosocial": ("marshal", "prosocial") * 3,
+}
+NEIGHBORS = ("hold", "random", "dove", "noisy:of=prosocial,error=0.2")
+STRONG = ("dumbbot", "exploiter:nice=prosocial,attack=dumbbot,units=never,years=3,last_years=0")
+LENGTHS = (10, 20, 30)  # years, beside the strong ones
+
+
+@dataclass(frozen=True)
+class Line:
+    """What residents have beside one other, means over games.
+
+    Attributes:
+        seat: of the other.
+        welfare: root Nash welfare of the residents, with its 95% interval.
+        least: what the poorest resident of a game has, points a year.
+        taken: points a year of the other.
+        armed: Winters in which a resident has a unit.
+        loot: centers more than its fair share that the other owns at the end; the most in a game.
+    """
+
+    residents: str
+    other: str
+    years: int
+    seat: str
+    welfare: float
+    low: float
+    high: float
+    least: float
+    taken: float
+    armed: float
+    loot: float
+    most_loot: int
+
+
+def settings(names: list[str]) -> Iterator[tuple[str, str, int]]:
+    """Residents, the other, and years."""
+    for name in names:
+        first = RESIDENTS[name][0]
+        for error in ERRORS:
+            yield name, f"noisy:of=({first}),error={error}", RULES.years
+        for neighbor in NEIGHBORS:
+            yield name, neighbor, RULES.years
+        for neighbor in STRONG:
+            for years in LENGTHS:
+                yield name, neighbor, years
+
+
+def line(name: str, other: str, years: int, games: int, means: dict[str, Any]) -> Line:
+    """Choose the other's seat, and play there."""
+
+    def beside(seat: str, games: int, seed: int) -> list[GameMeasures]:
+        residents = iter(RESIDENTS[name])
+        profile = {power: other if power == seat else next(residents) for power in BOARD.powers}
+        rules = replace(RULES, years=years)
+        return list(evaluation.self_play(profile, games, seed=seed, rules=rules, **means).measures)
+
+    tried = {seat: beside(seat, CHOOSING, CHOOSING_SEED) for seat in BOARD.powers}
+    seat = min(tried, key=lambda power: float(np.mean([_welfare(game, power) for game in tried[power]])))
+    found = beside(seat, games, 0)
+    welfare = mean_estimate([_welfare(game, seat) for game in found], rng=0)
+    loot = [game.centers[seat] - fair_shares(BOARD)[seat] for game in found]
+    others = [power for power in BOARD.powers if power != seat]
+    return Line(
+        name,
+        other,
+        years,
+        seat,
+        welfare.value,
+        welfare.low,
+        welfare.high,
+        float(np.mean([min(game.welfare_per_year[power] for power in others) for game in found])),
+        float(np.mean([game.welfare_per_year[seat] for game in found])),
+        float(np.mean([_armed(game, others) for game in found])),
+        float(np.mean(loot)),
+        max(loot),
+    )
+
+
+def _welfare(game: GameMeasures, seat: str) -> float:
+    return root_nash_welfare([points for power, points in game.welfare_per_year.items() if power != seat])
+
+
+def _armed(game: GameMeasures, powers: list[str]) -> int:
+    """Winters in which one of the powers has a unit."""
+    units = np.array([game.power_curves[power].units for power in powers])
+    return int((units.sum(axis=0) > 0).sum())
+
+
+def table(lines: list[Line]) -> Table:
+    """One row per setting."""
+    shown = Table(title="Residents beside one other", caption="welfare: root Nash of the residents, points a year")
+    for name in ("residents", "other", "seat"):
+        shown.add_column(name, overflow="fold")
+    for name in ("years", "welfare", "poorest", "the other", "years armed", "loot (most)"):
+        shown.add_column(name, justify="right")
+    for each in lines:
+        welfare = f"{each.welfare:.2f} [{each.low:.2f}, {each.high:.2f}]"
+        loot = f"{each.loot:.1f} ({each.most_loot})"
+        numbers = (f"{each.least:.2f}", f"{each.taken:.2f}", f"{each.armed:.1f}", loot)
+        shown.add_row(each.residents, each.other, each.seat.title(), str(each.years), welfare, *numbers)
+    return shown
+
+
+def main(
+    only: Annotated[
+        Optional[list[str]],  # noqa: UP045 (typer reads it)
+        typer.Option(metavar="|".join(RESIDENTS), help="Residents; may be given several times.", show_default="all"),
+    ] = None,
+    games: Annotated[int, typer.Option(min=2, help="Reported for each setting.")] = 20,
+    out: Annotated[Path, typer.Option(help="Folder for the games and the figures.")] = Path("runs/tolerance"),
+    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
+) -> None:
+    """Play all, print the table, and write tolerance.json."""
+    if unknown := sorted(set(only or ()) - set(RESIDENTS)):
+        raise typer.BadParameter(f"{unknown[0]!r}: give {', '.join(RESIDENTS)}")
+    out.mkdir(parents=True, exist_ok=True)
+    chosen = list(settings(only or list(RESIDENTS)))
+    with evaluation.GameStore(out / "games.sqlite") as store, evaluation.Workers(workers) as pool:
+        total = len(chosen) * (len(BOARD.powers) * CHOOSING + games)
+        with metered("playing", total, "games") as meter:
+            means = {"store": store, "workers": pool, "report": meter.advance}
+            lines = [line(name, other, years, games, means) for name, other, years in chosen]
+    (out / "tolerance.json").write_text(json.dumps([asdict(each) for each in lines], indent=1) + "\n")
+    print_tables(table(lines))
+
+
+if __name__ == "__main__":
+    typer.run(main)
