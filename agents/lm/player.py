@@ -145,9 +145,10 @@ class LMPolicy(AskingPolicy):
         style = self.style
         drafts = self._drafts if Addition.DRAFTS in style.addition else []
         told = (style.flavour_of(view), style.ablation, style.addition, self._journal_before(view), drafts)
-        prompt = build(view, self.ledger.summaries, *told)
+        prompt = build(view, self.ledger.summaries, *told, is_list=style.schema == "form")
         most = SCHEMAS[style.schema]
-        schema = None if style.schema == "none" else reply_schema(view, style.ablation, most, style.addition)
+        parts = (style.ablation, most, style.addition, style.flavour_of(view))
+        schema = None if style.schema == "none" else reply_schema(view, *parts)
         return style.request(prompt, self.agent, self.seed, schema, style.max_tokens)
 
     def _remember(self, view: View) -> Asking[None]:

@@ -25,6 +25,7 @@ from agents.lm.prompts.describe import (
     adjacency_section,
     centers_section,
     counts_section,
+    form_section,
     instructions_section,
     nearest_section,
     orders_section,
@@ -34,7 +35,7 @@ from agents.lm.prompts.describe import (
 )
 from agents.lm.prompts.parts import NOTHING, PLAIN, Ablation, Addition
 from agents.lm.prompts.quoting import message_line, quote, short_transcript, transcript
-from agents.lm.prompts.wording import Flavour, identity, points_of, rulebook
+from agents.lm.prompts.wording import Flavour, identity, points_of, reply_keys, rulebook
 from welfare_env.board.board import Board
 from welfare_env.engine import RETREATS
 from welfare_env.game.press import MEDIATOR, Message
@@ -81,6 +82,7 @@ def build(
     addition: Addition = PLAIN,
     journal: Mapping[str, str] | None = None,
     drafts: Sequence[Draft] = (),
+    is_list: bool = False,
 ) -> Prompt:
     """The prompt for messages and orders at the moment of `view`.
 
@@ -94,16 +96,18 @@ def build(
         addition: see `Addition`.
         journal: earlier phase -> the player's note at its end.
         drafts: the player's replies in earlier rounds of this phase.
+        is_list: whether the orders of a reply are a list, as with a schema without them, and not an object with a key
+            for each unit.
 
     Raises:
         PromptError: an unknown flavour, or one that does not fit the player or the rules; the game is over.
     """
     kind = _checked(view, flavour)
-    system = _system(view.board, view.rules, view.power, kind, ablation, addition)
+    system = _system(view.board, view.rules, view.power, kind, ablation, addition, is_list)
     has_messages = view.rules.has_press and Ablation.NO_SUMMARIES not in ablation
     earlier = _earlier(view, summaries or {}, journal or {}, has_messages)
     said = _said(view, drafts) if view.rules.has_press and view.phase_type != RETREATS else ()
-    return Prompt(system, (*earlier, _position(view, kind, ablation, addition), *said, Block(now(view))))
+    return Prompt(system, (*earlier, _position(view, kind, ablation, addition, is_list), *said, Block(now(view))))
 
 
 def _checked(view: View, flavour: Flavour | str) -> Flavour:
@@ -122,10 +126,10 @@ def _checked(view: View, flavour: Flavour | str) -> Flavour:
 
 @functools.lru_cache(maxsize=64)
 def _system(
-    board: Board, rules: Rules, player: str, flavour: Flavour, ablation: Ablation, addition: Addition
+    board: Board, rules: Rules, player: str, flavour: Flavour, ablation: Ablation, addition: Addition, is_list: bool
 ) -> tuple[Block, ...]:
     """The constant part. All powers share its first block."""
-    rules_text = rulebook(board, rules, flavour, ablation, addition)
+    rules_text = rulebook(board, rules, flavour, ablation, addition, is_list)
     if Addition.ADJACENCY in addition:
         rules_text += f"\n{adjacency_section(board)}"
     return Block(rules_text, cache=True), Block(identity(board, rules, player, flavour, ablation))
@@ -143,7 +147,7 @@ def _earlier(
             note = quote(journal[record.phase], LONGEST_JOURNAL)
             blocks.append(Block(f"## {record.phase}, your journal: {note}\n", private=True))
     title = Block("\n# What was said in earlier phases\n" if has_messages else "\n# Earlier phases\n")
-    return (title, *_cached(blocks)) if has_messages or blocks else ()
+    return (title, *_cached(blocks)) if blocks else ()
 
 
 def _cached(blocks: list[Block]) -> list[Block]:
@@ -158,15 +162,17 @@ def _phase_said(record: PhaseRecord, player: str, summaries: Mapping[str, str]) 
     return Block(f"## {record.phase}\n{short_transcript(record.messages, player)}")
 
 
-def _position(view: View, flavour: Flavour, ablation: Ablation, addition: Addition) -> Block:
+def _position(view: View, flavour: Flavour, ablation: Ablation, addition: Addition, is_list: bool) -> Block:
     """Board and options: the same in all rounds of a phase."""
     phases = 1 if Ablation.SHORT_HISTORY in ablation else ORDER_PHASES
-    sections = [orders_section(view.history[-phases:]), *position_sections(view, flavour, ablation, addition)]
+    sections = [orders_section(view.history[-phases:]), *position_sections(view, flavour, ablation, addition, is_list)]
     return Block("\n" + "\n".join(filter(None, sections)), cache=True)
 
 
-def position_sections(view: View, flavour: Flavour, ablation: Ablation, addition: Addition = PLAIN) -> list[str]:
-    """The position as it is now, and what the player can order in it."""
+def position_sections(
+    view: View, flavour: Flavour, ablation: Ablation, addition: Addition = PLAIN, is_list: bool = False
+) -> list[str]:
+    """The position as it is now, what the player can order in it, and in which form."""
     points = points_of(view.rules, flavour, ablation)
     sections = [] if Ablation.NO_CENTERS in ablation else [centers_section(view)]
     sections += [
@@ -178,8 +184,8 @@ def position_sections(view: View, flavour: Flavour, ablation: Ablation, addition
     if Addition.THREATS in addition:
         sections.append(threats_section(view))
     if Ablation.NO_PHASE_INSTRUCTIONS not in ablation and flavour is not Flavour.MEDIATOR:
-        sections.append(instructions_section(view, points, Addition.LEGAL_ORDERS in addition))
-    return sections
+        sections.append(instructions_section(view, points, Addition.LEGAL_ORDERS in addition, is_list))
+    return [*sections, form_section(view, points, reply_keys(view.rules, flavour, ablation, addition), is_list)]
 
 
 def _said(view: View, drafts: Sequence[Draft]) -> tuple[Block, ...]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from agents.lm.prompts.wording import Points
+from agents.lm.reading.order_schema import NOTHING, gift_sizes, neutral_orders
 from welfare_env.board.board import Board
 from welfare_env.board.order_text import unit_of
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, RETREATS
@@ -115,14 +117,38 @@ def _became(results: dict[str, list[str]], order: str) -> str:
     return f" ({', '.join(words)})" if words else ""
 
 
-def instructions_section(view: View, points: Points | None, with_moves: bool = False) -> str:
+def form_section(view: View, points: Points | None, keys: Sequence[str], is_list: bool = False) -> str:
+    """A reply that says nothing and changes as little as can be, in the form that the schema enforces.
+
+    Args:
+        keys: of the reply.
+        is_list: whether its orders are a list.
+    """
+    orders = {} if view.power == MEDIATOR else neutral_orders(view, gives=points is not None)
+    listed = [order for order in orders.values() if order != NOTHING]
+    values = {
+        "reasoning": "...",
+        "orders": listed if is_list else orders,
+        "messages": dict.fromkeys(view.recipients, ""),
+        "journal": "...",
+    }
+    example = json.dumps({key: values[key] for key in keys}, ensure_ascii=False)
+    return f"# The form of your reply in {view.phase}\n{example}\n"
+
+
+def instructions_section(view: View, points: Points | None, with_moves: bool = False, is_list: bool = False) -> str:
     """The player's options in this phase; for retreats and Winter all legal orders.
 
     Args:
         with_moves: all legal orders of movement phases, too.
+        is_list: whether the orders of a reply are a list.
     """
     sections = {MOVEMENT: _movement, RETREATS: _retreats, ADJUSTMENTS: _winter}
-    lines = [*sections[view.phase_type](view, points)] if view.legal_orders or _can_give(view, points) else [_NOTHING]
+    lines = (
+        [*sections[view.phase_type](view, points, is_list)]
+        if view.legal_orders or _can_give(view, points)
+        else [_NOTHING]
+    )
     if with_moves and view.phase_type == MOVEMENT and view.legal_orders:
         lines += ["All legal orders:", *_legal(view)]
     return f"# What you can order in {view.phase}\n" + "".join(f"{line}\n" for line in lines)
@@ -137,7 +163,7 @@ def _can_give(view: View, points: Points | None) -> bool:
     return bool(is_winter and points and view.power != MEDIATOR and view.welfare[view.power])
 
 
-def _movement(view: View, points: Points | None) -> Iterator[str]:
+def _movement(view: View, points: Points | None, is_list: bool) -> Iterator[str]:
     kinds = ["H hold", "- move", "S support"]
     table = view.board.convoys
     if table:
@@ -146,7 +172,7 @@ def _movement(view: View, points: Points | None) -> Iterator[str]:
     yield f"Your units: {', '.join(view.legal_orders)}."
 
 
-def _retreats(view: View, points: Points | None) -> Iterator[str]:
+def _retreats(view: View, points: Points | None, is_list: bool) -> Iterator[str]:
     yield (
         "Each of your dislodged units retreats (R) or disbands (D). One without an order disbands, and so do two that "
         "retreat to the same province. All legal orders:"
@@ -154,14 +180,50 @@ def _retreats(view: View, points: Points | None) -> Iterator[str]:
     yield from _legal(view)
 
 
-def _winter(view: View, points: Points | None) -> Iterator[str]:
+def _winter(view: View, points: Points | None, is_list: bool) -> Iterator[str]:
     yield from _winter_room(view)
     if view.legal_orders:
+        if not is_list:
+            yield _winter_keys(view)
         yield "All legal orders, of which at most one for each unit or place counts:"
         yield from _legal(view)
     if _can_give(view, points) and points:
-        others = ", ".join(f"GIVE {power}" for power in view.powers if power != view.power)
-        yield f"You can give away up to {view.welfare[view.power]} {points.short}, one with each order: {others}"
+        yield _gifts(view, points, is_list)
+
+
+def _winter_keys(view: View) -> str:
+    """Which keys a reply's orders have."""
+    places = [key for key, orders in view.legal_orders.items() if orders[0].endswith(" B")]
+    units = [key for key in view.legal_orders if key not in places]
+    to_build = _some_of(places, view.max_builds)
+    to_disband = _some_of(units, len(units) if view.rules.is_welfare else view.must_disband)
+    if not (to_build and to_disband):
+        keys = f"The keys of your orders are {to_build or to_disband or 'none'}"
+    elif view.rules.build_and_disband:
+        keys = f"The keys of your orders are {to_build}, and {to_disband}"
+    else:
+        keys = f"To build, the keys of your orders are {to_build}; to disband, they are {to_disband}"
+    return f"{keys}. WAIVE in place of an order changes nothing."
+
+
+def _some_of(keys: Sequence[str], most: int) -> str:
+    """As many keys as there may be, in words; "" for none."""
+    if most >= len(keys):
+        return ", ".join(keys)
+    return f"{most} of {', '.join(keys)}" if most else ""
+
+
+def _gifts(view: View, points: Points, is_list: bool) -> str:
+    """How many points can be given away, and how."""
+    most, other = view.welfare[view.power], next(power for power in view.powers if power != view.power)
+    if is_list:
+        return f"You can give away up to {most} {points.short}, for example GIVE {most} {other}."
+    sizes = gift_sizes(view)
+    gifts = ", ".join(f"{key}: {size} {points.short}" for key, size in sizes.items())
+    return (
+        f"You can give away up to {most} {points.short}, in gifts of these sizes, each to any power or WAIVE: {gifts}; "
+        f"for example GIVE {next(iter(sizes.values()))} {other}."
+    )
 
 
 def _winter_room(view: View) -> Iterator[str]:

@@ -60,8 +60,19 @@ def points_of(rules: Rules, flavour: Flavour, ablation: Ablation) -> Points | No
     return OPPRESSION if Ablation.OPPRESSION_POINTS in ablation else WELFARE
 
 
-def rulebook(board: Board, rules: Rules, flavour: Flavour, ablation: Ablation, addition: Addition = PLAIN) -> str:
-    """The part that all players of a game share, except the mediator, who gives no orders."""
+def rulebook(
+    board: Board,
+    rules: Rules,
+    flavour: Flavour,
+    ablation: Ablation,
+    addition: Addition = PLAIN,
+    is_list: bool = False,
+) -> str:
+    """The part that all players of a game share, except the mediator, who gives no orders.
+
+    Args:
+        is_list: whether the orders of a reply are a list, not an object.
+    """
     points = points_of(rules, flavour, ablation)
     sections = [
         _opening(rules, points, len(board.powers)),
@@ -70,7 +81,7 @@ def rulebook(board: Board, rules: Rules, flavour: Flavour, ablation: Ablation, a
     ]
     if rules.has_press:
         sections.append(_press(rules, flavour, ablation))
-    sections.append(_reply(board, rules, flavour, ablation, addition))
+    sections.append(_reply(board, rules, flavour, ablation, addition, is_list))
     if Ablation.NO_EXAMPLES not in ablation and flavour is not Flavour.MEDIATOR:
         sections.append(_examples(board, rules, points))
     return "\n".join(sections)
@@ -97,8 +108,13 @@ phase of adjustments. Phases are called by season, year and type: S{board.first_
 - A unit has strength 1, and 1 more for every unit that supports what it does. Of those that want to be in a province \
 the strongest gets it; between equals nobody moves in (a bounce). A unit that is overcome is dislodged: it must \
 retreat to a free neighboring province or disband.
+- No unit dislodges another one of its own power, nor does a support help to. Two units never change places, unless \
+one of them goes by convoy.
 - A support is cut if its unit is attacked from a province other than the one that it supports into.
 - A fleet at sea can convoy an army from coast to coast, alone or in a chain of fleets.
+- In lists of past orders "bounce" means that the unit could not move, "cut" that its support did not count, "void" \
+that the unit it was to help or carry did something else, "no convoy" and "disrupted" that nobody carried it, \
+"dislodged" that it was driven out, and "disband" that it left the board.
 - A power takes over an SC when one of its units stands there at the end of Fall, and keeps it, with or without a \
 unit, until another power takes it over.
 """
@@ -173,7 +189,7 @@ def _options(board: Board, rules: Rules, short: str) -> Iterator[str]:
         yield f"{short} are also gained, in the same way, at the end of every phase of retreats."
     if rules.transfers:
         yield (
-            f"In Winter a power may give {short} away: each order GIVE POWER hands 1 {short} to that power. It cannot "
+            f"In Winter a power may give {short} away: the order GIVE 2 POWER hands 2 {short} to that power. It cannot "
             f"give more than it had before that Winter."
         )
 
@@ -231,6 +247,18 @@ HOW_TO_WRITE = (
 HOW_TO_SPEAK = "Answer those who matter to you, and write nothing if there is nothing to say."
 
 
+ORDERS_BY_UNIT = (
+    "one order for each of your units, under the unit's name, in exactly the form of the game's orders. In Winter the "
+    "keys are those of your units that you may disband, or the places where you may build, and WAIVE in place of an "
+    "order changes nothing there."
+)
+STILL = "units hold, or disband in retreats, and in Winter nothing changes"
+ORDER_LIST = (
+    "one text for each of your orders, in exactly the form of the game's orders; at most one order a unit. An empty "
+    "list gives none."
+)
+
+
 def reply_keys(rules: Rules, flavour: Flavour, ablation: Ablation, addition: Addition = PLAIN) -> list[str]:
     """The keys of a reply, in sequence."""
     keys = [] if Ablation.NO_REASONING in ablation else ["reasoning"]
@@ -241,32 +269,33 @@ def reply_keys(rules: Rules, flavour: Flavour, ablation: Ablation, addition: Add
     return keys + (["journal"] if Addition.JOURNAL in addition else [])
 
 
-def _reply(board: Board, rules: Rules, flavour: Flavour, ablation: Ablation, addition: Addition) -> str:
+def _reply(board: Board, rules: Rules, flavour: Flavour, ablation: Ablation, addition: Addition, is_list: bool) -> str:
     everybody = players(board, rules)
     said = "exactly one of the words above" if rules.has_tokens else "text"
     shape = {
         "reasoning": '"reasoning": "..."',
-        "orders": '"orders": ["...", "..."]',
+        "orders": '"orders": ["...", "..."]' if is_list else '"orders": {"...": "...", "...": "..."}',
         "messages": f'"messages": {{"{everybody[0]}": "...", "{GLOBAL}": "..."}}',
         "journal": '"journal": "..."',
     }
     meaning = {
         "reasoning": "your private thoughts, which nobody else reads: weigh the position and what the others want, and "
         "decide.",
-        "orders": "one text for each of your orders, in exactly the form of the game's orders; at most one order a "
-        "unit. An empty list gives none.",
-        "messages": f"recipient and {said}. Recipients are {', '.join(everybody)} but yourself, and {GLOBAL}. Leave "
-        "out those to whom you do not write, or give them an empty text.",
+        "orders": ORDER_LIST if is_list else ORDERS_BY_UNIT,
+        "messages": f"recipient and {said}. Recipients are {', '.join(everybody)} but yourself, and {GLOBAL}. Give an "
+        "empty text to those to whom you do not write.",
         "journal": "your note to yourself on this phase, at most 100 words, which nobody else reads: plans, promises, "
         "whom to trust. You read your notes on all earlier phases; of the rounds of a phase the last note is kept.",
     }
     keys = reply_keys(rules, flavour, ablation, addition)
     lines = "".join(f"- {key}: {meaning[key]}\n" for key in keys)
+    neutral = ["nobody is written to"] * rules.has_press + [STILL] * ("orders" in keys)
     return f"""\
 # Your reply
 Reply with one JSON object and nothing before or after it, its keys in this sequence:
 {{{", ".join(shape[key] for key in keys)}}}
-{lines}"""
+{lines}With the position you get an example of this form, in which {" and ".join(neutral)}.
+"""
 
 
 def _examples(board: Board, rules: Rules, points: Points | None) -> str:
@@ -281,7 +310,7 @@ def _examples(board: Board, rules: Rules, points: Points | None) -> str:
         lines.append(f"- {coast}: a fleet names the coast that it goes to, where a province has several\n")
     if rules.transfers and points:
         give = table.texts[int(np.flatnonzero(table.kind == GIVE)[0])]
-        lines.append(f"- {give}: give 1 {points.short} away, in Winter; once for every point\n")
+        lines.append(f"- {give.replace('GIVE', 'GIVE 2')}: give 2 {points.short} away, in Winter\n")
     return f"# Examples of orders\nThese show the form alone.\n{''.join(lines)}"
 
 

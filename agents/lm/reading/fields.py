@@ -106,7 +106,7 @@ def read_fields(text: str, keys: Sequence[str], is_cut: bool = False) -> Fields:
     answers = [(found, answer) for found in objects.found for answer in _answers(found.value, keys, 0)]
     if not answers:
         return Fields({}, [*losses, loss_of("no object", text, "nothing found with a key of a reply")])
-    found, answer = answers[-1]
+    found, answer = ([each for each in answers if not _is_copy(each[1])] or answers)[-1]
     behind = read[found.end :]
     is_cut = is_cut or objects.is_truncated or behind.count("{") > behind.count("}")
     is_draft = is_cut and (is_thinking or bool(without_fences(behind)))
@@ -117,7 +117,7 @@ def read_fields(text: str, keys: Sequence[str], is_cut: bool = False) -> Fields:
         "prose": objects.has_prose,
         "repaired": found.is_repaired,
         "truncated": is_cut,
-        "several objects": len(answers) > 1,
+        "several objects": sum(not _is_copy(each) for _, each in answers) > 1,
         "doubled key": _has_doubled_key(answer),
     }
     losses += [loss_of(kind, text, FORM_LOSSES[kind]) for kind, is_so in faults.items() if is_so]
@@ -148,12 +148,20 @@ def _answers(value: Any, keys: Sequence[str], depth: int) -> Iterator[Pairs]:
 _SCHEMA = {"type", "properties"}
 _THOUGHTS = {"think", "thinking", "thought", "thoughts", "reasoning", "reasoning_content", "analysis", "scratchpad"}
 _PLACEHOLDERS = {"...", "\u2026"}
+_NEUTRAL = (" H", " D", "WAIVE")  # ends of the orders in the example
 
 
 def _is_example(answer: Pairs, keys: Sequence[str]) -> bool:
     """Whether an object is the example in the prompt, in which all texts are dots."""
     texts = [text for key in keys if key != "reasoning" for text in texts_of(answer.value_of(key))]
     return bool(texts) and _PLACEHOLDERS.issuperset(text.strip() for text in texts)
+
+
+def _is_copy(answer: Pairs) -> bool:
+    """Whether an object looks like the prompt's example for a phase: no thoughts, no messages, and nothing changes."""
+    thought, said = answer.value_of("reasoning"), "".join(texts_of(answer.value_of("messages")))
+    orders = texts_of(answer.value_of("orders"))
+    return thought in _PLACEHOLDERS and not said.strip() and all(order.endswith(_NEUTRAL) for order in orders)
 
 
 def _public(key: str, value: Any) -> Any:

@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from welfare_env.engine import ADJUSTMENTS
+from welfare_env.engine import ADJUSTMENTS, MOVEMENT
 
 if TYPE_CHECKING:
     from welfare_env.game.view import View
@@ -44,18 +44,36 @@ def object_schema(properties: dict[str, Any]) -> Schema:
     }
 
 
-def order_schema(view: View, most: int = MAX_ENUM_ORDERS) -> Schema:
-    """The schema of a view's orders; a list of any texts if there would be more than `most` orders in it."""
-    gifts, sets, left = _gifts(view), [], most
+def order_schema(view: View, most: int = MAX_ENUM_ORDERS, gives: bool = True) -> Schema:
+    """The schema of a view's orders: an object with a key for each unit or place, as `neutral_orders` has them.
+
+    If there would be more than `most` orders in it, any texts under these keys; for ``most=0`` a list of any texts.
+
+    Args:
+        gives: whether points may be given, where the rules allow it.
+    """
+    if not most:
+        return {"type": "array", "items": {"type": "string"}}
+    gifts, sets, left = _gifts(view) if gives else {}, [], most
     for each in _order_sets(view):
         sets.append(each | gifts)
         left -= sum(map(len, sets[-1].values()))
         if left < 0:
             break
-    if left < 0 or not most:
-        return {"type": "array", "items": {"type": "string"}}
+    if left < 0:
+        return object_schema({key: {"type": "string"} for key in (*view.legal_orders, *gifts)})
     found = [object_schema({key: _one_of(choices) for key, choices in each.items()}) for each in sets]
     return found[0] if len(found) == 1 else {"anyOf": found}
+
+
+def neutral_orders(view: View, gives: bool = True) -> dict[str, str]:
+    """Orders that change as little as can be, of the form of `order_schema`: units hold, dislodged ones disband, and in
+    Winter all is waived.
+    """
+    keys = {**next(_order_sets(view)), **(_gifts(view) if gives else {})}
+    if view.phase_type == ADJUSTMENTS:
+        return dict.fromkeys(keys, NOTHING)
+    return {unit: f"{unit} {'H' if view.phase_type == MOVEMENT else 'D'}" for unit in keys}
 
 
 def _order_sets(view: View) -> Iterator[dict[str, Sequence[str]]]:
@@ -85,19 +103,21 @@ def _some(legal: Mapping[str, Sequence[str]], most: int | None) -> Iterator[dict
         yield {key: (*legal[key], NOTHING) for key in keys}
 
 
-def _gifts(view: View) -> dict[str, Sequence[str]]:
+def gift_sizes(view: View) -> dict[str, int]:
     """Gifts of points, together never more than there are: halves of the rest, so that every number is possible."""
-    if not view.rules.transfers or view.phase_type != ADJUSTMENTS:
-        return {}
-    left = view.welfare.get(view.power, 0)
+    left = view.welfare.get(view.power, 0) if view.rules.transfers and view.phase_type == ADJUSTMENTS else 0
     sizes: list[int] = []
     while left and len(sizes) < len(_GIFTS):
         sizes.append((left + 1) // 2)
         left -= sizes[-1]
-    powers = [power for power in view.powers if power != view.power]
+    return dict(zip(_GIFTS, sizes, strict=False))
+
+
+def _gifts(view: View) -> dict[str, Sequence[str]]:
+    """The gifts of points that may be ordered."""
     return {
-        name: [*(f"GIVE {size} {power}" for power in powers), NOTHING]
-        for name, size in zip(_GIFTS, sizes, strict=False)
+        name: [*(f"GIVE {size} {power}" for power in view.powers if power != view.power), NOTHING]
+        for name, size in gift_sizes(view).items()
     }
 
 

@@ -1,17 +1,18 @@
 """The meaning of a language model's reply: `reply_schema` specifies its form, `parse` reads any text.
 
-A reply is a JSON object ``{"reasoning": text, "orders": [texts], "messages": {recipient: text}}``. `parse` never
-raises: unusable parts are left out and recorded as a `Loss`, and the game goes on.
+A reply is a JSON object ``{"reasoning": text, "orders": {unit: text}, "messages": {recipient: text}}``; orders may
+also be a list of texts. `parse` never raises: unusable parts are left out and recorded as a `Loss`, and the game goes
+on.
 
 Which of two counts
     Of several objects in a reply the last one that has any of the keys, and nothing of the others: models draft before
     they decide. Of a key that comes twice the last one, too. What a model has thought between marks is no part of its
-    reply (`agents.lm.reading.thinking`), nor is a copy of the prompt's example. Of several orders for one unit the
-    first that is legal, as in the game itself. Of a Winter list that both builds and disbands, those of the kind of its
-    first legal order, unless the rules allow both (the game would refuse them all). Of a reply that is cut off the
-    orders that are complete in the object that was being written, and what there is of its reasoning; nothing is sent,
-    since what would have followed may say the contrary. Of several messages to one recipient all, joined; where
-    messages are words of a vocabulary, the first.
+    reply (`agents.lm.reading.thinking`), nor is a copy of the prompt's examples beside another object. Of several
+    orders for one unit the first that is legal, as in the game itself. Of a Winter list that both builds and disbands,
+    those of the kind of its first legal order, unless the rules allow both (the game would refuse them all). Of a reply
+    that is cut off the orders that are complete in the object that was being written, and what there is of its
+    reasoning; nothing is sent, since what would have followed may say the contrary. Of several messages to one
+    recipient all, joined; where messages are words of a vocabulary, the first.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agents.lm.prompts.parts import NOTHING, PLAIN, Ablation, Addition
-from agents.lm.prompts.wording import Flavour, reply_keys
+from agents.lm.prompts.wording import Flavour, points_of, reply_keys
 from agents.lm.reading.fields import (
     FORM_LOSSES,
     MESSAGE_LOSSES,
@@ -99,23 +100,28 @@ class Parsed:
 
 
 def reply_schema(
-    view: View, ablation: Ablation = NOTHING, most: int = MAX_ENUM_ORDERS, addition: Addition = PLAIN
+    view: View,
+    ablation: Ablation = NOTHING,
+    most: int = MAX_ENUM_ORDERS,
+    addition: Addition = PLAIN,
+    flavour: Flavour = Flavour.WD,
 ) -> dict[str, Any]:
     """JSON schema of a reply to `build`'s prompt, in the subset that OpenAI and Anthropic enforce.
 
-    The orders are legal together (`agents.lm.reading.order_schema`), or any texts if more than `most` would have to be
-    in the schema. With legal orders the schema differs in every phase, and a provider that puts it before the prompt
-    cannot reuse its cache of earlier phases; with ``most=0`` it is the same in the whole game. If messages are words of
-    a vocabulary, each is one of them, or "" for silence.
+    The orders are legal together (`agents.lm.reading.order_schema`), or any texts, one for each unit, if more than
+    `most` would have to be in the schema. With legal orders the schema differs in every phase, and a provider that puts
+    it before the prompt cannot reuse its cache of earlier phases; with ``most=0`` it is the same in the whole game. If
+    messages are words of a vocabulary, each is one of them, or "" for silence. A flavour that knows no points gives
+    none.
     """
-    flavour = Flavour.MEDIATOR if view.power == MEDIATOR else Flavour.WD
+    flavour = Flavour.MEDIATOR if view.power == MEDIATOR else flavour
     texts: dict[str, Any] = {"type": "string"}
     said = texts | {"enum": ["", *view.vocabulary]} if view.vocabulary else texts
     if most and view.asked != MESSAGES:
         said = texts | {"enum": [""]}
     shapes: dict[str, dict[str, Any]] = {
         "reasoning": texts,
-        "orders": order_schema(view, most),
+        "orders": order_schema(view, most, points_of(view.rules, flavour, ablation) is not None),
         "messages": object_schema(dict.fromkeys(view.recipients, said)),
         "journal": texts,
     }

@@ -471,7 +471,9 @@ def test_of_a_reply_that_ran_into_its_limit_nothing_is_sent(behind: str, orders:
     assert not parsed.is_valid
 
 
-EXAMPLE = '{"reasoning": "...", "orders": ["...", "..."], "messages": {"AUSTRIA": "...", "GLOBAL": "..."}}'
+EXAMPLE = (
+    '{"reasoning": "...", "orders": {"...": "...", "...": "..."}, "messages": {"AUSTRIA": "...", "GLOBAL": "..."}}'
+)
 
 
 def test_the_example_of_the_prompt_is_no_reply() -> None:
@@ -483,6 +485,12 @@ def test_the_example_of_the_prompt_is_no_reply() -> None:
             assert parsed.is_valid
         alone = parse(copy, OPENING)
         assert (alone.orders, alone.messages, kinds(alone)) == ([], [], ["no object"])
+    neutral = re.findall(r"^# The form of your reply in S1901M\n(.+)$", build(OPENING).text, re.MULTILINE)[0]
+    for text in (f"{json.dumps(REPLY)}\nThe form was: {neutral}", f"{neutral} {json.dumps(REPLY)}"):
+        parsed = parse(text, OPENING)
+        assert (parsed.orders, parsed.messages) == (WHOLE.orders, WHOLE.messages)
+        assert parsed.is_valid
+    assert parse(neutral, OPENING).orders == [f"{unit} H" for unit in OPENING.legal_orders]  # alone it is a reply
     dots = parse('{"reasoning": "...", "orders": ["A PAR H"], "messages": {"ITALY": "..."}}', OPENING)
     assert (dots.orders, dots.messages) == (["A PAR H"], [("ITALY", "...")])
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agents.lm.prompts.parts import ALL, NOTHING, Ablation
 from agents.lm.reading.fields import FORM_LOSSES, MAX_LOSSES, MAX_REPLY, MESSAGE_LOSSES, ORDER_LOSSES
-from agents.lm.reading.parsing import MAX_MESSAGES, MAX_ORDERS, Parsed, parse, reply_schema
+from agents.lm.reading.parsing import MAX_MESSAGES, MAX_ORDERS, Parsed, object_schema, parse, reply_schema
 from agents.lm.reading.repair import find_objects
 from agents.lm.stub.replies import Instance
 from welfare_env import Game, Rules, View
@@ -194,8 +194,10 @@ def test_a_schema_allows_every_legal_order_and_no_other(view: View) -> None:
 def test_a_schema_of_too_many_orders_has_none() -> None:
     number = sum(map(len, OPENING.legal_orders.values()))
     assert reply_schema(OPENING, most=number)["properties"]["orders"]["type"] == "object"
-    free = {"type": "array", "items": {"type": "string"}}
+    free = object_schema({key: {"type": "string"} for key in OPENING.legal_orders})
     assert reply_schema(OPENING, most=number - 1)["properties"]["orders"] == free
+    listed = {"type": "array", "items": {"type": "string"}}
+    assert reply_schema(OPENING, most=0)["properties"]["orders"] == listed
     assert reply_schema(OPENING, most=0) == reply_schema(WINTER, most=0)
 
 

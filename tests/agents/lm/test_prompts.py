@@ -361,8 +361,7 @@ def test_points_to_give_are_told() -> None:
         return build(game.view("FRANCE", "messages", 1)).text.partition("# What you can order")[2]
 
     assert "up to 2 WP" in told(2)
-    assert "GIVE ITALY" in told(2)
-    assert "GIVE FRANCE" not in told(2)
+    assert "first: 1 WP, second: 1 WP; for example GIVE 1 AUSTRIA." in told(2)
     assert "nothing to order" in told(0)
 
 
