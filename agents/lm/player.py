@@ -145,9 +145,9 @@ class LMPolicy(AskingPolicy):
         style = self.style
         drafts = self._drafts if Addition.DRAFTS in style.addition else []
         told = (style.flavour_of(view), style.ablation, style.addition, self._journal_before(view), drafts)
-        prompt = build(view, self.ledger.summaries, *told, is_list=style.schema == "form")
+        prompt = build(view, self.ledger.summaries, *told, is_list=style.schema == "form", seed=self.seed)
         most = SCHEMAS[style.schema]
-        parts = (style.ablation, most, style.addition, style.flavour_of(view))
+        parts = (style.ablation, most, style.addition, style.flavour_of(view), self.seed)
         schema = None if style.schema == "none" else reply_schema(view, *parts)
         return style.request(prompt, self.agent, self.seed, schema, style.max_tokens)
 

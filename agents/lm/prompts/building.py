@@ -83,6 +83,7 @@ def build(
     journal: Mapping[str, str] | None = None,
     drafts: Sequence[Draft] = (),
     is_list: bool = False,
+    seed: int | None = None,
 ) -> Prompt:
     """The prompt for messages and orders at the moment of `view`.
 
@@ -98,6 +99,7 @@ def build(
         drafts: the player's replies in earlier rounds of this phase.
         is_list: whether the orders of a reply are a list, as with a schema without them, and not an object with a key
             for each unit.
+        seed: draws the sequence of units in the example of a reply, as in `reply_schema`.
 
     Raises:
         PromptError: an unknown flavour, or one that does not fit the player or the rules; the game is over.
@@ -107,7 +109,7 @@ def build(
     has_messages = view.rules.has_press and Ablation.NO_SUMMARIES not in ablation
     earlier = _earlier(view, summaries or {}, journal or {}, has_messages)
     said = _said(view, drafts) if view.rules.has_press and view.phase_type != RETREATS else ()
-    return Prompt(system, (*earlier, _position(view, kind, ablation, addition, is_list), *said, Block(now(view))))
+    return Prompt(system, (*earlier, _position(view, kind, ablation, addition, is_list, seed), *said, Block(now(view))))
 
 
 def _checked(view: View, flavour: Flavour | str) -> Flavour:
@@ -162,15 +164,25 @@ def _phase_said(record: PhaseRecord, player: str, summaries: Mapping[str, str]) 
     return Block(f"## {record.phase}\n{short_transcript(record.messages, player)}")
 
 
-def _position(view: View, flavour: Flavour, ablation: Ablation, addition: Addition, is_list: bool) -> Block:
+def _position(
+    view: View, flavour: Flavour, ablation: Ablation, addition: Addition, is_list: bool, seed: int | None
+) -> Block:
     """Board and options: the same in all rounds of a phase."""
     phases = 1 if Ablation.SHORT_HISTORY in ablation else ORDER_PHASES
-    sections = [orders_section(view.history[-phases:]), *position_sections(view, flavour, ablation, addition, is_list)]
+    sections = [
+        orders_section(view.history[-phases:]),
+        *position_sections(view, flavour, ablation, addition, is_list, seed),
+    ]
     return Block("\n" + "\n".join(filter(None, sections)), cache=True)
 
 
 def position_sections(
-    view: View, flavour: Flavour, ablation: Ablation, addition: Addition = PLAIN, is_list: bool = False
+    view: View,
+    flavour: Flavour,
+    ablation: Ablation,
+    addition: Addition = PLAIN,
+    is_list: bool = False,
+    seed: int | None = None,
 ) -> list[str]:
     """The position as it is now, what the player can order in it, and in which form."""
     points = points_of(view.rules, flavour, ablation)
@@ -185,7 +197,7 @@ def position_sections(
         sections.append(threats_section(view))
     if Ablation.NO_PHASE_INSTRUCTIONS not in ablation and flavour is not Flavour.MEDIATOR:
         sections.append(instructions_section(view, points, Addition.LEGAL_ORDERS in addition, is_list))
-    return [*sections, form_section(view, points, reply_keys(view.rules, flavour, ablation, addition), is_list)]
+    return [*sections, form_section(view, points, reply_keys(view.rules, flavour, ablation, addition), is_list, seed)]
 
 
 def _said(view: View, drafts: Sequence[Draft]) -> tuple[Block, ...]:

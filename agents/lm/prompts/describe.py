@@ -117,14 +117,17 @@ def _became(results: dict[str, list[str]], order: str) -> str:
     return f" ({', '.join(words)})" if words else ""
 
 
-def form_section(view: View, points: Points | None, keys: Sequence[str], is_list: bool = False) -> str:
+def form_section(
+    view: View, points: Points | None, keys: Sequence[str], is_list: bool = False, seed: int | None = None
+) -> str:
     """A reply that says nothing and changes as little as can be, in the form that the schema enforces.
 
     Args:
         keys: of the reply.
         is_list: whether its orders are a list.
+        seed: draws the sequence of units.
     """
-    orders = {} if view.power == MEDIATOR else neutral_orders(view, gives=points is not None)
+    orders = {} if view.power == MEDIATOR else neutral_orders(view, points is not None, seed)
     listed = [order for order in orders.values() if order != NOTHING]
     values = {
         "reasoning": "...",

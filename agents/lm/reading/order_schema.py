@@ -12,6 +12,8 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT
 
 if TYPE_CHECKING:
@@ -44,45 +46,57 @@ def object_schema(properties: dict[str, Any]) -> Schema:
     }
 
 
-def order_schema(view: View, most: int = MAX_ENUM_ORDERS, gives: bool = True) -> Schema:
+def order_schema(view: View, most: int = MAX_ENUM_ORDERS, gives: bool = True, seed: int | None = None) -> Schema:
     """The schema of a view's orders: an object with a key for each unit or place, as `neutral_orders` has them.
 
     If there would be more than `most` orders in it, any texts under these keys; for ``most=0`` a list of any texts.
 
     Args:
         gives: whether points may be given, where the rules allow it.
+        seed: draws the sequence of units and places; None for the game's own. Servers enforce the sequence, too, and it
+            matters to what is chosen (docs/language-models.md).
     """
     if not most:
         return {"type": "array", "items": {"type": "string"}}
     gifts, sets, left = _gifts(view) if gives else {}, [], most
-    for each in _order_sets(view):
+    for each in _order_sets(view, seed):
         sets.append(each | gifts)
         left -= sum(map(len, sets[-1].values()))
         if left < 0:
             break
     if left < 0:
-        return object_schema({key: {"type": "string"} for key in (*view.legal_orders, *gifts)})
+        return object_schema({key: {"type": "string"} for key in (*_shuffled(view, seed), *gifts)})
     found = [object_schema({key: _one_of(choices) for key, choices in each.items()}) for each in sets]
     return found[0] if len(found) == 1 else {"anyOf": found}
 
 
-def neutral_orders(view: View, gives: bool = True) -> dict[str, str]:
+def neutral_orders(view: View, gives: bool = True, seed: int | None = None) -> dict[str, str]:
     """Orders that change as little as can be, of the form of `order_schema`: units hold, dislodged ones disband, and in
     Winter all is waived.
     """
-    keys = {**next(_order_sets(view)), **(_gifts(view) if gives else {})}
+    keys = {**next(_order_sets(view, seed)), **(_gifts(view) if gives else {})}
     if view.phase_type == ADJUSTMENTS:
         return dict.fromkeys(keys, NOTHING)
     return {unit: f"{unit} {'H' if view.phase_type == MOVEMENT else 'D'}" for unit in keys}
 
 
-def _order_sets(view: View) -> Iterator[dict[str, Sequence[str]]]:
+def _shuffled(view: View, seed: int | None) -> Mapping[str, Sequence[str]]:
+    """The legal orders, their keys in a sequence drawn for this phase of a game."""
+    if seed is None:
+        return view.legal_orders
+    keys = list(view.legal_orders)
+    order = np.random.default_rng([seed, *view.phase.encode(), *view.power.encode()]).permutation(len(keys))
+    return {keys[number]: view.legal_orders[keys[number]] for number in order.tolist()}
+
+
+def _order_sets(view: View, seed: int | None) -> Iterator[dict[str, Sequence[str]]]:
     """What may be ordered together, key by key: one set, or in Winter possibly several."""
     if view.phase_type != ADJUSTMENTS:
-        yield dict(view.legal_orders)
+        yield dict(_shuffled(view, seed))
         return
-    builds = {key: orders for key, orders in view.legal_orders.items() if orders[0].endswith(" B")}
-    disbands = {key: orders for key, orders in view.legal_orders.items() if key not in builds}
+    legal = _shuffled(view, seed)
+    builds = {key: orders for key, orders in legal.items() if orders[0].endswith(" B")}
+    disbands = {key: orders for key, orders in legal.items() if key not in builds}
     must = None if view.rules.is_welfare else view.must_disband
     if view.rules.build_and_disband:
         yield from (one | other for one in _some(builds, view.max_builds) for other in _some(disbands, must))

@@ -105,6 +105,7 @@ def reply_schema(
     most: int = MAX_ENUM_ORDERS,
     addition: Addition = PLAIN,
     flavour: Flavour = Flavour.WD,
+    seed: int | None = None,
 ) -> dict[str, Any]:
     """JSON schema of a reply to `build`'s prompt, in the subset that OpenAI and Anthropic enforce.
 
@@ -121,7 +122,7 @@ def reply_schema(
         said = texts | {"enum": [""]}
     shapes: dict[str, dict[str, Any]] = {
         "reasoning": texts,
-        "orders": order_schema(view, most, points_of(view.rules, flavour, ablation) is not None),
+        "orders": order_schema(view, most, points_of(view.rules, flavour, ablation) is not None, seed),
         "messages": object_schema(dict.fromkeys(view.recipients, said)),
         "journal": texts,
     }

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from agents import DumbBotPolicy
+from agents.lm import LMPolicy, ScriptedModel
 from agents.lm.player_settings import SCHEMAS
 from agents.lm.prompts import Flavour, build
 from agents.lm.prompts.parts import ALL, EVERYTHING, NOTHING, PLAIN, Ablation, Addition, parts_text
@@ -67,11 +68,18 @@ def example(text: str, phase: str) -> str:
     return str(found)
 
 
-def checked(view: View, schema: str, flavour: Flavour, ablation: Ablation = NOTHING, addition: Addition = PLAIN) -> str:
+def checked(
+    view: View,
+    schema: str,
+    flavour: Flavour,
+    ablation: Ablation = NOTHING,
+    addition: Addition = PLAIN,
+    seed: int | None = None,
+) -> str:
     """The phase type of a view whose prompt and schema agree."""
-    shown = build(view, flavour=flavour, ablation=ablation, addition=addition, is_list=schema == "form")
+    shown = build(view, flavour=flavour, ablation=ablation, addition=addition, is_list=schema == "form", seed=seed)
     written = example(shown.text, view.phase)
-    enforced = reply_schema(view, ablation, SCHEMAS[schema], addition, flavour)
+    enforced = reply_schema(view, ablation, SCHEMAS[schema], addition, flavour, seed)
     assert re.fullmatch(Grammar(enforced).regex(), written), (written, json.dumps(enforced)[:500])
     read = parse(written, view, addition=addition)
     assert not read.losses, (written, read.losses)
@@ -79,7 +87,7 @@ def checked(view: View, schema: str, flavour: Flavour, ablation: Ablation = NOTH
     kinds = {MOVEMENT: " H", RETREATS: " D"}
     ending = kinds.get(view.phase_type)
     meant = [f"{unit}{ending}" for unit in view.legal_orders] if ending and flavour is not Flavour.MEDIATOR else []
-    assert read.orders == meant
+    assert sorted(read.orders) == sorted(meant)
     keys = re.search(r"^\{.*\}$", shown.system[0].text, re.MULTILINE)
     assert keys is not None
     assert list(json.loads(keys[0])) == list(json.loads(written))
@@ -101,7 +109,7 @@ def test_the_example_in_a_prompt_passes_its_schema(setting: str) -> None:
         for view in views(*SETTINGS[setting], seed):
             if rng.random() < 0.2 or view.phase_type not in seen:
                 for schema, flavour in product(("orders", "form", "all"), flavours(view)):
-                    seen.add(checked(view, schema, flavour))
+                    seen.add(checked(view, schema, flavour, seed=seed or None))
     assert {"M", "A"} <= seen
     assert "R" in seen or setting in ("pure", "clique")
 
@@ -136,6 +144,22 @@ def test_the_words_of_a_winter_name_its_keys(setting: str) -> None:
                 count = re.search(r"(\d+) of ", part)
                 here = [key for key in keys if key in _named(part)]
                 assert len(here) == (int(count[1]) if count else len(_named(part))), (sentence, keys)
+
+
+def test_a_player_shuffles_the_units_by_the_seed_of_its_game() -> None:
+    """In its prompt and in its schema alike."""
+    found = set()
+    for seed in range(20):
+        model = ScriptedModel([""])
+        player = LMPolicy(model)
+        player.reset("RUSSIA", seed)
+        player.act(None, {"view": Game(rules=Rules(press=None)).view("RUSSIA")})
+        schema = model.requests[0].schema
+        assert schema is not None
+        keys = tuple(schema["properties"]["orders"]["properties"])
+        assert list(json.loads(example(model.requests[0].prompt, "S1901M"))["orders"]) == list(keys)
+        found.add(keys)
+    assert len(found) > 10
 
 
 def _named(sentence: str) -> set[str]:
