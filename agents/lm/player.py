@@ -120,7 +120,7 @@ class LMPolicy(AskingPolicy):
         """The reply; the earlier `orders` if there is none, or if it is cut off before its orders."""
         yield from self._remember(view)
         where = {"phase": view.phase, "round": view.message_round}
-        reply = yield from self.ledger.ask(self.model, self._request(view), {"kind": "turn"} | where)
+        reply = yield from self.ledger.ask(self.model, self.question(view), {"kind": "turn"} | where)
         if isinstance(reply, ModelError):
             self.ledger.note_turn(where | {"fault": reply.kind}, "", (), is_valid=False)
             return Parsed(orders=orders)
@@ -141,7 +141,8 @@ class LMPolicy(AskingPolicy):
     def _journal_before(self, view: View) -> dict[str, str]:
         return {phase: text for phase, text in self.ledger.journal.items() if phase != view.phase}
 
-    def _request(self, view: View) -> Request:
+    def question(self, view: View) -> Request:
+        """What the model is asked at the moment of a view."""
         style = self.style
         drafts = self._drafts if Addition.DRAFTS in style.addition else []
         told = (style.flavour_of(view), style.ablation, style.addition, self._journal_before(view), drafts)

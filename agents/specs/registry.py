@@ -503,7 +503,7 @@ LM_OPTIONS: dict[str, Callable[[Part], Any]] = {
     "summariser": _summariser,
     "schema": _one_of("orders", "all", "form", "none"),
     "api": _one_of("chat", "responses"),
-    "grammar": _one_of("vllm", "llama.cpp"),
+    "grammar": _one_of("vllm", "llama.cpp", "sglang"),
     "base_url": _address,
     "key_variable": _variable,
     "effort": _word,

@@ -17,6 +17,7 @@ from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
 from agents.specs import usages
 from evaluation.cli import experiments, store_commands
+from evaluation.cli.check_model import check
 from evaluation.cli.compare import compare
 from evaluation.cli.console import RESTARTS, errors_in_one_line, print_json
 from evaluation.cli.cross_play import cross_play
@@ -273,6 +274,7 @@ def games(
 app.command("messages")(messages)
 app.command("replay")(replay)
 app.command("transcript")(transcript)
+app.command("check-model")(check)
 app.command("experiment")(experiments.experiment)
 app.command("plot")(experiments.plot)
 

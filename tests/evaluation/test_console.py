@@ -32,6 +32,7 @@ COMMANDS = (
     "messages",
     "replay",
     "transcript",
+    "check-model",
     "experiment",
     "plot",
     "warm-up",

@@ -177,7 +177,7 @@ _OPENAI = _SAMPLING | {"prompt_cache_key", "store"}
 _CHAT = {"messages", "max_tokens", "max_completion_tokens", "response_format", "reasoning_effort"}
 INTERFACES = {
     "chat/completions": Interface(
-        frozenset(_OPENAI | _CHAT | {"structured_outputs", "grammar"}),  # as vLLM and llama.cpp take
+        frozenset(_OPENAI | _CHAT | {"structured_outputs", "grammar", "ebnf"}),  # as vLLM, llama.cpp and SGLang take
         _read_chat,
         _write_chat,
     ),

@@ -66,7 +66,12 @@ class TestOpenAI:
         model = connect("chat", grammar=kind)
         model.complete(question)
         text = Grammar(question.schema or {}).gbnf()
-        told = {"vllm": {"structured_outputs": {"grammar": text}}, "llama.cpp": {"grammar": text}}[kind]
+        ways = {
+            "vllm": {"structured_outputs": {"grammar": text}},
+            "llama.cpp": {"grammar": text},
+            "sglang": {"ebnf": text},
+        }
+        told = ways[kind]
         assert sent(stub) == {"model": "any", "max_tokens": 500, "temperature": 1.0, "top_p": 0.9} | told
         assert model.settings["grammar"] == kind
         assert reply_key(model, question) != reply_key(connect("chat"), question)
@@ -78,7 +83,7 @@ class TestOpenAI:
         self, kind: str, connect: Connect, question: Request, stub: StubServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         chat = INTERFACES["chat/completions"]
-        fields = chat.fields - {"grammar", "structured_outputs"}
+        fields = chat.fields - {"grammar", "structured_outputs", "ebnf"}
         monkeypatch.setitem(INTERFACES, "chat/completions", chat._replace(fields=fields))
         reply = connect("chat", grammar=kind).complete(question)
         assert reply.attempts == 1

@@ -48,7 +48,7 @@ LIMIT = "max_tokens"
 
 _SCHEMAS = re.compile(
     r"response_?format|json_?schema|output_config(?!\.effort)|output_format|text\.format|guided_\w+|structured.?outputs?"
-    r"|grammar",
+    r"|grammar|ebnf",
     re.IGNORECASE,
 )
 _UNKNOWN = re.compile(

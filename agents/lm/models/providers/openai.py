@@ -15,7 +15,7 @@ from agents.lm.errors import ConfigError
 from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Block, Finish, Request
 from agents.lm.models.providers.answers import Answer, count, field, finish_of, joined, refusals, texts, thoughts
-from agents.lm.models.providers.faults import LIMIT, Fault, clean
+from agents.lm.models.providers.faults import LIMIT, SCHEMA, Fault, clean
 from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.models.settings import check_number
 from agents.lm.reading.grammar import Grammar
@@ -25,8 +25,12 @@ APIS = ("chat", "responses")
 GRAMMARS: dict[str, Callable[[str], dict[str, Any]]] = {
     "vllm": lambda text: {"structured_outputs": {"grammar": text}},
     "llama.cpp": lambda text: {"grammar": text},
+    "sglang": lambda text: {"ebnf": text},
 }
 """How servers take a grammar (GBNF) in place of a schema: further fields of the body."""
+
+PROBE = "grammar-"
+"""The name of a schema begins with it, and ends with the number of a kind of grammar, to try that with one question."""
 
 _REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 """Where chat servers put the model's thinking."""
@@ -87,7 +91,8 @@ class OpenAIModel(RemoteModel):
         body = self._chat_body(request, without) if self.api == "chat" else self._responses_body(request)
         if request.cache_key and self.is_own_server:
             body["prompt_cache_key"] = request.cache_key
-        schema = self.schema(request, without)
+        is_probe = request.schema_name.startswith(PROBE)
+        schema = request.schema if is_probe else self.schema(request, without)
         if schema is not None:
             body |= self._form(request.schema_name, schema)
         if self.seed is not None:
@@ -117,7 +122,10 @@ class OpenAIModel(RemoteModel):
 
     def optional(self, request: Request) -> dict[str, str]:
         """As for every model; here the limit of a reply has two names."""
-        return super().optional(request) | ({LIMIT: self._limits[0]} if self.api == "chat" else {})
+        known = super().optional(request) | ({LIMIT: self._limits[0]} if self.api == "chat" else {})
+        if request.schema_name.startswith(PROBE):
+            known.pop(SCHEMA, None)  # a grammar that is refused says nothing about schemas
+        return known
 
     def dropped_text(self, name: str, fault: Fault) -> str:
         """The log message when a parameter is dropped."""
@@ -154,8 +162,9 @@ class OpenAIModel(RemoteModel):
         return body
 
     def _form(self, name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-        if self.grammar is not None:
-            return GRAMMARS[self.grammar](_gbnf(schema))
+        grammar = list(GRAMMARS)[int(name.removeprefix(PROBE))] if name.startswith(PROBE) else self.grammar
+        if grammar is not None:
+            return GRAMMARS[grammar](_gbnf(schema))
         told = {"name": name, "schema": schema, "strict": True}
         if self.api == "chat":
             return {"response_format": {"type": "json_schema", "json_schema": told}}

@@ -30,11 +30,18 @@ from agents.lm.models.providers.connection import Connection
 from agents.lm.models.providers.faults import SAMPLING, SCHEMA, Fault, body_fault, clean, refused
 from agents.lm.models.providers.retries import Call
 from agents.lm.models.settings import check_kind, check_number, checked_extra, checked_url, checked_variable
+from agents.lm.reading.obeying import obeys
 
 BETWEEN_WARNINGS = 60.0  # seconds between warnings of one kind of fault
 FIRST_QUESTIONS = 5  # if all of them fail, the server is assumed not to answer the rest of the run either
 
 _log = logging.getLogger(__name__)
+
+
+def is_same_model(asked: str, answering: str) -> bool:
+    """Whether a server's name of a model may be that of the one asked: a version of it, or without its path."""
+    one, other = (name.casefold().rstrip("/") for name in (asked, answering))
+    return one in other or other in one or one.rpartition("/")[2] == other.rpartition("/")[2]
 
 
 class RemoteModel(ABC):
@@ -195,7 +202,19 @@ class RemoteModel(ABC):
                     used = await self._tokens.begin(call.likely, self.halt, since)
                     call.take(await self._ask(self.body(request, call.without)), hold)
                     used[0] = hold.usage.tokens
+        self._look(request, call.reply)
         return call.reply
+
+    def _look(self, request: Request, reply: Reply) -> None:
+        """Logs, once each, that another model answers, and that a server does not enforce the schema of a reply."""
+        if reply.model and not is_same_model(self.model, reply.model):
+            self.warn_once(f"{reply.model} answers, where {self.model} was asked")
+        schema = self.schema(request, self.without)
+        if schema is not None and reply.finish == "stop" and not obeys(reply.text, schema):
+            self.warn_once(
+                "a reply is not of the schema that was sent, so the server does not enforce it: "
+                "`welfare-env check-model` says what to set"
+            )
 
     def close(self) -> None:
         """Closes the connections of `complete` and of games. The next question opens new ones."""

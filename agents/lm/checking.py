@@ -1,0 +1,199 @@
+"""What a server and its model make of our questions: asked before a run, so that no money is spent on a wrong setting.
+
+Four questions: one whose answer only the schema knows, and the questions of a Spring with messages, a Winter and a
+retreat. If the schema is not enforced, the server's ways to take a grammar are tried, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from agents.lm.errors import ModelError
+from agents.lm.models.protocol import Block, Reply, Request
+from agents.lm.models.providers.faults import SCHEMA
+from agents.lm.models.providers.openai import GRAMMARS, OpenAIModel
+from agents.lm.models.providers.openai import PROBE as GRAMMAR_PROBE
+from agents.lm.models.providers.remote_model import is_same_model
+from agents.lm.reading.fields import is_cut_off
+from agents.lm.reading.obeying import obeys
+from agents.lm.reading.order_schema import object_schema
+from agents.lm.reading.parsing import parse
+from agents.lm.reading.thinking import without_thinking
+from welfare_env import Game, Rules
+
+if TYPE_CHECKING:
+    from agents.lm.models.protocol import Model
+    from agents.lm.player import LMPolicy
+    from welfare_env.game.view import View
+
+SECRET = "quagga-7391"
+PROBE = object_schema({"word": {"type": "string", "enum": [SECRET]}})
+PROBE_TOKENS = 2000  # room for thinking
+QUESTIONS_OF_A_YEAR = 2  # movement phases, and a Winter
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of a check.
+
+    Attributes:
+        name: what was looked at.
+        result: what was found.
+        is_good: False if something should be changed.
+        advice: what to set; "" for nothing.
+    """
+
+    name: str
+    result: str
+    is_good: bool = True
+    advice: str = ""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A question and what came back."""
+
+    name: str
+    view: View
+    request: Request
+    reply: Reply
+    seconds: float
+
+
+def views() -> dict[str, View]:
+    """A moment of each type of phase."""
+    winter = Game.from_position("W1905A", {"TURKEY": ["F ANK", "A ARM"]}, {"TURKEY": ["ANK", "CON", "SMY"]})
+    owned = {"FRANCE": ["PAR", "BRE", "MAR"]}
+    dislodged = {"FRANCE": {"A GRE": ["ALB", "BUL"]}}
+    retreat = Game.from_position("F1905R", {"ENGLAND": ["A SER"]}, owned, dislodged=dislodged)
+    return {
+        "Spring": Game().view("FRANCE", "messages", 1),
+        "Winter": winter.view("TURKEY", "messages", 1),
+        "retreat": retreat.view("FRANCE", "orders"),
+    }
+
+
+def check_model(
+    player: LMPolicy, rules: Rules | None = None, on_question: Callable[[], None] = lambda: None
+) -> list[Finding]:
+    """Ask a player's model, and say what to set.
+
+    Args:
+        player: a player that is not in a game.
+        rules: of the games whose cost is projected.
+        on_question: called after each question.
+
+    Raises:
+        ModelError: a question was not answered.
+        AccessError, BudgetError, ConfigError: as `Model.acomplete`.
+    """
+    model, asked = player.model, []
+    probe = model.complete(probe_request())
+    on_question()
+    for name, view in views().items():
+        player.reset(view.power)
+        request = player.question(view)
+        began = perf_counter()
+        reply = model.complete(request)
+        asked.append(_Asked(name, view, request, reply, perf_counter() - began))
+        on_question()
+    return [*_answering(model, probe), *_schema(player, probe), *_forms(player, asked), *_costs(player, asked, rules)]
+
+
+def probe_request(name: str = "probe") -> Request:
+    """A question whose answer only its schema knows."""
+    text = 'Answer with the JSON object {"word": "none"}, and nothing else.'
+    return Request((), (Block(text),), PROBE, name, PROBE_TOKENS, None, None)
+
+
+def _answering(model: Model, probe: Reply) -> Iterator[Finding]:
+    asked = model.name.partition("/")[2]
+    if not probe.model:
+        yield Finding("answering model", "the server does not say")
+    elif is_same_model(asked, probe.model):
+        yield Finding("answering model", probe.model)
+    else:
+        advice = "see why another model answers, or ask for it by its name"
+        yield Finding("answering model", f"{probe.model}, where {asked} was asked", False, advice)
+
+
+def _schema(player: LMPolicy, probe: Reply) -> Iterator[Finding]:
+    model, style = player.model, player.style
+    if obeys(probe.text, PROBE):
+        how = f"as a grammar ({model.settings['grammar']})" if model.settings.get("grammar") else "as a schema"
+        good = style.schema != "none"
+        advice = "" if good else "schema=orders has the server admit legal orders only"
+        yield Finding("schema of a reply", f"enforced, {how}", good, advice)
+        return
+    refused = SCHEMA in getattr(model, "without", ())
+    result = "refused by the server" if refused else "ignored by the server: the reply is not of it"
+    found = _grammar(model)
+    if found:
+        yield Finding("schema of a reply", f"{result}; enforced as grammar={found}", False, f"set grammar={found}")
+    else:
+        known = ", ".join(GRAMMARS) if isinstance(model, OpenAIModel) else ""
+        tried = f"; as a grammar ({known}) neither" if known else ""
+        advice = "replies depend on the model's will: set schema=none,add=legal_orders, and watch the losses"
+        yield Finding("schema of a reply", result + tried, style.schema == "none", advice)
+
+
+def _grammar(model: Model) -> str | None:
+    """The kind of grammar that the server enforces."""
+    if not isinstance(model, OpenAIModel) or model.api != "chat" or model.is_own_server:
+        return None
+    for number, name in enumerate(GRAMMARS):
+        try:
+            reply = model.complete(probe_request(f"{GRAMMAR_PROBE}{number}"))
+        except ModelError:
+            continue
+        if obeys(reply.text, PROBE):
+            return name
+    return None
+
+
+def _forms(player: LMPolicy, asked: list[_Asked]) -> Iterator[Finding]:
+    for each in asked:
+        read = parse(each.reply.text, each.view, is_cut_off(each.reply.finish), player.style.addition)
+        told = [f"{len(read.orders)} of {len(read.orders) + read.refused_orders} orders legal"]
+        told += [] if read.is_valid else ["not in the form asked for"]
+        told += [f"ended by {each.reply.finish}"] if each.reply.finish != "stop" else []
+        if each.request.schema is not None and not obeys(each.reply.text, each.request.schema):
+            told.append("not of its schema")
+        is_good = read.is_valid and not read.refused_orders and each.reply.finish == "stop"
+        advice = "set a larger max_tokens" if each.reply.finish == "length" else ""
+        yield Finding(f"{each.name} reply", ", ".join(told), is_good, advice)
+    apart = sum(bool(each.reply.reasoning) for each in asked)
+    inside = sum(without_thinking(each.reply.text).text.strip() != each.reply.text.strip() for each in asked)
+    where = [f"apart in {apart}"] * bool(apart) + [f"in the text of {inside}, where it is removed"] * bool(inside)
+    yield Finding("thinking", f"{' and '.join(where)} of {len(asked)} replies" if where else "none")
+
+
+def _costs(player: LMPolicy, asked: list[_Asked], rules: Rules | None) -> Iterator[Finding]:
+    spring, rules = asked[0].reply.usage, rules or Rules()
+    seconds = median(each.seconds for each in asked)
+    yield Finding("latency", f"{seconds:.1f} s, median of {len(asked)}")
+    cached = f", {spring.cached_tokens} of them from its cache" if spring.cached_tokens else ""
+    yield Finding("tokens of the Spring question", f"{spring.input_tokens} in{cached}, {spring.output_tokens} out")
+    number = questions_of_a_game(rules)
+    tokens = f"{number:,} questions, at least {number * spring.tokens / 1e6:.1f}M tokens"
+    if spring.dollars is None:
+        advice = "give prices=FILE to have dollars counted and a budget"
+        yield Finding(f"a game of {rules.years} years", f"{tokens}; no price is known", True, advice)
+    else:
+        yield Finding(f"a game of {rules.years} years", f"{tokens}, at least ${number * spring.dollars:.2f}")
+
+
+def questions_of_a_game(rules: Rules, powers: int = 7) -> int:
+    """How many questions seven such players are asked in a game: turns, and with press a summary of each phase."""
+    phases = QUESTIONS_OF_A_YEAR + 1
+    a_phase = rules.message_rounds + 1 if rules.has_press else 1
+    return rules.years * phases * a_phase * powers
+
+
+def as_dicts(findings: list[Finding]) -> list[dict[str, Any]]:
+    """Findings as plain JSON types."""
+    return [vars(each) for each in findings]

@@ -1,0 +1,46 @@
+"""Whether a reply is what its schema allows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def obeys(text: str, schema: Mapping[str, Any]) -> bool:
+    """Whether a text is JSON of a schema of `reply_schema`, and nothing else but white space around it.
+
+    Properties may stand in any sequence.
+    """
+    try:
+        value = json.loads(text, object_pairs_hook=_object)
+    except (ValueError, RecursionError):
+        return False
+    return _allows(schema, value)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object without doubled keys.
+
+    Raises:
+        ValueError: a key comes twice.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key comes twice")
+    return found
+
+
+def _allows(schema: Mapping[str, Any], value: Any) -> bool:
+    """Whether a schema allows a value; what is not known of schemas allows all."""
+    kind, inner = schema.get("type"), schema.get("properties")
+    if "anyOf" in schema:
+        return any(_allows(each, value) for each in schema["anyOf"])
+    if "enum" in schema:
+        return value in schema["enum"]
+    if kind == "array":
+        return isinstance(value, list) and all(_allows(schema.get("items", {}), each) for each in value)
+    if kind == "object" and inner is not None:
+        is_whole = isinstance(value, dict) and value.keys() == inner.keys()
+        return is_whole and all(_allows(inner[key], each) for key, each in value.items())
+    return kind != "string" or isinstance(value, str)

@@ -1,0 +1,54 @@
+"""The command ``check-model``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+import agents
+from agents.lm.checking import Finding, as_dicts, check_model
+from agents.lm.player import language_models
+from agents.runtime.progress import metered
+from agents.runtime.table_options import Json
+from agents.runtime.tables import print_tables
+from evaluation.checks import EvaluationError
+from evaluation.cli.console import errors_in_one_line, print_json
+from welfare_env import Rules
+
+QUESTIONS = 4
+
+
+def check(
+    spec: Annotated[
+        str, typer.Argument(metavar="SPEC", help="A language model, such as lm:openai/MODEL,base_url=URL.")
+    ],
+    years: Annotated[int, typer.Option(min=1, help="Of the games whose cost is projected.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Ask a language model four questions before a run: is the schema enforced, the form followed, what does it cost?
+
+    Ends with status 1 if something should be set otherwise.
+    """
+    with errors_in_one_line(""), metered("asking", QUESTIONS, "questions") as meter:
+        players = list(language_models(agents.make(spec)))
+        if len(players) != 1:
+            raise EvaluationError(f"{spec!r:.200}: give one language model, such as lm:openai/MODEL,base_url=URL")
+        findings = check_model(players[0], Rules(years=years), lambda: meter.advance(1))
+    if as_json:
+        print_json(as_dicts(findings))
+    else:
+        print_tables(table(spec, findings))
+    if not all(each.is_good for each in findings):
+        raise typer.Exit(1)
+
+
+def table(spec: str, findings: list[Finding]) -> Table:
+    """A line for each finding."""
+    shown = Table(title=f"What {spec} does with our questions", caption="✗: set it otherwise")
+    for name in ("", "looked at", "found", "what to set"):
+        shown.add_column(name, overflow="fold")
+    for each in findings:
+        shown.add_row("✓" if each.is_good else "✗", each.name, each.result, each.advice)
+    return shown
