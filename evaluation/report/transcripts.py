@@ -258,11 +258,16 @@ def as_text(transcript: GameTranscript) -> Iterator[str]:
         else:
             before = f", after {asked.same:,} characters as before" if asked.same else ""
             yield f"--- prompt{before}"
-            yield visible(asked.new)
+            yield _indented(asked.new)
         if asked.thinking:
-            yield f"--- thinking\n{visible(asked.thinking)}"
+            yield f"--- thinking\n{_indented(asked.thinking)}"
         yield f"--- reply ({visible(asked.ending)}; {visible(asked.cost)})"
-        yield visible(asked.reply)
+        yield _indented(asked.reply)
+
+
+def _indented(text: str) -> str:
+    """A text that no line of which can pass for one of ours."""
+    return "\n".join(f"  {line}" if line else "" for line in visible(text).split("\n"))
 
 
 def _usage_lines(usage: Mapping[str, Mapping[str, Mapping[str, LMUsage]]]) -> Iterator[str]:

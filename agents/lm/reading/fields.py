@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ MAX_LOSSES = 1000
 MAX_NESTING = 4  # levels of objects around the one with the reply's keys
 SHOWN = 160  # characters of the text that a loss quotes
 
+_PARAMETERS = re.compile(r"<parameter(?: name)?=\"?(\w{1,40})\"?>(.*?)</parameter>", re.DOTALL)
+_OPENED = ("orders", "messages")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 FORM_LOSSES = {
@@ -102,8 +105,11 @@ def read_fields(text: str, keys: Sequence[str], is_cut: bool = False) -> Fields:
     read = outside[:MAX_REPLY]
     is_cut = is_cut or is_thinking or bool(outside[MAX_REPLY:].strip())
     losses = [loss_of("too long", text, f"{len(outside)} characters")] if len(outside) > MAX_REPLY else []
+    read = _unwrapped(read)
     objects = find_objects(read)
     answers = [(found, answer) for found in objects.found for answer in _answers(found.value, keys, 0)]
+    if not answers and (tagged := _of_tags(read)):
+        return read_fields(tagged, keys, is_cut)
     if not answers:
         return Fields({}, [*losses, loss_of("no object", text, "nothing found with a key of a reply")])
     found, answer = ([each for each in answers if not _is_copy(each[1])] or answers)[-1]
@@ -111,7 +117,13 @@ def read_fields(text: str, keys: Sequence[str], is_cut: bool = False) -> Fields:
     is_cut = is_cut or objects.is_truncated or behind.count("{") > behind.count("}")
     is_draft = is_cut and (is_thinking or bool(without_fences(behind)))
     values = (
-        {} if is_draft else {key: _public(key, value) for key in keys if (value := answer.value_of(key)) is not None}
+        {}
+        if is_draft
+        else {
+            key: _public(key, _opened(value) if key in _OPENED else value)
+            for key in keys
+            if (value := answer.value_of(key)) is not None
+        }
     )
     faults = {
         "prose": objects.has_prose,
@@ -143,6 +155,42 @@ def _answers(value: Any, keys: Sequence[str], depth: int) -> Iterator[Pairs]:
     elif isinstance(value, list) and depth < MAX_NESTING:
         for part in value:
             yield from _answers(part, keys, depth + 1)
+    elif isinstance(value, str) and not isinstance(value, CutText) and (inner := _opened(value)) is not value:
+        yield from _answers(inner, keys, depth + 1)
+
+
+def _unwrapped(text: str) -> str:
+    """The text in a JSON string, if that is what a reply is."""
+    bare = without_fences(text)
+    if bare[:1] == bare[-1:] == '"' and len(bare) > 1:
+        inner = _loaded(bare)
+        return inner if isinstance(inner, str) else text
+    return text
+
+
+def _of_tags(text: str) -> str:
+    """The parameters of a tool call in tags, as the text of one object; "" if there are none."""
+    pairs = [
+        f"{json.dumps(name)}: {given if _loaded(given) is not None else json.dumps(given.strip())}"
+        for name, given in _PARAMETERS.findall(text)
+    ]
+    return f"{{{', '.join(pairs)}}}" if pairs else ""
+
+
+def _opened(value: Any) -> Any:
+    """What is in a text that is JSON of an object or a list: some models encode twice."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
+        return value
+    inner = _loaded(value)
+    return value if inner is None else inner
+
+
+def _loaded(text: str) -> Any:
+    """The value of JSON, with objects as `Pairs`; None for anything else."""
+    try:
+        return json.loads(text, object_pairs_hook=Pairs)
+    except (ValueError, RecursionError):
+        return None
 
 
 _SCHEMA = {"type", "properties"}

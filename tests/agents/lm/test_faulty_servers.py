@@ -13,8 +13,10 @@ from agents.lm.models import AnthropicModel, Block, Model, OpenAIModel, Reply, R
 from agents.lm.models.limits import Clock
 from agents.lm.models.providers.faults import status_fault
 from agents.lm.models.providers.remote_model import RemoteModel
+from agents.lm.reading.parsing import parse
 from tests.agents.lm import faulty
 from tests.agents.lm.faulty import BOMB, FaultyServer, Script, says, wire
+from welfare_env import Game
 
 Ask = Callable[[Model, Request], Reply]
 Start = Callable[..., RemoteModel]
@@ -103,6 +105,37 @@ class TestUsage:
     def test_more_in_the_cache_than_in_the_prompt(self) -> None:
         usage = {"prompt_tokens": 10, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 50}}
         assert OpenAIModel("any").read(wire("chat", GOOD, usage=usage)).counts == (0, 10, 0, 7, 0)
+
+
+CALLS: dict[str, list[dict[str, Any]]] = {
+    "chat": [
+        {"content": None, "tool_calls": [{"type": "function", "function": {"name": "reply", "arguments": GOOD}}]},
+        {"content": "", "tool_calls": [{"function": {"name": "reply", "arguments": json.loads(GOOD)}}]},
+        {"content": "I reply.", "tool_calls": [{"function": {"name": "reply", "arguments": GOOD}}]},
+        {"content": None, "function_call": {"name": "reply", "arguments": GOOD}},
+        {
+            "content": None,
+            "tool_calls": [None, 3, {}, {"function": 3}, {"name": "reply", "parameters": json.loads(GOOD)}],
+        },
+    ],
+    "responses": [{"type": "function_call", "name": "reply", "arguments": GOOD}],
+    "messages": [{"type": "tool_use", "id": "x", "name": "reply", "input": json.loads(GOOD)}],
+}
+
+
+def test_an_answer_in_a_tool_call(api: str, connect: Start) -> None:
+    """Though no tool was offered."""
+    for call in CALLS[api]:
+        body = wire(api, [call] if api == "messages" else [])
+        if api == "chat":
+            body["choices"] = [{"index": 0, "message": {"role": "assistant", **call}, "finish_reason": "tool_calls"}]
+        elif api == "responses":
+            body["output"] = [call]
+        else:
+            body["stop_reason"] = "tool_use"
+        reply = connect(api, says(body)).complete(QUESTION)
+        assert parse(reply.text, Game().view("FRANCE")).orders == ["A PAR H"]
+        assert (reply.finish, reply.attempts) == ("stop", 1)
 
 
 PARTS = [

@@ -17,6 +17,7 @@ _LONGEST_NUMBER = 30  # digits
 _DEEPEST = 4  # levels of a part of thinking
 _THINKING = re.compile(r"thinking|reasoning|thought|summary_text")  # the types of parts that are no text of the answer
 _THOUGHT_FIELDS = ("thinking", "text", "summary", "content", "reasoning")
+_INPUTS = ("arguments", "input", "parameters")
 _DIALECTS = ("text", "output_text", None)  # the types of text parts; some servers leave the type out
 
 
@@ -100,6 +101,22 @@ def refusals(content: Any) -> Iterator[str]:
     for part in _parts(content):
         if isinstance(part, dict) and part.get("type") == "refusal":
             yield from _text(part.get("refusal"))
+
+
+def called(calls: Any) -> Iterator[str]:
+    """The inputs of the tool calls in an answer, each as a text of its own lines: some models answer by such a call,
+    though no tool was offered.
+
+    Args:
+        calls: a list of them, in any of the shapes that servers use; what is odd is left out.
+    """
+    for call in calls if isinstance(calls, list) else []:
+        inner = field(call, "function") or call
+        for name in _INPUTS:
+            given = field(inner, name)
+            if given and isinstance(given, (str, dict)):
+                yield f"\n{given if isinstance(given, str) else json.dumps(given)}\n"
+                break
 
 
 def joined(said: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Block, Finish, Request
-from agents.lm.models.providers.answers import Answer, count, field, finish_of, joined, texts, thoughts
+from agents.lm.models.providers.answers import Answer, called, count, field, finish_of, joined, texts, thoughts
 from agents.lm.models.providers.faults import clean
 from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.models.settings import check_number
@@ -19,7 +19,7 @@ MAX_CACHE_MARKS = 4
 LEAST_THINKING = 1024  # tokens; the server accepts no fewer
 
 _FINISHES: dict[Any, Finish] = {
-    **{"end_turn": "stop", "stop_sequence": "stop", "refusal": "refusal"},
+    **{"end_turn": "stop", "stop_sequence": "stop", "tool_use": "stop", "refusal": "refusal"},
     **{"max_tokens": "length", "model_context_window_exceeded": "length"},
 }
 
@@ -82,7 +82,11 @@ class AnthropicModel(RemoteModel):
         Raises:
             KeyError, IndexError, TypeError, ValueError, AttributeError: it violates the interface.
         """
-        text, finish = joined(texts(payload["content"])), finish_of(payload.get("stop_reason"), _FINISHES)
+        tools = [part for part in payload["content"] if field(part, "type") == "tool_use"]
+        text, finish = (
+            joined((*texts(payload["content"]), *called(tools))),
+            finish_of(payload.get("stop_reason"), _FINISHES),
+        )
         reasoning = joined(thoughts(payload["content"]))
         return Answer(text, finish, clean(payload.get("model")), _counts(payload.get("usage")), reasoning)
 

@@ -14,7 +14,17 @@ from typing import Any, ClassVar
 from agents.lm.errors import ConfigError
 from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Block, Finish, Request
-from agents.lm.models.providers.answers import Answer, count, field, finish_of, joined, refusals, texts, thoughts
+from agents.lm.models.providers.answers import (
+    Answer,
+    called,
+    count,
+    field,
+    finish_of,
+    joined,
+    refusals,
+    texts,
+    thoughts,
+)
 from agents.lm.models.providers.faults import LIMIT, SCHEMA, Fault, clean
 from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.models.settings import check_number
@@ -37,6 +47,7 @@ _REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 
 _FINISHES: dict[Any, Finish] = {
     **{"stop": "stop", "length": "length", "content_filter": "refusal"},  # chat
+    **{"tool_calls": "stop", "function_call": "stop"},
     **{"max_output_tokens": "length", None: "stop"},  # responses: the reason why an answer is incomplete
 }
 
@@ -191,14 +202,17 @@ def _read_chat(payload: Any) -> Answer:
     counts = _counts(payload.get("usage"), "prompt", "completion")
     told = next((field for name in _REASONING if (field := message.get(name))), None)
     reasoning = joined((*thoughts(told, is_own=True), *thoughts(content)))
-    return Answer(refusal or joined(texts(content)), finish, clean(payload.get("model")), counts, reasoning)
+    calls = called(message.get("tool_calls") or [message.get("function_call")])
+    text = joined((*texts(content), *calls))
+    return Answer(refusal or text, finish, clean(payload.get("model")), counts, reasoning)
 
 
 def _read_responses(payload: Any) -> Answer:
     contents = [item.get("content") for item in payload["output"] if item["type"] == "message"]
     reasoning = joined(text for content in (payload["output"], *contents) for text in thoughts(content))
     refusal = joined(text for content in contents for text in refusals(content))
-    text = joined(text for content in contents for text in texts(content))
+    calls = called([item for item in payload["output"] if item["type"] == "function_call"])
+    text = joined((*(text for content in contents for text in texts(content)), *calls))
     why_incomplete = field(payload.get("incomplete_details"), "reason")
     finish = "refusal" if refusal else finish_of(why_incomplete, _FINISHES)
     counts = _counts(payload.get("usage"), "input", "output")
