@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from agents.asking import Question
 from agents.lm.errors import ModelError
 from agents.lm.models.protocol import NO_USAGE, Model, Reply, Request, Usage
+from agents.lm.reading.obeying import obeys
 from agents.lm.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ class Ledger:
         calls: number of calls of all kinds, of which `failed` have no reply.
         attempts: number of requests sent for them, including retries.
         usage: total usage.
+        answered_by: model, as the server names it -> number of its replies.
+        with_schema: replies to questions with a schema, of which `obeyed` are what it allows.
         faults: kind -> count, over all attempts.
         endings: ending of replies that did not end normally ("length", "refusal", "other") -> count.
         turns: an entry for each question about a turn: phase and round, private reasoning, losses.
@@ -43,6 +46,9 @@ class Ledger:
     failed: int = 0
     attempts: int = 0
     usage: Usage = NO_USAGE
+    answered_by: Counter[str] = field(default_factory=Counter)
+    with_schema: int = 0
+    obeyed: int = 0
     faults: Counter[str] = field(default_factory=Counter)
     endings: Counter[str] = field(default_factory=Counter)
     turns: list[dict[str, Any]] = field(default_factory=list)
@@ -69,6 +75,10 @@ class Ledger:
             self._count(len(reply.faults), reply.faults, reply.usage or NO_USAGE)
             return reply
         self._count(reply.attempts, reply.faults, reply.usage)
+        self.answered_by[reply.model or model.name] += 1
+        if request.schema is not None:
+            self.with_schema += 1
+            self.obeyed += obeys(reply.text, request.schema)
         if reply.finish != "stop":
             self.endings[reply.finish] += 1
         return reply
@@ -104,6 +114,9 @@ class Ledger:
             "output_tokens": self.usage.output_tokens,
             "reasoning_tokens": self.usage.reasoning_tokens,
             "dollars": self.usage.dollars,
+            "answered_by": dict(sorted(self.answered_by.items())),
+            "with_schema": self.with_schema,
+            "obeyed": self.obeyed,
             "faults": dict(sorted(self.faults.items())),
             "endings": dict(sorted(self.endings.items())),
             "losses": dict(sorted(self.losses.items())),

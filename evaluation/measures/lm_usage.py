@@ -35,6 +35,8 @@ class LMUsage:
         endings: abnormal ending of a reply -> count: "cut off", "notes cut off" (of a summarizer), "refused",
             "odd endings".
         losses: kind -> number of unusable parts of replies.
+        answered_by: model, as its server names it -> number of replies; empty for games of earlier versions.
+        with_schema: replies to questions with a schema, of which `obeyed` are what it allows.
     """
 
     games: int
@@ -48,6 +50,9 @@ class LMUsage:
     faults: dict[str, int]
     endings: dict[str, int]
     losses: dict[str, int]
+    answered_by: dict[str, int]
+    with_schema: int
+    obeyed: int
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
@@ -114,6 +119,7 @@ def _by_model(player: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {
         name: _share([entry["reply"] for entry in player["transcript"] if entry["model"] == name])
         | {"losses": lost[name], "turns": player["turns"] if name == own else []}
+        | ({key: player[key] for key in ("with_schema", "obeyed") if key in player} if name == own else {})
         for name in (own, other)
     }
 
@@ -129,6 +135,7 @@ def _share(replies: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         **{name: sum(usage.get(name, 0) for usage in used) for name in tokens},
         "dollars": None if None in dollars else sum(dollars),
         "faults": dict(Counter(fault for reply in replies for fault in reply["faults"])),
+        "answered_by": dict(Counter(name for reply in replies if (name := reply.get("model")))),
         "endings": dict(Counter(end for reply in replies if (end := reply.get("finish", "stop")) != "stop")),
     }
 
@@ -165,6 +172,9 @@ def _total(games: int, models: Sequence[Mapping[str, Any]]) -> LMUsage:
         faults=_counted(models, "faults"),
         endings=_endings(models),
         losses=_counted(models, "losses"),
+        answered_by=_counted(models, "answered_by"),
+        with_schema=sum(model.get("with_schema", 0) for model in models),
+        obeyed=sum(model.get("obeyed", 0) for model in models),
     )
 
 
@@ -191,7 +201,7 @@ def _models(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _counted(models: Sequence[Mapping[str, Any]], what: str) -> dict[str, int]:
     total: Counter[str] = Counter()
     for model in models:
-        total.update(model[what])
+        total.update(model.get(what, {}))
     return dict(sorted(total.items()))
 
 
@@ -254,7 +264,8 @@ def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:
         caption_justify="left",
     )
     table.add_column("policy", overflow="fold")
-    for name in ("calls", "failed", "input tokens", "cached", "output tokens", "list price"):
+    table.add_column("answered by", overflow="fold")
+    for name in ("calls", "failed", "of the schema", "input tokens", "cached", "output tokens", "list price"):
         table.add_column(name, justify="right")
     table.add_column("faults, endings and losses")
     for policy, usage in rows:
@@ -262,7 +273,9 @@ def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:
         dollars = "unknown" if usage.dollars is None else f"${usage.dollars:.2f}"
         thought = f" ({usage.reasoning_tokens:,} thinking)" if usage.reasoning_tokens else ""
         output = f"{usage.output_tokens:,}{thought}"
-        counts = (f"{usage.calls:,}", f"{usage.failed:,}", f"{usage.input_tokens:,}", share, output)
+        obeyed = f"{usage.obeyed / usage.with_schema:.0%}" if usage.with_schema else "-"
+        answering = ", ".join(usage.answered_by) or "-"
+        counts = (answering, f"{usage.calls:,}", f"{usage.failed:,}", obeyed, f"{usage.input_tokens:,}", share, output)
         counted = (*usage.faults.items(), *usage.endings.items(), *usage.losses.items())
         wrong = ", ".join(f"{kind} {number}" for kind, number in counted)
         table.add_row(*map(Text, (policy, *counts, dollars, wrong or "none")))

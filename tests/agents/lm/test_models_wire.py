@@ -123,7 +123,7 @@ class TestOpenAI:
         usage = {"input_tokens": 100, "output_tokens": 7, "input_tokens_details": {"cached_tokens": 60}}
         assert OpenAIModel("any", api="responses").read({"output": [], "usage": usage}).counts == (40, 60, 0, 7, 0)
 
-    @pytest.mark.parametrize("reason", ["content_filter", "length", "tool_calls", None])
+    @pytest.mark.parametrize("reason", ["content_filter", "length", "something", None])
     def test_how_it_finished(self, reason: str | None) -> None:
         choice = {"message": {"content": None}, "finish_reason": reason}
         finish = {"content_filter": "refusal", "length": "length", None: "stop"}.get(reason, "other")
