@@ -97,7 +97,8 @@ def fixed_plan(name: str, victim: int, begin: int, board: Board, years: int, mem
         armed = max(0, years - LAST)
         everybody = tuple(power for power in board.powers if power not in members)
         arming = [*[peace] * (armed - 1), *[Course(units=2)] * (armed > 0)]
-        courses = [*arming, *[Course(Move.TAKE, everybody, units=2)] * (years - armed)]
+        raid = Course(Move.TAKE, victims, only_homes=True, neutral=Neutral.NONE, units=1)
+        courses = [*arming, *[raid] * (years - armed - 1), Course(Move.TAKE, everybody, neutral=Neutral.NONE)]
     courses = [*courses, *[done] * years][:years]
     first, *others = members
     return Plan({first: ended(_ready(board, first, courses)), **dict.fromkeys(others, ended(courses))})

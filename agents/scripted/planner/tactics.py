@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from welfare_env import View
+    from welfare_env.board.board import Board
 
 GOING = (Move.TAKE, Move.STAGE, Move.RECEIVE, Move.FETCH)  # moves to centers
 MOST_ROTATED = 5  # units
@@ -84,9 +85,10 @@ class Phase:
         orders = {unit: order for unit, order in turning.items() if unit in mine}
         free = mine.difference(orders)
         self.entered.update(order[8:11] if " - " in order else order[2:5] for order in orders.values())
-        for goal in goals:
+        last = assignment(view.board, free, goals) if left == 1 else {}
+        for goal in _leaving_first(goals, last):
             near = sorted((steps(unit, goal), unit) for unit in free)
-            near = [(distance, unit) for distance, unit in near if distance <= left]
+            near = [(distance, unit) for distance, unit in near if distance <= left and last.get(goal, unit) == unit]
             for distance, unit in near:
                 if distance == 0:
                     orders[unit] = f"{unit} H"
@@ -170,6 +172,43 @@ class Phase:
                     return f"{unit} - {place}"
         self.entered.add(unit[2:5])
         return f"{unit} H"
+
+
+def assignment(board: Board, units: Iterable[str], goals: Sequence[str]) -> dict[str, str]:
+    """Goal -> the unit that goes or stays there in one move, for as many goals as can be, the first ones first."""
+    steps, units = steps_between(board), sorted(units)
+    found: dict[str, str] = {}
+
+    def place(goal: str, tried: set[str]) -> bool:
+        """Find a unit for a goal, one that has another goal if that can be given to another unit."""
+        for unit in sorted(units, key=lambda unit: (steps(unit, goal), unit)):
+            if steps(unit, goal) <= 1 and unit not in tried:
+                tried.add(unit)
+                before = next((other for other, taken in found.items() if taken == unit), None)
+                if before is None or place(before, tried):
+                    found[goal] = unit
+                    return True
+        return False
+
+    for goal in goals:
+        place(goal, set())
+    return found
+
+
+def _leaving_first(goals: Sequence[str], assigned: Mapping[str, str]) -> list[str]:
+    """The goals, each after that of the unit that leaves it."""
+    goal_of = {unit: goal for goal, unit in assigned.items()}
+    found: list[str] = []
+    for goal in goals:
+        chain = [goal]
+        while True:
+            leaving = next((unit for unit in goal_of if unit[2:5] == chain[-1]), None)
+            onward = goal_of.get(leaving or "")
+            if onward is None or onward in chain or onward in found:
+                break
+            chain.append(onward)
+        found += [each for each in reversed(chain) if each not in found]
+    return found
 
 
 def rotation(view: View, members: Iterable[str]) -> dict[str, str]:
