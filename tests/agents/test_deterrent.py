@@ -246,6 +246,23 @@ def test_deterrents_do_not_rob_each_other():
             assert all(was.get(center) in (None, seat) for center in taken), (other, seat, taken)
 
 
+def test_in_fall_a_posse_takes_over_all_the_centers_that_it_can():
+    """A planner robbed marshals in the last two years, since a unit left an empty center to attack another, and one next
+    to it held.
+    """
+    placed = {"AUSTRIA": ["A TRI"], "GERMANY": ["A TYR"], "FRANCE": ["A PIE"], "ITALY": ["A BUD"], "RUSSIA": ["A GAL"]}
+    owned = {"AUSTRIA": ["SER", "GRE"], "GERMANY": ["MUN"], "FRANCE": ["MAR"], "ITALY": ["TRI", "VIE", "BUD", "VEN"]}
+    game = welfare_env.Game.from_position("F1905M", units=placed, centers=owned, rules=QUIET)
+    for power in ("AUSTRIA", "GERMANY", "FRANCE", "RUSSIA"):
+        policy = PossePolicy()
+        policy.reset(power, 0)
+        policy.pursue(frozenset({"ITALY"}), RightfulOwners(), 0)
+        game.submit(power, policy.orders(game.view(power)))
+    game.submit("ITALY", ["A BUD H"])
+    game.advance()
+    assert game.view("ITALY").centers["ITALY"] == ("BUD",)
+
+
 def test_a_posse_attacks_together():
     """An army in Rumania stood for years between units of three powers, each of which was too weak alone."""
     placed = {"TURKEY": ["F BUL/EC"], "AUSTRIA": ["A BUD", "A SER"], "RUSSIA": ["F SEV"], "ITALY": ["A RUM", "A GAL"]}

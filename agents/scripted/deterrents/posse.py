@@ -6,8 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from agents.scripted.dumbbot import DumbBotPolicy
+from agents.scripted.matching import matched
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agents.scripted.deterrents.ownership import RightfulOwners
     from welfare_env.game.view import View
 
@@ -23,7 +26,8 @@ class PossePolicy(DumbBotPolicy):
       Without this six powers that all go for the last center of a seventh bounce there for ever.
 
     - Friends attack an enemy's unit together: who has the right of way moves its first unit in, and all other units
-      that are next to it support that. All members find the same attacks in the position, so nobody has to speak.
+      that are next to it support that. In Fall they first take over as many of the enemies' empty centers as they can.
+      All members find the same in the position, so nobody has to speak.
 
     All powers except itself and the enemies are friends; before `pursue` is called, all others are enemies.
 
@@ -50,17 +54,24 @@ class PossePolicy(DumbBotPolicy):
         self._enemies, self._owners, self._years = enemies, owners, years
 
     def movement(self, view: View) -> list[str]:
-        """As DumbBot, except for the units that take part in an attack with friends."""
-        attacks = self._attacks(view)
-        return [attacks.get(order[2:5], order) for order in super().movement(view)]
+        """As DumbBot, except for the units that act with friends."""
+        joint = self._joint(view)
+        return [joint.get(order[2:5], order) for order in super().movement(view)]
 
-    def _attacks(self, view: View) -> dict[str, str]:
-        """The orders of its own units in attacks on enemies' units, by province."""
+    def _joint(self, view: View) -> dict[str, str]:
+        """The orders of its own units that act with friends, by province: in Fall some stand in the enemies' empty
+        centers, and others attack their units.
+        """
         friends, moves = self.spared(view), view.board.moves
         enemies = set(view.powers) - friends - {view.power}
         hostile = [unit for power in enemies for unit in view.units[power]]
         free = {unit: power for power in (*friends, view.power) for unit in view.units[power]}
         found: dict[str, str] = {}
+        entering = self._entering(view, enemies, free) if view.season == "F" else {}
+        for center, unit in entering.items():
+            if free.pop(unit) == view.power:
+                places = [place for place in moves[unit] if place[:3] == center]
+                found[unit[2:5]] = f"{unit} - {places[0]}" if unit[2:5] != center else f"{unit} H"
         for province in sorted(unit[2:5] for unit in hostile):
             near = sorted(unit for unit in free if province in _next_to(view, unit))
             leader = self._leader(view, province, Counter(free[unit] for unit in near))
@@ -75,6 +86,20 @@ class PossePolicy(DumbBotPolicy):
                     order = f"{unit} - {place}" if unit == first else _support(view, unit, first, place)
                     found[unit[2:5]] = order
         return found
+
+    def _entering(self, view: View, enemies: set[str], free: Mapping[str, str]) -> dict[str, str]:
+        """Which unit takes over which center of the enemies, where none of their units stands: as many as can be, and
+        those first to whom a center is due.
+        """
+        guarded = {unit[2:5] for power in enemies for unit in view.units[power]}
+        centers = sorted(center for power in enemies for center in view.centers[power] if center not in guarded)
+
+        def able(center: str) -> list[str]:
+            due = self._owners.of(center) if self._owners is not None else None
+            near = [unit for unit in free if unit[2:5] == center or center in _next_to(view, unit)]
+            return sorted(near, key=lambda unit: (free[unit] != due, unit[2:5] != center, unit))
+
+        return matched(centers, able)
 
     def _leader(self, view: View, province: str, near: Counter[str]) -> str | None:
         """Who of those that are near may enter an enemy's province; None if nobody."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agents.scripted.center_partition import planned_owners
+from agents.scripted.matching import matched
 from agents.scripted.planner.distances import UNREACHABLE, steps_between
 from agents.scripted.planner.plans import Course, Move, Neutral
 
@@ -176,23 +177,13 @@ class Phase:
 
 def assignment(board: Board, units: Iterable[str], goals: Sequence[str]) -> dict[str, str]:
     """Goal -> the unit that goes or stays there in one move, for as many goals as can be, the first ones first."""
-    steps, units = steps_between(board), sorted(units)
-    found: dict[str, str] = {}
+    steps, units = steps_between(board), list(units)
 
-    def place(goal: str, tried: set[str]) -> bool:
-        """Find a unit for a goal, one that has another goal if that can be given to another unit."""
-        for unit in sorted(units, key=lambda unit: (steps(unit, goal), unit)):
-            if steps(unit, goal) <= 1 and unit not in tried:
-                tried.add(unit)
-                before = next((other for other, taken in found.items() if taken == unit), None)
-                if before is None or place(before, tried):
-                    found[goal] = unit
-                    return True
-        return False
+    def able(goal: str) -> list[str]:
+        near = sorted((steps(unit, goal), unit) for unit in units)
+        return [unit for distance, unit in near if distance <= 1]
 
-    for goal in goals:
-        place(goal, set())
-    return found
+    return matched(goals, able)
 
 
 def _leaving_first(goals: Sequence[str], assigned: Mapping[str, str]) -> list[str]:
