@@ -247,10 +247,8 @@ def test_deterrents_do_not_rob_each_other():
 
 
 def test_in_fall_a_posse_takes_over_all_the_centers_that_it_can():
-    """A planner robbed marshals in the last two years, since a unit left an empty center to attack another, and one next
-    to it held.
-    """
-    placed = {"AUSTRIA": ["A TRI"], "GERMANY": ["A TYR"], "FRANCE": ["A PIE"], "ITALY": ["A BUD"], "RUSSIA": ["A GAL"]}
+    """A planner robbed marshals in the last two years: a unit left an empty center to attack another one."""
+    placed = {"AUSTRIA": ["A TRI"], "GERMANY": ["A TYR"], "FRANCE": ["A PIE"], "RUSSIA": ["A GAL"], "ITALY": ["A BUD"]}
     owned = {"AUSTRIA": ["SER", "GRE"], "GERMANY": ["MUN"], "FRANCE": ["MAR"], "ITALY": ["TRI", "VIE", "BUD", "VEN"]}
     game = welfare_env.Game.from_position("F1905M", units=placed, centers=owned, rules=QUIET)
     for power in ("AUSTRIA", "GERMANY", "FRANCE", "RUSSIA"):
