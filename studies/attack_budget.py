@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,6 +26,7 @@ from agents.runtime.colors import SERIES
 from agents.runtime.progress import metered
 from agents.runtime.tables import print_tables
 from agents.scripted.planner.search import Search
+from evaluation.experiments.exploitability import plan_exploitability
 from welfare_env import Rules
 
 if TYPE_CHECKING:
@@ -59,24 +61,19 @@ class RandomPlanner(PlannerPolicy):
 
 def curves(against: str, power: str, most: int, games: int, workers: int, store: evaluation.GameStore) -> Curves:
     """The gains of all searches with all budgets."""
-    budgets = [budget for budget in BUDGETS if budget <= most]
     found: Curves = {name: {} for name in SEARCHES}
-    total = len(SEARCHES) * (len(budgets) + 1) * games
+    setting = evaluation.Setting(rules=RULES, seed=SEED, store=store)
+    plans = {
+        (budget, name): plan_exploitability(against, games, setting, deviator=spec.format(budget), coalitions=[power])
+        for budget in BUDGETS
+        if budget <= most
+        for name, spec in SEARCHES.items()
+    }
+    total = sum(plan.most_games for plan in plans.values())
     with evaluation.Workers(workers) as pool, metered(f"attacking {against}", total, "games") as meter:
-        for budget in budgets:
-            for name, spec in SEARCHES.items():
-                result = evaluation.exploitability(
-                    against,
-                    games,
-                    deviator=spec.format(budget),
-                    coalitions=[power],
-                    rules=RULES,
-                    seed=SEED,
-                    store=store,
-                    workers=pool,
-                    report=meter.advance,
-                )
-                found[name][budget] = result.best_gain.gain
+        for (budget, name), plan in plans.items():
+            result = plan.run(replace(setting, workers=pool, report=meter.advance))
+            found[name][budget] = result.best_gain.gain
     return found
 
 
