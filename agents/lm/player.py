@@ -18,7 +18,7 @@ from agents.lm.models.settings import usual_tokens
 from agents.lm.models.shared_models import SharedModels, default_models
 from agents.lm.player_settings import SCHEMAS, Style
 from agents.lm.programs import ProgramWriter
-from agents.lm.prompts.building import LONGEST_JOURNAL, Draft, build, summarise
+from agents.lm.prompts.building import LONGEST_JOURNAL, Draft, build, rewrite, summarise
 from agents.lm.prompts.parts import NOTHING, PLAIN, Ablation, Addition, parse_parts
 from agents.lm.prompts.wording import Flavour
 from agents.lm.reading.fields import is_cut_off
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from welfare_env.game.view import View
 
 _SAMPLING = ("temperature", "top_p")
-_STYLE = (*_SAMPLING, "max_tokens", "note_tokens", "schema")
+_STYLE = (*_SAMPLING, "max_tokens", "note_tokens", "schema", "summaries")
 
 
 class LMPolicy(AskingPolicy):
@@ -146,7 +146,8 @@ class LMPolicy(AskingPolicy):
         style = self.style
         drafts = self._drafts if Addition.DRAFTS in style.addition else []
         told = (style.flavour_of(view), style.ablation, style.addition, self._journal_before(view), drafts)
-        prompt = build(view, self.ledger.summaries, *told, is_list=style.schema == "form", seed=self.seed)
+        is_list = style.schema == "form"
+        prompt = build(view, self.ledger.summaries, *told, is_list=is_list, seed=self.seed, is_rolling=self._is_rolling)
         most = SCHEMAS[style.schema]
         parts = (style.ablation, most, style.addition, style.flavour_of(view), self.seed)
         schema = None if style.schema == "none" else reply_schema(view, *parts)
@@ -161,8 +162,13 @@ class LMPolicy(AskingPolicy):
                 self._noted.add(record.phase)
                 yield from self._summarise(self.summariser, record)
 
+    @property
+    def _is_rolling(self) -> bool:
+        return self.style.summaries == "rolling"
+
     def _summarise(self, summariser: Model, record: PhaseRecord) -> Asking[None]:
-        prompt = summarise(record, self.agent)
+        last = next(reversed(self.ledger.summaries.values()), "")
+        prompt = rewrite(record, self.agent, last) if self._is_rolling else summarise(record, self.agent)
         most = self.style.note_tokens or self.style.max_tokens
         request = self.style.request(prompt, self.agent, self.seed, None, most)
         reply = yield from self.ledger.ask(summariser, request, {"kind": "summary", "phase": record.phase})

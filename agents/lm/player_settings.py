@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 SCHEMAS = {"orders": MAX_ENUM_ORDERS, "all": MANY_ORDERS, "form": 0, "none": 0}
 """Orders that a schema lists at most."""
 
+SUMMARIES = ("phases", "rolling")
+
 _QUESTION = (Block("?"),)
 
 
@@ -37,9 +39,11 @@ class Style:
             more than providers accept; "form" is one without the orders, the same in the whole game; "none" sends none.
         note_tokens: limit of a summary, thinking included; None for that of a reply.
         addition: parts added to the prompt; the paper's has none.
+        summaries: "phases" keeps a summary of each phase, as in the paper; "rolling" one note on all of them, which is
+            rewritten after each phase and does not grow.
 
     Raises:
-        ConfigError: no such schema, or a number out of range.
+        ConfigError: no such schema or kind of summaries, or a number out of range.
     """
 
     flavour: Flavour | None = None
@@ -50,8 +54,11 @@ class Style:
     schema: str = "orders"
     note_tokens: int | None = None
     addition: Addition = PLAIN
+    summaries: str = "phases"
 
     def __post_init__(self) -> None:
+        if self.summaries not in SUMMARIES:
+            raise ConfigError(f"summaries {self.summaries!r:.80}: give one of {', '.join(SUMMARIES)}")
         if self.schema not in SCHEMAS:
             raise ConfigError(f"schema {self.schema!r:.80}: give one of {', '.join(SCHEMAS)}")
         for most in (self.max_tokens, self.max_tokens if self.note_tokens is None else self.note_tokens):

@@ -501,6 +501,7 @@ LM_OPTIONS: dict[str, Callable[[Part], Any]] = {
     "ablate": _ablation,
     "add": _addition,
     "summariser": _summariser,
+    "summaries": _one_of("phases", "rolling"),
     "schema": _one_of("orders", "all", "form", "none"),
     "api": _one_of("chat", "responses"),
     "grammar": _one_of("vllm", "llama.cpp", "sglang"),
