@@ -63,7 +63,7 @@ class RemoteModel(ABC):
         retries: number of retries after a transient fault.
         backoff: seconds before the first retry, doubled each time up to a minute, and randomly shortened by up to a
             half. A server's own waiting time takes precedence.
-        max_concurrent: largest number of questions at a time.
+        max_concurrent: largest number of questions at a time; games ask fewer, at most seven for each that is played.
         requests_per_minute: largest number of tries in any minute; None for no limit.
         tokens_per_minute: largest number of tokens, of prompts and replies, in tries that begin within a minute; None
             for no limit. A try is expected to use what it may, and later counts as what it has used.
@@ -96,7 +96,7 @@ class RemoteModel(ABC):
         timeout: float = 300.0,
         retries: int = 6,
         backoff: float = 1.0,
-        max_concurrent: int = 16,
+        max_concurrent: int = 128,
         requests_per_minute: int | None = None,
         tokens_per_minute: int | None = None,
         structured: bool = True,
