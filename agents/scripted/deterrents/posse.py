@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from agents.scripted.deterrents.matching import matched
 from agents.scripted.dumbbot import DumbBotPolicy
-from agents.scripted.matching import matched
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agents.scripted.center_partition import planned_owners
-from agents.scripted.matching import matched
+from agents.scripted.deterrents.matching import matched
 from agents.scripted.planner.distances import UNREACHABLE, steps_between
 from agents.scripted.planner.plans import Course, Move, Neutral
 
