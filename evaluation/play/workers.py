@@ -6,6 +6,7 @@ import gc
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -44,7 +45,7 @@ class _Process(SpawnProcess):
 
     def start(self) -> None:
         """Start it with SIGINT blocked, which it inherits; `_prepare` ignores the signal later, after the imports."""
-        resource_tracker.ensure_running()  # which would unblock it
+        _start_tracker()  # which would unblock it
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             super().start()
@@ -146,6 +147,7 @@ class Workers:
     def _start(self) -> ProcessPoolExecutor:
         if self._pool is None:
             _end_in_imported_script()
+            _start_tracker()
             self._lifelines = self._context.Pipe(duplex=False)
             self._pool = ProcessPoolExecutor(
                 self.count, mp_context=self._context, initializer=_prepare, initargs=(self._lifelines[0],)
@@ -174,6 +176,16 @@ def _uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
         if arrived:
             signal.raise_signal(signal.SIGINT)
+
+
+def _start_tracker() -> None:
+    """Start Python's process that removes semaphores after this one, without its warnings.
+
+    If an interrupted command has to be ended at once, they would follow its last line.
+    """
+    sys.warnoptions.append("ignore::UserWarning:multiprocessing.resource_tracker")  # which the process is started with
+    resource_tracker.ensure_running()
+    sys.warnoptions.pop()
 
 
 def _end_in_imported_script() -> None:

@@ -201,6 +201,23 @@ def test_at_any_moment(launch: Launch, tmp_path: Path, moment: float, is_cold: b
     _interrupted(process)
 
 
+# With workers, and ended without any cleaning up, as if the block did not end in time.
+ENDED = """
+import os
+from evaluation.play.workers import Workers
+if __name__ == "__main__":
+    print("begun", flush=True)
+    for _ in Workers(2).run(abs, range(8)):
+        os._exit(130)
+"""
+
+
+def test_a_command_that_is_ended_at_once_says_nothing_of_semaphores(launch: Launch) -> None:
+    process = launch(ENDED)
+    assert process.communicate(timeout=PATIENCE) == ("", "")
+    assert process.returncode == 130
+
+
 # 30 games of some 50 ms, one after the other: time enough to come in between.
 LONG = ("exploitability", "dumbbot", "--deviator", "random", "--games", "5", "--years", "3", "--message-rounds", "0")
 LONG_GAMES = 6 * 5 + 5 * 5 + 6 * 5  # two rounds of choosing, and what is measured

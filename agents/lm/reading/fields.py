@@ -207,7 +207,7 @@ def _is_example(answer: Pairs, keys: Sequence[str]) -> bool:
 
 def _is_copy(answer: Pairs) -> bool:
     """Whether an object looks like the prompt's example for a phase: no thoughts, no messages, and nothing changes."""
-    thought, said = answer.value_of("reasoning"), "".join(texts_of(answer.value_of("messages")))
+    thought, said = ("".join(texts_of(answer.value_of(key))) for key in ("reasoning", "messages"))
     orders = texts_of(answer.value_of("orders"))
     return thought in _PLACEHOLDERS and not said.strip() and all(order.endswith(_NEUTRAL) for order in orders)
 

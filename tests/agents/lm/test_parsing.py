@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agents.lm.prompts import build
+from agents.lm.reading.fields import read_fields
 from agents.lm.reading.orders import OrderBook, OrderFault
 from agents.lm.reading.parsing import Parsed, parse, reply_schema
 from welfare_env import Game, Rules, View
@@ -613,3 +614,9 @@ def test_what_is_coded_in_a_message_is_a_message() -> None:
         assert (parsed.orders, parsed.messages) == (["A PAR H"], [("ITALY", words)])
         thought = parse(json.dumps({"thought": words, "reply": {"orders": {"A PAR": "A PAR H"}}}), OPENING)
         assert thought.orders == ["A PAR H"]
+
+
+@pytest.mark.parametrize("reasoning", [{"reasoning": "Peace."}, [["..."], 1], {}, [], 0, True])
+def test_reasoning_of_any_form(reasoning: object) -> None:
+    fields = read_fields(json.dumps({"reasoning": reasoning, "orders": ["A PAR H"]}), ("reasoning", "orders"))
+    assert fields.values["orders"] == ["A PAR H"]
