@@ -1,0 +1,88 @@
+"""Connections of HTTP/1.1 with limits: how many an address may hold, and how long a slow one may take.
+
+The application sees a request only when its head is there. What comes before (thousands of open connections, heads that
+trickle in) and after (readers that do not read) is limited here, in uvicorn's own protocol.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+
+@dataclass(frozen=True)
+class ConnectionLimits:
+    """How many connections there may be, and how long each may take.
+
+    Attributes:
+        most_each: connections of one address; behind a reverse proxy all have the proxy's address.
+        most: connections of all.
+        head_seconds: in which the head of a request must be there.
+        send_seconds: for which a reader may let the answer wait; then the connection is dropped, and an event stream
+            goes on after `Last-Event-ID` once the reader is back.
+    """
+
+    most_each: int = 200
+    most: int = 4000
+    head_seconds: float = 10
+    send_seconds: float = 15
+
+
+def limited(limits: ConnectionLimits) -> type[H11Protocol]:
+    """The class of the connections of one server, for `uvicorn.Config(http=...)`."""
+    held: Counter[str] = Counter()
+
+    class LimitedConnection(H11Protocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            self._timers: dict[str, asyncio.TimerHandle] = {}
+            peer = transport.get_extra_info("peername")
+            self._address = str(peer[0]) if isinstance(peer, tuple) else ""
+            held[self._address] += 1
+            super().connection_made(transport)
+            if held[self._address] > limits.most_each or held.total() > limits.most:
+                transport.abort()
+                return
+            self._set_timer("head", limits.head_seconds)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            for name in list(self._timers):
+                self._end_timer(name)
+            held[self._address] -= 1
+            if not held[self._address]:
+                del held[self._address]
+            super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._end_timer("head")
+            elif "head" not in self._timers:
+                self._set_timer("head", limits.head_seconds)
+
+        def on_response_complete(self) -> None:
+            self._end_timer("head")
+            super().on_response_complete()
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._set_timer("send", limits.send_seconds)
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            self._end_timer("send")
+
+        def _set_timer(self, name: str, seconds: float) -> None:
+            self._end_timer(name)
+            self._timers[name] = self.loop.call_later(seconds, self.transport.abort)
+
+        def _end_timer(self, name: str) -> None:
+            if timer := self._timers.pop(name, None):
+                timer.cancel()
+
+        def _should_upgrade_to_ws(self) -> bool:
+            return False
+
+    return LimitedConnection

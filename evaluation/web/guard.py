@@ -1,0 +1,165 @@
+"""What stands before every page: which requests are answered at all, and what every answer says to the browser.
+
+A page of another site can post to a server on this machine, and a name of another site can be made to lead here (DNS
+rebinding). So a request must name a host that we serve, and one that changes something must come from our own pages.
+
+>>> guarded = Guard(app, hosts=["127.0.0.1", "localhost"])
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Own scripts and styles from own files, nothing inline, nothing from elsewhere."""
+
+HEADERS = {
+    "content-security-policy": SECURITY_POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+"""Of every answer, where the page gives none of its own."""
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a request is not answered: an HTTP status and a sentence."""
+
+    status: int
+    reason: str
+
+
+class Guard:
+    """ASGI middleware that refuses requests by their head, and reads bodies within limits.
+
+    Args:
+        app: answers what is let through. It gets the whole body at once.
+        hosts: names and addresses under which this server is asked, without ports.
+        most_body: bytes of a request.
+        patience: seconds in which the body must be there.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str], most_body: int = 2**16, patience: float = 10) -> None:
+        self.app = app
+        self.hosts = frozenset(host.lower() for host in hosts)
+        self.most_body = most_body
+        self.patience = patience
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request or refuse it."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return  # no websockets here: the server closes them
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        refusal = self.refusal(scope["method"], headers)
+        body = b""
+        if refusal is None:
+            read = await self._body(receive, headers)
+            refusal, body = (read, b"") if isinstance(read, Refusal) else (None, read)
+        if refusal is not None:
+            await _refuse(send, refusal)
+            return
+        await self.app(scope, _replayed(body, receive), _with_headers(send))
+
+    def refusal(self, method: str, headers: dict[str, str]) -> Refusal | None:
+        """What is wrong with the head of a request; None if nothing is.
+
+        Args:
+            headers: their names in lower case.
+        """
+        host = headers.get("host", "")
+        if host_name(host) not in self.hosts:
+            return Refusal(421, f"this server is not {host:.80}: start it with --host or --public-url")
+        if method not in ("GET", "HEAD", "POST"):
+            return Refusal(405, "only GET and POST are answered")
+        if method != "POST":
+            return None
+        if urlsplit(headers.get("origin", "")).netloc.lower() != host.lower():
+            return Refusal(403, "this request comes from another site")
+        if headers.get("sec-fetch-site", "same-origin") != "same-origin":
+            return Refusal(403, "this request comes from another site")
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            return Refusal(415, "send application/json")
+        return None
+
+    async def _body(self, receive: Receive, headers: dict[str, str]) -> bytes | Refusal:
+        declared = headers.get("content-length", "0")
+        too_long = Refusal(413, f"a request has at most {self.most_body} bytes")
+        if not declared.isdecimal() or int(declared[:12]) > self.most_body:
+            return too_long
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self.patience):
+                while True:
+                    message = await receive()
+                    body += message.get("body", b"")
+                    if len(body) > self.most_body:
+                        return too_long
+                    if message["type"] == "http.disconnect" or not message.get("more_body", False):
+                        return bytes(body)
+        except TimeoutError:
+            return Refusal(408, "the request did not arrive in time")
+
+
+def host_name(host: str) -> str:
+    """The name or address in a Host header, in lower case: "localhost:8000" is "localhost", "[::1]:80" is "::1"."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives the body that was read, and then what the server says (that the client is gone)."""
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = list(message.get("headers", []))
+            named = {name.lower() for name, _ in own}
+            added = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in named]
+            message = {**message, "headers": own + added}
+        await send(message)
+
+    return sending
+
+
+async def _refuse(send: Send, refusal: Refusal) -> None:
+    text = refusal.reason.encode("utf-8", "replace")
+    headers: dict[str, Any] = HEADERS | {
+        "content-type": "text/plain; charset=utf-8",
+        "content-length": str(len(text)),
+        "connection": "close",  # what is left of the body is not read
+    }
+    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": encoded})
+    await send({"type": "http.response.body", "body": text})

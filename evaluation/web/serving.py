@@ -1,0 +1,170 @@
+"""The application and its server: routes behind the guard, on this machine alone unless asked otherwise.
+
+>>> address = Address()  # loopback, a free port
+>>> site = make_site(routes, address)
+>>> run_site(site, address, on_start=lambda url: print(url))  # until interrupted
+
+Files in `static` are served under ``/static/``; `scripts` joins several into one. Pages use no inline script and no
+inline style: the security policy of `guard` refuses both.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import resource
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route
+
+from evaluation.checks import EvaluationError
+from evaluation.web.connections import ConnectionLimits, limited
+from evaluation.web.guard import LOOPBACK, Guard
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, Lifespan
+
+TYPES = {"js": "text/javascript", "css": "text/css"}
+BUNDLES: dict[str, tuple[str, ...]] = {}
+"""Name under /static/ -> the files that it is made of, each "PACKAGE/FILE"; filled by the pages' modules."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server is reached.
+
+    Attributes:
+        host: the address to listen on. Loopback is this machine alone; "0.0.0.0" is everybody who can reach it.
+        port: 0 for a free one.
+        public_url: of a reverse proxy before it, such as "https://play.example.org"; cookies are then for https only.
+        names: further names under which the server is asked for.
+        limits: of connections.
+
+    Raises:
+        EvaluationError: a public URL that is none, or has a path.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    public_url: str = ""
+    names: Sequence[str] = ()
+    limits: ConnectionLimits = field(default_factory=ConnectionLimits)
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.public_url)
+        is_right = parts.scheme in ("http", "https") and parts.netloc and parts.path in ("", "/")
+        if self.public_url and not is_right:
+            raise EvaluationError(f"public URL {self.public_url!r:.100}: give one such as https://play.example.org")
+
+    @property
+    def hosts(self) -> list[str]:
+        """The names that a request may ask for."""
+        own = [] if self.host in ("0.0.0.0", "::") else [self.host]  # noqa: S104 (compared, not bound)
+        public = urlsplit(self.public_url).hostname
+        return [*LOOPBACK, *own, *self.names, *([public] if public else [])]
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether people reach it over https."""
+        return self.public_url.startswith("https:")
+
+    def url(self, port: int) -> str:
+        """How people reach it, without a slash at the end."""
+        if self.public_url:
+            return self.public_url.rstrip("/")
+        host = self.names[0] if self.names else "127.0.0.1" if self.host == "0.0.0.0" else self.host  # noqa: S104
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def make_site(routes: Sequence[Route], address: Address, lifespan: Lifespan[Starlette] | None = None) -> ASGIApp:
+    """The application: routes and the static files, behind the guard."""
+    static = Route("/static/{name}", _static, methods=["GET"])
+    return Guard(Starlette(routes=[*routes, static], lifespan=lifespan), address.hosts)
+
+
+async def _static(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in BUNDLES:
+        return Response("no such file", 404)
+    return Response(bundle(name), media_type=TYPES[name.rpartition(".")[2]])
+
+
+@functools.cache
+def bundle(name: str) -> str:
+    """A static file; several scripts are joined into one without global names."""
+    parts = [_file(path) for path in BUNDLES[name]]
+    return "\n".join(parts) if name.endswith(".css") else '"use strict";(() => {\n' + "\n".join(parts) + "\n})();\n"
+
+
+def _file(path: str) -> str:
+    package, _, name = path.partition("/")
+    return resources.files(package).joinpath(f"static/{name}").read_text("utf-8")
+
+
+def run_site(site: ASGIApp, address: Address, on_start: Callable[[str], None] = lambda url: None) -> None:
+    """Serve until the process is interrupted.
+
+    Args:
+        on_start: called with the address once connections are taken.
+
+    Raises:
+        EvaluationError: the port cannot be used.
+    """
+    with listening(address) as sock:
+        server = make_server(site, address)
+        on_start(address.url(sock.getsockname()[1]))  # the socket listens: a browser that is early waits
+        server.run(sockets=[sock])
+
+
+def make_server(site: ASGIApp, address: Address) -> uvicorn.Server:
+    """A server without a log of requests."""
+    config = uvicorn.Config(
+        site,
+        http=limited(address.limits),
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=2,
+        h11_max_incomplete_event_size=2**14,
+        lifespan="on",
+    )
+    return uvicorn.Server(config)
+
+
+@contextlib.contextmanager
+def listening(address: Address) -> Iterator[socket.socket]:
+    """A socket that listens.
+
+    Raises:
+        EvaluationError: the address or the port cannot be used.
+    """
+    _allow_files(address.limits.most + 200)
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind((address.host, address.port))
+        except OSError as error:
+            where = f"{address.host}:{address.port}"
+            raise EvaluationError(f"cannot listen on {where}: {error.strerror}; give another --port") from error
+        sock.listen(1024)
+        yield sock
+
+
+def _allow_files(wanted: int) -> None:
+    """Each connection is an open file, of which shells allow few at first."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))

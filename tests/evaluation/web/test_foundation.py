@@ -1,0 +1,283 @@
+"""What every page stands on: the guard, connections with limits, event streams, the journal, and the keys of seats."""
+
+import http.client
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from evaluation.web import keys
+from evaluation.web.connections import ConnectionLimits
+from evaluation.web.guard import SECURITY_POLICY, host_name
+from evaluation.web.journal import Journal, JournalError
+from evaluation.web.serving import Address, listening, make_server, make_site
+from evaluation.web.streams import Streams, Topic
+
+LIMITS = ConnectionLimits(most_each=20, most=60, head_seconds=0.5, send_seconds=0.5)
+
+
+class Site:
+    """A small site that runs in a thread."""
+
+    def __init__(self, limits: ConnectionLimits = LIMITS) -> None:
+        self.topic = Topic(3)
+        self.streams = Streams(most=4, pulse=0.2)
+        self.sent = 0
+        self.asked: list[bytes] = []
+        routes = [
+            Route("/hello", self.hello, methods=["GET", "POST"]),
+            Route("/events", lambda request: self.streams.response(request, self.topic)),
+            Route("/big", self.big),
+        ]
+        self.address = Address(limits=limits, names=["play.test"])
+        self.server = make_server(make_site(routes, self.address), self.address)
+
+    async def hello(self, request):
+        self.asked.append(await request.body())
+        return JSONResponse("hello")
+
+    async def big(self, request):
+        self.sent += 1
+        return JSONResponse("x" * 50_000_000)
+
+    @contextmanager
+    def running(self) -> Iterator[int]:
+        with listening(self.address) as sock:
+            thread = threading.Thread(target=self.server.run, kwargs={"sockets": [sock]})
+            thread.start()
+            yield sock.getsockname()[1]
+            self.server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    made = Site()
+    with made.running() as port:
+        made.port = port
+        yield made
+
+
+def ask(site, method="GET", path="/hello", body=None, **headers) -> http.client.HTTPResponse:
+    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=10)
+    given = {"Host": f"127.0.0.1:{site.port}"} | {name.replace("_", "-"): text for name, text in headers.items()}
+    connection.request(method, path, body, given)
+    answer = connection.getresponse()
+    answer.text = answer.read().decode()
+    connection.close()
+    return answer
+
+
+def post(site, body=b"{}", **headers) -> http.client.HTTPResponse:
+    own = {"Origin": f"http://127.0.0.1:{site.port}", "Content_Type": "application/json"}
+    return ask(site, "POST", "/hello", body, **own | headers)
+
+
+def test_every_answer_has_the_headers_of_safety(site):
+    for answer in (ask(site), ask(site, path="/none"), ask(site, Host="evil.test")):
+        assert answer.getheader("content-security-policy") == SECURITY_POLICY
+        assert answer.getheader("x-content-type-options") == "nosniff"
+        assert answer.getheader("referrer-policy") == "no-referrer"
+        assert answer.getheader("server") is None
+    assert "unsafe" not in SECURITY_POLICY
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.test", "evil.test:80", "127.0.0.1.evil.test", "", "localhost@evil.test", "[", "a]:1"]
+)
+def test_a_name_that_was_made_to_lead_here_is_refused(site, host):
+    assert ask(site, Host=host).status == 421
+
+
+def test_names_that_are_served(site):
+    for host in ("127.0.0.1", "LOCALHOST:1234", "[::1]:80", "play.test"):
+        assert ask(site, Host=host).status == 200
+    assert host_name("[::1]:80") == "::1"
+
+
+def test_posts_of_other_sites_are_refused(site):
+    before = len(site.asked)
+    for headers in (
+        {"Origin": "http://evil.test"},
+        {"Origin": "null"},
+        {"Origin": ""},
+        {"Origin": f"http://127.0.0.1:{site.port + 1}"},
+        {"Sec_Fetch_Site": "cross-site"},
+        {"Sec_Fetch_Site": "same-site"},
+    ):
+        assert post(site, **headers).status == 403
+    assert post(site, Content_Type="text/plain").status == 415
+    assert post(site, Content_Type="application/x-www-form-urlencoded").status == 415
+    assert ask(site, "PUT").status == ask(site, "OPTIONS").status == 405
+    assert len(site.asked) == before
+    assert post(site).status == 200
+
+
+def test_bodies_have_limits(site):
+    before = len(site.asked)
+    assert post(site, b"x" * 70_000).status == 413
+    assert ask_raw(
+        site, b"Transfer-Encoding: chunked\r\n\r\n" + b"ffff\r\n" + b"x" * 65535 + b"\r\n12c\r\n"
+    ).startswith(b"HTTP/1.1 413")
+    assert len(site.asked) == before
+
+
+def ask_raw(site, rest: bytes) -> bytes:
+    head = "POST /hello HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://127.0.0.1\r\nContent-Type: application/json\r\n"
+    with socket.create_connection(("127.0.0.1", site.port), timeout=10) as sock:
+        sock.sendall(head.encode() + rest + b"x" * 300)
+        return sock.recv(4096)
+
+
+def test_a_head_that_trickles_in_is_cut_off(site):
+    with socket.create_connection(("127.0.0.1", site.port), timeout=10) as sock:
+        sock.sendall(b"GET /hello HTTP/1.1\r\nHost: 127")
+        began = time.monotonic()
+        assert is_cut_off(sock)
+        assert time.monotonic() - began < 5
+
+
+def test_a_reader_that_does_not_read_is_dropped(site):
+    with socket.create_connection(("127.0.0.1", site.port), timeout=10) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sock.sendall(b"GET /big HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        until(lambda: site.sent > 0)
+        until(lambda: not site.server.server_state.connections)
+
+
+def test_one_address_holds_few_connections(site):
+    time.sleep(0.7)
+    opened = [socket.create_connection(("127.0.0.1", site.port), timeout=10) for _ in range(60)]
+    time.sleep(0.2)
+    assert sum(is_closed(sock) for sock in opened) >= 40
+    for sock in opened:
+        sock.close()
+    time.sleep(0.3)
+    assert ask(site).status == 200
+
+
+def is_cut_off(sock: socket.socket) -> bool:
+    try:
+        return sock.recv(10) == b""
+    except ConnectionResetError:
+        return True
+
+
+def is_closed(sock: socket.socket) -> bool:
+    sock.setblocking(False)
+    try:
+        return sock.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionResetError:
+        return True
+
+
+def events(site, **headers) -> Iterator[str]:
+    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=10)
+    connection.request("GET", "/events", headers={"Host": "127.0.0.1"} | headers)
+    answer = connection.getresponse()
+    try:
+        while line := answer.readline():
+            if text := line.decode().strip():
+                yield text
+    finally:
+        answer.close()
+        connection.close()
+
+
+def test_streams_tell_what_was_missed_and_what_comes(site):
+    site.topic.position = 3
+    fresh = events(site)
+    assert [next(fresh) for _ in range(3)] == ["retry: 1500", "id: 3", "data: 3"]
+    back = events(site, **{"Last-Event-ID": "3"})
+    assert [next(back), next(back)] == ["retry: 1500", ": alive"]
+    site.topic.position = 9  # as a restart finds it
+    later = events(site, **{"Last-Event-ID": "3"})
+    assert [next(later) for _ in range(3)] == ["retry: 1500", "id: 9", "data: 9"]
+    for stream in (fresh, back, later):
+        stream.close()
+
+
+def test_there_are_only_so_many_streams(site):
+    until(lambda: site.streams.open == 0)
+    held = [events(site) for _ in range(4)]
+    assert [next(stream) for stream in held] == ["retry: 1500"] * 4
+    assert ask(site, path="/events").status == 503
+    for stream in held:
+        stream.close()
+    until(lambda: site.streams.open == 0)
+    assert next(events(site)) == "retry: 1500"
+
+
+def until(is_so) -> None:
+    end = time.monotonic() + 10
+    while not is_so() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert is_so()
+
+
+def test_a_journal_keeps_what_was_accepted(tmp_path):
+    with Journal(tmp_path / "journal") as journal:
+        journal.append({"n": 1, "text": "\u202ehé\n"})
+        journal.append({"n": 2})
+        with pytest.raises(JournalError, match="another process has this game open"):
+            Journal(tmp_path / "journal")
+    (tmp_path / "journal").open("ab").write(b'{"n": 3, "tex')  # killed while it wrote
+    with Journal(tmp_path / "journal") as journal:
+        assert journal.entries == [{"n": 1, "text": "\u202ehé\n"}, {"n": 2}]
+        journal.append({"n": 3})
+    assert [json.loads(line)["n"] for line in (tmp_path / "journal").read_text().splitlines()] == [1, 2, 3]
+    assert (tmp_path / "journal").stat().st_mode & 0o077 == 0
+
+
+def test_a_damaged_journal_says_where(tmp_path):
+    (tmp_path / "journal").write_text('{"n":1}\nnonsense\n')
+    with pytest.raises(JournalError, match="line 2: damaged"):
+        Journal(tmp_path / "journal")
+    (tmp_path / "journal").write_text("[]\n")
+    with pytest.raises(JournalError, match="line 1: damaged"):
+        Journal(tmp_path / "journal")
+    with pytest.raises(JournalError, match="directory"):
+        Journal(tmp_path)
+
+
+def test_a_full_disk_confirms_nothing(tmp_path, monkeypatch):
+    with Journal(tmp_path / "journal") as journal:
+        journal.append({"n": 1})
+
+        def full(file: int) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(JournalError, match="No space"):
+            journal.append({"n": 2})
+        monkeypatch.undo()
+        journal.append({"n": 3})
+        assert [entry["n"] for entry in journal.entries] == [1, 3]
+    assert [json.loads(line)["n"] for line in (tmp_path / "journal").read_text().splitlines()] == [1, 3]
+
+
+def test_tokens_and_cookies():
+    token, other = keys.new_token(), keys.new_token()
+    assert len(token) >= 32
+    assert keys.is_token(token, token)
+    assert not any(keys.is_token(given, token) for given in (other, "", None, 3, [token], token + "x", "\ud800"))
+    cookies = {keys.cookie_name("FRANCE"): keys.cookie_value(token)}
+    assert keys.holds(cookies, "FRANCE", token)
+    assert not keys.holds(cookies, "FRANCE", other)
+    assert not keys.holds(cookies, "ENGLAND", token)
+    assert not keys.holds({keys.cookie_name("FRANCE"): token}, "FRANCE", token)
+    header = keys.cookie_header("FRANCE", token, "/g/x", is_secure=True)
+    assert token not in header
+    assert {"HttpOnly", "SameSite=Strict", "Secure", "Path=/g/x"} <= set(header.split("; "))
