@@ -17,6 +17,7 @@ from welfare_env.errors import did_you_mean
 from welfare_env.options import takes_options
 
 GAMES = 20
+NOTHING = "nothing to compare: give two or more policies or results, or an experiment"
 EXAMPLE = "['root_nash_welfare', 'conflicts']"
 OF_WELFARE = (*MEASURES[:3], "welfare_per_year", "welfare_by_policy", "welfare_by_year")  # nan in standard games
 OF_SCORES = ("best_score", "scores", "scores_by_policy")  # their unit depends on the rules' scoring
@@ -60,11 +61,13 @@ def compare(
     given = [name for name, value in ({"games": games} | options).items() if value is not None]
     played = [is_played(each) for each in compared]
     if not any(played):
+        if len(compared) < 2:
+            raise EvaluationError(NOTHING)
         settings = GameSettings(**options)
         check_measures(measure, settings)
         plans = [plan_self_play(each, GAMES if games is None else games, settings) for each in compared]
         with settings.pooled() as pooled:
-            groups = [[of_self_play(plan.run(pooled))] for plan in plans] if len(plans) > 1 else []
+            groups = [[of_self_play(plan.run(pooled))] for plan in plans]
     elif not all(played):
         policy = compared[played.index(False)]
         raise EvaluationError(
@@ -104,7 +107,7 @@ def compare_samples(
     """
     samples = [sample for group in groups for sample in group]
     if len(samples) < 2:
-        raise EvaluationError("nothing to compare: give two or more policies or results, or an experiment")
+        raise EvaluationError(NOTHING)
     is_matched = len(groups) > 1 and min(map(len, groups)) > 1
     numbers = _matched(groups) if is_matched else pairs_of(len(samples), pairs)
     for other in samples[1:]:

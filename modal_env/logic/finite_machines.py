@@ -215,17 +215,6 @@ def check_names(calls: Sequence[Agent]) -> None:
         raise GameError(f"calls {', '.join(names):.80}: give agents different names that can stand in X(.)")
 
 
-def same_behavior(a: Agent, b: Agent) -> bool:
-    """Whether two agents have equal canonical forms, and so make the same moves against every agent.
-
-    Raises:
-        GameError: as `machine`, with the calls of both.
-    """
-    calls = closure((*a.called, *b.called))
-    one, other = canonical_forms(*stacked([machine(a, calls), machine(b, calls)]), calls)
-    return bool((one == other).all())
-
-
 def stacked(machines: Sequence[Machine]) -> tuple[NDArray[np.uint8], Table]:
     """Machines with the same calls as arrays [n, states] and [n, states, symbols].
 

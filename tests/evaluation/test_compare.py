@@ -256,6 +256,7 @@ def test_unknown_keys_of_results(results: list[SelfPlayResult]) -> None:
     [
         ((), {}, "nothing to compare"),
         (("hold",), {}, "nothing to compare"),
+        (("nobody",), {}, "nothing to compare"),  # before policies are read
         ((0,), {}, "nothing to compare"),
         ((0, "hold"), {}, "'hold' is not a result"),
         ((0, 1), {"games": 5}, "games: only for policies"),

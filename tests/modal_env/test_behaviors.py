@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from modal_env.errors import GameError
-from modal_env.logic.finite_machines import machine, same_behavior
+from modal_env.logic.finite_machines import canonical_forms, machine, stacked
 from modal_env.logic.library import (
     LIBRARY,
     POST,
@@ -28,6 +28,13 @@ from modal_env.logic.tournaments import tournament
 from modal_env.search.behaviors import Behaviors, behaviors_of, two_boxes
 
 PLAYERS = [agent for agent in LIBRARY.values() if not agent.is_random]
+
+
+def same_behavior(a: Agent, b: Agent) -> bool:
+    """Whether two agents have equal canonical forms."""
+    calls = closure((*a.called, *b.called))
+    one, other = canonical_forms(*stacked([machine(a, calls), machine(b, calls)]), calls)
+    return bool((one == other).all())
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The plots and figures of docs/training-modal.md: ``python -m training.modal.pictures``.
+"""The plots and figures of docs/training-modal.md: ``python -m studies.modal_training``.
 
 Trainings are kept in runs/modal-pictures, so an interrupted command resumes, and plots again without training.
 """
