@@ -94,14 +94,15 @@ class Browser:
     # What a person would do.
 
     def open(self, path: Path | str, link: str = "") -> None:
-        """Load a page from the disk and wait until it is there."""
+        """Load a page from the disk, or from a server (http://...), and wait until it is there."""
         self.complaints.clear()
         self.requests.clear()
         self._loaded = False
         self.call("Page.navigate", url="about:blank")
         self._wait_for_load()
         self._loaded = False
-        self.call("Page.navigate", url=Path(path).resolve().as_uri() + (f"#{link}" if link else ""))
+        address = str(path) if str(path).startswith("http") else Path(path).resolve().as_uri()
+        self.call("Page.navigate", url=address + (f"#{link}" if link else ""))
         self._wait_for_load()
 
     def look(self, width: int, height: int, dark: bool = False, scale: float = 1, mobile: bool = False) -> None:

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from agents.human.policy import HumanPolicy
 from agents.modal.players import BestReplyPolicy, MixPolicy, RoundWriter, read_share
 from agents.policy import Policy
 from agents.scripted.deterrents.deterrent import FIGHTERS, DeterrentPolicy, grim, marshal, police, sheriff
@@ -544,6 +545,7 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
     "pact": Keyed(PactPolicy, optional=EXPLOITER_OPTIONS),
     "posse": Keyed(PossePolicy, optional={"force": _whole, "more": _whole}),
     "punish": Keyed(PunishPolicy),
+    "human": Keyed(HumanPolicy),
     "lm": LanguageModel(_make_player, optional=LM_OPTIONS, home="agents.lm.player"),
     "rl": Learned(_make_learned, optional={"greedy": _one_of("yes", "no")}, home="agents.rl.player"),
     "import": Imported(),

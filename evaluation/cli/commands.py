@@ -64,6 +64,7 @@ from evaluation.tables.game_tables import (
     stored_table,
 )
 from evaluation.tables.sweep_tables import exploitability_sweep, self_play_sweep
+from evaluation.web.commands import play, serve
 from welfare_env.extras import install_extra
 
 DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumbbot")
@@ -277,6 +278,8 @@ app.command("transcript")(transcript)
 app.command("check-model")(check)
 app.command("experiment")(experiments.experiment)
 app.command("plot")(experiments.plot)
+app.command("play")(play)
+app.command("serve")(serve)
 
 
 @app.command("warm-up")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import secrets
 from collections import Counter
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
@@ -16,6 +17,7 @@ import numpy as np
 
 import agents
 import welfare_env
+from agents.human.policy import is_person
 from agents.specs import Spec, named_files
 from evaluation.checks import MOST_SEED, EvaluationError, check_whole
 from evaluation.play.answer_sources import answered_by
@@ -100,7 +102,7 @@ class GameSpec:
 
         This is a digest of the code of the rules and of these policies (`evaluation.play.sources`), and of a map file;
         for language models, the address of the server, a digest of the replay file, or what your own model says of
-        itself.
+        itself. With a person in a seat it has a new "sitting" at every call, so that no stored game stands for another.
 
         Args:
             models: where your own models are from.
@@ -129,6 +131,7 @@ class GameSpec:
             **({"simultaneous": True} if self.simultaneous else {}),
             **({"coalition": list(self.coalition)} if self.coalition else {}),
             **({"language_models": asked} if asked else {}),
+            **({"sitting": secrets.token_hex(16)} if self.has_people else {}),
         }
 
     @property
@@ -140,6 +143,11 @@ class GameSpec:
     def is_named(self) -> bool:
         """Whether all policies have names, so that the game can be stored."""
         return all(policy.is_named for _, policy in self.players)
+
+    @property
+    def has_people(self) -> bool:
+        """Whether a player is a person (`human:`)."""
+        return any(is_person(policy.modules) for _, policy in self.players)
 
     @property
     def asks_language_models(self) -> bool:
@@ -398,14 +406,16 @@ def _played(
     specs: Sequence[GameSpec], workers: Workers, models: SharedModels | None
 ) -> Iterator[tuple[GameSpec, tuple[Record, str]]]:
     """Yield every game with its record, in order of completion."""
-    asking = [spec for spec in specs if spec.asks_language_models]
-    others = [spec for spec in specs if not spec.asks_language_models]
+    people = [spec for spec in specs if spec.has_people]
+    asking = [spec for spec in specs if spec.asks_language_models and not spec.has_people]
+    others = [spec for spec in specs if not spec.asks_language_models and not spec.has_people]
     if not workers.is_remote and any(spec.engine == "fast" for spec in others):
         from welfare_env.engine.precompile import GAMES, ensure_compiled  # imports numba
 
         ensure_compiled(GAMES)  # once, before workers that would each wait for it
     yield from workers.run(_play_far if workers.is_remote else _play_task, [spec for spec in others if spec.is_named])
     yield from ((spec, _play_task(spec)) for spec in others if not spec.is_named)
+    yield from ((spec, (play_game(spec, models), CODE_DIGEST)) for spec in people)  # one after the other, before them
     if workers.count == 1 or len(asking) == 1:
         yield from ((spec, (play_game(spec, models), CODE_DIGEST)) for spec in asking)
         return

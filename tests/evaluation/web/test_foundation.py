@@ -36,11 +36,14 @@ class Site:
         self.asked: list[bytes] = []
         routes = [
             Route("/hello", self.hello, methods=["GET", "POST"]),
-            Route("/events", lambda request: self.streams.response(request, self.topic)),
+            Route("/events", self.events),
             Route("/big", self.big),
         ]
         self.address = Address(limits=limits, names=["play.test"])
         self.server = make_server(make_site(routes, self.address), self.address)
+
+    async def events(self, request):
+        return self.streams.response(request, self.topic)
 
     async def hello(self, request):
         self.asked.append(await request.body())

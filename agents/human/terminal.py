@@ -1,0 +1,207 @@
+"""A person at the terminal: the position as tables, orders and messages as lines. Works over ssh.
+
+What other players write is shown without control characters and marks of direction, so that no message moves the
+cursor, changes colors, or stands elsewhere than it was written.
+"""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from welfare_env.errors import OrderError, PressError, WelfareEnvError
+from welfare_env.game.game import Game
+from welfare_env.game.press import GLOBAL, check_message
+from welfare_env.game.view import MESSAGES, View
+
+WELFARE_RULE = (
+    "After each Winter you get a point for every center you own beyond your units: one unit fewer, +1 a year."
+)
+ORDERS_HELP = (
+    "One order a line, as in A PAR - BUR, A MAR S A PAR - BUR, F BRE H; in Winter A PAR B, F BRE D, or WAIVE. "
+    "A new order for a unit replaces the old one. "
+    "Commands: list UNIT (its legal orders), show, undo UNIT, done, help."
+)
+MESSAGES_HELP = "One message a line, as in ENGLAND: text, or GLOBAL: text to all. Commands: undo POWER, done, help."
+
+
+class NoPersonError(WelfareEnvError, RuntimeError):
+    """Nobody is there to answer."""
+
+
+def plain(text: str) -> str:
+    """A text without control characters (terminal escapes) and marks that change its direction."""
+    return "".join(sign if sign == "\n" or unicodedata.category(sign)[0] != "C" else "\ufffd" for sign in text)
+
+
+def ask(view: View, read: Callable[[], str] | None = None, console: Console | None = None) -> list:
+    """Ask the person at the terminal.
+
+    Args:
+        read: gives a line without its end; None reads from standard input.
+
+    Raises:
+        NoPersonError: the input has ended.
+    """
+    screen = console or Console(stderr=False, highlight=False)
+    desk = Desk(view, screen, _lines(read or _typed))
+    return desk.messages() if view.asked == MESSAGES else desk.orders()
+
+
+class Desk:
+    """What a person has written for one answer, until it is done.
+
+    Args:
+        lines: what is typed, line by line.
+    """
+
+    def __init__(self, view: View, screen: Console, lines: Iterator[str]) -> None:
+        self.view, self.screen, self.lines = view, screen, lines
+
+    def orders(self) -> list[str]:
+        """The orders of a phase, each legal together with the others."""
+        show_position(self.view, self.screen)
+        if not self.view.legal_orders:
+            return []
+        self.screen.print(ORDERS_HELP, style="dim")
+        self._say_winter()
+        given: list[str] = []
+        for line in self.lines:
+            word, _, rest = line.partition(" ")
+            command = word.lower()
+            if command == "done":
+                return given
+            if command in ("list", "show", "undo", "help"):
+                given = self._command(command, rest.strip().upper(), given)
+            elif line:
+                given = self._with_order(line, given)
+        raise NoPersonError(f"{self.view.power} in {self.view.phase}: nobody answers; the input has ended")
+
+    def messages(self) -> list[tuple[str, str]]:
+        """The messages of a round."""
+        if self.view.message_round == 1:
+            show_position(self.view, self.screen)
+        show_messages(self.view, self.screen)
+        self.screen.print(f"Message round {self.view.message_round}. {MESSAGES_HELP}", style="dim")
+        given: dict[str, str] = {}
+        for line in self.lines:
+            if line.lower() == "done":
+                return list(given.items())
+            if line.lower() == "help":
+                self.screen.print(MESSAGES_HELP, style="dim")
+            elif line.lower().startswith("undo "):
+                given.pop(line[5:].strip().upper(), None)
+            elif line:
+                self._write(line, given)
+        raise NoPersonError(f"{self.view.power} in {self.view.phase}: nobody answers; the input has ended")
+
+    def _write(self, line: str, given: dict[str, str]) -> None:
+        recipient, _, text = line.partition(":")
+        recipient = GLOBAL if recipient.strip().lower() in ("all", "global") else recipient.strip().upper()
+        view = self.view
+        try:
+            check_message(view.board, view.rules, view.power, recipient, text.strip(), view.message_round)
+        except PressError as error:
+            self._refuse(error)
+            return
+        given[recipient] = text.strip()
+        self.screen.print(Text(f"to {recipient}: {plain(text.strip())}  (until done)"))
+
+    def _with_order(self, line: str, given: list[str]) -> list[str]:
+        """The orders with one more; one for the same unit is replaced. An illegal one changes nothing."""
+        try:
+            order = read_order(self.view, line)
+            kept = [other for other in given if other == "WAIVE" or other[:5] != order[:5]]
+            Game.from_view(self.view).check_orders(self.view.power, [*kept, order])
+        except OrderError as error:
+            self._refuse(error)
+            return given
+        self.screen.print(Text(f"  {order}"))
+        return [*kept, order]
+
+    def _command(self, command: str, unit: str, given: list[str]) -> list[str]:
+        if command == "help":
+            self.screen.print(ORDERS_HELP, style="dim")
+        elif command == "undo":
+            return [order for order in given if unit not in order[:5]]
+        elif command == "show":
+            self.screen.print(Text("\n".join(given) or "no orders yet: without one a unit holds"))
+        else:
+            for name, legal in self.view.legal_orders.items():
+                if unit in name:
+                    self.screen.print(Text(f"{name}: {', '.join(legal)}"))
+        return given
+
+    def _say_winter(self) -> None:
+        if self.view.phase_type == "A":
+            builds, due = self.view.max_builds, self.view.must_disband
+            self.screen.print(f"You may build {builds}, and must disband {due}. {WELFARE_RULE}")
+
+    def _refuse(self, error: WelfareEnvError) -> None:
+        self.screen.print(Text(plain(str(error)), style="red"))
+
+
+def read_order(view: View, text: str) -> str:
+    """The order that a text means, in our notation.
+
+    Raises:
+        OrderError: it is none, or not legal by itself.
+    """
+    game = Game.from_view(view)
+    game.submit(view.power, [text])
+    return game.orders(view.power)[0]
+
+
+def show_position(view: View, screen: Console) -> None:
+    """Points, centers and units of every power, and what happened in the last phase."""
+    _show_last(view, screen)
+    table = Table(title=f"{view.phase}: you are {view.power}, {view.years_left} years left", title_justify="left")
+    for heading in ("power", "points", "centers", "units", "where"):
+        table.add_column(heading, justify="right" if heading in ("points", "centers") else "left")
+    for power in view.powers:
+        units = view.units[power]
+        row = (power, str(view.welfare[power]), str(len(view.centers[power])), str(len(units)), ", ".join(units))
+        table.add_row(*row, style="bold" if power == view.power else "")
+    screen.print(table)
+
+
+def _show_last(view: View, screen: Console) -> None:
+    if not view.history:
+        if view.rules.variant == "welfare":
+            screen.print(WELFARE_RULE)
+        return
+    last = view.history[-1]
+    screen.print(Text(f"{last.phase} was:", style="bold"))
+    for power, orders in last.orders.items():
+        told = [
+            f"{order} ({', '.join(words)})" if (words := last.results.get(order[:5])) else order for order in orders
+        ]
+        if told:
+            screen.print(Text(f"  {power}: {'; '.join(told)}"))
+
+
+def show_messages(view: View, screen: Console) -> None:
+    """The messages of this phase that the player can see."""
+    for message in view.messages:
+        head = f"[{message.round}] {message.sender} to {message.recipient}: "
+        screen.print(Text(head, style="bold") + Text(plain(message.text)))
+
+
+def _typed() -> str:
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return line
+
+
+def _lines(read: Callable[[], str]) -> Iterator[str]:
+    while True:
+        try:
+            yield read().strip()
+        except EOFError:
+            return

@@ -1,0 +1,204 @@
+"""Games with people side by side: their folders, their clocks, and the thinking of their policies.
+
+A host has a folder; each game has a folder in it, with `settings.json`, `keys.json` (the secrets of its links, readable
+by the owner alone), `journal.jsonl`, and at the end `game.json`, the saved game. All that a host knows is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agents.lm.models.shared_models import SharedModels
+from agents.runtime.files import read_file, reason
+from evaluation.play.store import GameStore
+from evaluation.web import keys
+from evaluation.web.settings import SPECTATOR, TableError, TableSettings
+from evaluation.web.streams import Topic
+from evaluation.web.table import Table
+from welfare_env.game.record import save_record
+from welfare_env.writing import replaced
+
+NAME = re.compile(r"[a-z0-9]{8,40}")
+MOST_OVER = 20  # finished games that are kept open for those who still look at them
+GRACE = 60.0  # seconds that a step has at least after a restart
+
+
+class Hosted:
+    """A game that is played here: its table, with a lock, a clock and a topic.
+
+    Attributes:
+        tokens: seat -> the secret of its link.
+    """
+
+    def __init__(self, name: str, table: Table, tokens: Mapping[str, str]) -> None:
+        self.name, self.table, self.tokens = name, table, dict(tokens)
+        self.topic = Topic(table.position)
+        self.lock = asyncio.Lock()
+        self.changed = asyncio.Event()
+        self.opened = time.time()
+        self.task: asyncio.Task[None] | None = None
+
+    async def enter(self, seat: str) -> None:
+        """A person, or a spectator, has come."""
+        async with self.lock:
+            if await asyncio.to_thread(self.table.enter, seat):
+                self.topic.move(self.table.position)
+        self.changed.set()
+
+    async def accept(self, seat: str, given: Mapping[str, Any]) -> bool:
+        """Take an answer: as `Table.accept`; it is on disk when this returns."""
+        async with self.lock:
+            is_new = await asyncio.to_thread(self.table.accept, seat, given)
+        self.changed.set()
+        return is_new
+
+    async def play(self) -> None:
+        """Play the game to its end, step by step."""
+        while not self.table.has_begun:
+            if self.table.may_begin:
+                async with self.lock:
+                    await asyncio.to_thread(self.table.begin)
+                self.topic.move(self.table.position)
+            else:
+                await self._wait(None)
+        while not self.table.is_done:
+            actions = await asyncio.to_thread(self.table.think)
+            await self._wait_for_people()
+            async with self.lock:
+                await asyncio.to_thread(self.table.advance, actions)
+            self.topic.move(self.table.position)
+
+    async def _wait_for_people(self) -> None:
+        """Until all have answered, or their time is up."""
+        while self.table.awaited:
+            end = max(self.table.since + self.table.seconds, self._grace) if self.table.seconds else None
+            left = None if end is None else end - time.time()
+            if left is not None and left <= 0:
+                return
+            await self._wait(left)
+
+    @property
+    def _grace(self) -> float:
+        """A step that was on its way when the server stopped has some time yet."""
+        return self.opened + GRACE if self.table.since < self.opened else 0.0
+
+    async def _wait(self, seconds: float | None) -> None:
+        self.changed.clear()
+        if self.table.has_begun and not self.table.awaited:
+            return
+        if not self.table.has_begun and self.table.may_begin:
+            return
+        try:
+            async with asyncio.timeout(seconds):
+                await self.changed.wait()
+        except TimeoutError:
+            return
+
+
+class Host:
+    """All games of a folder.
+
+    Args:
+        folder: made if it is not there.
+        store: finished games go there, too; None keeps them in their folders alone.
+        models: where language models come from.
+
+    Raises:
+        TableError: the folder cannot be made.
+    """
+
+    def __init__(self, folder: Path, store: GameStore | None = None, models: SharedModels | None = None) -> None:
+        self.folder, self.store, self.models = folder, store, models
+        self._open: OrderedDict[str, Hosted] = OrderedDict()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise TableError(f"{folder}: {reason(error)}") from error
+
+    def create(self, settings: TableSettings) -> str:
+        """Make a game. Returns its name."""
+        name = secrets.token_hex(8)
+        folder = self.folder / name
+        folder.mkdir(mode=0o700)
+        looks_on = [SPECTATOR] if settings.spectators != "none" else []
+        tokens = {seat: keys.new_token() for seat in [*settings.people, *looks_on]}
+        _write(folder / "keys.json", tokens)
+        _write(folder / "settings.json", settings.to_dict())
+        return name
+
+    def tokens(self, name: str) -> dict[str, str]:
+        """Seat -> the secret of its link."""
+        return {str(seat): str(token) for seat, token in _read(self.folder / name / "keys.json").items()}
+
+    async def find(self, name: str) -> Hosted | None:
+        """The game of this name; it is opened if it was not. None if there is none."""
+        if name in self._open:
+            self._open.move_to_end(name)
+            return self._open[name]
+        if not NAME.fullmatch(name) or not (self.folder / name / "settings.json").is_file():
+            return None
+        table = await asyncio.to_thread(self._opened, name)
+        if name in self._open:  # another request was faster
+            table.stop()
+            return self._open[name]
+        hosted = self._open[name] = Hosted(name, table, self.tokens(name))
+        hosted.task = asyncio.create_task(self._played(hosted))
+        return hosted
+
+    def _opened(self, name: str) -> Table:
+        folder = self.folder / name
+        return Table(TableSettings.from_dict(_read(folder / "settings.json")), folder, self.models)
+
+    async def _played(self, hosted: Hosted) -> None:
+        await hosted.play()
+        await asyncio.to_thread(self._keep, hosted)
+        over = [name for name, each in self._open.items() if each.table.is_done and name != hosted.name]
+        for name in over[: max(0, len(over) - MOST_OVER + 1)]:
+            closed = self._open.pop(name)
+            closed.topic.close()
+            closed.table.stop()
+
+    def _keep(self, hosted: Hosted) -> None:
+        """Save a finished game, once."""
+        path = self.folder / hosted.name / "game.json"
+        if path.exists():
+            return
+        record = hosted.table.record()
+        if self.store is not None:
+            self.store.put(hosted.table.settings.spec.to_dict(self.models), record)
+        save_record(record, path)
+
+    def stop(self) -> None:
+        """End all clocks and close all journals."""
+        for hosted in self._open.values():
+            if hosted.task is not None:
+                hosted.task.cancel()
+            hosted.topic.close()
+            hosted.table.stop()
+        self._open.clear()
+
+
+def _write(path: Path, value: Any) -> None:
+    with replaced(path) as draft:
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT, 0o600)
+        with open(handle, "w", encoding="utf-8") as file:
+            json.dump(value, file, indent=1)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(read_file(path, 2**20))
+    except (OSError, ValueError) as error:
+        raise TableError(f"{path}: {reason(error)}") from error
+    if not isinstance(found, dict):
+        raise TableError(f"{path}: damaged: not an object")
+    return found

@@ -1,0 +1,172 @@
+"""What a page of a game asks for. Every request but the first names a seat and carries its cookie.
+
+======  ==========================  ===============================================================================
+GET     /g/GAME/SEAT                the page; the link that people get, with the token in its fragment
+POST    /g/GAME/SEAT/enter          {"token"}: trades it for a cookie
+GET     /g/GAME/SEAT/state          what the seat may see (`seen`); ``?since=N`` without the phases before
+POST    /g/GAME/SEAT/check          {"orders"} or {"messages"}: how they are read, or why not; changes nothing
+POST    /g/GAME/SEAT/answer         {"step", "number", "orders" or "messages"}: on disk before it is confirmed
+GET     /g/GAME/SEAT/replay         the replay page, for a spectator who sees everything after the end
+GET     /g/GAME/events              positions of the game, for any seat of it
+======  ==========================  ===============================================================================
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from evaluation.web import keys
+from evaluation.web.hosting import Host, Hosted
+from evaluation.web.page import board_page
+from evaluation.web.seen import may_look, state_of
+from evaluation.web.settings import SPECTATOR
+from evaluation.web.streams import Streams
+from evaluation.web.table import AnswerRefused
+from welfare_env import WelfareEnvError
+from welfare_env.errors import OrderError, PressError
+from welfare_env.render.replay.annotations import NO_ANNOTATIONS
+from welfare_env.render.replay.page import replay_page
+
+STATUS = {"malformed": 400, "late": 409, "answered": 409, "not asked": 409}
+_NO_GAME = ("there is no such game, or this seat is not yours: open the link that you were given", 404)
+
+
+class PlayRoutes:
+    """The routes of the games of a host.
+
+    Args:
+        is_secure: cookies are for https only.
+    """
+
+    def __init__(self, host: Host, is_secure: bool = False, streams: Streams | None = None) -> None:
+        self.host, self.is_secure, self.streams = host, is_secure, streams or Streams()
+
+    @property
+    def routes(self) -> list[Route]:
+        """For `serving.make_site`."""
+        place = "/g/{game}/{seat}"
+        return [
+            Route("/g/{game}/events", self.events),
+            Route(place, self.page),
+            Route(f"{place}/enter", self.enter, methods=["POST"]),
+            Route(f"{place}/state", self._for_seat(self.state)),
+            Route(f"{place}/check", self._for_seat(self.check), methods=["POST"]),
+            Route(f"{place}/answer", self._for_seat(self.answer), methods=["POST"]),
+            Route(f"{place}/replay", self._for_seat(self.replay)),
+        ]
+
+    async def page(self, request: Request) -> Response:
+        """The page, the same for everybody who knows the address: it holds nothing of the game but the empty board."""
+        hosted = await self.host.find(request.path_params["game"])
+        if hosted is None or request.path_params["seat"] not in hosted.tokens:
+            return _problem(*_NO_GAME)
+        return HTMLResponse(board_page(hosted.table.game.board))
+
+    async def enter(self, request: Request) -> Response:
+        """Trade the token of a link for a cookie."""
+        game, seat = request.path_params["game"], request.path_params["seat"]
+        hosted = await self.host.find(game)
+        given = _json(await request.body())
+        token = "" if hosted is None else hosted.tokens.get(seat, "")
+        if hosted is None or not token or not keys.is_token((given or {}).get("token"), token):
+            return _problem(*_NO_GAME)
+        await hosted.enter(seat)
+        header = keys.cookie_header(seat, token, f"/g/{game}", self.is_secure)
+        return JSONResponse({}, headers={"set-cookie": header})
+
+    def _for_seat(
+        self, action: Callable[[Request, Hosted, str], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Only for who holds the seat's cookie; unknown games and others' seats look the same."""
+
+        async def checked(request: Request) -> Response:
+            seat = request.path_params["seat"]
+            hosted = await self.host.find(request.path_params["game"])
+            if hosted is None or not _holds(request, hosted, seat):
+                return _problem(*_NO_GAME)
+            return await action(request, hosted, seat)
+
+        return checked
+
+    async def state(self, request: Request, hosted: Hosted, seat: str) -> Response:
+        """What the seat may see."""
+        since = request.query_params.get("since", "0")
+        played = len(hosted.table.game.history)
+        number = int(since) if since.isascii() and since.isdecimal() and len(since) < 6 else 0
+        async with hosted.lock:
+            found = await asyncio.to_thread(state_of, hosted.table, seat, min(number, played))
+        return JSONResponse(found)
+
+    async def check(self, request: Request, hosted: Hosted, seat: str) -> Response:
+        """How orders or messages are read."""
+        given = _json(await request.body())
+        if given is None or not hosted.table.is_asked(seat):
+            return _problem("give orders or messages when you are asked for them", 400)
+        return await _refusing(lambda: asyncio.to_thread(hosted.table.checked, seat, given))
+
+    async def answer(self, request: Request, hosted: Hosted, seat: str) -> Response:
+        """Take an answer."""
+        given = _json(await request.body())
+        if given is None:
+            return _problem("this is no JSON object", 400)
+
+        async def accepted() -> dict[str, Any]:
+            return {"new": await hosted.accept(seat, given)}
+
+        return await _refusing(accepted)
+
+    async def replay(self, request: Request, hosted: Hosted, seat: str) -> Response:
+        """Everything, after the end, for a spectator."""
+        if seat != SPECTATOR or hosted.table.settings.spectators != "end" or not may_look(hosted.table, seat):
+            return _problem(*_NO_GAME)
+        page = await asyncio.to_thread(
+            replay_page, hosted.table.record(), hosted.table.game.board, NO_ANNOTATIONS, at_end=True
+        )
+        found = re.search('http-equiv="Content-Security-Policy" content="([^"]+)"', page)
+        policy = f"{found[1]}; frame-ancestors 'none'" if found else "default-src 'none'"
+        return HTMLResponse(page, headers={"content-security-policy": policy})
+
+    async def events(self, request: Request) -> Response:
+        """The stream of positions, for any seat."""
+        hosted = await self.host.find(request.path_params["game"])
+        if hosted is None or not any(_holds(request, hosted, seat) for seat in hosted.tokens):
+            return _problem(*_NO_GAME)
+        return self.streams.response(request, hosted.topic)
+
+
+def _holds(request: Request, hosted: Hosted, seat: str) -> bool:
+    return seat in hosted.tokens and keys.holds(request.cookies, seat, hosted.tokens[seat])
+
+
+async def _refusing(action: Callable[[], Awaitable[dict[str, Any]]]) -> Response:
+    """The answer, or the error in words: what the rules forbid says why."""
+    try:
+        return JSONResponse(await action())
+    except AnswerRefused as error:
+        return _problem(str(error), STATUS[error.code], error.code)
+    except (OrderError, PressError) as error:
+        return _problem(str(error), 422, "illegal")
+    except WelfareEnvError as error:
+        return _problem(str(error), 500, "failed")
+
+
+def _problem(message: str, status: int, code: str = "") -> Response:
+    text = message.encode("utf-8", "backslashreplace").decode()
+    return JSONResponse({"error": text, "code": code}, status)
+
+
+def _json(body: bytes) -> dict[str, Any] | None:
+    """A JSON object; None for anything else."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

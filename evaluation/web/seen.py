@@ -1,0 +1,106 @@
+"""What goes out to a page: what its `View` shows, and nothing else.
+
+The position and the history are the data of the replay page (`welfare_env.render.replay`), made from a record that has
+only what the view has. The client filters nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evaluation.web.settings import SPECTATOR
+from evaluation.web.table import BEFORE, END, Table
+from welfare_env.game.history import Void
+from welfare_env.game.record import to_record
+from welfare_env.game.view import View
+from welfare_env.render.replay.annotations import NO_ANNOTATIONS
+from welfare_env.render.replay.data import page_data
+from welfare_env.render.replay.page import drawn_data
+
+
+def state_of(table: Table, seat: str, since: int = 0) -> dict[str, Any]:
+    """All that a seat may know.
+
+    Args:
+        since: phases that the page has already; only later ones are sent.
+    """
+    return lobby_of(table, seat) | (game_of(table, seat, since) if may_look(table, seat) else {})
+
+
+def may_look(table: Table, seat: str) -> bool:
+    """Whether a seat may see the board now; a spectator of everything waits for the end."""
+    if seat == SPECTATOR and table.settings.spectators == "end":
+        return table.is_done
+    return table.has_begun
+
+
+def lobby_of(table: Table, seat: str) -> dict[str, Any]:
+    """What is agreed, and who is there; not who has answered."""
+    settings = table.settings
+    people = [
+        {"power": power, "name": settings.names.get(power, ""), "here": power in table.entered}
+        for power in table.people
+    ]
+    looks_on = seat == SPECTATOR and settings.spectators == "end"
+    step = BEFORE if looks_on and not table.is_done else table.step
+    return {
+        "position": table.position,
+        "seat": seat,
+        "title": settings.title,
+        "people": people,
+        "step": step,
+        "replay": seat == SPECTATOR and settings.spectators == "end" and table.is_done,
+    }
+
+
+def game_of(table: Table, seat: str, since: int) -> dict[str, Any]:
+    """The game as a seat sees it."""
+    view = table.view(seat)
+    record = seen_record(view, since)
+    data, drawn = page_data(record, NO_ANNOTATIONS), drawn_data(record, view.board)
+    phases = [one | more for one, more in zip(data["phases"], drawn["phases"], strict=True)]
+    powers = [{"name": one["name"]} | more for one, more in zip(data["powers"], drawn["powers"], strict=True)]
+    looks = {"places": drawn["places"], "drawing": drawn["drawing"]} if since == 0 else {}
+    return {"game": {"since": since, "powers": powers, "phases": phases, "about": data["about"], **looks}} | {
+        "view": view_data(view) | {"is_asked": table.is_asked(seat)},
+        "answer": table.answer(seat),
+        "seconds": table.seconds,
+        "began": table.since if table.seconds else 0,
+    }
+
+
+def seen_record(view: View, since: int = 0) -> dict[str, Any]:
+    """A record that has what a view has, from one phase on; refused orders are the player's own."""
+    void: dict[str, tuple[Void, ...]] = {}
+    own = {view.power: view.orders} if view.orders else {}
+    return to_record(view.history[since:], view.position, own, void, view.messages)
+
+
+def view_data(view: View) -> dict[str, Any]:
+    """The fields of a view that a person decides by, as plain JSON types."""
+    is_over = view.is_done
+    return {
+        "power": view.power,
+        "phase": view.phase,
+        "asked": END if is_over else view.asked,
+        "message_round": view.message_round,
+        "message_rounds": view.rules.message_rounds if view.rules.has_press else 0,
+        "phase_type": "" if is_over else view.phase_type,
+        "variant": view.rules.variant,
+        "transfers": view.rules.transfers,
+        "build_and_disband": view.rules.build_and_disband,
+        "year": view.year,
+        "years_left": 0 if is_over else view.years_left,
+        "legal_orders": {} if is_over else {unit: list(orders) for unit, orders in view.legal_orders.items()},
+        "max_builds": 0 if is_over else view.max_builds,
+        "must_disband": 0 if is_over else view.must_disband,
+        "recipients": list(view.recipients) if view.power != SPECTATOR else [],
+        "vocabulary": list(view.vocabulary),
+        "welfare": view.welfare,
+        "scores": view.scores,
+        "units": {power: list(units) for power, units in view.units.items()},
+        "centers": {power: list(centers) for power, centers in view.centers.items()},
+        "dislodged": {
+            power: {unit: list(places) for unit, places in units.items()} for power, units in view.dislodged.items()
+        },
+    }

@@ -1,0 +1,193 @@
+"""A game with people as one TOML file, checked before anybody sits down.
+
+```toml
+title = "Tuesday"
+profile = "FRANCE*human: + ENGLAND*human: + 5*marshal"
+seed = 7
+begin = "all"              # when all people are there; "now" does not wait
+spectators = "public"      # "none", "public", or "end": everything, after the end
+late = "hold"              # what plays for a person whose time is up: units hold, or a policy such as "dove"
+
+[rules]
+years = 3
+message_rounds = 1
+
+[deadlines]                # seconds; 0 is no deadline
+messages = 300
+orders = 600
+
+[names]                    # shown in the lobby
+FRANCE = "Ada"
+```
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import agents
+from agents.human.policy import is_person
+from agents.runtime.files import read_file, reason
+from agents.specs import read_profile
+from evaluation.checks import EvaluationError, board_of, check_seed
+from evaluation.play.games import GameSpec
+from welfare_env import Rules, WelfareEnvError
+from welfare_env.checks import quoted
+from welfare_env.engine.engines import DEFAULT_ENGINE
+from welfare_env.errors import did_you_mean
+
+SPECTATORS, BEGINNINGS = ("none", "public", "end"), ("all", "now")
+SPECTATOR = "SPECTATOR"
+HOLD = "hold"
+LARGEST = 2**20  # bytes of a file
+LONGEST_NAME = 80  # characters
+LONGEST_TIME = 60 * 60 * 24 * 30  # seconds
+
+
+class TableError(EvaluationError):
+    """Settings of a game with people that do not fit."""
+
+
+@dataclass(frozen=True)
+class TableSettings:
+    """Everything that is agreed before a game with people begins.
+
+    Attributes:
+        profile: who sits where; at least one seat is `human:`.
+        rules, map_name, seed: of the game.
+        title: shown to all.
+        begin: "all": when every person has come; "now".
+        spectators: what a spectator's link shows: "public" (positions, orders, messages to all), "end" (everything,
+            after the end), or "none": there is no link.
+        late: what plays for a person whose time is up: "hold", or the spec of a policy.
+        message_seconds, order_seconds: deadlines of a step; 0 is none.
+        names: power -> a person's name.
+
+    Raises:
+        TableError: see there. UnknownAgentError, ProfileError, UnknownMapError, RulesError: as the parts raise.
+    """
+
+    profile: str
+    rules: Rules = field(default_factory=Rules)
+    map_name: str = "standard"
+    seed: int = 0
+    title: str = "A game"
+    begin: str = "all"
+    spectators: str = "none"
+    late: str = HOLD
+    message_seconds: float = 0
+    order_seconds: float = 0
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+        _choice("begin", self.begin, BEGINNINGS)
+        _choice("spectators", self.spectators, SPECTATORS)
+        if not self.people:
+            raise TableError(f"profile {self.profile!r:.200}: nobody plays; give a person a seat, as in FRANCE*human:")
+        if self.late != HOLD and is_person(agents.specs.read(self.late).modules):
+            raise TableError(f"late {self.late!r:.100}: give hold, or a policy that answers by itself")
+        for name in ("message_seconds", "order_seconds"):
+            seconds = getattr(self, name)
+            if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= LONGEST_TIME:
+                raise TableError(f"{name} {quoted(seconds)}: give seconds, 0 for no deadline, at most {LONGEST_TIME}")
+        for text in (self.title, *self.names.values()):
+            if not isinstance(text, str) or not text.isprintable() or not 0 < len(text) <= LONGEST_NAME:
+                raise TableError(f"{quoted(text)}: a title or name has 1 to {LONGEST_NAME} printable characters")
+        if unknown := set(self.names) - set(self.people):
+            raise TableError(f"names {sorted(unknown)}: no person has this seat; people have {list(self.people)}")
+
+    @property
+    def spec(self) -> GameSpec:
+        """The game as evaluations know it: messages of a round cross."""
+        board = board_of(self.map_name)
+        seats = read_profile(self.profile).seats(board.powers, 0, self.seed, "fixed")
+        if self.rules.mediator:
+            seats["MEDIATOR"] = agents.specs.read("hold")
+        players = tuple((power, policy) for power, policy in seats.items())
+        return GameSpec(players, self.seed, self.rules, self.map_name, DEFAULT_ENGINE, simultaneous=True)
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """The powers that people play."""
+        return tuple(power for power, policy in self.spec.players if is_person(policy.modules))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON types, for `from_dict`."""
+        own = {name: getattr(self, name) for name in TableSettings.__dataclass_fields__ if name != "rules"}
+        return own | {"rules": self.rules.to_dict(), "names": dict(self.names)}
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Self:
+        """From `to_dict`.
+
+        Raises:
+            as the class does.
+        """
+        return cls(**{**given, "rules": Rules.from_dict(given["rules"])})
+
+
+def load_settings(path: str | os.PathLike[str]) -> TableSettings:
+    """Read a game's TOML file.
+
+    Raises:
+        TableError: it cannot be read, or has an unknown or unfit entry, with its name.
+        UnknownAgentError, ProfileError, UnknownMapError, RulesError: as the parts raise.
+    """
+    try:
+        given = tomllib.loads(read_file(path, LARGEST).decode())
+    except (OSError, ValueError) as error:
+        raise TableError(f"{path}: {reason(error)}") from error
+    try:
+        return _of_toml(given)
+    except WelfareEnvError as error:
+        error.add_note(f"(in {path})")
+        raise
+
+
+def _of_toml(given: dict[str, Any]) -> TableSettings:
+    deadlines = _table(given, "deadlines", ("messages", "orders"))
+    names = _table(given, "names", None)
+    rules = _table(given, "rules", None)
+    known = ("title", "profile", "map", "seed", "begin", "spectators", "late", "rules", "deadlines", "names")
+    _only(given, known, "")
+    if not isinstance(given.get("profile"), str):
+        raise TableError('profile: give who sits where, such as "FRANCE*human: + 6*marshal"')
+    own = {"map_name" if name == "map" else name: given[name] for name in known[:7] if name in given}
+    try:
+        made = Rules(**rules)
+    except TypeError as error:
+        raise TableError(f"[rules]: {error}") from error
+    return TableSettings(
+        **own,
+        rules=made,
+        names=names,
+        message_seconds=deadlines.get("messages", 0),
+        order_seconds=deadlines.get("orders", 0),
+    )
+
+
+def _table(given: Mapping[str, Any], name: str, known: tuple[str, ...] | None) -> dict[str, Any]:
+    table = given.get(name, {})
+    if not isinstance(table, dict):
+        raise TableError(f"{name} {quoted(table)}: give a table, [{name}]")
+    if known is not None:
+        _only(table, known, f"[{name}] ")
+    return table
+
+
+def _only(given: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    for name in given:
+        if name not in known:
+            raise TableError(
+                f"{where}{name!r:.80}: no such entry{did_you_mean(name, known)}; there are {', '.join(known)}"
+            )
+
+
+def _choice(name: str, given: object, known: tuple[str, ...]) -> None:
+    if given not in known:
+        raise TableError(f"{name} {quoted(given)}: give one of {', '.join(known)}")

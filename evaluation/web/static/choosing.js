@@ -1,0 +1,103 @@
+// An order by choosing, step by step: a unit, what it does, and where. Every step is a choice among legal orders.
+
+const WORDS = { H: "Hold", "-": "Move", VIA: "Move by convoy", S: "Support", C: "Convoy", R: "Retreat", D: "Disband", B: "Build" };
+const base = (location) => location.split("/")[0];
+const placeIn = (unit) => unit.split(" ").at(-1);
+const choosing = { unit: null, path: [] };
+
+// "A MAR S A PAR - BUR" -> ["S", "PAR", "BUR"]; what is chosen one after the other.
+const stepsOf = (order) => {
+  const words = order.split(" ");
+  const [kind, place, how, ...rest] = words;
+  if (how === "-") return [rest.at(-1) === "VIA" ? "VIA" : "-", rest[0]];
+  if (how === "S" || how === "C") return [how, rest[1], rest.length > 2 ? rest[3] : rest[1]];
+  if (how === "R") return ["R", rest[0]];
+  if (how === "B") return ["B", `${kind} ${place}`];
+  return [how];
+};
+
+const legalOf = (unit) => state.view?.legal_orders[unit] || [];
+const agrees = (order, path) => path.every((step, place) => stepsOf(order)[place] === step);
+
+// What may be chosen next; a first step that is a place is a move (or a retreat), without its being said.
+const nextChoices = () => [...new Set(legalOf(choosing.unit).filter((order) => agrees(order, choosing.path)).map((order) => stepsOf(order)[choosing.path.length]))].filter((one) => one !== undefined);
+
+const ordersChosen = () => legalOf(choosing.unit).filter((order) => agrees(order, choosing.path) && stepsOf(order).length === choosing.path.length);
+
+const isPlace = (step) => step.length >= 3 && step !== "VIA";
+const goTo = () => (choosing.path.length ? nextChoices() : legalOf(choosing.unit).map(stepsOf).filter(([how]) => how === "-" || how === "R").map(([, where]) => where));
+const targets = () => new Set(choosing.unit ? goTo().filter(isPlace).map((step) => base(placeIn(step))) : []);
+
+const stopChoosing = () => {
+  Object.assign(choosing, { unit: null, path: [] });
+  showTask();
+};
+
+const setOrder = (unit, order) => {
+  if (order === null) delete draft.orders[unit];
+  else draft.orders[unit] = order;
+  saveDraft();
+};
+
+// One more step; the last one gives the order.
+const take = (step) => {
+  choosing.path.push(step);
+  const found = ordersChosen();
+  if (found.length && !nextChoices().length) {
+    const unit = choosing.unit;
+    setOrder(unit, found[0]);
+    tell(`${found[0]}: ${told(found[0])}.`);
+    stopChoosing();
+    byId("units").querySelector(`[data-unit="${CSS.escape(unit)}"]`)?.focus({ preventScroll: true });
+    return;
+  }
+  showTask();
+  byId("choices").querySelector("button")?.focus({ preventScroll: true });
+};
+
+const choose = (unit, isByKey = false) => {
+  Object.assign(choosing, { unit, path: [] });
+  tell("");
+  const first = nextChoices();
+  if (first.length === 1 && first[0] === "B") choosing.path.push("B");
+  showTask();
+  if (isByKey) byId("choices").querySelector("button")?.focus({ preventScroll: true });
+};
+
+// A place of the map was clicked.
+const clickPlace = (province) => {
+  if (!canOrder()) return;
+  const near = choosing.unit ? goTo().filter((step) => isPlace(step) && base(placeIn(step)) === province) : [];
+  if (near.length) {
+    if (!choosing.path.length) choosing.path.push(nextChoices().includes("R") ? "R" : "-");
+    if (near.length === 1) return take(near[0]);
+    showTask(near); // a coast, or army or fleet, is still open
+    return;
+  }
+  const own = Object.keys(state.view.legal_orders).find((unit) => base(placeIn(unit)) === province);
+  if (own) choose(own);
+  else if (choosing.unit) tell(`${choosing.unit} cannot ${choosing.path[0] === "S" ? "support" : choosing.path[0] === "C" ? "convoy" : "go to"} ${placeName(province)} now: the places that light up are possible.`);
+};
+
+// An order in words.
+const told = (order) => {
+  const [how, where, to] = stepsOf(order);
+  const at = placeName(placeIn(order.split(" ").slice(0, 2).join(" ")));
+  if (how === "H") return `holds in ${at}`;
+  if (how === "-") return `moves to ${placeName(where)}`;
+  if (how === "VIA") return `is carried to ${placeName(where)} by fleets`;
+  if (how === "S") return base(where) === base(to) ? `supports the unit in ${placeName(where)}` : `supports ${placeName(where)} to ${placeName(to)}`;
+  if (how === "C") return `carries ${placeName(where)} to ${placeName(to)}`;
+  if (how === "R") return `retreats to ${placeName(where)}`;
+  if (how === "D") return "disbands";
+  return `builds ${where[0] === "A" ? "an army" : "a fleet"} in ${at}`;
+};
+
+const labelOf = (step) => {
+  if (WORDS[step] && !isPlace(step)) return WORDS[step];
+  const [kind, place] = step.includes(" ") ? step.split(" ") : ["", step];
+  if (kind) return `${kind === "A" ? "Army" : "Fleet"} in ${placeName(place)}`;
+  const [how, where] = choosing.path;
+  if ((how === "S" || how === "C") && choosing.path.length === 2) return base(where) === base(step) && how === "S" ? `to hold in ${placeName(step)}` : `to ${placeName(step)}`;
+  return placeName(place);
+};

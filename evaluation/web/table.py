@@ -1,0 +1,363 @@
+"""A game with people, without any network: whose turn it is, what was accepted, and all of it on disk.
+
+A game goes in steps, as `welfare_env.parallel_env` does: each round of messages is a step, and so are the orders of a
+phase. In a step everybody acts at once. A person's answer is final once it is accepted; it is in the journal before
+`accept` returns. When all have answered, `advance` writes what the policies did and plays the step.
+
+The journal has an entry for each answer of a person ("answer"), for each person who comes ("enter"), for the beginning
+("begin") and for each step ("step"), each with its time. A table that is opened again plays them again: policies are
+asked as before, so that they know what they knew, but what counts is what the journal says they did.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import agents
+from agents import Policy
+from agents.lm.models.shared_models import SharedModels
+from evaluation.play.turns import Seats, set_up
+from evaluation.web.journal import Journal
+from evaluation.web.settings import HOLD, SPECTATOR, TableError, TableSettings
+from welfare_env import Game, WelfareEnvError
+from welfare_env.game.view import MESSAGES, ORDERS, View
+
+BEFORE, END = "lobby", "end"
+_THINKING = ThreadPoolExecutor(2, "thinking")  # of policies: as many cores as a small machine has
+LONGEST_NUMBER = 64  # characters of the number that a page gives its answer
+
+
+class AnswerRefused(WelfareEnvError, ValueError):
+    """An answer that is for another step, was given already, or is none.
+
+    Attributes:
+        code: "late", "early", "answered", "not asked" or "malformed".
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Table:
+    """A game with people and its journal.
+
+    Args:
+        settings: of the game.
+        folder: where its journal is, or is made.
+        models: where language models come from; with a cache, a table that is opened again pays for nothing twice.
+
+    Attributes:
+        position: how far the game is on disk: what all may know. The ids of its events.
+        since: when the current step began, in seconds since 1970.
+        failed: policy -> its error; its units hold from then on.
+
+    Raises:
+        JournalError: the journal is damaged, or another process has it.
+        WelfareEnvError: as `TableSettings`, for policies that cannot be made.
+    """
+
+    def __init__(self, settings: TableSettings, folder: Path, models: SharedModels | None = None) -> None:
+        self.settings = settings
+        self.people = settings.people
+        self.failed: dict[str, str] = {}
+        self.entered: set[str] = set()
+        self.has_begun = False
+        self.position = 0
+        self.since = time.time()
+        self._seats = self._set_up(models)
+        self._late = self._late_policies(models)
+        self._answers: dict[str, dict[str, Any]] = {}
+        self._observations, self._infos = self._env.reset(seed=settings.seed)
+        self._journal = Journal(folder / "journal.jsonl")
+        for entry in self._journal.entries:
+            self._again(entry)
+
+    @property
+    def _env(self) -> Any:
+        return self._seats.env.unwrapped
+
+    @property
+    def game(self) -> Game:
+        """The game as it stands."""
+        game: Game = self._env.game
+        return game
+
+    def _set_up(self, models: SharedModels | None) -> Seats:
+        spec = self.settings.spec
+        return set_up(spec.players, spec.seed, spec.rules, spec.map_name, spec.engine, True, (), models)
+
+    def _late_policies(self, models: SharedModels | None) -> dict[str, Policy]:
+        """What plays for people whose time is up."""
+        if self.settings.late == HOLD:
+            return {}
+        made = {power: agents.make(self.settings.late, models) for power in self.people}
+        for power, policy in made.items():
+            policy.reset(agent=power, seed=self.settings.seed)
+        return made
+
+    # What is asked for.
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the game is over."""
+        return self.game.is_done
+
+    @property
+    def step(self) -> str:
+        """The current step: "S1901M 1" (a round of messages), "S1901M orders"; "lobby" before, and "end" after."""
+        if not self.has_begun:
+            return BEFORE
+        if self.is_done:
+            return END
+        view = self._any_view
+        return f"{view.phase} {view.message_round if view.asked == MESSAGES else ORDERS}"
+
+    @property
+    def _any_view(self) -> View:
+        view: View = self._infos[self._env.agents[0]]["view"]
+        return view
+
+    @property
+    def seconds(self) -> float:
+        """How long this step may take; 0 is for ever."""
+        if not self.has_begun or self.is_done:
+            return 0
+        asks = self._any_view.asked == MESSAGES
+        return self.settings.message_seconds if asks else self.settings.order_seconds
+
+    def view(self, seat: str) -> View:
+        """What a power, or a spectator, may see now."""
+        if seat == SPECTATOR:
+            return View(self.game.position, SPECTATOR, self.game.messages, self.game.history)
+        if self.is_done:
+            return self.game.view(seat)
+        asked = self._any_view
+        return self.game.view(seat, asked.asked, asked.message_round)
+
+    def is_asked(self, seat: str) -> bool:
+        """Whether a person has anything to decide in this step."""
+        if seat not in self.people or not self.has_begun or self.is_done:
+            return False
+        view = self.view(seat)
+        if view.asked == MESSAGES:
+            return view.position.is_alive(seat)
+        gives = view.rules.transfers and view.phase_type == "A" and view.welfare[seat] > 0
+        return bool(view.legal_orders) or gives
+
+    @property
+    def awaited(self) -> list[str]:
+        """The people who have not answered yet."""
+        return [seat for seat in self.people if self.is_asked(seat) and seat not in self._answers]
+
+    def answer(self, seat: str) -> dict[str, Any] | None:
+        """What a person has answered in this step: {"orders": [...]} or {"messages": {...}}; None if nothing yet."""
+        found = self._answers.get(seat)
+        return None if found is None else {name: found[name] for name in (ORDERS, MESSAGES) if name in found}
+
+    # What changes the game. Each is on disk when it returns.
+
+    def enter(self, seat: str) -> bool:
+        """A person is there. Returns whether that is new."""
+        if seat in self.entered or seat not in self.people:
+            return False
+        self._write({"kind": "enter", "seat": seat})
+        return True
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether everybody is there whom the game waits for."""
+        waits = self.settings.begin == "all"
+        return not self.has_begun and (not waits or self.entered >= set(self.people))
+
+    def begin(self) -> None:
+        """Begin the game; its first step is asked for."""
+        if not self.has_begun:
+            self._write({"kind": "begin"})
+
+    def accept(self, seat: str, given: Mapping[str, Any]) -> bool:
+        """Take a person's answer: {"step", "number", "orders": [...]} or {"step", "number", "messages": {...}}.
+
+        Args:
+            given: `number` is the page's own for this answer: the same one again is confirmed, and changes nothing.
+
+        Returns:
+            Whether it is new.
+
+        Raises:
+            AnswerRefused, OrderError, PressError: nothing has changed then.
+        """
+        step, number = given.get("step"), given.get("number")
+        if not isinstance(step, str) or not isinstance(number, str) or not 0 < len(number) <= LONGEST_NUMBER:
+            raise AnswerRefused("malformed", "an answer has a step and a number, both texts")
+        if self._is_known(seat, step, number):
+            return False
+        if step != self.step:
+            raise AnswerRefused(
+                "late", f"this is for {step[:40]!r}, and the game is at {self.step!r}: nothing was changed"
+            )
+        if seat in self._answers:
+            raise AnswerRefused("answered", f"{seat} has already answered for {step!r}; an answer is final")
+        if not self.is_asked(seat):
+            raise AnswerRefused("not asked", f"{seat} has nothing to decide in {step!r}")
+        self._write({"kind": "answer", "seat": seat, "step": step, "number": number, **self.checked(seat, given)})
+        return True
+
+    def _is_known(self, seat: str, step: str, number: str) -> bool:
+        """Whether this very answer was accepted before, in this step or an earlier one."""
+        return any(
+            entry["number"] == number and entry["seat"] == seat and entry["step"] == step
+            for entry in self._journal.entries
+            if entry["kind"] == "answer"
+        )
+
+    def checked(self, seat: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """An answer as it is kept: orders in our notation, messages by recipient.
+
+        Raises:
+            AnswerRefused: malformed.
+            OrderError, PressError: what `Game.submit` and `Game.send` raise.
+        """
+        view = self.view(seat)
+        if view.asked == MESSAGES:
+            return {MESSAGES: _checked_messages(self.game, seat, given.get(MESSAGES), view.message_round)}
+        orders = given.get(ORDERS)
+        if not isinstance(orders, list) or not all(isinstance(order, str) for order in orders):
+            raise AnswerRefused("malformed", "give orders: a list of texts")
+        trial = self.game.branch()
+        trial.submit(seat, orders)
+        return {ORDERS: list(trial.orders(seat))}
+
+    def think(self) -> dict[str, Any]:
+        """What the policies do in this step; takes as long as they think. Nothing has changed yet."""
+        return self._thought([player for player in self._env.agents if player not in self.people], self._seats.policies)
+
+    def _thought(self, players: Sequence[str], policies: Mapping[str, Policy]) -> dict[str, Any]:
+        actions = {}
+        for player in players:
+            if player in self.failed:
+                continue
+            found = _acted(policies[player], self._observations[player], self._infos[player])
+            if isinstance(found, Exception):
+                self.failed[player] = f"{type(found).__name__}: {found}"[:500]
+            else:
+                actions[player] = found
+        return actions
+
+    def advance(self, actions: Mapping[str, Any]) -> None:
+        """Play the step with the policies' actions (of `think`); people who have not answered are late."""
+        late = self.awaited
+        spare = self._thought([seat for seat in late if seat in self._late], self._late)
+        effect = self._played({**actions, **self._persons_actions(), **spare})
+        entry = {"kind": "step", "step": effect.pop("step"), "late": late, "failed": dict(self.failed), **effect}
+        self._after_step(self._journaled(entry))
+
+    def _persons_actions(self) -> dict[str, Any]:
+        actions = {}
+        for seat, answer in self._answers.items():
+            view = self.view(seat)
+            if view.asked == MESSAGES:
+                actions[seat] = view.encode_messages(list(answer[MESSAGES].items()))
+            else:
+                actions[seat] = view.encode_orders(answer[ORDERS])
+        return actions
+
+    def _played(self, actions: Mapping[str, Any]) -> dict[str, Any]:
+        """Play the step. Returns what the players other than people who answered did, for the journal."""
+        step, asked, before = self.step, self._any_view.asked, len(self.game.messages)
+        own = [player for player in self._env.agents if player not in self._answers]
+        self._observations, _, _, _, self._infos = self._env.step(dict(actions))
+        if asked == MESSAGES:
+            sent = [
+                [each.sender, each.recipient, each.text] for each in self.game.messages[before:] if each.sender in own
+            ]
+            return {"step": step, MESSAGES: sent}
+        done = self.game.history[-1]
+        given = {
+            player: [*done.orders.get(player, ()), *(void.order for void in done.void.get(player, ()))]
+            for player in own
+        }
+        return {"step": step, ORDERS: {player: orders for player, orders in given.items() if orders}}
+
+    # The journal.
+
+    def _journaled(self, entry: dict[str, Any]) -> dict[str, Any]:
+        entry = {**entry, "time": round(time.time(), 3)}
+        self._journal.append(entry)
+        return entry
+
+    def _write(self, entry: dict[str, Any]) -> None:
+        self._apply(self._journaled(entry))
+
+    def _apply(self, entry: Mapping[str, Any]) -> None:
+        kind = entry["kind"]
+        if kind == "answer":
+            self._answers[entry["seat"]] = dict(entry)
+            return  # not the position: others must not learn who has answered
+        if kind == "enter":
+            self.entered.add(entry["seat"])
+        elif kind == "begin":
+            self.has_begun, self.since = True, entry["time"]
+        self.position += 1
+
+    def _after_step(self, entry: Mapping[str, Any]) -> None:
+        self._answers.clear()
+        self.since = entry["time"]
+        self.position += 1
+
+    def _again(self, entry: Mapping[str, Any]) -> None:
+        """Play an entry of the journal again."""
+        if entry.get("kind") != "step":
+            self._apply(entry)
+            return
+        if entry["step"] != self.step:
+            raise TableError(
+                f"{self._journal.path}: step {entry['step']!r} does not follow; the game is at {self.step!r}"
+            )
+        self.think()  # for what the policies remember
+        self._thought([seat for seat in entry["late"] if seat in self._late], self._late)
+        self.failed = dict(entry["failed"])
+        self._played(self._recorded_actions(entry) | self._persons_actions())
+        self._after_step(entry)
+
+    def _recorded_actions(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+        view = self._any_view
+        if view.asked == ORDERS:
+            return {player: view.encode_orders(orders) for player, orders in entry[ORDERS].items()}
+        sent: dict[str, list[tuple[str, str]]] = {}
+        for sender, recipient, text in entry[MESSAGES]:
+            sent.setdefault(sender, []).append((recipient, text))
+        return {sender: view.encode_messages(messages) for sender, messages in sent.items()}
+
+    def record(self) -> dict[str, Any]:
+        """The game as a record, as evaluations store it."""
+        record: dict[str, Any] = self.game.record()
+        spec = self.settings.spec
+        record["welfare_env"] |= {"seed": spec.seed, "players": spec.written, "simultaneous": True}
+        if self.failed:
+            record["welfare_env"]["failed"] = dict(self.failed)
+        return record
+
+    def stop(self) -> None:
+        """Close the journal; another process may go on."""
+        self._journal.close()
+
+
+def _acted(policy: Policy, observation: Any, info: Mapping[str, Any]) -> Any:
+    """A policy's action, or the error that it raised: code of others must not end the game of those who play on."""
+    future = _THINKING.submit(policy.act, observation, info)
+    error = future.exception()
+    return future.result() if error is None else error
+
+
+def _checked_messages(game: Game, seat: str, given: object, message_round: int) -> dict[str, str]:
+    if not isinstance(given, dict) or not all(isinstance(text, str) for text in given.values()):
+        raise AnswerRefused("malformed", "give messages: an object, recipient -> text")
+    written = {recipient: text for recipient, text in given.items() if text.strip()}
+    for recipient, text in written.items():
+        game.check_send(seat, recipient, text, message_round)
+    return written
