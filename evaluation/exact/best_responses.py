@@ -30,7 +30,7 @@ from agents.scripted.punisher import excluded
 from agents.specs import Spec, read, read_profile
 from evaluation.checks import EvaluationError, board_of, check_whole
 from evaluation.exact.planner import Given, Planner
-from welfare_env import Board, Rules, View
+from welfare_env import Board, Game, Rules, View
 from welfare_env.board.orders import WAIVE
 from welfare_env.checks import quoted
 from welfare_env.engine import ADJUSTMENTS, State
@@ -156,9 +156,9 @@ def best_response(
     number, texts = board.power_index[power], board.orders.texts
     moves = planner.best_line(answers.engine.initial())
     line = tuple((phase, tuple(texts[order] for order in orders.get(number, ()))) for phase, orders in moves)
-    if (paid := play_game(answers, {power: _LinePolicy(line)}, SEEDS[0])[power]) != value:
+    if (paid := play_game(answers, {power: _LinePolicy(line)}, SEEDS[0]).welfare[power]) != value:
         raise EvaluationError(f"the line is worth {value}, but its game paid {paid}: internal error; please report it")
-    profile_value = None if own is None else play_game(answers, {power: own}, SEEDS[0])[power]
+    profile_value = None if own is None else play_game(answers, {power: own}, SEEDS[0]).welfare[power]
     return BestResponse(map_name, played, power, value, profile_value, line, planner.states)
 
 
@@ -386,8 +386,8 @@ class _LinePolicy:
         return view.encode_orders(self._orders[view.phase])
 
 
-def play_game(answers: PolicyAnswers, deviators: Mapping[str, Policy], seed: int) -> dict[str, int]:
-    """A game of the real policies, and some others in the deviators' seats. Returns everybody's points.
+def play_game(answers: PolicyAnswers, deviators: Mapping[str, Policy], seed: int) -> Game:
+    """A game of the real policies, and some others in the deviators' seats, played to its end.
 
     Raises:
         EvaluationError: a policy's orders differ from its answer to the position alone.
@@ -401,4 +401,4 @@ def play_game(answers: PolicyAnswers, deviators: Mapping[str, Policy], seed: int
         actions = {who: players[who].act(observations[who], infos[who]) for who in env.agents}
         answers.check_game(env.game.position, actions)
         observations, _, _, _, infos = env.step(actions)
-    return env.game.welfare
+    return env.game

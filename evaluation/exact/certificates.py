@@ -2,7 +2,8 @@
 
 A certificate lists positions; for each the years left, the others' orders, and a claim: the most points still to come.
 It holds if in every listed position every order of the deviator leads to points and a listed position (or one where
-even a loose bound is small enough) whose sum is not above the claim: see `evaluation.exact.checking`.
+even a loose bound is small enough) whose sum is not above the claim, and if the same is true along the path that all
+follow if nobody deviates: see `evaluation.exact.checking`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from welfare_env.checks import quoted
 from welfare_env.engine import Frozen
 from welfare_env.writing import replaced
 
-FORMAT = "welfare-env certificate 1"
+FORMAT = "welfare-env certificate 2"
 ARRAYS = {"rows": (np.int32, 2), "years_left": (np.int16, 1), "claims": (np.int16, 1), "orders": (np.int32, 2)}
 """Name -> type and number of dimensions."""
 
@@ -48,10 +49,11 @@ class Certificate(Frozen):
         map_name, years: the game; welfare rules without press.
         deviators: the powers that deviate; their points are added up.
         value: what they get at most.
-        path: what they order if they do not deviate: phase -> orders, in phases in which they order anything.
-        path_value: what they get then.
+        path: what everybody orders if they do not deviate: phase -> orders, in phases in which anything is ordered.
+        path_value: what the deviators get then.
         is_symmetric: a listed position stands for all that come from it by renaming the other powers.
-        rows: int32 [positions, state size], in the engine's layout, in canonical form; the year is 0.
+        rows: int32 [positions, state size], in the engine's layout, in canonical form; the year is 0. What is ordered
+            there holds off the path; on it the others follow the path.
         years_left: int16 [positions], years still to play, the present one included.
         claims: int16 [positions], the most points still to come.
         orders: int32 [positions, most orders], order numbers of the others, then -1.
@@ -89,7 +91,7 @@ class Certificate(Frozen):
         try:
             with replaced(Path(path)) as draft, draft.open("wb") as file:
                 np.savez_compressed(file, told=json.dumps(header), **arrays)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, TypeError) as error:
             raise CertificateError(f"{str(path)!r:.200}: it cannot be written there: {reason(error)}") from error
 
     @classmethod
@@ -116,8 +118,8 @@ class Certificate(Frozen):
 
 def _header(header: dict[str, Any]) -> dict[str, Any]:
     """What a certificate says besides its arrays; KeyError, TypeError or ValueError if it is wrong."""
-    if header.pop("format") != FORMAT:
-        raise KeyError("format")
+    if (found := header.pop("format")) != FORMAT:
+        raise ValueError(f"of format {found!r:.60}, not {FORMAT!r}")
     header["path"] = tuple((phase, tuple(orders)) for phase, orders in header["path"])
     header["deviators"] = tuple(header["deviators"])
     texts = [header["map_name"], *header["deviators"]]
@@ -132,5 +134,5 @@ def _header(header: dict[str, Any]) -> dict[str, Any]:
 
 def orders_array(orders: Sequence[Sequence[int]]) -> np.ndarray:
     """Lists of order numbers as rows of a certificate: int32 [positions, most orders], -1 behind the last."""
-    width = max(map(len, orders))
+    width = max(map(len, orders), default=0)
     return np.array([[*given, *[-1] * (width - len(given))] for given in orders], np.int32).reshape(len(orders), width)

@@ -41,6 +41,9 @@ from evaluation.exact.graph_kernels import MOST_YEARS
 from evaluation.exact.planner import Planner
 from welfare_env import Board, Rules
 from welfare_env.engine import DONE, YEAR, State, layout_of
+from welfare_env.game.history import PhaseRecord
+
+Path = tuple[tuple[str, tuple[str, ...]], ...]  # phase, orders of all
 
 MOST_STATES = 50_000_000
 PUNISHERS = {"stated": STATED, "ranked": 300, "best": ALL_MOVES}
@@ -201,14 +204,22 @@ def _certify_policies(board: Board, profile: Profile, names: tuple[str, ...], ye
     numbers = tuple(board.power_index[name] for name in names)
     planner = Planner(board, rules, numbers, answers.given)
     value = planner.value(answers.engine.initial())
-    paid = play_game(answers, own, 0)
-    path_value = sum(paid[name] for name in names)
-    certificate = _certificate(planner, names, years, value, path_value)
+    played = play_game(answers, own, 0)
+    path_value = sum(played.welfare[name] for name in names)
+    path = tuple((record.phase, orders) for record in played.history if (orders := _given(record)))
+    certificate = _certificate(planner, names, years, value, path, path_value)
     line = tuple((phase, named_orders(board, moves)) for phase, moves in planner.best_line(answers.engine.initial()))
     return Certified(board.name, years, names, path_value, value, line, certificate)
 
 
-def _certificate(planner: Planner, names: tuple[str, ...], years: int, value: int, path_value: int) -> Certificate:
+def _given(record: PhaseRecord) -> tuple[str, ...]:
+    """What everybody ordered in a phase, without WAIVE."""
+    return tuple(text for orders in record.orders.values() for text in orders if text != "WAIVE")
+
+
+def _certificate(
+    planner: Planner, names: tuple[str, ...], years: int, value: int, path: Path, path_value: int
+) -> Certificate:
     """All positions on which the value rests: those whose loose bound would not do are solved."""
     board, numbers = planner.board, list(planner.powers)
     layout, most = layout_of(board), relaxed_bounds(len(board.provinces), years, len(names))
@@ -234,4 +245,6 @@ def _certificate(planner: Planner, names: tuple[str, ...], years: int, value: in
     left = (years - listed[:, YEAR]).astype(np.int16)
     listed[:, YEAR] = 0
     worth = np.array(list(claims.values()), np.int16)
-    return Certificate(board.name, years, names, value, (), path_value, False, listed, left, worth, orders_array(given))
+    return Certificate(
+        board.name, years, names, value, path, path_value, False, listed, left, worth, orders_array(given)
+    )

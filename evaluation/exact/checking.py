@@ -1,124 +1,250 @@
 """Checks certificates: reads positions, plays every order of the deviator with the engine, and compares numbers.
 
-Nothing here searches, and nothing of the search's own code is used: rules, orders and retreats are the engine's, and
-positions that differ only in names are found by trying all renamings.
+Nothing here searches. Positions that differ only in names are found by trying renamings. Two things are shared with the
+search of `evaluation.exact.planner`: `Stepper`, and behind it the engine, with its tables of legal orders. (The search
+for punishers has rules of its own, `agents.cliques.kernels`.) So a share of the steps can be played a second time by
+the reference engine, which is the `diplomacy` package: `reference_share`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import permutations, product
+import functools
+from collections.abc import Iterator
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
+from agents.cliques.shape import clique_of
 from evaluation.checks import board_of
+from evaluation.exact.canonical_rows import check_header, check_rows
 from evaluation.exact.certificates import Certificate, CertificateError
 from evaluation.exact.planner import NO_ORDER, Stepper
+from evaluation.exact.renamings import Key, Renamings
 from welfare_env import Board, Rules
 from welfare_env.board.orders import BUILD, DISBAND, HOLD, MOVE, SUPPORT_HOLD, SUPPORT_MOVE
+from welfare_env.checks import quoted
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, WINTER, YEAR, State, layout_of
 from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
 
-Key = bytes
+NOTHING = -1
+MISSING = np.iinfo(np.int64).max
+MOST_GAIN = 1 << 12  # points of a phase
 
 
-def check_certificate(certificate: Certificate) -> int:
-    """Check that a certificate holds: nobody of those it is about gets more than it says.
+def check_certificate(certificate: Certificate, reference_share: float = 0.0, seed: int = 0) -> int:
+    """Check that a certificate holds: nobody of those it is about gets more than it says, and the path pays as it says.
+
+    Args:
+        reference_share: of the deviator's plans, drawn by `seed`, that the `diplomacy` package adjudicates as well
+            (about 200 a second).
 
     Returns:
         how many positions were checked.
 
     Raises:
-        CertificateError: it does not hold; the message names the position, the order and the numbers.
+        CertificateError: it does not hold, or is none; the message names the position, the order and the numbers.
     """
-    return Checker(certificate.map_name, certificate.deviators, certificate.is_symmetric).check(certificate)
+    if not isinstance(certificate, Certificate):
+        raise CertificateError(f"certificate={quoted(certificate)}: give a Certificate; Certificate.load reads one")
+    check_header(certificate)
+    checker = Checker(certificate.map_name, certificate.deviators, certificate.is_symmetric, reference_share, seed)
+    return checker.check(certificate)
+
+
+class Expanded(NamedTuple):
+    """What the deviators can bring about from a position, each outcome once.
+
+    Attributes:
+        keys: int64 [n], numbers of the next positions.
+        gains: int64 [n], points of the phase.
+        passed: 1 if the year is over then, else 0.
+    """
+
+    keys: np.ndarray
+    gains: np.ndarray
+    passed: int
+
+
+class PathStep(NamedTuple):
+    """A phase of the path: what can be brought about in it, the years left, and the number of the next position."""
+
+    found: Expanded
+    years: int
+    to: int
 
 
 class Checker:
     """Checks certificates of one board and one deviator or coalition.
 
     What a position and its orders lead to is kept, so that certificates which share positions are checked faster.
+
+    Attributes:
+        compared: plans that the reference engine adjudicated as well.
     """
 
-    def __init__(self, map_name: str, deviators: tuple[str, ...], is_symmetric: bool) -> None:
+    def __init__(
+        self,
+        map_name: str,
+        deviators: tuple[str, ...],
+        is_symmetric: bool,
+        reference_share: float = 0.0,
+        seed: int = 0,
+    ) -> None:
         self.board = board_of(map_name)
+        if self.board.convoys:
+            raise CertificateError(
+                f"map {map_name!r:.80}: armies can be convoyed there; certificates are of land boards"
+            )
+        if is_symmetric:
+            clique_of(self.board)  # only there are homes and cores renamed with the players
+        if not isinstance(reference_share, int | float) or not 0 <= reference_share <= 1:
+            raise CertificateError(f"reference_share={quoted(reference_share)}: give a share from 0 to 1")
+        self.map_name, self.deviators, self.is_symmetric = self.board.name, deviators, is_symmetric
         self.engine = make_engine("fast", self.board, Rules(press=None, years=1))
         self.numbers = [self.board.power_index[self.board.check_power(power)] for power in deviators]
-        self._names = _Renamings(self.board, self.numbers, is_symmetric)
+        self.compared = 0
+        self._share, self._rng = reference_share, np.random.default_rng(seed)
+        self._reference = make_engine("reference", self.board, Rules(press=None, years=2)) if reference_share else None
+        self._names = Renamings(self.board, self.numbers, is_symmetric)
         self._stepper = Stepper(self.board, Rules(press=None, years=2))
         self._layout = layout_of(self.board)
-        self._expanded: dict[tuple[bytes, bytes], tuple[np.ndarray, np.ndarray, list[Key]]] = {}
+        self._key_numbers: dict[Key, int] = {}
+        self._holdings: list[tuple[int, int, int]] = []  # of each key, see `holdings`
+        self._expanded: dict[tuple[bytes, bytes], Expanded] = {}
 
     def check(self, certificate: Certificate) -> int:
         """As `check_certificate`; the certificate is about this board and these deviators."""
-        self._check_arrays(certificate)
+        check_header(certificate)
+        mine = (self.map_name, self.deviators, self.is_symmetric)
+        if (board_of(certificate.map_name).name, certificate.deviators, certificate.is_symmetric) != mine:
+            raise CertificateError(f"{certificate!r:.200}: this checker is for {mine}")
+        check_rows(certificate)
+        path = self._played_path(certificate)
+        found = [
+            self._expand(row, given, f"position {number}")
+            for number, (row, given) in enumerate(zip(certificate.rows, certificate.orders, strict=True))
+        ]
         claims = self._claims(certificate)
-        most = relaxed_bounds(len(self.board.provinces), certificate.years, len(self.numbers))
-        start = self.engine.initial().row.copy()
-        first = claims.get((self._names.key(start), certificate.years))
-        if first is None or first > certificate.value:
-            raise CertificateError(f"the opening position is claimed to be worth {first}, not {certificate.value}")
+        limits = relaxed_bounds(len(self.board.provinces), certificate.years, len(self.numbers))
+        limits = limits[:, *np.array(self._holdings, np.int64).reshape(-1, 3).T]
         for number in range(len(certificate)):
-            self._check_position(certificate, number, claims, most)
+            self._check_position(certificate, number, found[number], claims, limits)
+        self._check_path(certificate, path, claims, limits)
         return len(certificate)
 
-    def _check_arrays(self, certificate: Certificate) -> None:
-        shape = (len(certificate.rows), self._layout.size)
-        counts = {len(certificate.rows), *map(len, (certificate.years_left, certificate.claims, certificate.orders))}
-        if certificate.rows.shape != shape or len(counts) != 1:
-            raise CertificateError(f"its arrays do not fit together, or not to map {certificate.map_name}")
+    def _claims(self, certificate: Certificate) -> np.ndarray:
+        """The claims by years left and number of the position, MISSING where there is none: int64 [years + 1, keys].
 
-    def _claims(self, certificate: Certificate) -> dict[tuple[Key, int], int]:
-        """(position under any names, years left) -> the claim; the lowest if there are several, as each is checked."""
-        found: dict[tuple[Key, int], int] = {}
-        rows = zip(certificate.rows, certificate.years_left.tolist(), certificate.claims.tolist(), strict=True)
-        for row, years, claim in rows:
-            key = (self._names.key(row), years)
-            found[key] = min(claim, found.get(key, claim))
+        The lowest if there are several, as each is checked.
+        """
+        numbers = np.array([self._number(row) for row in certificate.rows], np.int64)
+        found = np.full((certificate.years + 1, len(self._key_numbers)), MISSING, np.int64)
+        np.minimum.at(found, (certificate.years_left, numbers), certificate.claims)
         return found
 
-    def _check_position(
-        self, certificate: Certificate, number: int, claims: Mapping[tuple[Key, int], int], most: np.ndarray
-    ) -> None:
-        row = certificate.rows[number]
-        years, claim = int(certificate.years_left[number]), int(certificate.claims[number])
-        rows, gains, keys = self._successors(certificate, number)
-        for to, gain, key in zip(rows, gains.tolist(), keys, strict=True):
-            left = years - int(to[YEAR])
-            worth = 0 if left == 0 else claims.get((key, left))
-            if worth is None or gain + worth > claim:
-                limit = int(most[(left, *holdings(State(self._layout, to), self.numbers))])
-                if gain + limit > claim:
-                    told = f"worth at most {limit}" if worth is None else f"claimed to be worth at most {worth}"
-                    raise CertificateError(
-                        f"position {number}, {self._named(row)}, {years} years left, claimed to be worth at most "
-                        f"{claim}: an order leads to {gain} points and {self._named(to)}, {told}"
-                    )
+    def _number(self, row: np.ndarray) -> int:
+        """The number of a position, whatever the names."""
+        key = self._names.key(row)
+        if key not in self._key_numbers:
+            self._key_numbers[key] = len(self._key_numbers)
+            self._holdings.append(holdings(State(self._layout, row), self.numbers))
+        return self._key_numbers[key]
 
-    def _successors(self, certificate: Certificate, number: int) -> tuple[np.ndarray, np.ndarray, list[Key]]:
-        """What the deviators can bring about: positions (the year is 1 if one has passed), points, and keys."""
-        row, given = certificate.rows[number], certificate.orders[number]
-        known = (row.tobytes(), given[given >= 0].tobytes())
+    def _check_position(
+        self, certificate: Certificate, number: int, found: Expanded, claims: np.ndarray, limits: np.ndarray
+    ) -> None:
+        years, claim = int(certificate.years_left[number]), int(certificate.claims[number])
+        told = _worth(found, years, claims, limits)
+        place = int((found.gains + told).argmax())
+        if found.gains[place] + told[place] > claim:
+            raise CertificateError(
+                f"position {number}, {self._named(certificate.rows[number])}, {years} years left, claimed to be worth "
+                f"at most {claim}: an order leads to {found.gains[place]} points and "
+                f"a position which by this certificate may be worth {told[place]}"
+            )
+
+    def _played_path(self, certificate: Certificate) -> list[PathStep]:
+        """The path, phase by phase, as far as it is one and pays what it should."""
+        played = make_engine("fast", self.board, Rules(press=None, years=certificate.years))
+        state, found = played.initial(), []
+        path = dict(certificate.path)
+        while not state.done:
+            position = Position(played, state)
+            orders = self._path_orders(position, path.pop(position.phase, ()))
+            others = [order for who, given in enumerate(orders) if who not in self.numbers for order in given]
+            expanded = self._expand(self._canonical(state), np.array(others, np.int32), f"the path in {position.phase}")
+            years = certificate.years - state.year
+            state, _ = played.step(state, [np.array(given, np.int32) for given in orders])
+            found.append(PathStep(expanded, years, NOTHING if state.done else self._number(self._canonical(state))))
+        if path or len(certificate.path) != len(dict(certificate.path)):
+            raise CertificateError(f"path: it has no phase {next(iter(path), 'twice')!r:.40}")
+        if (paid := int(state.welfare[self.numbers].sum())) != certificate.path_value:
+            raise CertificateError(f"the path pays {paid}, not {certificate.path_value}")
+        return found
+
+    def _path_orders(self, position: Position, texts: tuple[str, ...]) -> list[list[int]]:
+        """The orders of each power on the path; those of the others are legal, and so are the deviators'."""
+        found: list[list[int]] = [[] for _ in self.board.powers]
+        for text in texts:
+            order = self.board.orders.index.get(text, NOTHING)
+            givers = [power for power in range(len(found)) if self._can_give(position, power, order, found[power])]
+            slots = {position.slot_of(power, each) for power in givers for each in found[power]}
+            if not givers or position.slot_of(givers[0], order) in slots:
+                raise CertificateError(f"path: order {text!r:.60} cannot be given in {position.phase}")
+            found[givers[0]].append(order)
+        return found
+
+    def _check_path(
+        self, certificate: Certificate, path: list[PathStep], claims: np.ndarray, limits: np.ndarray
+    ) -> None:
+        """That nobody gets more than `value` by leaving the path at any time, if the others follow it until then."""
+        worth = 0
+        for found, years, to in reversed(path):
+            told = _worth(found, years, claims, limits)
+            worth = int((found.gains + np.where(found.keys == to, worth, told)).max())
+        if worth > certificate.value:
+            raise CertificateError(f"the opening is worth up to {worth} by this certificate, not {certificate.value}")
+
+    def _canonical(self, state: State) -> np.ndarray:
+        """The row of a position, without its year."""
+        rows = state.row[None].copy()
+        self._stepper.make_canonical(rows)
+        rows[0, YEAR] = 0
+        return np.asarray(rows[0])
+
+    def _expand(self, row: np.ndarray, given: np.ndarray, where: str) -> Expanded:
+        """What the deviators can bring about; the year does not count."""
+        given = given[given >= 0]
+        known = (row.astype(np.int16).tobytes(), given.astype(np.int16).tobytes())
         if known not in self._expanded:
-            orders, slots, powers = self._options(row, given[given >= 0], number)
-            rows, points = self._stepper.step(row, orders, slots, powers)
-            gains = points[:, self.numbers].sum(axis=1)
-            rows, first = np.unique(rows, axis=0, return_index=True)
-            self._expanded[known] = rows, gains[first], list(map(self._names.key, rows))
+            orders, slots, powers = self._options(row, given, where)
+            rows, points = self._stepper.step(row.astype(np.int32), orders, slots, powers)
+            if self._share:
+                self._compare(row, orders, powers, rows, points)
+            first = _first_of_each(rows)
+            gains = points[first][:, self.numbers].sum(axis=1, dtype=np.int64)
+            passed = int(rows[0, YEAR])
+            rows[:, YEAR] = 0
+            keys = np.array([self._number(rows[number]) for number in first], np.int64)
+            codes = np.unique(keys * MOST_GAIN + gains)
+            self._expanded[known] = Expanded(codes // MOST_GAIN, codes % MOST_GAIN, passed)
         return self._expanded[known]
 
-    def _options(self, row: np.ndarray, given: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _options(self, row: np.ndarray, given: np.ndarray, where: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Orders of all, int32 [n, k], a row for each plan of the deviators; slots and powers of the columns."""
-        position = Position(self.engine, State(self._layout, row))
+        position = Position(self.engine, State(self._layout, row.astype(np.int32)))
         own = [(slot, power) for power in self.numbers for slot in position.slots(power)]
         others: dict[int, tuple[int, int]] = {}
+        ordered: dict[int, list[int]] = {power: [] for power in range(len(self.board.powers))}
         for order in given.tolist():
-            slot, power = self._slot(position, order)
+            slot, power = self._slot(position, order, ordered)
             if power < 0 or slot in others:
-                text = self.board.orders.texts[order] if order < len(self.board.orders) else order
-                raise CertificateError(f"position {number}, {self._named(row)}: order {text!r} cannot be given there")
+                text = self.board.orders.texts[order]
+                raise CertificateError(f"{where}, {self._named(row)}: order {text!r} cannot be given there")
             others[slot] = (power, order)
+            ordered[power].append(order)
         fixed = [order for _, order in others.values()]
         plans = list(_plans(self.board, position, self.numbers, fixed))
         orders = np.array([(*plan, *fixed) for plan in plans], np.int32).reshape(len(plans), -1)
@@ -126,22 +252,61 @@ class Checker:
         slots, powers = np.array(columns, np.int32).reshape(-1, 2).T
         return orders, slots.copy(), powers.copy()
 
-    def _slot(self, position: Position, order: int) -> tuple[int, int]:
+    def _slot(self, position: Position, order: int, ordered: dict[int, list[int]]) -> tuple[int, int]:
         """The slot of another power's order, and the power; -1 twice if nobody can give it."""
         for power in range(len(self.board.powers)):
-            slot = position.slot_of(power, order) if power not in self.numbers else None
-            if slot is not None:
-                return slot, power
+            if power not in self.numbers and self._can_give(position, power, order, ordered[power]):
+                return position.slot_of(power, order) or 0, power
         return -1, -1
+
+    def _can_give(self, position: Position, power: int, order: int, before: list[int]) -> bool:
+        """Whether a power may give an order, too."""
+        if position.state.phase_type == ADJUSTMENTS:
+            return order in position.winter_orders(power, before)
+        return position.slot_of(power, order) is not None
+
+    def _compare(
+        self, row: np.ndarray, orders: np.ndarray, powers: np.ndarray, rows: np.ndarray, points: np.ndarray
+    ) -> None:
+        """That the `diplomacy` package finds the same for a share of the plans, and the same legal orders."""
+        chosen = np.flatnonzero(self._rng.random(len(orders)) < self._share)
+        state = State(self._layout, row.astype(np.int32))
+        if self._reference is None or not len(chosen):
+            return
+        if not np.array_equal(self._reference.legal(state).orders, self.engine.legal(state).orders):
+            raise CertificateError(f"{self._named(row)}: the reference engine has other legal orders")
+        for number in chosen.tolist():
+            given = [[] for _ in self.board.powers]  # type: list[list[int]]
+            for who, order in zip(powers.tolist(), orders[number].tolist(), strict=True):
+                given[who] += [order] if order != NO_ORDER else []
+            to, _ = self._reference.step(state, [np.array(each, np.int32) for each in given])
+            canonical = to.row[None].copy()
+            self._stepper.make_canonical(canonical)
+            if not np.array_equal(canonical[0], rows[number]) or not np.array_equal(to.welfare, points[number]):
+                texts = [self.board.orders.texts[order] for each in given for order in each]
+                raise CertificateError(f"{self._named(row)}: the reference engine finds otherwise after {texts}")
+            self.compared += 1
 
     def _named(self, row: np.ndarray) -> str:
         position = Position(self.engine, State(self._layout, row.astype(np.int32)))
-        if position.state.done:
-            return "the end"
         held = [
             f"{power} {' '.join((*units, '/', *position.centers[power]))}" for power, units in position.units.items()
         ]
         return f"{position.phase[0]}{position.phase[-1]} ({'; '.join(held)})"
+
+
+def _worth(found: Expanded, years: int, claims: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """The most points still to come after each outcome, by the claims or else by loose bounds: int64 [n]."""
+    left = years - found.passed
+    return np.minimum(claims[left, found.keys], limits[left, found.keys])
+
+
+def _first_of_each(rows: np.ndarray) -> list[int]:
+    """The first index of each distinct row."""
+    found: dict[bytes, int] = {}
+    for number, text in enumerate(rows.view(f"V{rows.dtype.itemsize * rows.shape[1]}")[:, 0].tolist()):
+        found.setdefault(text, number)
+    return list(found.values())
 
 
 def holdings(state: State, powers: list[int]) -> tuple[int, int, int]:
@@ -182,32 +347,32 @@ def _plans(board: Board, position: Position, powers: list[int], given: list[int]
     if position.state.phase_type != MOVEMENT:
         yield from product(*lists)
         return
-    kind = board.orders.kind
+    kind, (deeds, supported) = board.orders.kind, _deeds(board)
     moves = [[order for order in orders if kind[order] in (HOLD, MOVE)] for orders in lists]
+    helps = [[(supported[order], order) for order in orders if supported[order] != NOTHING] for orders in lists]
+    holds = {order for orders in moves for order in orders if kind[order] == HOLD}
+    fixed = {deeds[order] for order in given}
     for plan in product(*moves):
-        done = {_deed(board, order) for order in (*plan, *given)}
+        done = fixed.union([deeds[order] for order in plan])
         yield from product(
             *(
-                [order, *(other for other in orders if _supported(board, other) in done)]
-                if kind[order] == HOLD
-                else [order]
-                for order, orders in zip(plan, lists, strict=True)
+                [order, *(other for deed, other in help if deed in done)] if order in holds else (order,)
+                for order, help in zip(plan, helps, strict=True)
             )
         )
 
 
-def _deed(board: Board, order: int) -> tuple[int, int]:
-    """Who goes where; holding and supporting is going nowhere."""
-    table = board.orders
-    return int(table.piece[order]), int(table.dest[order]) if table.kind[order] == MOVE else -1
+@functools.lru_cache(maxsize=32)
+def _deeds(board: Board) -> tuple[list[int], list[int]]:
+    """Of each order who goes where, as a number, and the deed that it supports, or NOTHING.
 
-
-def _supported(board: Board, order: int) -> tuple[int, int] | None:
-    """The deed that an order supports."""
-    table = board.orders
-    if table.kind[order] not in (SUPPORT_HOLD, SUPPORT_MOVE):
-        return None
-    return int(table.other[order]), int(table.dest[order]) if table.kind[order] == SUPPORT_MOVE else -1
+    Holding and supporting is going nowhere.
+    """
+    table, places = board.orders, len(board.locations) + 1
+    is_move, supports_move = table.kind == MOVE, table.kind == SUPPORT_MOVE
+    deeds = table.piece.astype(np.int64) * places + np.where(is_move, table.dest + 1, 0)
+    helped = table.other.astype(np.int64) * places + np.where(supports_move, table.dest + 1, 0)
+    return deeds.tolist(), np.where(supports_move | (table.kind == SUPPORT_HOLD), helped, NOTHING).tolist()
 
 
 def _winter(board: Board, position: Position, power: int) -> Iterator[tuple[int, ...]]:
@@ -219,62 +384,3 @@ def _winter(board: Board, position: Position, power: int) -> Iterator[tuple[int,
         built = kinds.count(BUILD)
         if built <= most and not (built and DISBAND in kinds):
             yield plan
-
-
-class _Renamings:
-    """Names positions so that two that differ only in the names of the other powers have the same key."""
-
-    def __init__(self, board: Board, fixed: list[int], is_symmetric: bool) -> None:
-        self._board, self._layout = board, layout_of(board)
-        powers = range(len(board.powers))
-        maps = list(_automorphisms(board, fixed)) if is_symmetric else [tuple(powers)]
-        self._powers = np.array([(*names, -1) for names in maps])
-        self._places = np.array([_places(board, names) for names in maps])  # new place of each province
-        self._from = np.argsort(self._places, axis=1)
-        self._known: dict[bytes, Key] = {}
-
-    def key(self, row: np.ndarray) -> Key:
-        """The key of a position, int32 [state size]; years and points do not count."""
-        text = row.tobytes()
-        if text not in self._known:
-            self._known[text] = self._new_key(State(self._layout, row))
-        return self._known[text]
-
-    def _new_key(self, state: State) -> Key:
-        board, provinces = self._board, len(self._board.provinces)
-        owner, unit, lost = np.full((3, provinces), -1)
-        owner[board.center_province] = state.owners
-        units, gone = state.units, state.dislodged
-        unit[board.piece_province[units[:, 1]]] = units[:, 0]
-        lost[board.piece_province[gone[:, 1]]] = gone[:, 0]
-        parts = [np.take_along_axis(self._powers[:, part], self._from, 1) for part in (owner, unit, lost)]
-        if len(gone):
-            open_to = np.zeros((provinces, provinces), np.int64)
-            for piece, places in zip(gone[:, 1], state.retreats, strict=True):
-                open_to[board.piece_province[piece], board.location_province[places[places >= 0]]] = 1
-            parts.append(np.array([open_to[source][:, source].ravel() for source in self._from]))
-        names = np.concatenate(parts, axis=1).astype(np.int8)
-        least = names[np.lexsort(names.T[::-1])[0]]
-        return bytes([int(state.phase)]) + least.tobytes()
-
-
-def _automorphisms(board: Board, fixed: list[int]) -> Iterator[tuple[int, ...]]:
-    """Renamings of the powers that leave some alone, and after which neighbors are neighbors."""
-    powers = range(len(board.powers))
-    pairs = {frozenset((piece[2:], place)) for piece, places in board.moves.items() for place in places}
-    for names in permutations(powers):
-        if all(names[power] == power for power in fixed):
-            places = _places(board, names)
-            new = {place: board.provinces[places[number]] for number, place in enumerate(board.provinces)}
-            if {frozenset(new[place] for place in pair) for pair in pairs} == pairs:
-                yield names
-
-
-def _places(board: Board, names: tuple[int, ...]) -> list[int]:
-    """Where the provinces go when the powers are renamed: homes with their owners, cores with their homes."""
-    new: dict[str, str] = {}
-    for power, renamed in enumerate(names):
-        home, other = (board.homes[board.powers[each]][0] for each in (power, renamed))
-        new[home] = other
-        new.setdefault(board.moves[f"A {home}"][0], board.moves[f"A {other}"][0])
-    return [board.provinces.index(new[place]) for place in board.provinces]

@@ -39,6 +39,7 @@ class Proof:
         self.deviator = self.board.powers[search.deviator]
         self.value = search.value(years, disarmed)
         self.path_value = search.path_value(years, disarmed)
+        self._at = g.OPENING  # where a line of play is
 
     def certificate(self) -> Certificate:
         """The certificate that the deviator gets no more than `value`."""
@@ -64,23 +65,22 @@ class Proof:
         )
 
     def _needed(self) -> Iterator[tuple[int, int]]:
-        """Nodes with years left, on which the value of the opening rests."""
+        """Nodes with years left, on which the value of the opening rests; the best punishers' path is left out."""
         table = self.search.table
         waiting, seen = [(g.OPENING, self.years)], set()
         while waiting:
             node, years = waiting.pop()
-            node = int(g.variant(node, years, self.disarmed))
             plan = table.proof[node, years, min(years, self.disarmed)]
-            if (node, years) in seen or (plan < 0 and node != g.OPENING):
+            if (node, years) in seen or plan < 0:
                 continue  # a loose bound was enough
             seen.add((node, years))
-            yield node, years
-            if plan < 0:
-                return
+            if not (self.search.remembers and g.is_on_path(node)):
+                yield node, years
             left = years - (g.PHASE_OF[table.keys[node, 0] & 15] == g.WINTER)
             if left:
                 first = table.first[plan]
-                waiting += [(int(to), int(left)) for to in table.to[first : first + table.many[plan]]]
+                following = table.to[first : first + table.many[plan]].tolist()
+                waiting += [(int(g.following(table, node, to, left, self.disarmed)), int(left)) for to in following]
 
     def _rows(self, node: int) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Phase and position of a node."""
@@ -154,13 +154,14 @@ class Proof:
         return found
 
     def _path(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """The deviator's own orders on the path, where it has any."""
-        me, clique, year = self.search.deviator, self.clique, self.board.first_year
-        leaf, core = clique.piece[clique.cores + me], clique.piece[clique.home(me)]
-        stays = me == self.search.excluded
-        if not stays:
-            yield f"S{year}M", (f"{leaf} - {core[2:]}",)
-        yield f"W{year + self.years - self.disarmed - 1}A", (f"{leaf if stays else core} D",)
+        """What everybody orders on the path, where anybody moves or disbands."""
+        clique, year, outside = self.clique, self.board.first_year, self.search.excluded
+        leaves = [clique.piece[clique.cores + who] for who in range(clique.powers)]
+        cores = [clique.piece[clique.home(who)] for who in range(clique.powers)]
+        inside = [who for who in range(clique.powers) if who != outside]
+        yield f"S{year}M", tuple(f"{leaves[who]} - {cores[who][2:]}" for who in inside)
+        stands = [leaves[who] if who == outside else cores[who] for who in range(clique.powers)]
+        yield f"W{year + self.years - self.disarmed - 1}A", tuple(f"{piece} D" for piece in stands)
 
     # Lines of play
 
@@ -169,40 +170,45 @@ class Proof:
         rules = Rules(press=None, years=self.years)
         planner = Planner(self.board, rules, self.search.deviator, self._answers)
         state, found = planner.engine.initial(), []
+        self._at = g.OPENING
         while not state.done:
             position = Position(planner.engine, state)
             played = self._best(planner, position)
             found.append((position.phase, named_orders(self.board, played)))
             moves = [np.array(played.get(power, []), np.int32) for power in range(self.clique.powers)]
             state, _ = planner.engine.step(state, moves)
+            self._at = self._at if state.done else self._after(state)
         return tuple(found)
 
     def _best(self, planner: Planner, position: Position) -> dict[int, list[int]]:
         """What everybody orders if the deviator plays its best: power -> order numbers."""
         orders, powers, rows, points = planner.plays(position)
         gains = points[:, self.search.deviator]
-        worth = self._value(position.state)
+        worth = self._value(self._at, self.years - position.state.year)
         for row, gain, given in zip(rows, gains.tolist(), orders, strict=True):
-            if gain + self._value(State(position.state.layout, row)) == worth:
+            to = State(position.state.layout, row)
+            if gain + (0 if to.done else self._value(self._after(to), self.years - to.year)) == worth:
                 pairs = [(int(who), int(order)) for who, order in zip(powers, given, strict=True) if order != NO_ORDER]
                 return {who: [order for other, order in pairs if other == who] for who, _ in pairs}
         raise RuntimeError(f"no order in {position.phase} is worth {worth}: internal error; please report it")
 
-    def _value(self, state: State) -> int:
-        """What the deviator still gets from a position of the game."""
-        if state.done:
-            return 0
-        node, years, bound = self._node(state)[0], self.years - state.year, 0
+    def _after(self, state: State) -> int:
+        """The node of a position to which the line may come next."""
+        node = self._node(state)[0]
+        return int(g.following(self.search.table, self._at, node, self.years - state.year, self.disarmed))
+
+    def _value(self, node: int, years: int) -> int:
+        """What the deviator still gets from a node on."""
+        bound = 0
         while not self.search.is_at_most(node, years, self.disarmed, bound):
             bound += 1
         return bound
 
     def _answers(self, position: Position) -> Given:
-        """The others' orders in a position of the game: power -> slot -> order number."""
-        years = self.years - position.state.year
-        self._value(position.state)
-        node, places = self._node(position.state)
-        node = int(g.variant(node, years, self.disarmed))
+        """The others' orders where the line is: power -> slot -> order number."""
+        years, node = self.years - position.state.year, self._at
+        self._value(node, years)
+        _, places = self._node(position.state)
         found: Given = {}
         for order in self._numbers(node, self._plan(node, years), np.argsort(places), places):
             for power in range(self.clique.powers):

@@ -62,6 +62,11 @@ class CliqueSearch:
             if self._insert(phase, *place) != node:
                 raise RuntimeError(f"position {node} of the path is not new: internal error; please report it")
 
+    @property
+    def remembers(self) -> bool:
+        """Whether the punishers know who left the path, also where a position looks like one of it."""
+        return self.breadth <= 0
+
     def gain(self, years: int, disarmed: int) -> int:
         """How much more than on the path the deviator gets at most in a game of T years, T - t of them disarmed."""
         return self.value(years, disarmed) - self.path_value(years, disarmed)

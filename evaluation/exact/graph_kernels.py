@@ -222,6 +222,27 @@ def variant(node, years, disarmed):
 
 
 @kernel
+def is_on_path(node):
+    """Whether a node is one of the path, where it is followed."""
+    return OPENING <= node < SPECIALS
+
+
+@kernel
+def following(t, node, to, years, disarmed):
+    """The node where play goes on when it comes to a position from another node.
+
+    The stated and ranked punishers follow the path wherever the position is one of it. The best ones remember who left
+    the path, so they follow it only as long as everybody has.
+
+    Args:
+        node: where play was. to: of the position. years, disarmed: as for `variant`.
+    """
+    if t.numbers[BREADTH] <= 0 and not is_on_path(node):
+        return np.int64(to)
+    return np.int64(variant(to, years, disarmed))
+
+
+@kernel
 def _settle(shape, phase, owner, unit, lost, options, w):
     """From the results of a movement phase to the next position, in place. Returns its phase."""
     retreats = False

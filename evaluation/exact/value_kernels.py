@@ -43,11 +43,11 @@ from evaluation.exact.graph_kernels import (
     SPRING_RETREATS,
     WINTER,
     expand,
+    following,
     kernel,
     next_node,
     path_moves,
     position,
-    variant,
 )
 
 YES, NO, UNKNOWN = 1, 0, -1
@@ -79,12 +79,12 @@ def at_most(t, node, years, disarmed, bound, replies, rows, scores, memory):
     question.
 
     Args:
-        node: of a position. years, disarmed: as for `variant`.
+        node: of a position, see `following`. years, disarmed: as for `variant`.
         replies, rows, scores, memory: scratch memory.
     """
     stack = np.zeros((DEEPEST, 5), np.int64)
     depth = np.int64(0)  # no literal, see `agents.cliques.punishing_kernels`
-    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = variant(node, years, disarmed), years, bound, FRESH
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = node, years, bound, FRESH
     while True:
         node, years, bound, plan, i = stack[depth]
         found, edge = UNKNOWN, np.int64(NONE)
@@ -127,7 +127,7 @@ def at_most(t, node, years, disarmed, bound, replies, rows, scores, memory):
             to = np.int64(t.to[t.first[plan] + (i if i >= 0 else t.best[plan])])
             bound -= t.centers[to] - t.units[to] if is_winter else 0
             depth += 1
-            stack[depth, 0], stack[depth, 1], stack[depth, 2] = variant(to, left, disarmed), left, bound
+            stack[depth, 0], stack[depth, 1], stack[depth, 2] = following(t, node, to, left, disarmed), left, bound
             stack[depth, 3] = FRESH
             continue
         if depth == 0:
@@ -167,7 +167,7 @@ def _next_plan(t, node, plan, edge, years, disarmed, bound, replies, rows, score
     while memory.cursor[depth] < memory.listed[depth]:
         row = memory.plans[depth, memory.cursor[depth]]
         memory.cursor[depth] += 1
-        refuted = _is_refuted(t, code, row, years, disarmed, bound, owner, unit, memory, depth)
+        refuted = _is_refuted(t, node, code, row, years, disarmed, bound, owner, unit, memory, depth)
         if refuted == UNKNOWN:
             return FULL_UP
         if not refuted:
@@ -191,7 +191,7 @@ def _remember_reply(t, node, plan, to, replies, memory, depth):
 
 
 @kernel
-def _is_refuted(t, code, row, years, disarmed, bound, owner, unit, memory, depth):
+def _is_refuted(t, node, code, row, years, disarmed, bound, owner, unit, memory, depth):
     """Whether a reply that was kept is known to bring the deviator above the bound; UNKNOWN if there is no room."""
     provinces, d = t.shape[PROVINCES], t.shape[DEVIATOR]
     order = row.copy()
@@ -202,7 +202,7 @@ def _is_refuted(t, code, row, years, disarmed, bound, owner, unit, memory, depth
         to = next_node(t, code, order, owner, unit)
         if to < 0:
             return UNKNOWN
-        if t.low[variant(to, years, disarmed), years, min(years, disarmed)] > bound:
+        if t.low[following(t, node, to, years, disarmed), years, min(years, disarmed)] > bound:
             for p in range(provinces):
                 memory.killer[depth, number, p], memory.killer[depth, 0, p] = (
                     memory.killer[depth, 0, p],
@@ -231,7 +231,7 @@ def _too_much(t, node, plan, years, disarmed, bound):
     for edge in range(t.many[plan]):
         to = np.int64(t.to[t.first[plan] + edge])
         room = bound - (t.centers[to] - t.units[to] if is_winter else 0)
-        if room < 0 or (left and t.low[variant(to, left, disarmed), left, min(left, disarmed)] > room):
+        if room < 0 or (left and t.low[following(t, node, to, left, disarmed), left, min(left, disarmed)] > room):
             return edge
     return -1
 

@@ -224,7 +224,9 @@ def described(position: Position, swapped: str) -> str:
 
 class TestCertificates:
     def test_a_lower_value_is_rejected(self, certificate, checker):
-        with pytest.raises(CertificateError, match=f"worth {certificate.value}, not {certificate.value - 1}"):
+        with pytest.raises(
+            CertificateError, match=f"up to {certificate.value} by this certificate, not {certificate.value - 1}"
+        ):
             checker.check(replace(certificate, value=certificate.value - 1))
 
     def test_lowered_claims_are_rejected_and_the_position_is_named(self, certificate, checker):
@@ -242,7 +244,8 @@ class TestCertificates:
 
     def test_points_of_the_last_winter_are_checked(self, certificate, checker):
         game = welfare_env.Game.from_position("W1901A", {}, {A: ["HAX"]}, rules=rules(4), map_name="clique:3")
-        rows = {"rows": game.position.state.row, "years_left": 1, "orders": np.full_like(certificate.orders[0], -1)}
+        row = checker._canonical(game.position.state)
+        rows = {"rows": row, "years_left": 1, "orders": np.full_like(certificate.orders[0], -1)}
         longer = {name: np.concatenate([getattr(certificate, name), np.int16([row])]) for name, row in rows.items()}
         claims = [np.append(certificate.claims, np.int16(claim)) for claim in (1, 0)]
         assert checker.check(replace(certificate, **longer, claims=claims[0])) == len(certificate) + 1

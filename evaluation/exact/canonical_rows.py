@@ -1,0 +1,146 @@
+"""What a certificate must be before its positions are played: numbers of the right kind, and canonical positions.
+
+Positions go to compiled code that trusts them, and are told apart by their keys, in which the year, the end and the
+winner do not count. So none of these may stand in a row, and a position has one row only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evaluation.checks import board_of
+from evaluation.exact.certificates import ARRAYS, Certificate, CertificateError
+from welfare_env import Board
+from welfare_env.checks import is_whole, quoted
+from welfare_env.engine import (
+    DISLODGED,
+    DONE,
+    HEAD,
+    PHASE,
+    PHASE_TYPES,
+    RETREATS,
+    UNITS,
+    WINNER,
+    WINTER,
+    YEAR,
+    Layout,
+    layout_of,
+)
+
+MOST_YEARS, MOST_POINTS = 100, 30_000
+
+
+def check_header(certificate: Certificate) -> None:
+    """That map, years, deviators, values and path are of the right kind.
+
+    Raises:
+        CertificateError: they are not. UnknownMapError, UnknownPowerError: as their names say.
+    """
+    board, deviators = board_of(certificate.map_name), certificate.deviators
+    if not isinstance(deviators, tuple) or not deviators or len(set(map(str, deviators))) < len(deviators):
+        raise CertificateError(f"deviators={quoted(deviators)}: give a tuple of powers, each once")
+    for power in deviators:
+        board.check_power(power)
+    for name, low, high in (("years", 1, MOST_YEARS), ("value", 0, MOST_POINTS), ("path_value", 0, MOST_POINTS)):
+        value = getattr(certificate, name)
+        if not is_whole(value) or not low <= value <= high:
+            raise CertificateError(f"{name}={quoted(value)}: give a whole number from {low} to {high}")
+    if not isinstance(certificate.path, tuple) or not all(map(_is_phase, certificate.path)):
+        raise CertificateError(
+            f"path={quoted(certificate.path)}: give a tuple of pairs: a phase, and a tuple of orders"
+        )
+    if type(certificate.is_symmetric) is not bool:
+        raise CertificateError(f"is_symmetric={quoted(certificate.is_symmetric)}: give True or False")
+
+
+def _is_phase(pair: object) -> bool:
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        return False
+    phase, orders = pair
+    return isinstance(phase, str) and isinstance(orders, tuple) and all(isinstance(text, str) for text in orders)
+
+
+def check_rows(certificate: Certificate) -> None:
+    """That the arrays fit together and to the board, and hold canonical positions.
+
+    Raises:
+        CertificateError: they do not; the message names the array, or the position and what is wrong with it.
+    """
+    board, arrays = board_of(certificate.map_name), {name: getattr(certificate, name) for name in ARRAYS}
+    layout = layout_of(board)
+    for name, (_, dimensions) in ARRAYS.items():
+        array = arrays[name]
+        if not isinstance(array, np.ndarray) or array.ndim != dimensions or array.dtype.kind not in "iu":
+            raise CertificateError(f"{name}: give an array of whole numbers with {dimensions} dimensions")
+        if len(array) != len(arrays["rows"]):
+            raise CertificateError(f"its arrays do not fit together: {len(arrays['rows'])} rows, {len(array)} {name}")
+    if arrays["rows"].shape[1] != layout.size:
+        raise CertificateError(f"its rows do not fit to map {board.name}: they have {arrays['rows'].shape[1]} numbers")
+    for name, low, high in (
+        ("years_left", 1, certificate.years),
+        ("claims", 0, MOST_POINTS),
+        ("orders", -1, len(board.orders) - 1),
+    ):
+        wrong = np.argwhere((arrays[name] < low) | (arrays[name] > high))
+        if len(wrong):
+            place, value = int(wrong[0][0]), arrays[name][tuple(wrong[0])]
+            raise CertificateError(f"position {place}: {name} has {value}: numbers there go from {low} to {high}")
+    for number, row in enumerate(arrays["rows"]):
+        if fault := _fault(board, layout, row):
+            raise CertificateError(f"position {number} is not canonical: {fault}")
+
+
+def _fault(board: Board, at: Layout, row: np.ndarray) -> str:
+    """What is wrong with a row; "" if nothing is."""
+    head = {"YEAR": (YEAR, 0), "DONE": (DONE, 0), "WINNER": (WINNER, -1)}
+    for name, (place, wanted) in head.items():
+        if row[place] != wanted:
+            return f"{name} is {row[place]}, not {wanted}"
+    units, gone = int(row[UNITS]), int(row[DISLODGED])
+    if not 0 <= row[PHASE] <= WINTER:
+        return f"there is no phase {row[PHASE]}"
+    if not 0 <= units <= at.most_units or not 0 <= gone <= at.most_dislodged:
+        return f"{units} units and {gone} dislodged ones"
+    if (gone > 0) != (PHASE_TYPES[row[PHASE]] == RETREATS):
+        return f"{gone} dislodged units in phase {row[PHASE]}"
+    if row[DONE + 1 : HEAD].any() or row[at.welfare :].any():
+        return "points or influence are not 0"
+    owners = row[at.owner : at.welfare]
+    if owners.min() < -1 or owners.max() >= len(board.powers):
+        return f"owners {owners.tolist()}"
+    return (
+        _pairs_fault(board, row[at.power : at.piece], row[at.piece : at.lost_power], units, "units")
+        or _pairs_fault(board, row[at.lost_power : at.lost_piece], row[at.lost_piece : at.lost_options], gone, "lost")
+        or _retreats_fault(board, at, row, gone)
+    )
+
+
+def _pairs_fault(board: Board, powers: np.ndarray, pieces: np.ndarray, count: int, what: str) -> str:
+    """Powers and pieces in sequence, each province once, zeros behind."""
+    if powers[count:].any() or pieces[count:].any():
+        return f"{what} behind the last of the {count}"
+    powers, pieces = powers[:count], pieces[:count]
+    if not count:
+        return ""
+    if powers.min() < 0 or powers.max() >= len(board.powers) or pieces.min() < 0 or pieces.max() >= len(board.pieces):
+        return f"{what} {powers.tolist()} {pieces.tolist()}"
+    pairs = list(zip(powers.tolist(), pieces.tolist(), strict=True))
+    if pairs != sorted(pairs) or len(set(board.piece_province[pieces].tolist())) < count:
+        return f"{what} {pairs} are not sorted, or two are in one province"
+    return ""
+
+
+def _retreats_fault(board: Board, at: Layout, row: np.ndarray, gone: int) -> str:
+    """Of each dislodged unit neighboring places, sorted, zeros behind."""
+    counts = row[at.lost_options : at.lost_option]
+    places = row[at.lost_option : at.owner].reshape(at.most_dislodged, at.most_options)
+    if counts[gone:].any() or places[gone:].any():
+        return "places to retreat to of nobody"
+    for number, (count, options) in enumerate(zip(counts[:gone].tolist(), places[:gone], strict=True)):
+        near = {board.location_index[place] for place in board.moves[board.pieces[row[at.lost_piece + number]]]}
+        listed = options[: max(0, count)].tolist()
+        if not 0 <= count <= at.most_options or listed != sorted(set(listed)) or not near.issuperset(listed):
+            return f"places to retreat to {listed}"
+        if options[count:].any():
+            return f"places to retreat to behind the last of the {count}"
+    return ""
