@@ -17,9 +17,9 @@ import numpy as np
 
 from agents.cliques.shape import clique_of
 from evaluation.checks import board_of
-from evaluation.exact.rows.canonical import check_header, check_rows
 from evaluation.exact.certificates import Certificate, CertificateError
 from evaluation.exact.planner import NO_ORDER, Stepper
+from evaluation.exact.rows.canonical import check_header, check_rows
 from evaluation.exact.rows.renamings import Key, Renamings
 from welfare_env import Board, Rules
 from welfare_env.board.orders import BUILD, DISBAND, HOLD, MOVE, SUPPORT_HOLD, SUPPORT_MOVE
