@@ -51,7 +51,7 @@ from welfare_env.envs.vector import VectorEnv
 SEED = 0
 BATCHED = "BatchedEnvRunner"
 EPOCHS, MINIBATCH = 2, 512
-LEARNT = 140  # episodes that the learner learns from: about 3,600 decisions on the standard map
+LEARNED = 140  # episodes that the learner learns from: about 3,600 decisions on the standard map
 SHARED = "shared"  # RLlib takes a configuration with its default name for single-agent
 
 
@@ -179,11 +179,11 @@ def stock_steps(runner: MultiAgentEnvRunner, games: int) -> int:
 
 
 def learning(chosen: TrainConfig, runner: BatchedEnvRunner) -> Callable[[], int]:
-    """Learns from the same sample again and again: what it takes does not depend on what is learnt."""
+    """Learns from the same sample again and again: what it takes does not depend on what is learned."""
     config = make_config(play_of(chosen), chosen)
     space = spaces(InputEncoder(runner.board, runner.rules))
     learner: Learner = config.build_learner(spaces={DEFAULT_MODULE_ID: space})
-    episodes: list[Any] = runner.sample()[:LEARNT]
+    episodes: list[Any] = runner.sample()[:LEARNED]
 
     def learn() -> int:
         learner.update(episodes=episodes, num_epochs=EPOCHS, minibatch_size=MINIBATCH)

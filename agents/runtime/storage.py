@@ -108,7 +108,7 @@ class Layout:
 
         Args:
             path: path of the file.
-            same_thread: whether only the thread that opens it may use it; otherwise the caller must serialise access.
+            same_thread: whether only the thread that opens it may use it; otherwise the caller must serialize access.
 
         Raises:
             error: it is another program's or of another version, not a file, or cannot be created.

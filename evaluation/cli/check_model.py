@@ -24,12 +24,12 @@ def check(
     spec: Annotated[
         str, typer.Argument(metavar="SPEC", help="A language model, such as lm:openai/MODEL,base_url=URL.")
     ],
-    years: Annotated[int, typer.Option(min=1, help="Of the games whose cost is projected.")] = 10,
+    years: Annotated[int, typer.Option(min=1, help="Length in years of the games whose cost is projected.")] = 10,
     as_json: Json = False,
 ) -> None:
     """Ask a language model four questions before a run: is the schema enforced, the form followed, what does it cost?
 
-    Ends with status 1 if something should be set otherwise.
+    Ends with status 1 if a setting should be changed.
     """
     with errors_in_one_line(""), metered("asking", QUESTIONS, "questions") as meter:
         players = list(language_models(agents.make(spec)))

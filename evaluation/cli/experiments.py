@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +16,7 @@ from agents.runtime.tables import print_tables
 from agents.specs import listed
 from evaluation.cli.console import RESTARTS, errors_in_one_line, print_json
 from evaluation.cli.options import RunOptions, command_line
-from evaluation.experiment_files.experiment import plan_experiment, policies_of, trained
+from evaluation.experiment_files.experiment import plan_experiment, policies_of, read_experiment, trained
 from evaluation.experiment_files.loading import load_experiment, shipped_experiments
 from evaluation.experiment_files.plan import Experiment
 from evaluation.play.game_settings import GameSettings
@@ -96,14 +95,9 @@ def experiment(
         if source is None:
             _list()
             return
-        chosen = load_experiment(source).with_profiles((*(profile or ()), *listed(models or "")))
+        replaced = (*(profile or ()), *listed(models or ""))
+        chosen = read_experiment(source, replaced, games=games, choosing=choosing, seed=seed)
         chosen = chosen.with_profiles((*chosen.profiles, *(add or ())))
-        chosen = replace(
-            chosen,
-            games=games or chosen.games,
-            choosing=choosing or chosen.choosing,
-            seed=chosen.seed if seed is None else seed,
-        )
         folder = out or Path("runs", chosen.name)
         check_writable(folder)
         tables.check()

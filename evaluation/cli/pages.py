@@ -44,7 +44,7 @@ def replay(
         int, typer.Option(min=SHORTEST, max=LONGEST, help="How long the GIF shows a phase; the last, three times.")
     ] = PHASE,
     allow_edited: Annotated[
-        bool, typer.Option("--allow-edited", help="Also a game that was edited on purpose: replay what it says.")
+        bool, typer.Option("--allow-edited", help="Replay a game that was edited, as it stands.")
     ] = False,
 ) -> None:
     """Write a game as one HTML file for any browser: map, orders, messages, promises and charts.

@@ -211,7 +211,7 @@ def experiment(
     """
     if fixed := sorted(options.keys() & set(FIXED)):
         raise EvaluationError(f"{', '.join(fixed)}: the experiment's file sets them; change them there")
-    chosen = _chosen(source, profiles, games, seed)
+    chosen = read_experiment(source, profiles, games=games, seed=seed)
     settings = GameSettings(**options)
     if chosen.train and not chosen.trained:
         _check_all(chosen, settings)
@@ -234,22 +234,26 @@ def plan_experiment(chosen: Experiment, settings: GameSettings) -> EvaluationPla
     return EvaluationPlan(settings, measuring.most_games, run)
 
 
-def _chosen(
-    source: str | Path | Experiment, profiles: Sequence[str], games: int | None, seed: int | None
+def read_experiment(
+    source: str | Path | Experiment,
+    profiles: Sequence[str] = (),
+    *,
+    games: int | None = None,
+    choosing: int | None = None,
+    seed: int | None = None,
 ) -> Experiment:
-    """The experiment with what replaces the file's."""
+    """The experiment with what replaces the file's; arguments and errors as `experiment`."""
     texts = listed("profiles", profiles, EXAMPLE)
     if not all(isinstance(profile, str) for profile in texts):
         raise ExperimentError(f"profiles={quoted(texts)}: give a list of texts, such as {EXAMPLE}")
     chosen = source if isinstance(source, Experiment) else load_experiment(source)
-    chosen = chosen.with_profiles(tuple(texts))
     if games is not None:
         check_games(games)
-        chosen = replace(chosen, games=games)
     if seed is not None:
         check_seed(seed)
-        chosen = replace(chosen, seed=seed)
-    return chosen
+    given = {"games": games, "choosing": choosing, "seed": seed}
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    return replace(chosen.with_profiles(tuple(texts)), **changes)
 
 
 def trained(

@@ -4,7 +4,7 @@ There are far too many agents to list: with two others to call, 2**193 truth fun
 depth d that calls the opponent on given agents is a function of the histories that it can distinguish, the *types* of
 histories. At depth 0 there is one type. The type of depth d of a history is the set of pairs (type of depth d - 1,
 symbol) of its worlds so far, where a symbol is the values of all letters at a world: boxes of depth d are statements
-about that set, and every set is characterised by a formula of depth d. So an agent is any function from types to moves.
+about that set, and every set is characterized by a formula of depth d. So an agent is any function from types to moves.
 The search plays world by world against all opponents at once, and branches on the move for a type when it first
 occurs. Every agent agrees with one of the branches on all types that it meets.
 """
