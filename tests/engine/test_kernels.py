@@ -74,3 +74,16 @@ def test_the_moves_of_a_piece_have_consecutive_numbers(name: str) -> None:
     for piece in range(len(board.pieces)):
         numbers = moves[board.orders.piece[moves] == piece]
         assert len(numbers) == 0 or numbers[-1] - numbers[0] == len(numbers) - 1
+
+
+@pytest.mark.parametrize(("order", "results"), [("A BER H", []), ("A BER - KIE", ["bounce"])], ids=["stays", "swap"])
+def test_no_unit_dislodges_one_of_its_power_with_foreign_help(order: str, results: list[str]) -> None:
+    """Foreign help counts in full, so nothing but this rule keeps the attacker out."""
+    units = {"GERMANY": ["F KIE", "A BER"], "RUSSIA": ["A PRU"]}
+    game = Game.from_position("S1901M", units, {}, rules=RULES)
+    game.submit("GERMANY", ["F KIE - BER", order])
+    game.submit("RUSSIA", ["A PRU S F KIE - BER"])
+    game.advance()
+    assert game.phase == "F1901M"
+    assert game.units == {power: tuple(units.get(power, ())) for power in game.powers}
+    assert game.history[-1].results["A BER"] == results
