@@ -1,15 +1,15 @@
-"""How much of a game's time is spent waiting for language models, and how much on everything around them.
+"""What language models' questions cost in time and processor beside the same questions of a bare HTTP client.
 
     python -m benchmarks.language_models
-    python -m benchmarks.language_models --at-once 100 --years 1 --rounds 1
+    python -m benchmarks.language_models --at-once 10 --latency 1 --repeats 5
 
-A ten-year game of seven language models, three message rounds a phase, simultaneous rounds, played by the real SDKs
-against the stub server (`agents.lm.stub`), which runs in a process of its own and answers after 50 ms. The least time
-that such a game can take is the latency times the number of questions that have to wait for each other. A second game,
-from the replies that were kept, shows what is left when nothing is asked. "SDK alone" sends the questions of that game,
-as many at a time as the game does, by the call that the SDK's own documentation shows, with no game around them: what
-is above it in the game is ours. With `--at-once`, so many games are played at the same time in one event loop, and it
-is told how many threads there are.
+Games of seven language models, three message rounds a phase, simultaneous rounds, as evaluations play them (replies are
+kept in a file), against the stub server (`agents.lm.stub`), which runs in a process of its own, so that its work is not
+counted. The same questions are then asked by the SDK's own documented call, and by asyncio with the HTTP library below
+the SDK and nothing else: as many together and one after the other as in the games, with no game around them. "Games,
+kept replies" are the same games once more, when nothing is asked: rules, prompts and reading. The least time that games
+can take is the latency times the longest chain of questions that have to wait for each other. The ways are measured in
+turn, so that a busy machine does not slow one of them alone.
 """
 
 from __future__ import annotations
@@ -21,16 +21,18 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import median
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 
 import agents
@@ -47,6 +49,23 @@ from evaluation.play.games import GameSpec, aplay_game, play_game
 
 PROVIDERS = {"openai": "/v1", "anthropic": ""}
 Record = dict[str, Any]
+Asked = list[list[Record]]
+"""The questions of a game: those together that are asked together."""
+Ask = Callable[[Record], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One measurement: seconds on the clock and on a processor, and for how many questions."""
+
+    clock: float
+    processor: float
+    questions: int
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of processor a question."""
+        return self.processor / self.questions
 
 
 @contextmanager
@@ -98,28 +117,58 @@ def questions(spec: GameSpec, summariser: str) -> list[list[Request]]:
     return [model.requests[start : start + together] for start in range(0, len(model.requests), together)]
 
 
-def documented(call: Any, body: Record) -> Record:
-    """The arguments of a question, as the documentation of the SDK has them: `extra_body` only for what it must."""
-    known = inspect.signature(call).parameters
-    arguments = {name: value for name, value in body.items() if name != "extra_body"}
-    rest: Record = {}
-    for name, value in body.get("extra_body", {}).items():
-        (arguments if name in known else rest)[name] = value
-    return arguments | ({"extra_body": rest} if rest else {})
-
-
-async def sdk_alone(provider: str, model: RemoteModel, asked: list[list[Request]]) -> tuple[float, float]:
-    """The SDK without a game: seconds on the clock, and on a processor."""
+def sdk_client(provider: str, model: RemoteModel) -> Any:
+    """The SDK's client, as its documentation makes it."""
     sdk = importlib.import_module(provider)
     make = sdk.AsyncOpenAI if provider == "openai" else sdk.AsyncAnthropic
-    async with make(base_url=model.base_url, api_key="none", max_retries=0) as client:
-        create = client.chat.completions.create if provider == "openai" else client.messages.create
-        bodies = [[documented(create, model.body(request, ())) for request in together] for together in asked]
-        await asyncio.gather(*(create(**body) for body in bodies[0]))  # imports and connections
+    return make(base_url=model.base_url, api_key="none", max_retries=0)
+
+
+def bare_client(provider: str, model: RemoteModel) -> Any:
+    """A client of the HTTP library below the SDK, with as many connections as are asked for."""
+    sdk = importlib.import_module(provider)
+    http = importlib.import_module(sdk.DefaultAsyncHttpxClient.__mro__[1].__module__.partition(".")[0])
+    limits = http.Limits(max_connections=None, max_keepalive_connections=None)
+    return http.AsyncClient(base_url=model.base_url, timeout=300, limits=limits)
+
+
+async def asked_alone(client: Any, ask: Ask, asked: Asked, games: int) -> Timed:
+    """The questions of so many games, with no game around them, through a client."""
+
+    async def game() -> None:
+        for together in asked:
+            await asyncio.gather(*map(ask, together))
+
+    async with client:
+        await asyncio.gather(*map(ask, asked[0]))  # imports and first connections
         clock, processor = time.perf_counter(), time.process_time()
-        for together in bodies:
-            await asyncio.gather(*(create(**body) for body in together))
-        return time.perf_counter() - clock, time.process_time() - processor
+        await asyncio.gather(*(game() for _ in range(games)))
+        return Timed(time.perf_counter() - clock, time.process_time() - processor, games * sum(map(len, asked)))
+
+
+async def sdk_alone(provider: str, model: RemoteModel, asked: Asked, games: int) -> Timed:
+    """The SDK's own call of its documentation: arguments by name, `extra_body` only for what it must."""
+    client = sdk_client(provider, model)
+    create = client.chat.completions.create if provider == "openai" else client.messages.create
+    known = inspect.signature(create).parameters
+
+    async def ask(body: Record) -> None:
+        rest = {name: value for name, value in body.items() if name not in known}
+        await create(**{name: value for name, value in body.items() if name in known}, extra_body=rest or None)
+
+    return await asked_alone(client, ask, asked, games)
+
+
+async def bare(provider: str, model: RemoteModel, asked: Asked, games: int) -> Timed:
+    """asyncio and the HTTP library: the JSON of a question is sent, that of the answer is read."""
+    client = bare_client(provider, model)
+
+    async def ask(body: Record) -> None:
+        answer = await client.post(model.endpoint, json=body)
+        answer.raise_for_status()
+        answer.json()
+
+    return await asked_alone(client, ask, asked, games)
 
 
 def remote_model(provider: str, url: str) -> RemoteModel:
@@ -129,76 +178,98 @@ def remote_model(provider: str, url: str) -> RemoteModel:
     return maker("stub", base_url=url + PROVIDERS[provider])
 
 
-def cells(asked: int, number: int, least: float, took: float, cpu: float) -> Iterator[str]:
-    """A row of the table without its name; `least` is 0 if nothing is waited for."""
-    yield from (str(asked), str(number), f"{least:.2f}", f"{took:.2f}")
-    yield from (f"{took / least:.2f}" if least else "-", f"{1000 * cpu / asked:.2f}")
-
-
-def timed(spec: GameSpec, models: SharedModels) -> tuple[float, float, Record]:
-    """A game: seconds on the clock, seconds of this process on a processor, and the record."""
-    clock, processor = time.perf_counter(), time.process_time()
-    record = play_game(spec, models)
-    return time.perf_counter() - clock, time.process_time() - processor, record
-
-
-async def games_at_once(specs: list[GameSpec], models: SharedModels) -> list[Record]:
+async def played(specs: list[GameSpec], models: SharedModels) -> list[Record]:
     """Games in this event loop."""
     return await asyncio.gather(*(aplay_game(spec, models) for spec in specs))
 
 
-def show_at_once(provider: str, url: str, years: int, rounds: int, count: int) -> None:
-    """Play games at the same time, and tell what a call costs."""
-    spec = game_spec(provider, url, years, rounds, "none")
-    spec = replace(spec, players=tuple((power, _busy(policy)) for power, policy in spec.players))
-    play_game(spec)
-    clock, processor = time.perf_counter(), time.process_time()
-    records = asyncio.run(games_at_once([replace(spec, seed=seed) for seed in range(count)], SharedModels()))
-    took, cpu, asked = time.perf_counter() - clock, time.process_time() - processor, sum(map(calls, records))
-    threads = threading.active_count()
-    print(
-        f"{provider}: {count} games at once, {asked:,} calls in {took:.1f} s, {1000 * cpu / asked:.2f} ms of processor "
-        f"a call; {threads} threads"
-    )
+def ours(spec: GameSpec, games: int, file: Path) -> tuple[Timed, list[Record]]:
+    """Games as an evaluation plays them, so many workers, replies kept in a file."""
+    with ResponseCache(file) as cache:
+        models = SharedModels(cache)
+        clock, processor = time.perf_counter(), time.process_time()
+        with models.tasks(games) as tasks:
+            records = tasks.submit(played([replace(spec, seed=seed) for seed in range(games)], models)).result()
+        took, cpu = time.perf_counter() - clock, time.process_time() - processor
+    return Timed(took, cpu, sum(map(calls, records))), records
 
 
-def _busy(policy: agents.specs.Spec) -> agents.specs.Spec:
-    """A player that asks a hundred questions at a time."""
-    return agents.specs.read(f"{policy.text},max_concurrent=100")
+@dataclass
+class Setting:
+    """What is measured: games of a provider at once, over a stub server."""
+
+    provider: str
+    url: str
+    spec: GameSpec
+    model: RemoteModel
+    asked: Asked
+    games: int
+    latency: float
+    chain: int = 0
+    rows: dict[str, list[Timed]] = field(default_factory=lambda: defaultdict(list))
+
+    def measure(self, number: int, folder: Path) -> None:
+        """One round: each way once, so that a busy moment of the machine does not meet one of them alone."""
+        file = folder / f"{self.provider}-{self.games}-{number}.sqlite"
+        one, records = ours(self.spec, self.games, file)
+        self.rows["games"].append(one)
+        self.chain = max(map(stages, records))
+        self.rows["games, kept replies"].append(ours(self.spec, self.games, file)[0])
+        told = (self.provider, self.model, self.asked, self.games)
+        self.rows["SDK alone"].append(asyncio.run(sdk_alone(*told)))
+        self.rows["bare"].append(asyncio.run(bare(*told)))
+
+    def table_rows(self) -> Iterator[list[str]]:
+        """Medians over the rounds, with the least and the most; last that of the rounds' own ratios."""
+        for name, rounds in self.rows.items():
+            least = (self.chain if name == "games" else len(self.asked)) * self.latency
+            to_bare = median(one.cpu / other.cpu for one, other in zip(rounds, self.rows["bare"], strict=True))
+            waits = [one.clock / least for one in rounds]
+            cpu = [1000 * one.cpu for one in rounds]
+            kept = name.endswith("kept replies")
+            yield [
+                *(self.provider, str(self.games), name, f"{rounds[0].questions:,}"),
+                *(f"{median(cpu):.2f} ({min(cpu):.2f}-{max(cpu):.2f})", f"{to_bare:.2f}"),
+                "-" if kept else f"{median(waits):.2f} ({min(waits):.2f}-{max(waits):.2f})",
+            ]
 
 
 def main(
-    latency: Annotated[float, typer.Option(min=0.001, help="Seconds before every answer.")] = 0.05,
-    years: Annotated[int, typer.Option(min=1)] = 10,
+    latency: Annotated[float, typer.Option(min=0.001, help="Seconds before every answer.")] = 0.5,
+    years: Annotated[int, typer.Option(min=1)] = 2,
     rounds: Annotated[int, typer.Option(min=0)] = 3,
     summariser: Annotated[str, typer.Option(help="self or none.")] = "self",
     provider: Annotated[str, typer.Option(help="openai, anthropic or both.")] = "both",
-    at_once: Annotated[int, typer.Option(min=0, help="Games at the same time, in place of one.")] = 0,
+    at_once: Annotated[str, typer.Option(help="Games at the same time.")] = "1,10,100",
+    repeats: Annotated[int, typer.Option(min=1, help="Rounds of measuring.")] = 3,
 ) -> None:
-    """Measure both SDKs."""
+    """Measure games over both SDKs, the SDKs alone, and a bare HTTP client."""
     table = Table(
-        title=f"A game of {years} years, {rounds} rounds, latency {latency * 1000:g} ms", title_justify="left"
+        title=f"{years} years, {rounds} rounds, latency {latency:g} s, medians of {repeats} (least-most)",
+        title_justify="left",
     )
-    for name in ("SDK", "what", "calls", "stages", "least s", "took s", "ratio", "CPU ms a call"):
+    for name in ("SDK", "at once", "what", "questions", "CPU ms a question", "of bare", "time of the longest chain"):
         table.add_column(name, justify="right")
-    if at_once:
-        with stub_server(latency) as url:
-            for name in PROVIDERS if provider == "both" else [provider]:
-                show_at_once(name, url, years, rounds, at_once)
-        return
-    with stub_server(latency) as url, tempfile.TemporaryDirectory() as folder:
-        for name in PROVIDERS if provider == "both" else [provider]:
-            spec = game_spec(name, url, years, rounds, summariser)
-            play_game(game_spec(name, url, 1, 1, summariser))  # imports, compiled kernels, first connections
-            for what in ("game", "kept replies"):
-                with ResponseCache(Path(folder, f"{name}.sqlite")) as cache:
-                    took, cpu, record = timed(spec, SharedModels(cache))
-                least = stages(record) * latency if what == "game" else 0.0
-                table.add_row(name, what, *cells(calls(record), stages(record), least, took, cpu))
-            asked = questions(spec, summariser)
-            took, cpu = asyncio.run(sdk_alone(name, remote_model(name, url), asked))
-            table.add_row(name, "SDK alone", *cells(sum(map(len, asked)), len(asked), len(asked) * latency, took, cpu))
-    Console(width=100).print(table)
+    chosen = [
+        (name, int(count)) for name in (PROVIDERS if provider == "both" else [provider]) for count in at_once.split(",")
+    ]
+    with (
+        stub_server(latency) as url,
+        tempfile.TemporaryDirectory() as folder,
+        Progress(console=Console(stderr=True)) as bar,
+    ):
+        task = bar.add_task("rounds", total=len(chosen) * repeats)
+        for name, count in chosen:
+            spec, model = game_spec(name, url, years, rounds, summariser), remote_model(name, url)
+            play_game(game_spec(name, url, 1, 1, summariser))  # imports, compiled kernels
+            asked = [[model.body(each, ()) for each in together] for together in questions(spec, summariser)]
+            setting = Setting(name, url, spec, model, asked, count, latency)
+            for number in range(repeats):
+                setting.measure(number, Path(folder))
+                bar.advance(task)
+            for cells in setting.table_rows():
+                table.add_row(*cells)
+    Console(width=120).print(table)
 
 
 if __name__ == "__main__":

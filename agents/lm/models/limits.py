@@ -151,9 +151,16 @@ class Gate(RequestSlot):
     """Lets a fixed number in at a time."""
 
     def __init__(self, places: int) -> None:
-        self._free = places
+        self._free = self._places = places
         self._waiting: deque[Future[None]] = deque()
         self._lock = Lock()
+
+    def widen(self, places: int) -> None:
+        """From now on lets in as many, if those were fewer."""
+        with self._lock:
+            more, self._places = max(0, places - self._places), max(places, self._places)
+        for _ in range(more):
+            self._leave()
 
     def _enter(self) -> Future[None] | None:
         with self._lock:

@@ -20,10 +20,13 @@ from agents.lm.models.cache import CachedModel, ResponseCache
 from agents.lm.models.limits import LOOP, Halt
 from agents.lm.models.make import PROVIDERS, new_model, remote_provider
 from agents.lm.models.protocol import Model
+from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.own_models import as_model
 
 OWN_NAME = re.compile(r"\w+(?:/\S+)?", re.ASCII)
 """The names by which a spec may call a model of your own."""
+
+PLAYERS = 8  # of a game that ask at the same time: seven powers and a mediator
 
 _Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
@@ -80,6 +83,8 @@ class SharedModels:
     ) -> None:
         self.cache, self.budget, self.halt = cache, budget, halt or Halt()
         self._models: dict[tuple[str, str, str], Model] = {}
+        self._remote: list[RemoteModel] = []
+        self._questions = PLAYERS
         self._lock = Lock()
         self.own = {
             _own_name(name): self._cached(as_model(each, budget, self.halt)) for name, each in (own or {}).items()
@@ -115,6 +120,7 @@ class SharedModels:
             LMError: the caller belongs to a run that was stopped.
         """
         tasks = Tasks(count, self.halt, self.halt.begin())
+        self._expect(count * PLAYERS)
         try:
             yield tasks
         except BaseException as error:
@@ -124,6 +130,13 @@ class SharedModels:
             raise
         finally:
             tasks.wait()
+
+    def _expect(self, questions: int) -> None:
+        """Makes room for the questions of games that play at the same time."""
+        with self._lock:
+            self._questions = max(questions, self._questions)
+            for remote in self._remote:
+                remote.expect(self._questions)
 
     def forget_passing(self) -> None:
         """Call this at the end of a run: see `ResponseCache.forget_passing`.
@@ -136,7 +149,11 @@ class SharedModels:
 
     def _made(self, name: str, settings: dict[str, Any]) -> Model:
         common = {"budget": self.budget, "halt": self.halt} if remote_provider(name.partition("/")[0]) else {}
-        return self._cached(as_model(new_model(name, **settings, **common), self.budget, self.halt))
+        made = new_model(name, **settings, **common)
+        if isinstance(made, RemoteModel):
+            made.expect(self._questions)
+            self._remote.append(made)
+        return self._cached(as_model(made, self.budget, self.halt))
 
     def _cached(self, model: Model) -> Model:
         return model if self.cache is None else CachedModel(model, self.cache)

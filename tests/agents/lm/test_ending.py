@@ -216,6 +216,19 @@ class TestOthers:
         later = models.get("openai/any", base_url=f"{stub.url}/v1")
         assert later.complete(question).attempts == 1
 
+    def test_models_make_room_for_the_games_of_a_run(self, stub: StubServer) -> None:
+        """Those that are made before it, and in it; a limit of the user's own stays."""
+        models, rooms = SharedModels(), []
+        before = models.get("openai/any", base_url=f"{stub.url}/v1")
+        own = models.get("openai/any", base_url=f"{stub.url}/v1", max_concurrent=5)
+        with models.tasks(50):
+            later = models.get("anthropic/any", base_url=stub.url)
+        with models.tasks(1):
+            rooms = [model._gate._places for model in (before, own, later)]  # type: ignore[attr-defined]
+        assert rooms == [400, 5, 400]
+        with models.tasks(1024):
+            assert before._gate._places == 900  # type: ignore[attr-defined]
+
     def test_a_run_that_was_interrupted_asks_no_more(self, stub: StubServer, question: Request) -> None:
         """Its tasks, and code in them that waits without `await`; the next run and everybody else may ask."""
         models = SharedModels()

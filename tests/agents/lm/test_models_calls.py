@@ -16,7 +16,7 @@ import pytest
 from agents.lm.errors import ENDING_KINDS, FAULT_KINDS, ModelError
 from agents.lm.models import Block, Model, Reply, Request
 from agents.lm.models.limits import Clock
-from agents.lm.models.providers.connection import fair_timeout
+from agents.lm.models.providers.connection import CONNECTIONS, fair_timeout
 from agents.lm.models.providers.faults import status_fault
 from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.stub import StubServer
@@ -285,6 +285,45 @@ class TestAtOnce:
 
         assert asyncio.run(main()).attempts == 1
         assert model.budget.spent.tokens > 0
+
+    @pytest.mark.parametrize("own_limit", [None, 3])
+    def test_there_is_room_for_all_games_that_play_at_once(
+        self, own_limit: int | None, connect: Connect, question: Request, stub: StubServer
+    ) -> None:
+        stub.latency = 0.5
+        model = connect("chat", max_concurrent=own_limit, clock=Clock())
+        model.expect(136)
+        number = 10 if own_limit else 140
+
+        async def main() -> None:
+            await asyncio.gather(*(model.acomplete(question) for _ in range(number)))
+            await model.aclose()
+
+        asyncio.run(main())
+        assert len(stub.requests) == number
+        assert stub.peak <= (own_limit or 136)
+        assert own_limit or stub.peak > 128
+
+    def test_a_client_has_few_connections_and_the_first_are_used_again(
+        self, api: str, connect: Connect, question: Request, stub: StubServer
+    ) -> None:
+        """Of one client the HTTP library looks through all connections for each question."""
+        stub.latency = 0.05
+        model = connect(api, clock=Clock())
+
+        async def clients_after(number: int) -> list[int]:
+            await asyncio.gather(*(model.acomplete(question) for _ in range(number)))
+            (clients,) = model._connection._clients.values()
+            return [client.questions for client in clients]
+
+        async def main() -> None:
+            assert await clients_after(CONNECTIONS) == [0]
+            assert await clients_after(2 * CONNECTIONS + 1) == [0, 0, 0]
+            assert await clients_after(1) == [0, 0, 0]
+            await model.aclose()
+            assert not list(model._connection._clients.values())
+
+        asyncio.run(main())
 
 
 class TestTimeout:

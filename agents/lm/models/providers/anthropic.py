@@ -55,7 +55,7 @@ class AnthropicModel(RemoteModel):
         return super().settings | ({} if self.thinking is None else {"thinking": self.thinking})
 
     def body(self, request: Request, without: Collection[str]) -> dict[str, Any]:
-        """The arguments for the SDK."""
+        """The JSON of a question."""
         system, user = _marked(list(_pieces(request.system)), list(_pieces(request.user)))
         body: dict[str, Any] = {
             "model": self.model,
@@ -71,10 +71,7 @@ class AnthropicModel(RemoteModel):
             body["thinking"] = {"type": "enabled", "budget_tokens": min(self.thinking, request.max_tokens - 1)}
         if schema is not None:
             output["format"] = {"type": "json_schema", "schema": schema}
-        # The SDK no longer has arguments for sampling, which older models know; and it walks through every value of its
-        # own arguments, which takes long for a schema of 500 orders.
-        extra = (({"output_config": output} if output else {}) | sampling) | self.extra
-        return body | {"extra_body": extra} if extra else body
+        return body | ({"output_config": output} if output else {}) | sampling | self.extra
 
     def read(self, payload: Any) -> Answer:
         """Reads the JSON of an answer.
@@ -90,9 +87,10 @@ class AnthropicModel(RemoteModel):
         reasoning = joined(thoughts(payload["content"]))
         return Answer(text, finish, clean(payload.get("model")), _counts(payload.get("usage")), reasoning)
 
-    def endpoint(self, client: Any) -> Any:
-        """The function of a client that sends `body` and returns the raw answer."""
-        return client.messages.with_streaming_response.create
+    @property
+    def endpoint(self) -> str:
+        """The path of questions, after the server's address."""
+        return "/v1/messages"
 
     def new_client(self, sdk: ModuleType, **options: Any) -> Any:
         """The SDK's async client."""

@@ -6,9 +6,10 @@ import asyncio
 import importlib
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
-from functools import cached_property
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from functools import cache, cached_property
 from threading import Lock
 from types import ModuleType
 from typing import Any
@@ -26,10 +27,29 @@ MAX_ERROR_BYTES = 2**16
 """Limit of an error's body; what follows is not read."""
 
 MAX_CODING = 200  # characters of the name of an encoding in an error
+CONNECTIONS = 16
+"""Connections of one client: for each question the HTTP library looks through all of them."""
+
 LATE = 0.1  # seconds after which the event loop counts as having been busy
 LONGEST_CONNECTING = 15.0  # seconds until the server counts as unreachable
 SHORTEST_CONNECTING = 1.0  # a shorter limit mistakes our own busy process for an absent server
+UNREAD = "X-Stainless-Raw-Response"
+"""Header by which both SDKs, which do not send it on as it is, are told to leave the body of an answer to us."""
+
 _CODINGS = ("", "identity", "gzip", "deflate")  # those that expand a thousandfold at most
+
+
+@dataclass
+class _Client:
+    """One of the SDK's clients.
+
+    Attributes:
+        sdk: the client.
+        questions: questions that it is asking now.
+    """
+
+    sdk: Any
+    questions: int = 0
 
 
 class Connection:
@@ -42,7 +62,6 @@ class Connection:
         key_variable: the environment variable that holds the key; None to send none.
         timeout: seconds until the whole answer must be there, from connecting to the last byte.
         new_client: makes the SDK's async client, from its module and options.
-        endpoint: the function of a client that sends a body and returns the raw answer.
 
     Attributes:
         was_reached: whether the server has answered anything.
@@ -56,25 +75,29 @@ class Connection:
         key_variable: str | None,
         timeout: float,
         new_client: Callable[..., Any],
-        endpoint: Callable[[Any], Any],
     ) -> None:
         self._package, self._who, self._url, self._key_variable = sdk, who, url, key_variable
-        self._timeout, self._new_client, self._endpoint = timeout, new_client, endpoint
+        self._timeout, self._new_client = timeout, new_client
         self.was_reached = False
         self._lock = Lock()
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, list[_Client]] = WeakKeyDictionary()
 
-    async def send(self, body: Mapping[str, Any]) -> bytes:
+    async def send(self, path: str, body: Mapping[str, Any]) -> bytes:
         """Sends a request and waits for the whole answer.
+
+        Args:
+            path: where to, after the server's address.
+            body: its JSON. The SDK's functions for single endpoints would walk through every value of it.
 
         Raises:
             Fault: no answer, or not in time, or it is too long, or an error.
             ConfigError: the SDK is not installed, or there is no key.
         """
-        ask = self._endpoint(self._client())
         try:
-            async with fair_timeout(self._timeout), ask(**body, extra_headers=self._headers) as response:
-                return await _bounded(response.iter_bytes())
+            with self._client() as client:
+                async with fair_timeout(self._timeout):
+                    asked = client.post(path, cast_to=object, body=body, options=self._options)
+                    return await _whole(await asked)
         except TimeoutError:
             raise self._late() from None
         except self._errors as error:
@@ -82,9 +105,8 @@ class Connection:
 
     async def close(self) -> None:
         """Closes the connections of the running event loop."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.close()
+        for client in self._clients.pop(asyncio.get_running_loop(), ()):
+            await client.sdk.close()
 
     def redacted(self, text: str) -> str:
         """A server's text without the key."""
@@ -144,12 +166,22 @@ class Connection:
     def _late(self) -> Fault:
         return Fault("timeout", f"no whole answer within {self._timeout:g} s")
 
-    def _client(self) -> Any:
+    @contextmanager
+    def _client(self) -> Iterator[Any]:
+        """The first of the SDK's clients with a connection to spare; a new one if there is none."""
         loop = asyncio.get_running_loop()  # connections belong to the event loop that opened them
         with self._lock:
-            if loop not in self._clients:
-                self._clients[loop] = self._made()
-            return self._clients[loop]
+            clients = self._clients.setdefault(loop, [])
+            client = next((each for each in clients if each.questions < CONNECTIONS), None)
+            if client is None:
+                client = _Client(self._made())
+                clients.append(client)
+            client.questions += 1
+        try:
+            yield client.sdk
+        finally:
+            with self._lock:
+                client.questions -= 1
 
     def _made(self) -> Any:
         key = self._key()
@@ -157,16 +189,19 @@ class Connection:
         connecting = min(max(half, SHORTEST_CONNECTING), LONGEST_CONNECTING)
         timeout = self._http.Timeout(self._timeout, connect=connecting)
         hooks = {"response": [self._look]}
-        http = self._sdk.DefaultAsyncHttpxClient(timeout=timeout, event_hooks=hooks, base_url=self._url)
+        limits = self._http.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
+        http = self._sdk.DefaultAsyncHttpxClient(
+            timeout=timeout, event_hooks=hooks, base_url=self._url, limits=limits, verify=_certificates(self._http)
+        )
         # Without a key from us the SDK would look for one elsewhere. The placeholder is not sent.
         options = {"base_url": self._url, "timeout": timeout, "max_retries": 0, "http_client": http}
         return self._new_client(self._sdk, api_key=key or "none", **options)
 
     @cached_property
-    def _headers(self) -> dict[str, Any]:
+    def _options(self) -> dict[str, Any]:
         no_header = self._sdk.Omit()
         no_key = {} if self._key_variable else {"Authorization": no_header, "X-Api-Key": no_header}
-        return {"Accept-Encoding": "gzip, deflate"} | no_key
+        return {"headers": {"Accept-Encoding": "gzip, deflate", UNREAD: "stream"} | no_key}
 
     def _key(self) -> str:
         """The key, or "" to send none."""
@@ -228,17 +263,26 @@ async def fair_timeout(seconds: float) -> AsyncIterator[None]:
             looking.cancel()
 
 
-async def _bounded(pieces: AsyncIterator[bytes]) -> bytes:
-    """Reads a whole body.
+@cache
+def _certificates(http: ModuleType) -> Any:
+    """Those of this machine, which take a tenth of a second to read: once, for all clients of an HTTP library."""
+    return http.create_ssl_context()
+
+
+async def _whole(response: Any) -> bytes:
+    """Reads the whole body of an answer, and closes it.
 
     Raises:
         Fault: it is too long.
     """
     read = bytearray()
-    async for piece in pieces:
-        read += piece
-        if len(read) > MAX_REPLY_BYTES:
-            raise Fault("too long", f"the answer is longer than {MAX_REPLY_BYTES} bytes")
+    try:
+        async for piece in response.iter_bytes():
+            read += piece
+            if len(read) > MAX_REPLY_BYTES:
+                raise Fault("too long", f"the answer is longer than {MAX_REPLY_BYTES} bytes")
+    finally:
+        await response.close()
     return bytes(read)
 
 

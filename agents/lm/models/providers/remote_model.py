@@ -33,6 +33,7 @@ from agents.lm.models.settings import check_kind, check_number, checked_extra, c
 from agents.lm.reading.obeying import obeys
 
 BETWEEN_WARNINGS = 60.0  # seconds between warnings of one kind of fault
+LEAST_AT_ONCE, MOST_AT_ONCE = 128, 900  # questions at a time; each is a connection, and systems allow some 1,000
 FIRST_QUESTIONS = 5  # if all of them fail, the server is assumed not to answer the rest of the run either
 
 _log = logging.getLogger(__name__)
@@ -63,7 +64,7 @@ class RemoteModel(ABC):
         retries: number of retries after a transient fault.
         backoff: seconds before the first retry, doubled each time up to a minute, and randomly shortened by up to a
             half. A server's own waiting time takes precedence.
-        max_concurrent: largest number of questions at a time; games ask fewer, at most seven for each that is played.
+        max_concurrent: largest number of questions at a time; None for what the games ask that play at once (`expect`).
         requests_per_minute: largest number of tries in any minute; None for no limit.
         tokens_per_minute: largest number of tokens, of prompts and replies, in tries that begin within a minute; None
             for no limit. A try is expected to use what it may, and later counts as what it has used.
@@ -96,7 +97,7 @@ class RemoteModel(ABC):
         timeout: float = 300.0,
         retries: int = 6,
         backoff: float = 1.0,
-        max_concurrent: int = 128,
+        max_concurrent: int | None = None,
         requests_per_minute: int | None = None,
         tokens_per_minute: int | None = None,
         structured: bool = True,
@@ -111,7 +112,7 @@ class RemoteModel(ABC):
         check_number("timeout", timeout, above=0)
         check_number("retries", retries, whole=True)
         check_number("backoff", backoff)
-        check_number("max_concurrent", max_concurrent, above=0, whole=True)
+        check_number("max_concurrent", 1 if max_concurrent is None else max_concurrent, above=0, whole=True)
         check_number("requests_per_minute", 1 if requests_per_minute is None else requests_per_minute, 0, whole=True)
         check_number("tokens_per_minute", 1 if tokens_per_minute is None else tokens_per_minute, 0, whole=True)
         check_kind("structured", structured, bool)
@@ -140,11 +141,12 @@ class RemoteModel(ABC):
         self._told: set[str] = set()
         self._warned: dict[tuple[str, bool], float] = {}  # end of the time without further warnings
         self._faults: Counter[str] = Counter()
-        self._gate, self._pace = Gate(max_concurrent), Pace(requests_per_minute, self.clock)
+        self._is_bounded = max_concurrent is not None
+        self._gate, self._pace = Gate(max_concurrent or LEAST_AT_ONCE), Pace(requests_per_minute, self.clock)
         self._tokens = TokenPace(tokens_per_minute, self.clock)
         self._lock = Lock()
         self._connection = Connection(
-            self.PROVIDER, self.name, self.base_url, self.key_variable, timeout, self.new_client, self.endpoint
+            self.PROVIDER, self.name, self.base_url, self.key_variable, timeout, self.new_client
         )
         if elsewhere and self.key_variable is not None:
             self.warn_once(f"what {self.key_variable} holds is sent to {self.base_url} as the key")
@@ -173,6 +175,11 @@ class RemoteModel(ABC):
 
     def __reduce__(self) -> Any:
         raise TypeError("a model holds connections and its key: make it anew, from name and settings, where it is used")
+
+    def expect(self, questions: int) -> None:
+        """Makes room for so many questions at a time, unless `max_concurrent` was given."""
+        if not self._is_bounded:
+            self._gate.widen(min(questions, MOST_AT_ONCE))
 
     @property
     def was_reached(self) -> bool:
@@ -300,7 +307,7 @@ class RemoteModel(ABC):
 
     @abstractmethod
     def body(self, request: Request, without: Collection[str]) -> dict[str, Any]:
-        """The arguments for the SDK.
+        """The JSON of a question.
 
         Args:
             request: the request.
@@ -315,9 +322,10 @@ class RemoteModel(ABC):
             KeyError, IndexError, TypeError, ValueError, AttributeError: it violates the interface.
         """
 
+    @property
     @abstractmethod
-    def endpoint(self, client: Any) -> Any:
-        """The function of a client that sends `body` and returns the raw answer."""
+    def endpoint(self) -> str:
+        """The path of questions, after the server's address."""
 
     @abstractmethod
     def new_client(self, sdk: ModuleType, **options: Any) -> Any:
@@ -357,7 +365,7 @@ class RemoteModel(ABC):
 
     async def _ask(self, body: Mapping[str, Any]) -> Answer | Fault:
         try:
-            return self._understand(await self._connection.send(body))
+            return self._understand(await self._connection.send(self.endpoint, body))
         except Fault as fault:
             return self._advised(fault)
 
