@@ -291,7 +291,10 @@ class RunOptions:
             EvaluationError: a budget without language models.
             CacheError: the cache file cannot be used.
         """
+        policies, settings = list(policies), list(settings)
         models = self._models(policies)
+        if models is not None:
+            _tell_costs(policies, settings, models)
         # Replies that are on their way are paid for and waited for; a cluster takes a while to end.
         waits = patient() if models is not None or self.ray_address else nullcontext()
         with waits, GameStore(self.store) as store, self._pool() as pool:
@@ -322,3 +325,22 @@ class RunOptions:
         if self.budget_tokens is not None or self.budget_dollars is not None:
             raise evaluation.EvaluationError("a budget is for language models, and none of these policies is one")
         return None
+
+
+def _tell_costs(policies: Iterable[Spec], settings: Iterable[GameSettings], models: SharedModels) -> None:
+    """Says on stderr what a game of each language model uses at least, before the first is played."""
+    from agents.lm.errors import PromptError
+    from agents.lm.player import language_models
+    from agents.lm.projection import projected
+
+    kinds = dict.fromkeys((own.played, own.map_name) for own in settings)
+    players = [player for policy in policies if policy.models for player in language_models(policy.make(models))]
+    told: dict[str, None] = {}
+    for player in players:
+        for rules, map_name in kinds:
+            try:
+                told[projected(player, rules, map_name)] = None
+            except PromptError:  # a mediator's, say: if it does not fit its own seat either, the game says so
+                continue
+    for line in told:
+        print(line, file=sys.stderr)

@@ -1,0 +1,56 @@
+"""What a game of a language model is expected to cost at least: said before it starts, without asking anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.lm.checking import questions_of_a_game
+from agents.lm.models.cache import CachedModel
+from agents.lm.models.prices import Counts
+from agents.lm.models.protocol import Usage
+from agents.lm.models.providers.remote_model import RemoteModel
+from welfare_env import Game, Rules
+
+if TYPE_CHECKING:
+    from agents.lm.player import LMPolicy
+
+BYTES_A_TOKEN = 4
+"""Of prompts in English, about."""
+
+
+def least_usage(player: LMPolicy, rules: Rules, map_name: str = "standard") -> tuple[int, Usage]:
+    """The questions of a game, and the least that they use: prompts as long as the first, and no replies.
+
+    Later prompts are longer, replies and thinking come on top, and a provider's cache makes prompts cheaper.
+
+    Args:
+        player: a player that is not in a game; in the one that is meant it plays all powers.
+
+    Returns:
+        The number of questions, as `welfare-env check-model` counts them, and their usage; its dollars are None if no
+        price is known.
+
+    Raises:
+        PromptError: the player's flavour does not fit the rules.
+    """
+    game = Game(map_name, rules)
+    power = game.powers[0]
+    player.reset(power)
+    view = game.view(power, "messages", 1) if rules.has_press else game.view(power, "orders")
+    number = questions_of_a_game(rules, len(game.powers))
+    tokens = len(player.question(view).prompt.encode()) // BYTES_A_TOKEN
+    model = player.model.model if isinstance(player.model, CachedModel) else player.model
+    price = model.price if isinstance(model, RemoteModel) else None
+    one = Counts(tokens, 0, 0, 0).usage(price)
+    dollars = None if one.dollars is None else number * one.dollars
+    return number, Usage(number * tokens, 0, 0, dollars)
+
+
+def projected(player: LMPolicy, rules: Rules, map_name: str = "standard") -> str:
+    """`least_usage` as a line of text; arguments and errors as there."""
+    number, usage = least_usage(player, rules, map_name)
+    cost = "no price is known" if usage.dollars is None else f"${usage.dollars:.2f} without a provider's cache"
+    return (
+        f"{player.model.name}: a game with itself, of {rules.years} years, asks about {number:,} questions, with at "
+        f"least {usage.input_tokens / 1e6:.2f}M tokens of prompts; {cost}"
+    )
