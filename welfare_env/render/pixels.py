@@ -149,9 +149,10 @@ def _check_size(frames: int, width: int, height: int) -> None:
 
 def _quantized(drawn: Iterator[np.ndarray]) -> list[Image]:
     """The frames as images of a byte a pixel, all with the palette of the first ones."""
+    first = list(islice(drawn, SAMPLES))  # before the import: where the extra `plot` is missing, drawing says so
     from PIL.Image import Dither, fromarray, new
 
-    samples = [fromarray(frame) for frame in islice(drawn, SAMPLES)]
+    samples = [fromarray(frame) for frame in first]
     palette = new("P", (1, 1))
     palette.putpalette(_commonest(samples))
     frames = chain(samples, map(fromarray, drawn))
