@@ -138,7 +138,7 @@ class Server:
         answer, counts = good(connection.path, asked, self.rng)
         content = json.dumps(answer, ensure_ascii=bool(self.rng.integers(2))).encode()
         self._pay("good", counts)
-        match int(self.rng.integers(4)):
+        match int(self.rng.integers(5)):
             case 0:
                 content = gzip.compress(content)
                 await connection.send(_head(200, f"content-encoding: gzip\r\ncontent-length: {len(content)}") + content)
@@ -148,7 +148,10 @@ class Server:
                     piece = content[start : start + 1000]
                     await connection.send(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
                 await connection.send(b"0\r\n\r\n")
-            case 2:  # slow headers, but in time
+            case 2:  # an event stream that nobody asked for
+                content = b": wait\n\ndata: " + json.dumps(answer).encode() + b"\n\ndata: [DONE]\n\n"
+                await connection.send(_whole(200, content))
+            case 3:  # slow headers, but in time
                 await connection.send(b"HTTP/1.1 200 OK\r\n")
                 for _ in range(3):
                     await connection.send(b"x-slow: yes\r\n")
@@ -185,7 +188,7 @@ FAULTS: dict[str, Callable[[bytes], tuple[bytes, bool]]] = {
     "half a body": lambda body: (_head(200, f"content-length: {len(body)}") + body[: len(body) // 2], True),
     "chunks without an end": lambda body: (_head(200, "transfer-encoding: chunked") + b"5\r\n" + body[:5], True),
     "half a JSON": lambda body: (_whole(200, body[:-2]), True),
-    "events": lambda body: (_whole(200, b"data: " + body + b"\n\ndata: [DONE]\n\n"), True),
+    "half an event": lambda body: (_whole(200, b"data: " + body[:-2] + b"\n\n"), True),
     "two answers": lambda body: (_whole(200, body + body), True),
     "a page": lambda body: (_whole(200, b"<html>Please wait</html>"), True),
     "no bytes": lambda body: (_whole(200, b""), True),

@@ -10,6 +10,7 @@ from typing import Any
 
 from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Finish
+from agents.lm.models.providers.events import field, is_stream, streamed, whole
 from agents.lm.models.providers.faults import Fault, clean
 
 MOST_TOKENS = 10**9  # of one answer
@@ -35,12 +36,19 @@ class Answer:
 def parsed(content: bytes) -> Any:
     """The JSON of an answer.
 
+    What servers do wrong is no reason to lose an answer that is paid for: bytes that are not UTF-8 are replaced, line
+    breaks in texts are allowed, and JSON within a JSON text and event streams are read.
+
     Raises:
         Fault: it is not JSON.
     """
+    text = content.decode(json.detect_encoding(content), errors="replace")
     try:
-        return json.loads(content, parse_int=_integer)
-    except (ValueError, RecursionError) as error:
+        if is_stream(text):
+            return whole(streamed(text))
+        payload = json.loads(text, parse_int=_integer, strict=False)
+        return json.loads(payload, parse_int=_integer, strict=False) if isinstance(payload, str) else payload
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise Fault("malformed", f"the answer of {len(content)} bytes is not JSON: {clean(str(error))}") from None
 
 
@@ -130,11 +138,6 @@ def finish_of(reason: Any, finishes: Mapping[Any, Finish]) -> Finish:
     return finishes.get(reason, "other") if reason is None or isinstance(reason, str) else "other"
 
 
-def field(value: Any, name: str) -> Any:
-    """A field of a JSON object; None if it is missing, or the value is not an object."""
-    return value.get(name) if isinstance(value, dict) else None
-
-
 def count(number: Any) -> int | None:
     """A number of tokens; None if it is not a valid one."""
     if isinstance(number, float) and number.is_integer():
@@ -146,6 +149,8 @@ def count(number: Any) -> int | None:
 def _parts(content: Any) -> list[Any]:
     if content is None or isinstance(content, str):
         return []
+    if isinstance(content, dict) and "type" in content:
+        return [content]  # a part that is in no list
     if not isinstance(content, list):
         raise TypeError(f"content is a {type(content).__name__}, neither a text nor a list of parts")
     return content

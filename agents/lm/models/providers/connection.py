@@ -36,7 +36,7 @@ SHORTEST_CONNECTING = 1.0  # a shorter limit mistakes our own busy process for a
 UNREAD = "X-Stainless-Raw-Response"
 """Header by which both SDKs, which do not send it on as it is, are told to leave the body of an answer to us."""
 
-_CODINGS = ("", "identity", "gzip", "deflate")  # those that expand a thousandfold at most
+_CODINGS = ("", "identity", "none", "utf-8", "gzip", "deflate")  # those that expand a thousandfold at most
 
 
 @dataclass

@@ -18,13 +18,13 @@ from agents.lm.models.providers.answers import (
     Answer,
     called,
     count,
-    field,
     finish_of,
     joined,
     refusals,
     texts,
     thoughts,
 )
+from agents.lm.models.providers.events import field
 from agents.lm.models.providers.faults import LIMIT, SCHEMA, Fault, clean
 from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.models.settings import check_number
@@ -191,7 +191,8 @@ def _text(blocks: tuple[Block, ...]) -> str:
 
 def _read_chat(payload: Any) -> Answer:
     choice = payload["choices"][0]
-    message = choice["message"]
+    # some servers send the piece of a stream, or that of the older interface for completions
+    message = choice.get("message") or choice.get("delta") or {"content": choice["text"]}
     content = message.get("content")
     refusal = joined(texts(message.get("refusal"))) or joined(refusals(content))
     finish = "refusal" if refusal else finish_of(choice.get("finish_reason"), _FINISHES)

@@ -1,0 +1,109 @@
+"""Answers that come as an event stream, though none was asked for: some servers and proxies always stream.
+
+The events are put together as the whole answer that the interface promises otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
+_PIECES = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}  # Anthropic's
+
+
+def field(value: Any, name: str) -> Any:
+    """A field of a JSON object; None if it is missing, or the value is not an object."""
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def is_stream(text: str) -> bool:
+    """Whether a body is an event stream; its comments begin with a colon."""
+    return text.lstrip().startswith(("data:", "event:", ":", "id:", "retry:"))
+
+
+def streamed(text: str) -> list[Any]:
+    """The JSON of the events in a stream.
+
+    Raises:
+        ValueError, RecursionError: an event is not JSON.
+    """
+    lines = (line.removeprefix("data:").strip() for line in text.splitlines() if line.startswith("data:"))
+    found = [json.loads(line, strict=False) for line in lines if line and line != "[DONE]"]
+    # after a stream's comments some proxies send the answer as it is
+    rest = "\n".join(line for line in text.splitlines() if line.startswith("{"))
+    return found or ([json.loads(rest, strict=False)] if rest else [])
+
+
+def whole(events: list[Any]) -> Any:
+    """The answer that the events are pieces of; what cannot be put together stays a list, which no interface has.
+
+    A stream that breaks off has no reason for its end, and stays a list, too: it is no whole answer.
+    """
+    if len(events) == 1:
+        return events[0]
+    told = next((event for event in events if field(event, "error")), None)
+    if told is not None:
+        return told
+    done = [
+        event["response"] for event in events if field(event, "type") in ("response.completed", "response.incomplete")
+    ]
+    if done:
+        return done[-1]
+    if any(field(event, "type") == "message_start" for event in events):
+        return _message(events) if any(field(event, "type") == "message_stop" for event in events) else events
+    return _chat(events)
+
+
+def _chat(events: list[Any]) -> Any:
+    """OpenAI's chat chunks as one answer."""
+    choices = [each[0] for event in events if (each := field(event, "choices")) and isinstance(each, list)]
+    choices = [choice for choice in choices if not field(choice, "index")]
+    ends = [end for choice in choices if (end := field(choice, "finish_reason"))]
+    if not ends:
+        return events
+    deltas = [delta for choice in choices if isinstance(delta := field(choice, "delta"), dict)]
+    message: dict[str, Any] = {name: _joined(field(delta, name) for delta in deltas) for name in _TEXTS}
+    message["tool_calls"] = _calls(deltas)
+    choice = {"message": message, "finish_reason": ends[-1]}
+    return {"choices": [choice], "model": _last(events, "model"), "usage": _last(events, "usage")}
+
+
+def _calls(deltas: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tool calls, whose arguments come in pieces."""
+    found: dict[Any, str] = {}
+    for call in (call for delta in deltas for call in delta.get("tool_calls") or []):
+        found[field(call, "index")] = found.get(field(call, "index"), "") + _joined(
+            [field(field(call, "function"), "arguments")]
+        )
+    return [{"function": {"arguments": text}} for text in found.values()]
+
+
+def _message(events: list[Any]) -> dict[str, Any]:
+    """Anthropic's events as one message."""
+    (start, *_) = (event["message"] for event in events if field(event, "type") == "message_start")
+    parts: dict[Any, dict[str, Any]] = {}
+    end: Mapping[str, Any] = {}
+    for event in events:
+        kind, delta = field(event, "type"), field(event, "delta")
+        if kind == "content_block_start":
+            parts[event["index"]] = dict(event["content_block"])
+        elif kind == "content_block_delta" and field(delta, "type") in _PIECES:
+            part, name = parts[event["index"]], _PIECES[delta["type"]]
+            part[name] = part.get(name, "") + delta[name]
+        elif kind == "message_delta":
+            end = event
+    for part in parts.values():
+        if "partial_json" in part:
+            part["input"] = part.pop("partial_json")
+    usage = (start.get("usage") or {}) | (end.get("usage") or {})
+    return dict(start) | (end.get("delta") or {}) | {"content": list(parts.values()), "usage": usage}
+
+
+def _joined(texts: Iterable[Any]) -> str:
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _last(events: list[Any], name: str) -> Any:
+    return next((found for event in reversed(events) if (found := field(event, name))), None)
