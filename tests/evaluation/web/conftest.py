@@ -1,0 +1,150 @@
+"""A server of games in a thread, and people who are scripts."""
+
+import asyncio
+import http.client
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from evaluation.web.commands import _running
+from evaluation.web.connections import ConnectionLimits
+from evaluation.web.hosting import Host
+from evaluation.web.play_routes import PlayRoutes
+from evaluation.web.serving import Address, listening, make_server, make_site
+from evaluation.web.settings import TableSettings
+from welfare_env import Rules
+
+
+def until(is_so: Callable[[], Any], seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not is_so() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert is_so()
+
+
+class Player:
+    """A person who is a script: holds the link of a seat."""
+
+    def __init__(self, port: int, game: str, seat: str, token: str) -> None:
+        self.port, self.game, self.seat, self.token = port, game, seat, token
+        self.cookies: dict[str, str] = {}
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+
+    def ask(self, path: str, body: Any = None, seat: str | None = None, **headers: str) -> tuple[int, Any]:
+        """The status and the answer of a request of the seat."""
+        given = {"Host": f"127.0.0.1:{self.port}", "Origin": f"http://127.0.0.1:{self.port}"}
+        given |= {"Content-Type": "application/json"} if body is not None else {}
+        given |= {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())} | headers
+        sent = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+        try:
+            self.connection.request(
+                "GET" if body is None else "POST", f"/g/{self.game}/{seat or self.seat}{path}", sent, given
+            )
+            answer = self.connection.getresponse()
+        except (ConnectionError, http.client.HTTPException):
+            self.connection.close()
+            raise
+        text = answer.read().decode()
+        if cookie := answer.getheader("set-cookie"):
+            name, _, value = cookie.partition(";")[0].partition("=")
+            self.cookies[name] = value
+        is_json = (answer.getheader("content-type") or "").startswith("application/json")
+        return answer.status, json.loads(text) if is_json else text
+
+    def enter(self) -> "Player":
+        assert self.ask("/enter", {"token": self.token})[0] == 200
+        return self
+
+    def state(self, since: int = 0) -> dict[str, Any]:
+        status, found = self.ask(f"/state?since={since}")
+        assert status == 200, found
+        return found
+
+    def answer(self, step: str, number: str = "1", **given: Any) -> tuple[int, Any]:
+        return self.ask("/answer", {"step": step, "number": number, **given})
+
+    def until_asked(self, step: str = "") -> dict[str, Any]:
+        """The state when the person is asked again."""
+        found: dict[str, Any] = {}
+
+        def is_asked() -> bool:
+            found.update(self.state())
+            return found["step"] == "end" or (
+                found.get("view", {}).get("is_asked") and not found["answer"] and found["step"] != step
+            )
+
+        until(is_asked, 60)
+        return found
+
+
+class Server:
+    """A server of games, and the links of one."""
+
+    def __init__(self, folder: Path, settings: TableSettings | str, limits: ConnectionLimits) -> None:
+        self.host = Host(folder)
+        self.game = settings if isinstance(settings, str) else self.host.create(settings)
+        self.address = Address(limits=limits)
+        site = make_site(PlayRoutes(self.host).routes, self.address, lambda app: _running(self.host, [self.game]))
+        self.server = make_server(site, self.address)
+
+    @property
+    def table(self):
+        return self.host._open[self.game].table
+
+    def player(self, seat: str) -> Player:
+        return Player(self.port, self.game, seat, self.host.tokens(self.game)[seat])
+
+    def link(self, seat: str) -> str:
+        return f"http://127.0.0.1:{self.port}/g/{self.game}/{seat}#{self.host.tokens(self.game)[seat]}"
+
+    @contextmanager
+    def running(self) -> Iterator["Server"]:
+        with listening(self.address) as sock:
+            self.port = sock.getsockname()[1]
+            thread = threading.Thread(target=lambda: asyncio.run(self.server.serve(sockets=[sock])), daemon=True)
+            thread.start()
+            try:
+                yield self
+            finally:
+                self.server.should_exit = True
+                thread.join()
+
+
+@pytest.fixture
+def serving(tmp_path) -> Iterator[Callable[..., Server]]:
+    """Starts servers, which end with the test: serving(profile, years=1, ...) or serving(settings)."""
+    from contextlib import ExitStack
+
+    with ExitStack() as stack:
+
+        def start(
+            profile: str | TableSettings,
+            limits: ConnectionLimits | None = None,
+            folder: Path | None = None,
+            name: str = "",
+            **own: Any,
+        ) -> Server:
+            settings = profile if isinstance(profile, TableSettings) else quick(profile, **own)
+            server = Server(folder or tmp_path / "games", name or settings, limits or ConnectionLimits())
+            return stack.enter_context(server.running())
+
+        yield start
+
+
+def quick(profile: str, **own: Any) -> TableSettings:
+    """A short game on a small board."""
+    given = {"rules": Rules(years=2, message_rounds=1), "map_name": "clique:3"} | own
+    return TableSettings(profile, **given)
+
+
+@pytest.fixture
+def quick_settings():
+    return quick

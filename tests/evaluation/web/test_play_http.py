@@ -1,0 +1,236 @@
+"""Games over HTTP: links, attacks, what is lost and what is not."""
+
+import http.client
+import json
+import socket
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("starlette")
+
+from evaluation.web.connections import ConnectionLimits
+from welfare_env import Game, Rules
+
+TWO = "PLAYERA*human: + PLAYERB*human: + PLAYERC*random"
+HOSTILE = (
+    "</script><script>window.hacked = 1</script>",
+    "\u202eright to left",
+    "\x1b[2J\x1b]0;owned\x07",
+    "<img src=x onerror=alert(1)>",
+    "'; DROP TABLE games; --",
+)
+
+
+def play_on(players, seed=0) -> None:
+    """Everybody answers until the end."""
+    rng, step = np.random.default_rng(seed), ""
+    while step != "end":
+        for player in players:
+            state = player.state()
+            step = state["step"]
+            if state.get("view", {}).get("is_asked") and not state["answer"]:
+                given = answer_to(state["view"], rng)
+                assert player.answer(step, f"{seed}", **given)[0] == 200
+        time.sleep(0.01)
+
+
+def answer_to(view, rng):
+    if view["asked"] == "messages":
+        return {"messages": {to: f"{view['power']} to {to}" for to in view["recipients"]}}
+    if view["phase_type"] == "A":
+        return {"orders": []}
+    return {"orders": [str(rng.choice(orders)) for orders in view["legal_orders"].values()]}
+
+
+def test_two_people_play_a_game_that_is_saved(serving):
+    server = serving(TWO)
+    first, second = server.player("PLAYERA").enter(), server.player("PLAYERB")
+    assert first.state()["step"] == "lobby"
+    assert "game" not in first.state()
+    second.enter()
+    first.until_asked()
+    play_on([first, second])
+    saved = server.host.folder / server.game / "game.json"
+    wait_for(saved.exists)
+    assert Game.load(saved).record()["phases"] == server.table.record()["phases"]
+
+
+def wait_for(is_so) -> None:
+    end = time.monotonic() + 20
+    while not is_so() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert is_so()
+
+
+def test_others_seats_and_tokens_are_refused(serving):
+    server = serving(TWO, begin="now", spectators="public")
+    first, second = server.player("PLAYERA").enter(), server.player("PLAYERB")
+    first.until_asked()
+    assert second.ask("/state")[0] == 404  # no cookie yet
+    for seat in ("PLAYERB", "PLAYERC", "SPECTATOR", "NOBODY", "..", "%2e%2e"):
+        assert first.ask("/state", seat=seat)[0] == 404
+        assert first.ask("/answer", {"step": "S1901M 1", "number": "1", "messages": {}}, seat=seat)[0] == 404
+        assert first.ask("/enter", {"token": first.token}, seat=seat)[0] == 404
+    for token in ("", None, 3, [first.token], first.token[:-1], first.token.lower(), {"token": first.token}):
+        assert second.ask("/enter", {"token": token})[0] == 404
+    name = next(iter(first.cookies))
+    second.cookies = {name.replace("PLAYERA", "PLAYERB"): first.cookies[name]}
+    assert second.ask("/state")[0] == 404
+    second.cookies = {"seat-PLAYERB": second.token}  # the token itself is no cookie
+    assert second.ask("/state")[0] == 404
+    assert second.ask(f"/state?token={second.token}")[0] == 404
+    looks = server.player("SPECTATOR").enter()
+    assert looks.ask("/answer", {"step": "S1901M 1", "number": "1", "messages": {}})[0] == 409
+
+
+def test_a_person_comes_back_on_another_device(serving):
+    server = serving(TWO, begin="now")
+    first, again = server.player("PLAYERA").enter(), server.player("PLAYERA").enter()
+    step = first.until_asked()["step"]
+    assert first.answer(step, messages={"PLAYERB": "here"})[0] == 200
+    assert again.state()["answer"] == {"messages": {"PLAYERB": "here"}}
+
+
+def test_replayed_reordered_and_foreign_answers(serving):
+    server = serving(TWO, begin="now")
+    first, second = server.player("PLAYERA").enter(), server.player("PLAYERB").enter()
+    step = first.until_asked()["step"]
+    assert first.answer("S1901M orders", orders=[]) == (
+        409,
+        {"error": first.answer("S1901M orders", orders=[])[1]["error"], "code": "late"},
+    )
+    assert first.answer(step, "a", messages={"PLAYERB": "once"}) == (200, {"new": True})
+    assert first.answer(step, "a", messages={"PLAYERB": "once"}) == (200, {"new": False})
+    assert first.answer(step, "b", messages={"PLAYERB": "twice"})[1]["code"] == "answered"
+    assert second.answer(step, "a", messages={})[0] == 200
+    second.until_asked(step)
+    assert first.answer(step, "a", messages={"PLAYERB": "once"}) == (200, {"new": False})  # late, and known
+    assert second.answer(step, "c", messages={})[1]["code"] == "late"
+    assert [message.text for message in server.table.game.messages if message.sender == "PLAYERA"] == ["once"]
+    status, told = first.answer("S1901M orders", "d", orders=["A HBX H"])
+    assert (status, told["code"]) == (422, "illegal")
+    assert "A HBX belongs to PLAYERB" in told["error"]
+    assert first.ask("/check", {"orders": ["hax to cax"]}) == (200, {"orders": ["A HAX - CAX"]})
+    assert first.state()["answer"] is None
+
+
+def test_malformed_bodies(serving):
+    server = serving(TWO, begin="now")
+    first = server.player("PLAYERA").enter()
+    first.until_asked()
+    for body in (b"", b"{", b"[]", b"null", b'"x"', b"\xff\xfe", b"[" * 60_000, b'{"step":1e999}', b'{"a":' * 9_000):
+        for path in ("/answer", "/check", "/enter"):
+            assert first.ask(path, body)[0] in (400, 404), (path, body[:20])
+    assert first.ask("/answer", b"x" * 70_000)[0] == 413
+    assert first.state()["answer"] is None
+    for since in ("-1", "99999", "x", "1e5", "\u0663".encode().hex(), "9" * 50):
+        assert first.ask(f"/state?since={since}")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/g/../settings.json",
+        "/g/%2e%2e%2f/PLAYERA",
+        "/static/../keys.py",
+        "/static/%2e%2e%2fplay.html",
+        "/static/play.html",
+        "/g/" + "x" * 5000 + "/PLAYERA",
+        "/g/%00/PLAYERA",
+        "//etc/passwd",
+    ],
+)
+def test_paths_lead_nowhere(serving, path):
+    server = serving(TWO, begin="now")
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    assert answer.status in (404, 405)
+    assert b"token" not in answer.read()
+
+
+def test_the_secrets_are_nowhere_but_in_their_file(serving, capfd):
+    server = serving(TWO, begin="now")
+    first = server.player("PLAYERA").enter()
+    first.until_asked()
+    for name in ("journal.jsonl", "settings.json"):
+        assert first.token not in (server.host.folder / server.game / name).read_text()
+    keys = server.host.folder / server.game / "keys.json"
+    assert keys.stat().st_mode & 0o077 == 0
+    assert first.token not in json.dumps(first.state())
+    assert not any(token in part for token in server.host.tokens(server.game).values() for part in capfd.readouterr())
+
+
+def test_hostile_messages_and_names_stay_text(serving):
+    server = serving(TWO, begin="now", names={"PLAYERA": "<b onclick=alert(1)>Ada</b>"})
+    first, second = server.player("PLAYERA").enter(), server.player("PLAYERB").enter()
+    step = first.until_asked()["step"]
+    assert first.answer(step, messages={"PLAYERB": "\n".join(HOSTILE)})[0] == 200
+    second.answer(step, messages={})
+    state = second.until_asked(step)
+    assert state["game"]["phases"][-1]["messages"][0][3] == "\n".join(HOSTILE)
+    status, page = second.ask("")
+    assert (status, "Ada" in page, HOSTILE[0] in page) == (200, False, False)  # names and messages come as JSON alone
+
+
+def test_messages_of_others_do_not_go_out(serving):
+    server = serving("PLAYERA*human: + PLAYERB*human: + PLAYERC*human:", begin="now", spectators="public")
+    players = [server.player(seat).enter() for seat in ("PLAYERA", "PLAYERB", "PLAYERC")]
+    step = players[0].until_asked()["step"]
+    players[0].answer(step, messages={"PLAYERB": "between us", "GLOBAL": "for all"})
+    for player in players[1:]:
+        player.answer(step, messages={})
+    players[0].until_asked(step)
+    looks = server.player("SPECTATOR").enter()
+    told = [json.dumps(each.ask("/state")[1]) for each in (*players, looks)]
+    assert ["between us" in text for text in told] == [True, True, False, False]
+    assert ["for all" in text for text in told] == [True] * 4
+
+
+def test_a_spectator_of_everything_waits_for_the_end(serving):
+    server = serving("PLAYERA*human: + 2*hold", begin="now", spectators="end", rules=Rules(years=1, message_rounds=1))
+    first, looks = server.player("PLAYERA").enter(), server.player("SPECTATOR").enter()
+    first.until_asked()
+    assert "game" not in looks.state()
+    assert looks.ask("/replay")[0] == first.ask("/replay")[0] == 404
+    play_on([first])
+    status, page = looks.ask("/replay")
+    assert (status, "PLAYERA to" in page) == (200, True)
+    assert first.ask("/replay")[0] == 404
+
+
+def test_a_passed_deadline_is_no_end(serving):
+    server = serving(TWO, begin="now", message_seconds=0.3, order_seconds=0.3, late="random")
+    first = server.player("PLAYERA").enter()
+    wait_for(lambda: server.table.is_done)
+    assert first.state()["step"] == "end"
+    late = [entry["late"] for entry in server.table._journal.entries if entry["kind"] == "step"]
+    assert all(set(each) == {"PLAYERA", "PLAYERB"} for each in late[:2])
+
+
+def test_two_thousand_connections_of_one_address_lock_nobody_out(serving):
+    server = serving(TWO, begin="now", limits=ConnectionLimits(most_each=100, most=3000, head_seconds=1))
+    first = server.player("PLAYERA").enter()
+    opened = []
+    for _ in range(2000):
+        try:
+            opened.append(socket.create_connection(("127.0.0.1", server.port), timeout=5))
+        except OSError:
+            break
+    assert len(server.server.server_state.connections) <= 102
+    assert first.ask("/state")[0] == 200  # the connection that was there
+    for sock in opened:
+        sock.close()
+    wait_for(lambda: len(server.server.server_state.connections) < 50)
+    assert server.player("PLAYERB").enter().state()["seat"] == "PLAYERB"
+
+
+@pytest.mark.slow
+def test_a_server_that_is_killed_loses_nothing_that_was_confirmed(tmp_path, quick_settings):
+    """kill -9 at random moments; `python -m benchmarks.web --kills 50` does it more often."""
+    from benchmarks.web import killed_games
+
+    report = killed_games(tmp_path, quick_settings(TWO, begin="now"), kills=5, seed=0)
+    assert (report.lost, report.doubled, report.kills) == (0, 0, 5)

@@ -1,0 +1,402 @@
+"""A game with people, without a network: steps, answers, the journal, and what goes out of a view."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+pytest.importorskip("starlette")
+
+import agents
+import evaluation
+from agents.human.policy import HumanPolicy
+from evaluation.play.store import GameStore
+from evaluation.web.seen import state_of
+from evaluation.web.settings import SPECTATOR, TableError, TableSettings, load_settings
+from evaluation.web.table import AnswerRefused, Table
+from welfare_env import Game, Rules
+from welfare_env.errors import IllegalOrderError, PressError
+
+
+class Broken:
+    """A policy that raises in the middle of a game."""
+
+    def reset(self, agent, seed=0):
+        self.agent = agent
+
+    def act(self, observation, info):
+        if info["view"].phase.startswith("F1901"):
+            raise RuntimeError(f"secret of {self.agent}")
+        return info["view"].encode_messages([]) if info["view"].asked == "messages" else info["view"].encode_orders([])
+
+
+def random_answer(table, seat, rng):
+    """Legal orders, or messages, drawn at random."""
+    view = table.view(seat)
+    if view.asked == "messages":
+        return {"messages": {to: f"{seat} to {to} in {table.step}" for to in view.recipients if rng.random() < 0.5}}
+    if view.phase_type == "A":
+        options = [order for orders in view.legal_orders.values() for order in orders]
+        rng.shuffle(options)
+        chosen = []
+        for order in options:
+            try:
+                table.checked(seat, {"orders": [*chosen, order]})
+            except IllegalOrderError:
+                continue
+            if rng.random() < 0.7:
+                chosen.append(order)
+        return {"orders": chosen}
+    return {"orders": [str(rng.choice(orders)) for orders in view.legal_orders.values()]}
+
+
+def answer_all(table, rng, number=0):
+    for seat in table.awaited:
+        table.accept(seat, {"step": table.step, "number": f"n{number}", **random_answer(table, seat, rng)})
+
+
+def play_through(table, seed=0, on_step=lambda: None):
+    rng = np.random.default_rng(seed)
+    for seat in table.people:
+        table.enter(seat)
+    table.begin()
+    while not table.is_done:
+        on_step()
+        answer_all(table, rng)
+        table.advance(table.think())
+    on_step()
+
+
+@pytest.fixture(scope="module")
+def settings():
+    """Three people, two of whom talk a lot, on the standard board, with four policies that talk and move at random."""
+    profile = "FRANCE*human: + ENGLAND*human: + GERMANY*human: + 4*random"
+    return TableSettings(profile, Rules(years=1, message_rounds=2), spectators="public")
+
+
+@pytest.fixture(scope="module")
+def played(settings, tmp_path_factory):
+    table = Table(settings, tmp_path_factory.mktemp("table"))
+    states = {}
+
+    def note():
+        states[table.position] = {seat: state_of(table, seat) for seat in (*table.people, SPECTATOR)}
+
+    play_through(table, on_step=note)
+    table.stop()
+    return table, states
+
+
+def test_the_saved_game_is_the_one_that_game_plays(played):
+    table, _ = played
+    again = Game(rules=table.settings.rules)
+    for phase in table.game.history:
+        for message in phase.messages:
+            again.send(message.sender, message.recipient, message.text, message.round)
+        for power, orders in phase.orders.items():
+            again.submit(power, orders)
+        again.advance()
+    assert again.is_done
+    mine = table.record()
+    for part in ("phases", "map", "rules"):
+        assert [without_void(one) for one in mine[part]] == [without_void(one) for one in again.record()[part]]
+    assert mine["welfare_env"]["players"]["FRANCE"] == "human"
+    assert Game.from_record(mine).welfare == again.welfare
+
+
+def without_void(phase):
+    return {name: part for name, part in phase.items() if name != "void"} if isinstance(phase, dict) else phase
+
+
+def test_a_page_gets_what_its_view_shows_and_nothing_else(settings, tmp_path):
+    """Every field that goes out, for every seat in every step."""
+    table = Table(settings, tmp_path)
+    steps = []
+
+    def check():
+        steps.append(table.step)
+        for seat in (*table.people, SPECTATOR):
+            check_against_view(state_of(table, seat), table.view(seat), table, seat)
+
+    rng = np.random.default_rng(1)
+    for seat in table.people:
+        table.enter(seat)
+    table.begin()
+    while not table.is_done:
+        check()
+        first = table.awaited[:1]
+        for seat in first:
+            before = {other: state_of(table, other) for other in (*table.people, SPECTATOR) if other != seat}
+            table.accept(seat, {"step": table.step, "number": "1", **random_answer(table, seat, rng)})
+            assert {other: state_of(table, other) for other in before} == before  # nobody learns who has answered
+        answer_all(table, rng)
+        table.advance(table.think())
+    check()
+    table.stop()
+    assert {step.split()[-1] for step in steps} == {"1", "2", "orders", "end"}
+
+
+def check_against_view(state, view, table, seat):
+    told = json.loads(json.dumps(state))
+    shown = told.pop("view")
+    assert shown.pop("is_asked") == table.is_asked(seat)
+    assert shown.pop("message_rounds") == 2
+    assert shown.pop("asked") == ("end" if view.is_done else view.asked)
+    for name in ("variant", "transfers", "build_and_disband"):
+        assert shown.pop(name) == getattr(view.rules, name)
+    over = {"legal_orders": {}, "max_builds": 0, "must_disband": 0, "years_left": 0, "phase_type": ""}
+    for name, value in shown.items():
+        own = (
+            over[name]
+            if view.is_done and name in over
+            else ()
+            if (seat, name) == (SPECTATOR, "recipients")
+            else getattr(view, name)
+        )
+        assert value == json.loads(json.dumps(own)), name
+    game = told.pop("game")
+    assert game.keys() == {"since", "powers", "phases", "about", "places", "drawing"}
+    assert [phase["name"] for phase in game["phases"]] == [*(past.phase for past in view.history), view.phase]
+    for phase, past in zip(game["phases"], [*view.history, None], strict=True):
+        messages = view.messages if past is None else past.messages
+        assert [tuple(message) for message in phase["messages"]] == [
+            (each.round, each.sender, each.recipient, each.text) for each in messages
+        ]
+        assert all(seat in message[1:3] or message[2] == "GLOBAL" for message in phase["messages"])
+        void = {} if past is None else past.void
+        assert set(phase["refused"]) <= {seat}
+        assert {power: len(lines) for power, lines in phase["refused"].items()} == {
+            power: len(each) for power, each in void.items()
+        }
+        orders = {power: [order for order, _ in lines] for power, lines in phase["orders"].items()}
+        assert orders == ({} if past is None else {power: list(texts) for power, texts in past.orders.items() if texts})
+        position = view.position if past is None else past.position
+        assert phase["centers"] == {power: list(each) for power, each in position.centers.items()}
+        assert phase["welfare"] == list(position.welfare.values())
+        assert phase["reasoning"] == []
+        assert phase.keys() == {
+            "name",
+            "title",
+            "units",
+            "centers",
+            "welfare",
+            "orders",
+            "refused",
+            "messages",
+            "reasoning",
+            "influence",
+            "drawn",
+        }
+    assert told.pop("answer") == table.answer(seat)
+    assert told.keys() == {"position", "seat", "title", "people", "step", "replay", "seconds", "began"}
+
+
+def test_a_table_opened_at_any_entry_shows_what_was_seen(settings, played, tmp_path):
+    """As after a kill: the journal ends anywhere, also within a line."""
+    table, states = played
+    lines = (table._journal.path).read_bytes().splitlines(keepends=True)
+    for count in range(3, len(lines), 7):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        (folder / "journal.jsonl").write_bytes(b"".join(lines[:count]) + lines[count][: count % 9])
+        again = Table(settings, folder)
+        answers = {
+            json.loads(line)["seat"]: json.loads(line)
+            for line in lines[:count]
+            if b'"answer"' in line and json.loads(line)["step"] == again.step
+        }
+        for seat in (*again.people, SPECTATOR):
+            seen, now = states.get(again.position, {}).get(seat), state_of(again, seat)
+            if seen is None:
+                continue
+            confirmed = (
+                {name: answers[seat][name] for name in ("orders", "messages") if name in answers[seat]}
+                if seat in answers
+                else None
+            )
+            assert now | {"answer": confirmed, "began": 0} == seen | {"answer": confirmed, "began": 0}
+            assert now["answer"] == confirmed
+        again.stop()
+        shutil.rmtree(folder)
+
+
+def test_policies_go_on_after_a_restart_as_without(settings, played, tmp_path):
+    table, _ = played
+    lines = table._journal.path.read_bytes().splitlines(keepends=True)
+    half = next(
+        number
+        for number, line in enumerate(lines)
+        if number > len(lines) // 2 and b'"step":"' in line and b'"kind":"step"' in line
+    )
+    (tmp_path / "journal.jsonl").write_bytes(b"".join(lines[: half + 1]))
+    again = Table(settings, tmp_path)
+    for line in lines[half + 1 :]:
+        entry = json.loads(line)
+        if entry["kind"] == "answer":
+            again.accept(entry["seat"], entry)
+        else:
+            again.advance(again.think())
+    assert again.record() == table.record()
+    again.stop()
+
+
+@pytest.fixture
+def small(tmp_path, quick_settings):
+    table = Table(quick_settings("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold"), tmp_path)
+    table.begin()
+    yield table
+    table.stop()
+
+
+def entry(table, number="1", **given):
+    return {"step": table.step, "number": number, **given}
+
+
+def test_answers_are_for_one_step_and_final(small):
+    first = entry(small, messages={"PLAYERB": "hello", "PLAYERC": "  "})
+    assert small.accept("PLAYERA", first)
+    assert not small.accept("PLAYERA", first)  # sent again after a lost confirmation
+    assert small.answer("PLAYERA") == {"messages": {"PLAYERB": "hello"}}
+    with pytest.raises(AnswerRefused, match="final"):
+        small.accept("PLAYERA", entry(small, "2", messages={}))
+    small.accept("PLAYERB", entry(small, messages={}))
+    small.advance(small.think())
+    assert not small.accept("PLAYERA", first)  # still the same answer, of the step before
+    with pytest.raises(AnswerRefused, match="the game is at 'S1901M orders'"):
+        small.accept("PLAYERB", first | {"number": "7"})
+    with pytest.raises(AnswerRefused, match="the game is at"):
+        small.accept("PLAYERB", {"step": "F1901M orders", "number": "8", "orders": []})
+    assert [message.text for message in small.game.messages] == ["hello"]
+    with pytest.raises(AnswerRefused, match="nothing to decide"):
+        small.accept("PLAYERC", entry(small, orders=[]))
+    with pytest.raises(AnswerRefused, match="nothing to decide"):
+        small.accept("NOBODY", entry(small, orders=[]))
+    with pytest.raises(IllegalOrderError, match="A HBX belongs to PLAYERB"):
+        small.accept("PLAYERA", entry(small, "9", orders=["A HBX H"]))
+    with pytest.raises(IllegalOrderError, match="already ordered"):
+        small.accept("PLAYERA", entry(small, "9", orders=["A HAX H", "A HAX - CAX"]))
+    assert small.answer("PLAYERA") is None
+    assert small.accept("PLAYERA", entry(small, "9", orders=["army hax to cax"]))
+    assert small.answer("PLAYERA") == {"orders": ["A HAX - CAX"]}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"messages": []},
+        {"messages": {"PLAYERB": 3}},
+        {"messages": "x"},
+        {"orders": []},
+        {"step": 1},
+        {"number": ""},
+        {"number": "x" * 65},
+        {"number": None},
+    ],
+)
+def test_malformed_answers_are_refused(small, given):
+    with pytest.raises(AnswerRefused, match=r"give|an answer has"):
+        small.accept("PLAYERA", entry(small) | given)
+    assert small.answer("PLAYERA") is None
+
+
+def test_what_press_forbids_is_refused(small):
+    for messages in ({"PLAYERA": "me"}, {"NOBODY": "x"}, {"PLAYERB": "x" * 4001}, {"PLAYERB": "\ud800"}):
+        with pytest.raises(PressError):
+            small.accept("PLAYERA", entry(small, messages=messages))
+
+
+def test_a_policy_that_raises_holds_and_the_others_play_on(tmp_path, quick_settings, monkeypatch):
+    read = agents.specs.read("random")
+    monkeypatch.setattr(
+        "evaluation.play.turns._made",
+        lambda players, coalition, models: {
+            power: Broken() if power == "PLAYERC" else spec.make(models) for power, spec in players
+        },
+    )
+    assert read.is_named
+    table = Table(quick_settings("PLAYERA*human: + 2*random"), tmp_path)
+    play_through(table)
+    assert table.is_done
+    assert table.record()["welfare_env"]["failed"] == {"PLAYERC": "RuntimeError: secret of PLAYERC"}
+    assert "secret" not in json.dumps(state_of(table, "PLAYERA"))
+    table.stop()
+    again = Table(table.settings, tmp_path)
+    assert again.record() == table.record()
+    again.stop()
+
+
+@pytest.mark.parametrize("late", ["hold", "random"])
+def test_who_is_late_holds_or_is_played_by_a_policy(tmp_path, quick_settings, late):
+    table = Table(
+        quick_settings("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold", late=late, order_seconds=1), tmp_path
+    )
+    table.begin()
+    rng = np.random.default_rng(0)
+    while not table.is_done:
+        if "PLAYERA" in table.awaited:
+            table.accept("PLAYERA", entry(table, **random_answer(table, "PLAYERA", rng)))
+        table.advance(table.think())
+    orders = [phase.orders["PLAYERB"] for phase in table.game.history]
+    assert any(orders) == (late == "random")
+    table.stop()
+    again = Table(table.settings, tmp_path)
+    assert again.record() == table.record()
+    again.stop()
+
+
+def test_games_with_people_are_stored_and_never_found_again(tmp_path, monkeypatch):
+    asked = []
+
+    def ask(view):
+        asked.append(view.phase)
+        return []
+
+    monkeypatch.setattr("agents.human.terminal.ask", ask)
+    own = {"games": 1, "rules": Rules(years=1, message_rounds=1), "map_name": "clique:3", "workers": 2}
+    with GameStore(tmp_path / "games.sqlite") as store:
+        for count in (1, 2):
+            evaluation.self_play("PLAYERA*human: + 2*dove", store=store, **own)
+            assert len(list(store.keys())) == count if hasattr(store, "keys") else True
+            assert asked.count("S1901M") == 2 * count  # messages and orders: the person was asked again
+
+
+def test_human_is_a_policy_like_others():
+    assert isinstance(agents.make("human:"), HumanPolicy)
+    assert isinstance(agents.make("human:"), agents.Policy)
+    assert agents.canonical("human:") == "human"
+    assert agents.specs.read_profile("FRANCE*human: + 6*marshal").text == "FRANCE*human + 6*marshal"
+    assert agents.specs.read_profile({"FRANCE": "human:", "ENGLAND": "dove"}).policies[0].text == "human"
+
+
+def test_settings_are_read_and_checked(tmp_path):
+    path = tmp_path / "game.toml"
+    path.write_text(
+        'title = "Tuesday"\nprofile = "FRANCE*human: + 6*dove"\nlate = "dove"\nspectators = "end"\n'
+        "[rules]\nyears = 3\n[deadlines]\norders = 60\n[names]\nFRANCE = 'Ada'\n"
+    )
+    settings = load_settings(path)
+    assert (settings.people, settings.rules.years, settings.order_seconds, settings.late) == (
+        ("FRANCE",),
+        3,
+        60,
+        "dove",
+    )
+    assert TableSettings.from_dict(json.loads(json.dumps(settings.to_dict()))) == settings
+    for text, wrong in (
+        ('profile = "7*dove"', "nobody plays"),
+        ('profile = "7*human:"\nspectator = "all"', "did you mean 'spectators'"),
+        ('profile = "7*human:"\nspectators = "all"', "give one of none, public, end"),
+        ('profile = "7*human:"\nlate = "human:"', "answers by itself"),
+        ('profile = "7*human:"\n[deadlines]\norders = -1', "at most"),
+        ('profile = "7*human:"\n[names]\nFRANCE = "\\u202eevil"', "printable"),
+        ('profile = "7*human:"\n[names]\nAMERICA = "x"', "no person has this seat"),
+        ("seed = 1", "who sits where"),
+        ("= 3", "game.toml"),
+    ):
+        path.write_text(text)
+        with pytest.raises(TableError, match=wrong):
+            load_settings(path)
+    with pytest.raises(TableError, match="No such file"):
+        load_settings(tmp_path / "none.toml")
