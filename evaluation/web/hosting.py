@@ -119,6 +119,7 @@ class Host:
     def __init__(self, folder: Path, store: GameStore | None = None, models: SharedModels | None = None) -> None:
         self.folder, self.store, self.models = folder, store, models
         self._open: OrderedDict[str, Hosted] = OrderedDict()
+        self._opening = asyncio.Lock()
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -141,18 +142,19 @@ class Host:
 
     async def find(self, name: str) -> Hosted | None:
         """The game of this name; it is opened if it was not. None if there is none."""
-        if name in self._open:
-            self._open.move_to_end(name)
-            return self._open[name]
-        if not NAME.fullmatch(name) or not (self.folder / name / "settings.json").is_file():
-            return None
+        if name not in self._open:
+            if not NAME.fullmatch(name) or not (self.folder / name / "settings.json").is_file():
+                return None
+            async with self._opening:
+                if name not in self._open:  # else another request was faster
+                    await self._bring(name)
+        self._open.move_to_end(name)
+        return self._open[name]
+
+    async def _bring(self, name: str) -> None:
         table = await asyncio.to_thread(self._opened, name)
-        if name in self._open:  # another request was faster
-            table.stop()
-            return self._open[name]
         hosted = self._open[name] = Hosted(name, table, self.tokens(name))
         hosted.task = asyncio.create_task(self._played(hosted))
-        return hosted
 
     def _opened(self, name: str) -> Table:
         folder = self.folder / name

@@ -88,10 +88,10 @@ class Player:
 class Server:
     """A server of games, and the links of one."""
 
-    def __init__(self, folder: Path, settings: TableSettings | str, limits: ConnectionLimits) -> None:
+    def __init__(self, folder: Path, settings: TableSettings | str, limits: ConnectionLimits, port: int = 0) -> None:
         self.host = Host(folder)
         self.game = settings if isinstance(settings, str) else self.host.create(settings)
-        self.address = Address(limits=limits)
+        self.address = Address(limits=limits, port=port)
         site = make_site(PlayRoutes(self.host).routes, self.address, lambda app: _running(self.host, [self.game]))
         self.server = make_server(site, self.address)
 
@@ -130,10 +130,11 @@ def serving(tmp_path) -> Iterator[Callable[..., Server]]:
             limits: ConnectionLimits | None = None,
             folder: Path | None = None,
             name: str = "",
+            port: int = 0,
             **own: Any,
         ) -> Server:
             settings = profile if isinstance(profile, TableSettings) else quick(profile, **own)
-            server = Server(folder or tmp_path / "games", name or settings, limits or ConnectionLimits())
+            server = Server(folder or tmp_path / "games", name or settings, limits or ConnectionLimits(), port)
             return stack.enter_context(server.running())
 
         yield start

@@ -1,0 +1,330 @@
+"""Games with people under load: confirmations, memory, idle event streams, and servers that are killed.
+
+    python -m benchmarks.web                  # 20 games at once, 200 games one after the other, 1,000 idle streams
+    python -m benchmarks.web --kills 50       # kill -9 at 50 random moments
+
+People are scripts that talk HTTP to a server in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluation.web.hosting import Host
+from evaluation.web.settings import TableSettings
+from welfare_env import Rules
+
+SERVER = """
+import sys
+from pathlib import Path
+from evaluation.web.connections import ConnectionLimits
+from evaluation.web.hosting import Host
+from evaluation.web.play_routes import PlayRoutes
+from evaluation.web.serving import Address, make_site, run_site
+host = Host(Path(sys.argv[1]))
+address = Address(port=int(sys.argv[2]), limits=ConnectionLimits(most_each=3000))
+run_site(make_site(PlayRoutes(host).routes, address), address, lambda url: print(url, flush=True))
+"""
+LOST = (ConnectionError, http.client.HTTPException, TimeoutError, OSError)
+
+
+@dataclass
+class Person:
+    """A script in a seat, which goes on when the server comes back.
+
+    Attributes:
+        confirmed: (step, what was confirmed), in sequence.
+        seconds: that each confirmation took.
+    """
+
+    port: int
+    game: str
+    seat: str
+    token: str
+    rng: np.random.Generator
+    cookie: str = ""
+    confirmed: list[tuple[str, Any]] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    seen: dict[str, Any] = field(default_factory=dict)
+    connection: http.client.HTTPConnection | None = None
+
+    def ask(self, path: str, body: Any = None) -> tuple[int, Any]:
+        """One request; the connection is kept."""
+        if self.connection is None:
+            self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        headers = {"Origin": f"http://127.0.0.1:{self.port}", "Content-Type": "application/json", "Cookie": self.cookie}
+        sent = None if body is None else json.dumps(body).encode()
+        try:
+            self.connection.request(
+                "GET" if body is None else "POST", f"/g/{self.game}/{self.seat}{path}", sent, headers
+            )
+            answer = self.connection.getresponse()
+            text = answer.read()
+        except LOST:
+            self.connection.close()
+            self.connection = None
+            raise
+        if cookie := answer.getheader("set-cookie"):
+            self.cookie = cookie.partition(";")[0]
+        return answer.status, json.loads(text)
+
+    def ask_until_answered(self, path: str, body: Any = None) -> tuple[int, Any]:
+        """As a page does: again and again, while the server is away."""
+        while True:
+            with suppress(*LOST):
+                return self.ask(path, body)
+            time.sleep(0.02)
+
+    def play(self) -> None:
+        """Play a game to its end."""
+        self.ask_until_answered("/enter", {"token": self.token})
+        step = ""
+        while step != "end":
+            _, state = self.ask_until_answered("/state")
+            step = state["step"]
+            self.seen = state
+            if state.get("view", {}).get("is_asked") and not state["answer"]:
+                self._answer(state)
+            else:
+                time.sleep(0.02)
+
+    def _answer(self, state: dict[str, Any]) -> None:
+        given = self._drawn(state["view"])
+        began = time.perf_counter()
+        number = f"{self.rng.integers(2**60)}"
+        status, _ = self.ask_until_answered("/answer", {"step": state["step"], "number": number, **given})
+        if status == 200:
+            self.seconds.append(time.perf_counter() - began)
+            self.confirmed.append((state["step"], given))
+
+    def _drawn(self, view: dict[str, Any]) -> dict[str, Any]:
+        if view["asked"] == "messages":
+            return {
+                "messages": dict.fromkeys(view["recipients"], f"{self.seat} in {view['phase']} {view['message_round']}")
+            }
+        if view["phase_type"] == "A":
+            return {"orders": []}
+        return {"orders": [str(self.rng.choice(orders)) for orders in view["legal_orders"].values()]}
+
+
+@contextmanager
+def server(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
+    """A server in a process of its own, once it listens."""
+    started = subprocess.Popen(  # noqa: S603 (this Python, with arguments of ours)
+        [sys.executable, "-c", SERVER, str(folder), str(port)], stdout=subprocess.PIPE, text=True
+    )
+    if started.stdout is not None:
+        started.stdout.readline()
+    try:
+        yield started
+    finally:
+        started.kill()
+        started.wait()
+
+
+def free_port() -> int:
+    """A port that nobody uses."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+    return port
+
+
+def people_of(folder: Path, settings: TableSettings, port: int, games: int, seed: int) -> list[Person]:
+    """New games in a folder, and all their people."""
+    host, found = Host(folder), []
+    for number in range(games):
+        name = host.create(settings)
+        for seat, token in host.tokens(name).items():
+            rng = np.random.default_rng([seed, number, *seat.encode()])
+            found.append(Person(port, name, seat, token, rng))
+    return found
+
+
+def play_all_at_once(people: list[Person]) -> None:
+    """Each in a thread."""
+    with ThreadPoolExecutor(len(people)) as pool:
+        for future in [pool.submit(person.play) for person in people]:
+            future.result()
+
+
+@dataclass(frozen=True)
+class KillReport:
+    """What became of confirmed answers: how many, lost ones, doubled ones, and how often the server was killed."""
+
+    confirmed: int
+    lost: int
+    doubled: int
+    kills: int
+
+
+def killed_games(folder: Path, settings: TableSettings, kills: int, seed: int) -> KillReport:
+    """Play games, one after the other, while the server is killed at random moments; then look into the journals."""
+    port, draw = free_port(), random.Random(seed)  # noqa: S311 (moments, not secrets)
+    people: list[Person] = []
+    done = threading.Event()
+
+    def play() -> None:
+        number = 0
+        while not done.is_set():
+            those = people_of(folder, settings, port, 1, seed + number)
+            people.extend(those)
+            play_all_at_once(those)
+            number += 1
+
+    playing = threading.Thread(target=play)
+    playing.start()
+    for kill in range(kills + 1):
+        with server(folder, port) as process:
+            if kill == kills:
+                done.set()
+                playing.join()
+            else:
+                time.sleep(draw.uniform(0.05, 1.5))
+                os.kill(process.pid, signal.SIGKILL)
+                process.wait()
+    lost = doubled = confirmed = 0
+    for person in people:
+        lines = (folder / person.game / "journal.jsonl").read_text().splitlines()
+        entries = [json.loads(line) for line in lines]
+        kept = [entry for entry in entries if entry["kind"] == "answer" and entry["seat"] == person.seat]
+        steps = [entry["step"] for entry in kept]
+        doubled += len(steps) - len(set(steps))
+        confirmed += len(person.confirmed)
+        lost += sum(not _is_kept(step, given, kept) for step, given in person.confirmed)
+        said = [message for phase in person.seen["game"]["phases"] for message in phase["messages"]]
+        sent = [(message[0], message[1], message[2], message[3]) for message in said if message[1] == person.seat]
+        doubled += len(sent) - len(set(sent))
+        wanted = sum(len(given["messages"]) for _, given in person.confirmed if "messages" in given)
+        lost += max(0, wanted - len(sent))
+    return KillReport(confirmed, lost, doubled, kills)
+
+
+def _is_kept(step: str, given: dict[str, Any], kept: list[dict[str, Any]]) -> bool:
+    return any(
+        entry["step"] == step and all(entry.get(name) == value for name, value in given.items()) for entry in kept
+    )
+
+
+def resident(pid: int) -> float:
+    """Megabytes of memory of a process."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def percentile(people: list[Person], share: float) -> float:
+    """Of all confirmations, in milliseconds."""
+    return 1000 * float(np.quantile([second for person in people for second in person.seconds], share))
+
+
+def small_game() -> TableSettings:
+    """Two people and one that holds, three years, on a toy board."""
+    profile = "PLAYERA*human: + PLAYERB*human: + PLAYERC*hold"
+    return TableSettings(profile, Rules(years=3, message_rounds=1), "clique:3", begin="now")
+
+
+def standard_game() -> TableSettings:
+    """Two people and five that hold, three years, on the standard board."""
+    return TableSettings(
+        "FRANCE*human: + ENGLAND*human: + 5*hold", Rules(years=3, message_rounds=1), begin="now", spectators="none"
+    )
+
+
+def together(games: int) -> None:
+    """Games at once: how long a confirmation takes."""
+    with tempfile.TemporaryDirectory() as name:
+        port = free_port()
+        with server(Path(name), port):
+            warm = people_of(Path(name), standard_game(), port, 1, 99)
+            play_all_at_once(warm)
+            people = people_of(Path(name), standard_game(), port, games, 0)
+            play_all_at_once(people)
+        count = sum(len(person.seconds) for person in people)
+        print(
+            f"{games} games at once, {len(people)} people, {count} confirmations: "
+            f"median {percentile(people, 0.5):.0f} ms, p95 {percentile(people, 0.95):.0f} ms, "
+            f"most {percentile(people, 1):.0f} ms"
+        )
+
+
+def memory(games: int) -> None:
+    """Games one after the other: whether memory grows."""
+    with tempfile.TemporaryDirectory() as name:
+        port = free_port()
+        with server(Path(name), port) as process:
+            sizes = []
+            for number in range(games):
+                play_all_at_once(people_of(Path(name), small_game(), port, 1, number))
+                sizes.append(resident(process.pid))
+        tenth = max(1, games // 10)
+        told = ", ".join(f"{size:.0f}" for size in sizes[tenth - 1 :: tenth])
+        print(f"memory in MB after each tenth of {games} games: {told}")
+
+
+def idle(streams: int) -> None:
+    """Idle event streams: whether the server still answers."""
+    with tempfile.TemporaryDirectory() as name:
+        port = free_port()
+        with server(Path(name), port) as process:
+            people = people_of(Path(name), small_game(), port, 1, 0)
+            for person in people:
+                person.ask("/enter", {"token": person.token})
+            before = resident(process.pid)
+            held = [_stream(people[0]) for _ in range(streams)]
+            answered = sum(b"text/event-stream" in sock.recv(4096) for sock in held)
+            after = resident(process.pid)
+            play_all_at_once(people)
+            told = sum(b"data: " in sock.recv(65536) for sock in held)
+            for sock in held:
+                sock.close()
+        print(
+            f"{answered} of {streams} idle streams open: {after - before:.0f} MB more; a game beside them: "
+            f"p95 {percentile(people, 0.95):.0f} ms a confirmation; {told} of them heard of it"
+        )
+
+
+def _stream(person: Person) -> socket.socket:
+    sock = socket.create_connection(("127.0.0.1", person.port), timeout=30)
+    head = f"GET /g/{person.game}/events HTTP/1.1\r\nHost: 127.0.0.1:{person.port}\r\nCookie: {person.cookie}\r\n\r\n"
+    sock.sendall(head.encode())
+    return sock
+
+
+def main() -> None:
+    """Measure what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--games", type=int, default=20)
+    parser.add_argument("--course", type=int, default=200)
+    parser.add_argument("--streams", type=int, default=1000)
+    parser.add_argument("--kills", type=int, default=0)
+    given = parser.parse_args()
+    if given.kills:
+        with tempfile.TemporaryDirectory() as name:
+            print(killed_games(Path(name), small_game(), given.kills, 0))
+        return
+    together(given.games)
+    idle(given.streams)
+    memory(given.course)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,351 @@
+"""A person in a real browser: a whole game by mouse, by keyboard and on a phone; seven tabs; nothing for axe to find."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from evaluation.web.settings import TableSettings
+from tools.browser import Browser, chromium
+from welfare_env import Game, Rules
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(chromium() is None, reason="needs Chromium (Debian: apt install chromium)"),
+]
+AXE = os.environ.get("AXE_CORE", "node_modules/axe-core/axe.min.js")  # npm install axe-core
+SHOTS = os.environ.get("SCREENSHOTS", "")  # a folder: keep pictures of what was seen
+GOAL = "document.getElementById('goal').textContent"
+ASKED = "!document.getElementById('submit').hidden && !document.getElementById('submit').disabled"
+STEP = "document.getElementById('phase').textContent + ' ' + document.getElementById('goal').textContent"
+TOLD = "document.getElementById('told').textContent"
+OPENING = {"A PAR": "BUR", "A MAR": "SPA", "F BRE": "MAO"}
+
+
+def settings(**own) -> TableSettings:
+    return TableSettings(
+        "FRANCE*human: + 6*hold", own.pop("rules", Rules(years=3, message_rounds=1)), begin="now", **own
+    )
+
+
+class Page:
+    """The page of a seat, and what a person does with it."""
+
+    def __init__(self, browser: Browser, link: str) -> None:
+        self.browser = browser
+        browser.open(link)
+        self.until(f"!document.getElementById('table').hidden && {ASKED}")
+
+    def ask(self, script):
+        return self.browser.ask(script)
+
+    def until(self, script, seconds=20) -> None:
+        end = time.monotonic() + seconds
+        while not self.ask(script) and time.monotonic() < end:
+            time.sleep(0.05)
+        if not self.ask(script):
+            self.picture("stuck")
+        assert self.ask(script), (script, self.ask(STEP), self.ask(TOLD))
+
+    def picture(self, name) -> None:
+        if SHOTS:
+            self.browser.picture(Path(SHOTS) / f"{name}.png")
+
+    def mouse(self, x, y) -> None:
+        """A click of a real mouse."""
+        for kind in ("mousePressed", "mouseReleased"):
+            self.browser.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def click_on(self, selector) -> None:
+        self.ask(f"document.querySelector({json.dumps(selector)}).scrollIntoView({{block: 'center'}})")
+        box = self.ask(
+            f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])(document.querySelector({json.dumps(selector)}).getBoundingClientRect())"
+        )
+        self.mouse(*box)
+
+    def click_map(self, province) -> None:
+        """Click a point of the map where the province, and nothing else of it, is."""
+        self.ask("document.getElementById('map').scrollIntoView({block: 'center'})")
+        self.mouse(*self.ask(INSIDE.format(province)))
+
+    def submit(self, how="mouse") -> None:
+        before = self.ask(STEP)
+        if how == "mouse":
+            self.click_on("#submit")
+        else:
+            self.ask("document.getElementById('submit').focus()")
+            self.browser.press("Enter")
+        self.until(f"({STEP}) !== {json.dumps(before)} && ({ASKED} || {GOAL} === 'The game is over.')")
+
+
+INSIDE = """(() => {{
+const area = document.getElementById('p-{0}'), box = area.getBoundingClientRect();
+for (let part = 2; part < 40; part += 1) for (let i = 1; i < part; i += 1) for (let j = 1; j < part; j += 1) {{
+  const x = box.left + (box.width * i) / part, y = box.top + (box.height * j) / part;
+  if (document.elementsFromPoint(x, y).find((node) => node.id.startsWith('p-')) === area && document.elementFromPoint(x, y).closest('#map > svg')) return [x, y];
+}}
+throw new Error('{0} cannot be clicked') }})()"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with Browser() as opened:
+        yield opened
+
+
+def check_saved(server) -> Game:
+    """The saved game is the one that `Game` plays with the same orders."""
+    saved = server.host.folder / server.game / "game.json"
+    end = time.monotonic() + 20
+    while not saved.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    game, again = Game.load(saved), Game(rules=server.table.settings.rules)
+    for phase in game.history:
+        for message in phase.messages:
+            again.send(message.sender, message.recipient, message.text, message.round)
+        for power, orders in phase.orders.items():
+            again.submit(power, orders)
+        again.advance()
+    assert again.record()["phases"] == game.record()["phases"]
+    return game
+
+
+def is_over(page) -> bool:
+    return page.ask(GOAL) == "The game is over."
+
+
+def test_a_game_by_mouse(browser, serving):
+    server = serving(settings())
+    browser.look(1280, 900)
+    page = Page(browser, server.link("FRANCE"))
+    assert "#" not in page.ask("location.href")
+    page.picture("messages")
+    page.ask(
+        "document.getElementById('to').value = 'ENGLAND'; document.getElementById('to').dispatchEvent(new Event('change'))"
+    )
+    page.click_on("#text")
+    browser.call("Input.insertText", text="Peace in the Channel?")
+    page.submit()
+    for unit, where in OPENING.items():
+        page.click_map(unit[2:])
+        page.click_map(where)
+        assert where in page.ask(TOLD)
+    page.picture("orders")
+    page.click_map("PAR")  # change of mind: Paris supports Marseilles to Burgundy
+    page.click_on("#choices button[value='S']")
+    page.click_map("MAR")
+    page.click_map("BUR")
+    assert page.ask(TOLD).startswith("A PAR S A MAR - BUR")
+    page.click_map("MAR")
+    page.click_map("BUR")
+    page.submit()
+    first = server.table.game.history[0]
+    assert set(first.orders["FRANCE"]) == {"A PAR S A MAR - BUR", "A MAR - BUR", "F BRE - MAO"}
+    assert [message.text for message in first.messages] == ["Peace in the Channel?"]
+    built = played = 0
+    while not is_over(page):
+        asked = page.ask("document.getElementById('writing').hidden")
+        if asked and "Winter" in page.ask(STEP):
+            page.picture(f"winter-{built}")
+            place = page.ask(
+                "[...document.querySelectorAll('#units .unit-row')].map((row) => row.dataset.unit).find((unit) => !unit.includes(' ')) || ''"
+            )
+            if place and not built:
+                page.click_map(place)
+                page.click_on("#choices button")
+                built += 1
+        elif asked and not played:
+            page.click_map("MAO")
+            page.click_map("POR")
+            played = 1
+        page.submit()
+    page.picture("end")
+    game = check_saved(server)
+    assert built == 1
+    assert len([phase for phase in game.history if phase.phase.endswith("A")]) == 3
+    assert browser.complaints == []
+    assert all(asked.startswith(f"http://127.0.0.1:{server.port}/") for asked in browser.requests)
+
+
+def test_a_game_by_keyboard_alone(browser, serving):
+    server = serving(settings())
+    browser.look(1280, 900)
+    page = Page(browser, server.link("FRANCE"))
+    page.submit("keyboard")
+    tab_to(page, "document.activeElement.dataset.unit === 'A PAR'")
+    browser.press("Enter")
+    tab_to(page, "document.activeElement.value === 'BUR'")
+    browser.press("Enter")
+    assert page.ask(TOLD).startswith("A PAR - BUR")
+    assert page.ask("document.activeElement.dataset.unit") == "A PAR"
+    tab_to(page, "document.activeElement.id === 'typed'")
+    for text, wrong in (
+        ("army marseilles to spain", ""),
+        ("F BRE - POR", "not legal"),
+        ("F KIE - HOL", "belongs to GERMANY"),
+        ("bre-mao", ""),
+        ("nonsense", ""),
+    ):
+        page.ask("document.getElementById('typed').select()")
+        browser.call("Input.insertText", text=text)
+        before = page.ask(TOLD)
+        browser.press("Enter")
+        page.until(f"({TOLD}) !== {json.dumps(before)}")
+        assert wrong in page.ask(TOLD)
+    page.submit("keyboard")
+    assert set(server.table.game.history[0].orders["FRANCE"]) == {"A PAR - BUR", "A MAR - SPA", "F BRE - MAO"}
+    while not is_over(page):
+        page.submit("keyboard")
+    check_saved(server)
+
+
+def tab_to(page, script) -> None:
+    """Tab until the focus is there, as a person does."""
+    for _ in range(200):
+        if page.ask(script):
+            return
+        page.browser.press("Tab")
+    raise AssertionError(script)
+
+
+def test_a_game_on_a_phone(browser, serving):
+    server = serving(settings())
+    browser.look(390, 844, mobile=True)
+    page = Page(browser, server.link("FRANCE"))
+    page.submit()
+    assert page.ask("document.documentElement.scrollWidth <= innerWidth")
+    page.ask("scrollTo(0, 0)")
+    for selector in ("#map", "#submit"):  # without scrolling
+        assert page.ask(
+            f"(({{top, bottom}}) => top >= 0 && bottom <= innerHeight)(document.querySelector('{selector}').getBoundingClientRect())"
+        )
+    for unit, where in OPENING.items():
+        page.mouse(*page.ask(INSIDE.format(unit[2:])))
+        assert page.ask(
+            "(({top, bottom}) => top >= 0 && bottom <= innerHeight)(document.getElementById('choosing').getBoundingClientRect())"
+        )
+        if unit == "A PAR":
+            page.picture("phone")
+        page.mouse(*page.ask(INSIDE.format(where)))
+        assert page.ask("scrollY") == 0
+    page.submit()
+    assert {order[-3:] for order in server.table.game.history[0].orders["FRANCE"]} == set(OPENING.values())
+    while not is_over(page):
+        page.submit()
+    page.picture("phone-end")
+    check_saved(server)
+    browser.look(1280, 900)
+
+
+@pytest.mark.skipif(not Path(AXE).is_file(), reason="needs axe-core (npm install axe-core; AXE_CORE=PATH)")
+@pytest.mark.parametrize(("width", "height", "dark"), [(1280, 900, False), (1280, 900, True), (390, 844, False)])
+def test_nothing_keeps_people_from_using_it(browser, serving, width, height, dark):
+    server = serving(settings(rules=Rules(years=1, message_rounds=1)))
+    browser.look(width, height, dark=dark)
+    page = Page(browser, server.link("FRANCE"))
+    faults = []
+    for number in range(9):
+        if page.ask("document.getElementById('ordering').hidden") is False:
+            page.ask("document.querySelector('#units button').click()")
+        browser.call("Runtime.evaluate", expression=Path(AXE).read_text(encoding="utf-8"))
+        found = page.ask(
+            "axe.run().then((found) => found.violations.map((one) => [one.id, one.nodes.map((node) => node.html.slice(0, 120))]))"
+        )
+        faults += [(number, *each) for each in found]
+        if is_over(page):
+            break
+        page.submit()
+    page.picture(f"axe-{width}-{dark}")
+    browser.look(1280, 900)
+    assert faults == []
+    assert is_over(page)
+
+
+def test_hostile_messages_and_names_are_shown_as_text(browser, serving):
+    browser.look(1280, 900)
+    hostile = "<img src=x onerror='window.hacked = 1'>\u202e<script>window.hacked = 1</script>"
+    server = serving(
+        TableSettings(
+            "FRANCE*human: + ENGLAND*human: + 5*hold", Rules(years=1, message_rounds=2), begin="now", title="<b>A</b>"
+        )
+    )
+    other = server.player("ENGLAND").enter()
+    other.answer(other.until_asked()["step"], messages={"FRANCE": hostile})
+    page = Page(browser, server.link("FRANCE"))
+    page.submit()
+    page.until("document.querySelector('#talk .message p') !== null")
+    assert page.ask("document.querySelector('#talk .message p').textContent") == hostile
+    assert page.ask("[window.hacked, document.querySelectorAll('#talk img, #talk script').length, document.title]") == [
+        None,
+        0,
+        "<b>A</b>",
+    ]
+
+
+def test_drafts_are_kept(browser, serving):
+    server = serving(settings())
+    page = Page(browser, server.link("FRANCE"))
+    page.ask("document.getElementById('text').focus()")
+    browser.call("Input.insertText", text="half a thought")
+    page = Page(browser, server.link("FRANCE").partition("#")[0])
+    assert page.ask("document.getElementById('text').value") == "half a thought"
+
+
+def test_a_server_that_comes_back_is_found_again(browser, serving, tmp_path):
+    first = serving(settings())
+    page = Page(browser, first.link("FRANCE"))
+    page.submit()
+    port, first.address = first.port, None
+    first.server.should_exit = True
+    page.until("true")
+    time.sleep(3)
+    page.ask("dispatchEvent(new Event('online'))")
+    page.until("!document.getElementById('trouble').hidden")
+    again = serving(settings(), name=first.game, port=port)
+    page.until("document.getElementById('trouble').hidden")
+    page.submit()
+    assert again.table.step == "F1901M 1"
+
+
+def test_seven_tabs_of_one_browser(serving):
+    """One event stream for all of them: browsers open six connections to a server."""
+    server = serving(TableSettings("7*human:", Rules(years=1, message_rounds=1), begin="all"))
+    with Browser() as browser:
+        tabs = []
+        for seat in server.table.people:
+            tabs.append((seat, new_tab(browser, server.link(seat))))
+        for step in ("S1901M orders", "F1901M 1", "F1901M orders"):
+            for _, tab in tabs:
+                until_in(browser, tab, f"!document.getElementById('table').hidden && {ASKED}")
+                ask_in(browser, tab, "document.getElementById('submit').click()")
+            for _, tab in tabs:
+                until_in(browser, tab, f"{ASKED} || {GOAL}.startsWith('There is nothing')")
+            assert server.table.step == step
+
+
+def new_tab(browser, link) -> str:
+    session, browser._session = browser._session, ""
+    target = browser.call("Target.createTarget", url=link)["targetId"]
+    tab = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+    browser._session = session
+    return tab
+
+
+def ask_in(browser, tab, script):
+    session, browser._session = browser._session, tab
+    try:
+        return browser.ask(script)
+    finally:
+        browser._session = session
+
+
+def until_in(browser, tab, script) -> None:
+    end = time.monotonic() + 60
+    while not ask_in(browser, tab, script) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert ask_in(browser, tab, script)
