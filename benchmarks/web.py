@@ -25,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -65,6 +65,9 @@ class Person:
     confirmed: list[tuple[str, Any]] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     seen: dict[str, Any] = field(default_factory=dict)
+    pause: float = 0.0  # seconds that a person thinks, at most
+    position: int = -1
+    stream: BinaryIO | None = None
     connection: http.client.HTTPConnection | None = None
 
     def ask(self, path: str, body: Any = None) -> tuple[int, Any]:
@@ -95,20 +98,47 @@ class Person:
             time.sleep(0.02)
 
     def play(self) -> None:
-        """Play a game to its end."""
+        """Play a game to its end: as a page does, ask for what is new when the stream says that there is something."""
         self.ask_until_answered("/enter", {"token": self.token})
-        step = ""
-        while step != "end":
-            _, state = self.ask_until_answered("/state")
-            step = state["step"]
-            self.seen = state
+        step, phases = "", 0
+        while True:
+            _, state = self.ask_until_answered(f"/state?since={max(0, phases - 1)}")
+            step, self.position = state["step"], state["position"]
+            if step == "end":
+                break
+            if "game" in state:
+                phases = state["game"]["since"] + len(state["game"]["phases"])
             if state.get("view", {}).get("is_asked") and not state["answer"]:
                 self._answer(state)
             else:
+                self._wait()
+        self.seen = self.ask_until_answered("/state")[1]
+        self._close_stream()
+
+    def _wait(self) -> None:
+        """Until the stream has a position that is not the one that was seen, or the server is gone."""
+        while True:
+            try:
+                if self.stream is None:
+                    self.stream = _stream(self, self.position).makefile("rb")
+                line = self.stream.readline()
+            except LOST:
+                line = b""
+            if not line:
+                self._close_stream()
                 time.sleep(0.02)
+                return
+            if line.startswith(b"data: ") and int(line[6:]) != self.position:
+                return
+
+    def _close_stream(self) -> None:
+        if self.stream is not None:
+            self.stream.close()
+            self.stream = None
 
     def _answer(self, state: dict[str, Any]) -> None:
         given = self._drawn(state["view"])
+        time.sleep(self.pause * self.rng.random())
         began = time.perf_counter()
         number = f"{self.rng.integers(2**60)}"
         status, _ = self.ask_until_answered("/answer", {"step": state["step"], "number": number, **given})
@@ -249,18 +279,20 @@ def standard_game() -> TableSettings:
     )
 
 
-def together(games: int) -> None:
-    """Games at once: how long a confirmation takes."""
+def together(games: int, pause: float) -> None:
+    """Games at once: how long a confirmation takes, for people who think for up to `pause` seconds."""
     with tempfile.TemporaryDirectory() as name:
         port = free_port()
         with server(Path(name), port):
             warm = people_of(Path(name), standard_game(), port, 1, 99)
             play_all_at_once(warm)
             people = people_of(Path(name), standard_game(), port, games, 0)
+            for person in people:
+                person.pause = pause
             play_all_at_once(people)
         count = sum(len(person.seconds) for person in people)
         print(
-            f"{games} games at once, {len(people)} people, {count} confirmations: "
+            f"{games} games at once, {len(people)} people who think up to {pause:g} s, {count} confirmations: "
             f"median {percentile(people, 0.5):.0f} ms, p95 {percentile(people, 0.95):.0f} ms, "
             f"most {percentile(people, 1):.0f} ms"
         )
@@ -302,9 +334,11 @@ def idle(streams: int) -> None:
         )
 
 
-def _stream(person: Person) -> socket.socket:
+def _stream(person: Person, after: int = -1) -> socket.socket:
+    """An event stream, as a page opens it again after a position."""
     sock = socket.create_connection(("127.0.0.1", person.port), timeout=30)
-    head = f"GET /g/{person.game}/events HTTP/1.1\r\nHost: 127.0.0.1:{person.port}\r\nCookie: {person.cookie}\r\n\r\n"
+    head = f"GET /g/{person.game}/events HTTP/1.1\r\nHost: 127.0.0.1:{person.port}\r\nCookie: {person.cookie}\r\n"
+    head += f"Last-Event-ID: {after}\r\n\r\n" if after >= 0 else "\r\n"
     sock.sendall(head.encode())
     return sock
 
@@ -321,7 +355,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as name:
             print(killed_games(Path(name), small_game(), given.kills, 0))
         return
-    together(given.games)
+    for pause in (1.0, 0.0):
+        together(given.games, pause)
     idle(given.streams)
     memory(given.course)
 

@@ -14,6 +14,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from evaluation.web.table import Table
 from welfare_env.game.record import save_record
 from welfare_env.writing import replaced
 
+_WRITING = ThreadPoolExecutor(8, "writing")  # of its own, so that no answer waits for policies that think
 NAME = re.compile(r"[a-z0-9]{8,40}")
 MOST_OVER = 20  # finished games that are kept open for those who still look at them
 GRACE = 60.0  # seconds that a step has at least after a restart
@@ -57,7 +59,7 @@ class Hosted:
     async def accept(self, seat: str, given: Mapping[str, Any]) -> bool:
         """Take an answer: as `Table.accept`; it is on disk when this returns."""
         async with self.lock:
-            is_new = await asyncio.to_thread(self.table.accept, seat, given)
+            is_new = await asyncio.get_running_loop().run_in_executor(_WRITING, self.table.accept, seat, given)
         self.changed.set()
         return is_new
 

@@ -26,7 +26,7 @@ const showResults = (phase) => {
   const shown = isNow() && timeline.number > 0 ? PHASES[timeline.number - 1] : phase;
   byId("results-title").textContent = shown === phase && isNow() ? "Orders" : `Orders of ${shown.title}`;
   const groups = POWERS.filter((power) => shown.orders[power]?.length || shown.refused[power]?.length).map((power) => el("section", {}, el("h3", {}, swatch(power), named(power)), el("ul", {}, ...(shown.orders[power] || []).map(([text, words]) => el("li", { class: "order" }, el("code", {}, text), words.length ? el("span", { class: `result ${words[0].replace(" ", "-")}` }, words.join(", ")) : null)))));
-  byId("results").replaceChildren(...(groups.length ? groups : [el("p", { class: "empty" }, "Orders are secret until all are in.")]));
+  byId("results").replaceChildren(...(groups.length ? groups : [el("p", { class: "empty" }, shown === phase && isNow() && state.step !== "end" ? "Orders are secret until all are in." : "No orders.")]));
 };
 
 const showLobby = () => {

@@ -95,7 +95,8 @@ const showTask = (only) => {
   if (!state.view) return;
   const ordering = Boolean(state.view.is_asked) && state.view.asked === "orders" && !state.answer;
   byId("goal").textContent = goal();
-  byId("sum").textContent = sum();
+  byId("sum").textContent = SEAT === "SPECTATOR" || state.step === "end" ? "" : sum();
+  byId("sum").hidden = !byId("sum").textContent;
   byId("ordering").hidden = !ordering;
   byId("writing").hidden = !canWrite();
   byId("sent").hidden = !state.answer;

@@ -1,4 +1,4 @@
-"""A person in a real browser: a whole game by mouse, by keyboard and on a phone; seven tabs; nothing for axe to find."""
+"""A person in a real browser: whole games by mouse, by keyboard and on a phone; seven tabs; nothing for axe to find."""
 
 import json
 import os
@@ -24,6 +24,16 @@ GOAL = "document.getElementById('goal').textContent"
 ASKED = "!document.getElementById('submit').hidden && !document.getElementById('submit').disabled"
 STEP = "document.getElementById('phase').textContent + ' ' + document.getElementById('goal').textContent"
 TOLD = "document.getElementById('told').textContent"
+BOX = """(({{x, y, width, height}}) => [x + width / 2, y + height / 2])(
+document.querySelector({0}).getBoundingClientRect())"""
+SEEN = """(({{top, bottom}}) => top >= 0 && bottom <= innerHeight)(
+document.querySelector('{0}').getBoundingClientRect())"""
+EMPTY = """[...document.querySelectorAll('#units .unit-row')].map((row) => row.dataset.unit).
+find((unit) => !unit.includes(' ')) || ''"""
+FAULTS = """axe.run().then((found) =>
+found.violations.map((one) => [one.id, one.nodes.map((node) => node.html.slice(0, 120))]))"""
+TO = """document.getElementById('to').value = '{0}';
+document.getElementById('to').dispatchEvent(new Event('change'))"""
 OPENING = {"A PAR": "BUR", "A MAR": "SPA", "F BRE": "MAO"}
 
 
@@ -63,9 +73,7 @@ class Page:
 
     def click_on(self, selector) -> None:
         self.ask(f"document.querySelector({json.dumps(selector)}).scrollIntoView({{block: 'center'}})")
-        box = self.ask(
-            f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])(document.querySelector({json.dumps(selector)}).getBoundingClientRect())"
-        )
+        box = self.ask(BOX.format(json.dumps(selector)))
         self.mouse(*box)
 
     def click_map(self, province) -> None:
@@ -87,7 +95,8 @@ INSIDE = """(() => {{
 const area = document.getElementById('p-{0}'), box = area.getBoundingClientRect();
 for (let part = 2; part < 40; part += 1) for (let i = 1; i < part; i += 1) for (let j = 1; j < part; j += 1) {{
   const x = box.left + (box.width * i) / part, y = box.top + (box.height * j) / part;
-  if (document.elementsFromPoint(x, y).find((node) => node.id.startsWith('p-')) === area && document.elementFromPoint(x, y).closest('#map > svg')) return [x, y];
+  const first = document.elementsFromPoint(x, y).find((node) => node.id.startsWith('p-'));
+  if (first === area && document.elementFromPoint(x, y).closest('#map > svg')) return [x, y];
 }}
 throw new Error('{0} cannot be clicked') }})()"""
 
@@ -125,9 +134,7 @@ def test_a_game_by_mouse(browser, serving):
     page = Page(browser, server.link("FRANCE"))
     assert "#" not in page.ask("location.href")
     page.picture("messages")
-    page.ask(
-        "document.getElementById('to').value = 'ENGLAND'; document.getElementById('to').dispatchEvent(new Event('change'))"
-    )
+    page.ask(TO.format("ENGLAND"))
     page.click_on("#text")
     browser.call("Input.insertText", text="Peace in the Channel?")
     page.submit()
@@ -152,9 +159,7 @@ def test_a_game_by_mouse(browser, serving):
         asked = page.ask("document.getElementById('writing').hidden")
         if asked and "Winter" in page.ask(STEP):
             page.picture(f"winter-{built}")
-            place = page.ask(
-                "[...document.querySelectorAll('#units .unit-row')].map((row) => row.dataset.unit).find((unit) => !unit.includes(' ')) || ''"
-            )
+            place = page.ask(EMPTY)
             if place and not built:
                 page.click_map(place)
                 page.click_on("#choices button")
@@ -221,14 +226,10 @@ def test_a_game_on_a_phone(browser, serving):
     assert page.ask("document.documentElement.scrollWidth <= innerWidth")
     page.ask("scrollTo(0, 0)")
     for selector in ("#map", "#submit"):  # without scrolling
-        assert page.ask(
-            f"(({{top, bottom}}) => top >= 0 && bottom <= innerHeight)(document.querySelector('{selector}').getBoundingClientRect())"
-        )
+        assert page.ask(SEEN.format(selector))
     for unit, where in OPENING.items():
         page.mouse(*page.ask(INSIDE.format(unit[2:])))
-        assert page.ask(
-            "(({top, bottom}) => top >= 0 && bottom <= innerHeight)(document.getElementById('choosing').getBoundingClientRect())"
-        )
+        assert page.ask(SEEN.format("#choosing"))
         if unit == "A PAR":
             page.picture("phone")
         page.mouse(*page.ask(INSIDE.format(where)))
@@ -253,9 +254,7 @@ def test_nothing_keeps_people_from_using_it(browser, serving, width, height, dar
         if page.ask("document.getElementById('ordering').hidden") is False:
             page.ask("document.querySelector('#units button').click()")
         browser.call("Runtime.evaluate", expression=Path(AXE).read_text(encoding="utf-8"))
-        found = page.ask(
-            "axe.run().then((found) => found.violations.map((one) => [one.id, one.nodes.map((node) => node.html.slice(0, 120))]))"
-        )
+        found = page.ask(FAULTS)
         faults += [(number, *each) for each in found]
         if is_over(page):
             break
