@@ -1,0 +1,86 @@
+"""A person at the terminal."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+import agents
+import evaluation
+from agents.human.terminal import Desk, NoPersonError, ask, plain, show_messages
+from welfare_env import Game, Rules
+
+
+def typed(view, *lines):
+    """What a person gets and sees who types these lines, one after the other."""
+    given, screen = iter(lines), Console(file=io.StringIO(), width=200)
+
+    def read():
+        try:
+            return next(given)
+        except StopIteration:
+            raise EOFError from None
+
+    return ask(view, read, screen), screen.file.getvalue()
+
+
+def test_orders_are_typed_changed_and_refused_with_a_reason():
+    view = Game().view("FRANCE")
+    orders, seen = typed(
+        view,
+        "",
+        "paris to picardy",
+        "A PAR - BUR",
+        "A MAR - LON",
+        "F KIE - HOL",
+        "A MAR H",
+        "undo mar",
+        "list mar",
+        "done",
+    )
+    assert orders == ["A PAR - BUR"]
+    assert "'A MAR - LON' is not legal in S1901M" in seen
+    assert "F KIE belongs to GERMANY" in seen
+    assert "A MAR: A MAR - BUR" in seen or "A MAR H" in seen
+    assert "one unit fewer, +1 a year" in seen
+
+
+def test_winter_says_what_may_be_built():
+    units = {"FRANCE": ["A PAR"]}
+    game = Game.from_position("W1901A", units, {"FRANCE": ["PAR", "MAR", "BRE"]})
+    orders, seen = typed(game.view("FRANCE"), "A MAR B", "A BRE B", "A PAR D", "done")
+    assert orders == ["A MAR B", "A BRE B"]
+    assert "You may build 2, and must disband 0" in seen
+    assert "both builds and disbands" in seen
+
+
+def test_messages_are_written_by_recipient():
+    view = Game(rules=Rules(message_rounds=2)).view("FRANCE", "messages", 1)
+    messages, seen = typed(view, "england: hello", "all: peace", "mars: x", "germany: no", "undo germany", "done")
+    assert messages == [("ENGLAND", "hello"), ("GLOBAL", "peace")]
+    assert "cannot write to 'MARS'" in seen
+
+
+def test_what_others_write_does_not_touch_the_terminal():
+    game, screen = Game(), Console(file=io.StringIO(), force_terminal=True, width=200)
+    game.send("ENGLAND", "FRANCE", "\x1b[2J\x1b]0;owned\x07 [bold]x[/bold] \u202eback\r\x9b31m")
+    show_messages(game.view("FRANCE", "messages", 2), screen)
+    seen = screen.file.getvalue()
+    assert not any(sign in seen for sign in ("\x1b[2J", "\x1b]", "\x07", "\u202e", "\r", "\x9b"))
+    assert "[bold]x[/bold]" in seen
+    assert plain("a\nb") == "a\nb"
+
+
+def test_without_a_person_the_error_says_so():
+    with pytest.raises(NoPersonError, match="nobody answers"):
+        typed(Game().view("FRANCE"), "A PAR H")
+    with pytest.raises(NoPersonError, match="nobody answers"):
+        Desk(Game().view("FRANCE", "messages", 1), Console(file=io.StringIO()), iter(())).messages()
+
+
+def test_a_whole_game_is_played_at_the_terminal(monkeypatch, capsys):
+    monkeypatch.setattr("agents.human.terminal._typed", lambda: "done\n")
+    rules = Rules(years=1, message_rounds=1)
+    evaluation.self_play("PLAYERA*human: + 2*dove", games=1, rules=rules, map_name="clique:3")
+    assert "S1901M: you are PLAYERA, 1 years left" in capsys.readouterr().out
+    assert agents.make("human:").agent == ""
