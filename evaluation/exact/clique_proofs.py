@@ -39,7 +39,7 @@ class Proof:
         self.deviator = self.board.powers[search.deviator]
         self.value = search.value(years, disarmed)
         self.path_value = search.path_value(years, disarmed)
-        self._at = g.OPENING  # where a line of play is
+        self._at, self._worth = g.OPENING, self.value  # where a line of play is, and what it still pays
 
     def certificate(self) -> Certificate:
         """The certificate that the deviator gets no more than `value`."""
@@ -170,7 +170,7 @@ class Proof:
         rules = Rules(press=None, years=self.years)
         planner = Planner(self.board, rules, self.search.deviator, self._answers)
         state, found = planner.engine.initial(), []
-        self._at = g.OPENING
+        self._at, self._worth = g.OPENING, self.value
         while not state.done:
             position = Position(planner.engine, state)
             played = self._best(planner, position)
@@ -181,33 +181,35 @@ class Proof:
         return tuple(found)
 
     def _best(self, planner: Planner, position: Position) -> dict[int, list[int]]:
-        """What everybody orders if the deviator plays its best: power -> order numbers."""
+        """What everybody orders if the deviator plays its best: power -> order numbers.
+
+        Only one question is put to the search about each next position: proving a value takes all plans of the
+        punishers, from 0 upwards too many.
+        """
         orders, powers, rows, points = planner.plays(position)
         gains = points[:, self.search.deviator]
-        worth = self._value(self._at, self.years - position.state.year)
         for row, gain, given in zip(rows, gains.tolist(), orders, strict=True):
             to = State(position.state.layout, row)
-            if gain + (0 if to.done else self._value(self._after(to), self.years - to.year)) == worth:
+            left = self._worth - gain
+            if left == 0 if to.done else not self._is_at_most(self._after(to), self.years - to.year, left - 1):
+                self._worth = left
                 pairs = [(int(who), int(order)) for who, order in zip(powers, given, strict=True) if order != NO_ORDER]
                 return {who: [order for other, order in pairs if other == who] for who, _ in pairs}
-        raise RuntimeError(f"no order in {position.phase} is worth {worth}: internal error; please report it")
+        raise RuntimeError(f"no order in {position.phase} is worth {self._worth}: internal error; please report it")
 
     def _after(self, state: State) -> int:
         """The node of a position to which the line may come next."""
         node = self._node(state)[0]
         return int(g.following(self.search.table, self._at, node, self.years - state.year, self.disarmed))
 
-    def _value(self, node: int, years: int) -> int:
-        """What the deviator still gets from a node on."""
-        bound = 0
-        while not self.search.is_at_most(node, years, self.disarmed, bound):
-            bound += 1
-        return bound
+    def _is_at_most(self, node: int, years: int, bound: int) -> bool:
+        """Whether the deviator gets no more from a node on."""
+        return bound >= 0 and self.search.is_at_most(node, years, self.disarmed, bound)
 
     def _answers(self, position: Position) -> Given:
         """The others' orders where the line is: power -> slot -> order number."""
         years, node = self.years - position.state.year, self._at
-        self._value(node, years)
+        self._is_at_most(node, years, self._worth)  # then there is a plan for it
         _, places = self._node(position.state)
         found: Given = {}
         for order in self._numbers(node, self._plan(node, years), np.argsort(places), places):
