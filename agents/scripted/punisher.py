@@ -13,6 +13,7 @@ from welfare_env.engine import ADJUSTMENTS, MOVEMENT, SPRING_MOVES, WINTER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from welfare_env.engine import State
     from welfare_env.game.history import PhaseRecord
@@ -37,17 +38,32 @@ class PunisherPolicy(ScriptedPolicy):
             of players who know.
         remembers: look up who left the path first (`first_deviator`), as the paper's players do, and punish that power
             throughout. In a game that begins off the path it remembers its first guess.
+        certificate: a file of `evaluation.exact.Certificate.save`, of this board and length: what is listed there is
+            ordered in place of what `agents.cliques.punishing` says. So the `ranked` and `best` punishers of
+            docs/theorems.md are players, too (the best ones with `remembers`).
 
     Raises:
-        ValueError: `t` is no year, or both `deviator` and `remembers` are given.
+        ValueError: `t` is no year, both `deviator` and `remembers` are given, or the file is no certificate.
     """
 
-    def __init__(self, t: int, shared: str | None = None, deviator: str | None = None, remembers: bool = False) -> None:
+    def __init__(
+        self,
+        t: int,
+        shared: str | None = None,
+        deviator: str | None = None,
+        remembers: bool = False,
+        certificate: Path | None = None,
+    ) -> None:
         if not isinstance(t, int) or isinstance(t, bool) or t < 1:
             raise ValueError(f"t={t!r:.40}: give the year of disarmament, from 1")
         if remembers and deviator is not None:
             raise ValueError(f"deviator={deviator!r:.40} with remembers: who is told whom to punish needs no memory")
         self.t, self.shared, self.deviator, self.remembers = t, shared, deviator, remembers
+        self.certificate = certificate
+        if certificate is not None:
+            from agents.cliques.listed_orders import listed_orders  # lazily: numba
+
+            listed_orders(certificate)
 
     def reset(self, agent: str, seed: int = 0) -> None:
         """As `ScriptedPolicy.reset`."""
@@ -57,17 +73,29 @@ class PunisherPolicy(ScriptedPolicy):
     def orders(self, view: View) -> list[str]:
         """The path's, or those that punish."""
         clique = clique_of(view.board)
-        path = Path(clique, self.t, excluded(clique, self.shared))
-        if path.has(view.state):
+        path = AgreedPath(clique, self.t, excluded(clique, self.shared))
+        knows = self.certificate is not None and self.remembers and self._suspect(path, view)
+        if path.has(view.state) and not knows:
             return path.orders(view.power, view)
         guilty = self.deviator or self._suspect(path, view)
         if guilty is None:
             return wait(path, view)
+        if self.certificate is not None and (listed := self._listed(self.certificate, view, guilty)) is not None:
+            return listed
         from agents.cliques.punishing import punishing_orders  # lazily: numba
 
         return punishing_orders(view.board, view.state, guilty).get(view.power, [])
 
-    def _suspect(self, path: Path, view: View) -> str | None:
+    def _listed(self, certificate: Path, view: View, guilty: str) -> list[str] | None:
+        """What the certificate says; None if it does not list the position."""
+        from agents.cliques.listed_orders import check_board, listed_orders  # lazily: numba
+
+        listed = listed_orders(certificate)
+        check_board(listed, view.board, view.rules.years)
+        found = listed.orders(view.state, view.rules.years - view.state.year, view.board.power_index[guilty])
+        return None if found is None else found.get(view.power, [])
+
+    def _suspect(self, path: AgreedPath, view: View) -> str | None:
         if not self.remembers:
             return suspect(path, view.state)
         if self._accused is None:
@@ -91,7 +119,7 @@ def excluded(clique: Clique, shared: str | None) -> int:
     return 0 if shared == powers[-1] else len(powers) - 1
 
 
-class Path:
+class AgreedPath:
     """The positions of pi_t, and what everybody does there.
 
     Args:
@@ -133,7 +161,7 @@ class Path:
         return [f"{unit} H" for unit in units]
 
 
-def first_deviator(path: Path, history: Iterable[PhaseRecord]) -> str | None:
+def first_deviator(path: AgreedPath, history: Iterable[PhaseRecord]) -> str | None:
     """Who led off the path first; None if nobody did. Of several, the first in the board's order.
 
     What counts are moves, builds and disbands other than the path's; who only supports another's move is not accused.
@@ -151,7 +179,7 @@ def _changes(orders: Iterable[str]) -> set[str]:
     return {order for order in orders if (parts := order_parts(order)) and parts.command in ("-", "B", "D")}
 
 
-def suspect(path: Path, state: State) -> str | None:
+def suspect(path: AgreedPath, state: State) -> str | None:
     """Who seems to have left the path: the power that differs most from it; None if several do, or nobody.
 
     A center of another's, owned or occupied, weighs most, then centers that stand open although a punisher would have
@@ -175,7 +203,7 @@ def suspect(path: Path, state: State) -> str | None:
     return clique.board.powers[first]
 
 
-def wait(path: Path, view: View) -> list[str]:
+def wait(path: AgreedPath, view: View) -> list[str]:
     """What a player does who does not know whom to punish: it builds, enters its core, and stays there."""
     clique, me = path.clique, view.board.power_index[view.power]
     leaf, core = clique.piece[clique.cores + me], clique.piece[clique.home(me)]

@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents.human.policy import HumanPolicy
@@ -99,7 +101,8 @@ class Keyed:
             lambda models: self._make(given, rest, models, {}),
             tuple(model for inner in nested for model in inner.models),
             tuple(folder for inner in nested for folder in inner.checkpoints),
-            tuple(source for inner in nested for source in inner.sources),
+            tuple(source for inner in nested for source in inner.sources)
+            + tuple(partial(list, [option.value]) for option in given.values() if isinstance(option.value, Path)),
             modules=(self.module, *(module for inner in nested for module in inner.modules)),
         )
 
@@ -348,10 +351,10 @@ def _mixture(parts: list[tuple[Policy, Fraction]], rest: Part) -> MixturePolicy:
         raise rest.fault(str(error)) from error
 
 
-def _text(value: Spec | str | float | None) -> str:
+def _text(value: Spec | Path | str | float | None) -> str:
     """As it is written. A spec with options of its own stands in parentheses."""
-    if isinstance(value, str):
-        return value
+    if isinstance(value, str | Path):
+        return str(value)
     if value is None or isinstance(value, bool):
         return {None: "never", True: "yes", False: "no"}[value]
     if not isinstance(value, Spec):
@@ -411,6 +414,10 @@ def _share(part: Part) -> float:
 def _number_or_none(part: Part) -> str | float:
     """A setting that "none" leaves to the server."""
     return "none" if part.text == "none" else _share(part)
+
+
+def _file(part: Part) -> Path:
+    return Path(_word(part))
 
 
 def _word(part: Part) -> str:
@@ -529,7 +536,7 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
     "punisher": Keyed(
         PunisherPolicy,
         required={"t": _whole},
-        optional={"shared": _word, "deviator": _word, "remembers": _yes_or_no},
+        optional={"shared": _word, "deviator": _word, "remembers": _yes_or_no, "certificate": _file},
     ),
     "dove": Keyed(DovePolicy, optional={"share": _share}),
     "exploiter": Keyed(

@@ -26,6 +26,7 @@ from agents import Policy, PunisherPolicy, RandomPolicy
 from agents.cliques.shape import clique_of
 from agents.runtime.results import Result, tables_of
 from agents.runtime.table_files import Row
+from agents.scripted.mixture import MixturePolicy
 from agents.scripted.punisher import excluded
 from agents.specs import Spec, read, read_profile
 from evaluation.checks import EvaluationError, board_of, check_whole
@@ -44,6 +45,7 @@ Line = tuple[tuple[str, tuple[str, ...]], ...]  # phase, orders
 MOST_YEARS = 100
 PROBES = 8  # games of random play in which the policies are checked
 SEEDS = (0, 1)
+UNSOLVED = ("transfers", "retreat_welfare", "build_and_disband")  # options of the rules
 
 
 class ExactResult(Result):
@@ -140,7 +142,8 @@ def best_response(
 
     Raises:
         UnknownMapError, UnknownPowerError, UnknownAgentError, ProfileError, RulesError: invalid input of this kind.
-        EvaluationError: rules or a board without exact values, or a policy that is refused.
+        EvaluationError: rules or a board without exact values, or a policy that is refused; of a mix or a network the
+            message says that `evaluation.exact.exploitability` solves it.
     """
     board = board_of(map_name)
     check_power(board, power)
@@ -148,6 +151,12 @@ def best_response(
     check_land(board)
     policies = policies_of(board, profile, (power,))
     own = policies.pop(power, None)
+    for who, policy in policies.items():
+        if isinstance(policy, MixturePolicy) or hasattr(policy, "network_for"):
+            raise EvaluationError(
+                f"policy of {who}: it is a network, or a mix drawn once a game. "
+                "evaluation.exact.exploitability has the exact value against these"
+            )
     answers = PolicyAnswers(board, played, with_known_deviator(board, policies, power))
     for seed in range(PROBES):
         play_game(answers, {power: RandomPolicy()}, seed)
@@ -178,11 +187,12 @@ def checked_rules(rules: Rules | None, years: int | None) -> Rules:
     if years is not None:
         check_whole("years", years, 1, MOST_YEARS)
         played = replace(played, years=years)
-    others = (played.has_press, played.transfers, played.retreat_welfare, played.build_and_disband)
-    if not played.is_welfare or any(others):
+    wrong = ["variant='standard'"] * (not played.is_welfare) + [f"press={played.press!r}"] * played.has_press
+    wrong += [f"{name}=True" for name in UNSOLVED if getattr(played, name)]
+    if wrong:
         raise EvaluationError(
-            "exact values are of welfare points that nobody gives away, counted in Winter, in games without press: "
-            "use Rules(press=None), and neither variant='standard' nor transfers nor Rules.published()"
+            f"rules with {', '.join(wrong)}: exact values are of welfare points that nobody gives away, counted in "
+            f"Winter, in games without press: use Rules(press=None), without {', '.join(UNSOLVED)}"
         )
     if played.years > MOST_YEARS:
         raise EvaluationError(f"years={played.years}: exact values are for games of {MOST_YEARS} years at most")
@@ -231,14 +241,17 @@ def with_known_deviator(board: Board, policies: Mapping[str, Policy], deviator: 
     if not remembering:
         return dict(policies)
     clique = clique_of(board)
-    profiles = {(policy.t, excluded(clique, policy.shared)) for policy in remembering.values()}
+    profiles = {(policy.t, excluded(clique, policy.shared), policy.certificate) for policy in remembering.values()}
     if len(remembering) < len(policies) or len(profiles) > 1:
         raise EvaluationError(
             "punishers who remember have exact values only where all players but the deviator are such punishers, "
-            "with the same t and shared: among others, whom they accuse depends on the history. Give them "
+            "with the same t, shared and certificate: among others, whom they accuse depends on the history. Give them "
             "deviator=POWER, or leave out remembers"
         )
-    return {who: PunisherPolicy(policy.t, policy.shared, deviator) for who, policy in remembering.items()}
+    return {
+        who: PunisherPolicy(policy.t, policy.shared, deviator, certificate=policy.certificate)
+        for who, policy in remembering.items()
+    }
 
 
 class _PositionView(View):
@@ -278,8 +291,9 @@ class _NoObservation:
 def _refuse(power: str, why: str) -> NoReturn:
     raise EvaluationError(
         f"policy of {power}: {why}. An exact best response needs opponents whose orders follow from the present "
-        "position alone, without points, memory and chance, such as prosocial and hold; estimate that of others "
-        "with evaluation.exploitability"
+        "position alone, without points, memory and chance, such as prosocial and hold. Mixes drawn once a game, and "
+        "networks, have exact values with evaluation.exact.exploitability; estimate those of others with "
+        "evaluation.exploitability"
     )
 
 

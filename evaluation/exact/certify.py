@@ -123,6 +123,7 @@ def certify(
             isinstance(policy, PunisherPolicy)
             and (policy.remembers or policy.deviator == names[0])
             and policy.t <= years
+            and policy.certificate is None
         ):
             return certify_punishers(map_name, policy.t, names[0], years, policy.shared)
     return _certify_policies(board, profile, names, years)

@@ -9,8 +9,8 @@ from agents.cliques import kernels
 from agents.cliques.punishing import punishing_orders
 from agents.cliques.punishing_kernels import _score
 from agents.cliques.shape import clique_of
-from agents.scripted.punisher import Path, excluded, first_deviator, suspect
-from evaluation.exact import best_response
+from agents.scripted.punisher import AgreedPath, excluded, first_deviator, suspect
+from evaluation.exact import best_response, certify_punishers
 from welfare_env import Rules, UnknownMapError, UnknownPowerError
 from welfare_env.engine.engines import make_engine
 
@@ -154,7 +154,7 @@ class TestPunisher:
         for power, core in {"PLAYERA": "CAX", "PLAYERB": "CBX", "PLAYERC": "CCX", "PLAYERD": "CAX"}.items():
             game.submit(power, [f"A H{power[-1]}X - {core}"])
         game.advance()
-        path = Path(clique_of(game.board), 1, excluded(clique_of(game.board), None))
+        path = AgreedPath(clique_of(game.board), 1, excluded(clique_of(game.board), None))
         assert suspect(path, game.position.state) == "PLAYERA"
         assert first_deviator(path, game.history) == "PLAYERD"
 
@@ -163,7 +163,7 @@ class TestPunisher:
         game = in_cores()
         game.submit("PLAYERB", ["A CBX S A CAX"])
         game.advance()
-        path = Path(clique_of(game.board), 2, -1)
+        path = AgreedPath(clique_of(game.board), 2, -1)
         assert first_deviator(path, game.history) is None
         game.submit("PLAYERA", ["WAIVE"])
         game.submit("PLAYERC", ["A CCX D"])
@@ -175,7 +175,7 @@ class TestPunisher:
         game.submit("PLAYERA", ["A CAX S A CCX - CBX"])
         game.submit("PLAYERC", ["A CCX - CBX"])
         game.advance()
-        assert first_deviator(Path(clique_of(game.board), 2, -1), game.history) == "PLAYERC"
+        assert first_deviator(AgreedPath(clique_of(game.board), 2, -1), game.history) == "PLAYERC"
 
     def test_who_remembers_without_a_history_keeps_to_its_first_guess(self):
         policy = agents.make("punisher:t=1,remembers=yes")
@@ -256,3 +256,33 @@ def wandered(name, seed, years):
         for power, player in players.items():
             game.submit(power, player.act(None, {"view": game.view(power)}))
         game.advance()
+
+
+class TestCertificatePlayers:
+    """Punishers who order what a certificate lists are worth what it says, against every deviator."""
+
+    @pytest.mark.parametrize(
+        ("board", "kept_for", "deviators", "punishers"),
+        [
+            ("clique:4", "PLAYERA", ("PLAYERA", "PLAYERC"), "best"),
+            ("shared-clique:3", "PLAYERB", ("PLAYERB", "PLAYERC"), "ranked"),
+            pytest.param("clique:6", "PLAYERA", ("PLAYERD",), "ranked", marks=pytest.mark.slow),
+        ],
+    )
+    def test_they_are_worth_what_it_says(self, tmp_path, board, kept_for, deviators, punishers):
+        years = 4 if board == "clique:6" else 3
+        found = certify_punishers(board, 1, kept_for, years, punishers=punishers)
+        found.certificate.save(tmp_path / "c.npz")
+        for deviator in deviators:
+            profile = f"punisher:t=1,remembers=yes,certificate={tmp_path / 'c.npz'}"
+            reply = best_response(board, profile, deviator, years)
+            assert (reply.value, reply.profile_value) == (found.value, found.path_value)
+
+    def test_other_files_and_games_are_refused(self, tmp_path):
+        (tmp_path / "c.npz").write_bytes(b"no certificate")
+        for name in ("c.npz", "none.npz"):
+            with pytest.raises(welfare_env.UnknownAgentError, match="no certificate of a toy board"):
+                agents.make(f"punisher:t=1,certificate={tmp_path / name}")
+        certify_punishers("clique:3", 1, "PLAYERA", 2).certificate.save(tmp_path / "c.npz")
+        with pytest.raises(ValueError, match="of a game of 2 years on clique:3"):
+            best_response("clique:3", f"punisher:t=1,deviator=PLAYERA,certificate={tmp_path / 'c.npz'}", "PLAYERA", 3)

@@ -21,6 +21,7 @@ from evaluation import EvaluationError
 from evaluation.exact import best_responses as exact
 from evaluation.exact import planner as planning
 from evaluation.exact.best_responses import best_response
+from evaluation.exact.exploitability import exploitability
 from welfare_env import Rules, View
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, PHASE, State
 from welfare_env.engine.engines import make_engine
@@ -470,3 +471,26 @@ def test_policies_that_use_more_than_the_position_are_refused(others, why):
 def test_questions_that_have_no_answer(given, error):
     with pytest.raises(error):
         best_response(**({"map_name": "clique:2", "profile": "hold", "power": A} | given))
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"retreat_welfare": True}, "rules with retreat_welfare=True:"),
+        ({"build_and_disband": True}, "rules with build_and_disband=True:"),
+        ({"transfers": True}, "rules with transfers=True:"),
+        ({"variant": "standard"}, "rules with variant='standard':"),
+        ({"press": "text", "retreat_welfare": True}, "rules with press='text', retreat_welfare=True:"),
+    ],
+)
+@pytest.mark.parametrize("function", [lambda given: best_response("clique:2", "hold", A, rules=given),
+                                      lambda given: exploitability("clique:2", "hold", rules=given)])  # fmt: skip
+def test_options_of_the_rules_are_refused_by_name(function, options, named):
+    with pytest.raises(EvaluationError, match=named):
+        function(Rules(**{"press": None, "years": 2} | options))
+
+
+def test_a_mix_is_sent_to_what_solves_it():
+    with pytest.raises(EvaluationError, match=r"policy of PLAYERB: .*evaluation\.exact\.exploitability has the exact"):
+        best_response("clique:2", "mix:prosocial=1/2,hold=1/2", A, 2)
+    assert exploitability("clique:2", "mix:prosocial=1/2,hold=1/2", 2, powers=[A]).responses[A].value > 0

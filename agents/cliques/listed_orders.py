@@ -1,0 +1,135 @@
+"""What punishers order in positions that a certificate lists: read from the file that `Certificate.save` wrote.
+
+A certificate of `evaluation.exact` has positions with years left, and the others' orders there against one deviator.
+Players that differ in names only are treated alike, so it serves against every deviator of the same kind.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import zipfile
+from collections.abc import Iterator
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+
+from agents.cliques.shape import NOBODY, Clique, clique_of
+from welfare_env import Board, load_board
+from welfare_env.engine import PHASE, State, layout_of
+from welfare_env.errors import WelfareEnvError
+
+FORMAT = "welfare-env certificate 2"
+Orders = dict[str, list[str]]  # power -> orders
+
+
+class ListedOrders:
+    """The orders of a certificate, found again under any names.
+
+    Args:
+        path: a file of `evaluation.exact.Certificate.save`.
+
+    Raises:
+        ValueError: another file, or one for another kind of board.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                header = json.loads(str(file["told"]))
+                rows, years, given = file["rows"], file["years_left"], file["orders"]
+            if header["format"] != FORMAT or len(header["deviators"]) != 1:
+                raise ValueError("it is of another format, or of a coalition")
+            self.board = load_board(header["map_name"])
+            self.clique, self.years = clique_of(self.board), int(header["years"])
+            self.deviator = self.board.power_index[header["deviators"][0]]
+        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, WelfareEnvError) as error:
+            raise ValueError(
+                f"certificate={str(path)!r:.200}: no certificate of a toy board ({error!r:.100})"
+            ) from error
+        layout, texts = layout_of(self.board), self.board.orders.texts
+        self._orders = {
+            _key(self.clique, State(layout, row.astype(np.int32)), int(left)): [texts[n] for n in orders if n >= 0]
+            for row, left, orders in zip(rows, years, given.tolist(), strict=True)
+        }
+
+    def orders(self, state: State, years_left: int, deviator: int) -> Orders | None:
+        """What everybody but the deviator orders; None if the position is not listed: any orders do there."""
+        for names in self._renamings(deviator):
+            if (found := self._orders.get(_key(self.clique, state, years_left, names))) is not None:
+                return self._renamed(found, names, state)
+        return None
+
+    def _renamings(self, deviator: int) -> Iterator[np.ndarray]:
+        """New numbers of the powers, by which a deviator becomes the listed one and neighbors stay neighbors."""
+        clique = self.clique
+        sharers = {0, clique.cores} if clique.is_shared else set()
+        for names in permutations(range(clique.powers)):
+            if names[deviator] == self.deviator and all(
+                (who in sharers) == (new in sharers) for who, new in enumerate(names)
+            ):
+                yield np.array(names)
+
+    def _renamed(self, texts: list[str], names: np.ndarray, state: State) -> Orders:
+        """Listed orders in the names of a position."""
+        clique, back = self.clique, np.argsort(_places(self.clique, names))
+        words = {clique.piece[new][2:]: clique.piece[old][2:] for new, old in enumerate(back)}
+        found: Orders = {}
+        owners = self._givers(state)
+        for text in texts:
+            order = " ".join(words.get(word, word) for word in text.split())
+            place = " ".join(order.split()[:2])
+            found.setdefault(owners[place], []).append(order)
+        return found
+
+    def _givers(self, state: State) -> dict[str, str]:
+        """Who orders for each piece: whose unit or dislodged unit it is, else whose home it would be built in."""
+        powers, pieces = self.board.powers, self.board.pieces
+        found = {f"A {homes[0]}": power for power, homes in self.board.homes.items()}
+        units = state.dislodged if len(state.dislodged) else state.units
+        return found | {pieces[piece]: powers[power] for power, piece in units.tolist()}
+
+
+def _places(clique: Clique, names: np.ndarray) -> np.ndarray:
+    """New numbers of provinces when the powers have new numbers."""
+    cores = [0 if clique.is_shared and core == 0 else names[core] for core in range(clique.cores)]
+    return np.array([*cores, *(clique.cores + names)])
+
+
+def _key(clique: Clique, state: State, years_left: int, names: np.ndarray | None = None) -> bytes:
+    """A position with its years left, the powers being called `names`."""
+    owner, unit = clique.rows(state)
+    lost, options = clique.lost_rows(state)
+    if names is not None:
+        back, seats = np.argsort(_places(clique, names)), np.array([*names, NOBODY])
+        owner, unit = seats[owner][back].astype(np.int8), seats[unit][back].astype(np.int8)
+        lost = seats[lost][back[: clique.cores]].astype(np.int8)
+        new = _places(clique, names)
+        moved = [sum(1 << int(new[p]) for p in range(len(new)) if bits >> p & 1) for bits in options.tolist()]
+        options = np.array(moved, np.int64)[back[: clique.cores]]
+    return (
+        bytes([int(state.row[PHASE]), years_left])
+        + owner.tobytes()
+        + unit.tobytes()
+        + lost.tobytes()
+        + options.tobytes()
+    )
+
+
+@functools.lru_cache(maxsize=8)
+def listed_orders(path: Path) -> ListedOrders:
+    """The orders in a file, read once; errors as `ListedOrders`."""
+    return ListedOrders(path)
+
+
+def check_board(listed: ListedOrders, board: Board, years: int) -> None:
+    """That a certificate is of this game.
+
+    Raises:
+        ValueError: it is of another one.
+    """
+    if (listed.board.name, listed.years) != (board.name, years):
+        raise ValueError(
+            f"certificate: of a game of {listed.years} years on {listed.board.name}, not of {years} on {board.name}"
+        )
