@@ -5,9 +5,9 @@
 
 Games of seven language models, three message rounds a phase, simultaneous rounds, as evaluations play them (replies are
 kept in a file), against the stub server (`agents.lm.stub`), which runs in a process of its own, so that its work is not
-counted. The same questions are then asked by the SDK's own documented call, and by asyncio with the HTTP library below
-the SDK and nothing else: as many together and one after the other as in the games, with no game around them. "Games,
-kept replies" are the same games once more, when nothing is asked: rules, prompts and reading. The least time that games
+counted. The same questions are then asked by our model, by the SDK's own documented call, and by asyncio with the HTTP
+library below the SDK and nothing else: as many together and one after the other as in the games, with no game around
+them. "Games, kept replies" are the same games once more, when nothing is asked: rules, prompts and reading. The least time that games
 can take is the latency times the longest chain of questions that have to wait for each other. The ways are measured in
 turn, so that a busy machine does not slow one of them alone.
 """
@@ -23,9 +23,10 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
@@ -51,7 +52,7 @@ PROVIDERS = {"openai": "/v1", "anthropic": ""}
 Record = dict[str, Any]
 Asked = list[list[Record]]
 """The questions of a game: those together that are asked together."""
-Ask = Callable[[Record], Awaitable[None]]
+Ask = Callable[[Any], Awaitable[Any]]
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def sdk_client(provider: str, model: RemoteModel) -> Any:
     """The SDK's client, as its documentation makes it."""
     sdk = importlib.import_module(provider)
     make = sdk.AsyncOpenAI if provider == "openai" else sdk.AsyncAnthropic
-    return make(base_url=model.base_url, api_key="none", max_retries=0)
+    return make(base_url=model.base_url, api_key="none", max_retries=0, timeout=300)
 
 
 def bare_client(provider: str, model: RemoteModel) -> Any:
@@ -132,7 +133,7 @@ def bare_client(provider: str, model: RemoteModel) -> Any:
     return http.AsyncClient(base_url=model.base_url, timeout=300, limits=limits)
 
 
-async def asked_alone(client: Any, ask: Ask, asked: Asked, games: int) -> Timed:
+async def asked_alone(client: Any, ask: Ask, asked: Sequence[Sequence[Any]], games: int) -> Timed:
     """The questions of so many games, with no game around them, through a client."""
 
     async def game() -> None:
@@ -157,6 +158,12 @@ async def sdk_alone(provider: str, model: RemoteModel, asked: Asked, games: int)
         await create(**{name: value for name, value in body.items() if name in known}, extra_body=rest or None)
 
     return await asked_alone(client, ask, asked, games)
+
+
+async def our_model(model: RemoteModel, asked: list[list[Request]], games: int) -> Timed:
+    """Our own model: retries, limits, faults, usage."""
+    model.expect(games * max(map(len, asked)))
+    return await asked_alone(aclosing(model), model.acomplete, asked, games)
 
 
 async def bare(provider: str, model: RemoteModel, asked: Asked, games: int) -> Timed:
@@ -202,11 +209,16 @@ class Setting:
     url: str
     spec: GameSpec
     model: RemoteModel
-    asked: Asked
+    requests: list[list[Request]]
     games: int
     latency: float
     chain: int = 0
     rows: dict[str, list[Timed]] = field(default_factory=lambda: defaultdict(list))
+
+    @cached_property
+    def asked(self) -> Asked:
+        """The JSON of the questions."""
+        return [[self.model.body(each, ()) for each in together] for together in self.requests]
 
     def measure(self, number: int, folder: Path) -> None:
         """One round: each way once, so that a busy moment of the machine does not meet one of them alone."""
@@ -216,6 +228,8 @@ class Setting:
         self.chain = max(map(stages, records))
         self.rows["games, kept replies"].append(ours(self.spec, self.games, file)[0])
         told = (self.provider, self.model, self.asked, self.games)
+        again = remote_model(self.provider, self.url)
+        self.rows["our model alone"].append(asyncio.run(our_model(again, self.requests, self.games)))
         self.rows["SDK alone"].append(asyncio.run(sdk_alone(*told)))
         self.rows["bare"].append(asyncio.run(bare(*told)))
 
@@ -262,8 +276,7 @@ def main(
         for name, count in chosen:
             spec, model = game_spec(name, url, years, rounds, summariser), remote_model(name, url)
             play_game(game_spec(name, url, 1, 1, summariser))  # imports, compiled kernels
-            asked = [[model.body(each, ()) for each in together] for together in questions(spec, summariser)]
-            setting = Setting(name, url, spec, model, asked, count, latency)
+            setting = Setting(name, url, spec, model, questions(spec, summariser), count, latency)
             for number in range(repeats):
                 setting.measure(number, Path(folder))
                 bar.advance(task)

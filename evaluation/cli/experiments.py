@@ -103,7 +103,12 @@ def experiment(
         tables.check()
         earlier = earlier_rows(folder, chosen, chosen.games, chosen.seed) if extend else []
         chosen = _trained(chosen, folder / "trained")
-        (result,) = run.play(policies_of(chosen), [GameSettings()], lambda each: [plan_experiment(chosen, each)])
+        (result,) = run.play(
+            policies_of(chosen),
+            [GameSettings()],  # their rules are the file's own
+            lambda each: [plan_experiment(chosen, each)],
+            tells_costs=False,
+        )
         tables.write(result.rows())
         page = write_results(result, folder, command_line("experiment"), earlier, replays)
         if as_json:

@@ -279,12 +279,14 @@ class RunOptions:
         policies: Iterable[Spec],
         settings: Iterable[GameSettings],
         plan: Callable[[GameSettings], Iterable[EvaluationPlan[T]]],
+        tells_costs: bool = True,
     ) -> list[T]:
         """The results of evaluations, which are all planned before the first game; with a progress bar on stderr.
 
         Args:
             policies: as given, to know whether language models play.
             plan: the evaluations with some settings.
+            tells_costs: whether to say what a game of these settings costs.
 
         Raises:
             UnknownAgentError, ConfigError: an invalid policy or budget.
@@ -293,7 +295,7 @@ class RunOptions:
         """
         policies, settings = list(policies), list(settings)
         models = self._models(policies)
-        if models is not None:
+        if models is not None and tells_costs:
             _tell_costs(policies, settings, models)
         # Replies that are on their way are paid for and waited for; a cluster takes a while to end.
         waits = patient() if models is not None or self.ray_address else nullcontext()
