@@ -7,9 +7,9 @@ Games of seven language models, three message rounds a phase, simultaneous round
 kept in a file), against the stub server (`agents.lm.stub`), which runs in a process of its own, so that its work is not
 counted. The same questions are then asked by our model, by the SDK's own documented call, and by asyncio with the HTTP
 library below the SDK and nothing else: as many together and one after the other as in the games, with no game around
-them. "Games, kept replies" are the same games once more, when nothing is asked: rules, prompts and reading. The least time that games
-can take is the latency times the longest chain of questions that have to wait for each other. The ways are measured in
-turn, so that a busy machine does not slow one of them alone.
+them. "Games, kept replies" are the same games once more, when nothing is asked: rules, prompts and reading. The least
+time that games can take is the latency times the longest chain of questions that have to wait for each other. The ways
+are measured in turn, so that a busy machine does not slow one of them alone.
 """
 
 from __future__ import annotations
