@@ -151,16 +151,17 @@ def _host(
     from welfare_env.engine.precompile import GAMES, ensure_compiled
 
     ensure_compiled(GAMES)  # before anybody waits for it
-    with GameStore(store) as kept:
-        host = Host(folder, kept, _models(games))
-        names = [games] if isinstance(games, str) else [host.create(each) for each in games]
-        routes = PlayRoutes(host, address.is_secure).routes
+    with GameStore(store):  # raises before anybody plays
+        pass
+    host = Host(folder, store, _models(games))
+    names = [games] if isinstance(games, str) else [host.create(each) for each in games]
+    routes = PlayRoutes(host, address.is_secure).routes
 
-        def started(url: str) -> None:
-            for name in names:
-                on_links({seat: f"{url}/g/{name}/{seat}#{token}" for seat, token in host.tokens(name).items()})
+    def started(url: str) -> None:
+        for name in names:
+            on_links({seat: f"{url}/g/{name}/{seat}#{token}" for seat, token in host.tokens(name).items()})
 
-        run_site(make_site(routes, address, lambda app: _running(host, names)), address, started)
+    run_site(make_site(routes, address, lambda app: _running(host, names)), address, started)
 
 
 @contextlib.asynccontextmanager

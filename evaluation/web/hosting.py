@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import re
 import secrets
@@ -20,7 +21,7 @@ from typing import Any
 
 from agents.lm.models.shared_models import SharedModels
 from agents.runtime.files import read_file, reason
-from evaluation.play.store import GameStore
+from evaluation.play.store import GameStore, specification_key
 from evaluation.web import keys
 from evaluation.web.settings import SPECTATOR, TableError, TableSettings
 from evaluation.web.streams import Topic
@@ -28,6 +29,7 @@ from evaluation.web.table import Table
 from welfare_env.game.record import save_record
 from welfare_env.writing import replaced
 
+_log = logging.getLogger(__name__)
 _WRITING = ThreadPoolExecutor(8, "writing")  # of its own, so that no answer waits for policies that think
 NAME = re.compile(r"[a-z0-9]{8,40}")
 MOST_OVER = 20  # finished games that are kept open for those who still look at them
@@ -111,14 +113,14 @@ class Host:
 
     Args:
         folder: made if it is not there.
-        store: finished games go there, too; None keeps them in their folders alone.
+        store: the file of a store: finished games go there, too. None keeps them in their folders alone.
         models: where language models come from.
 
     Raises:
         TableError: the folder cannot be made.
     """
 
-    def __init__(self, folder: Path, store: GameStore | None = None, models: SharedModels | None = None) -> None:
+    def __init__(self, folder: Path, store: Path | None = None, models: SharedModels | None = None) -> None:
         self.folder, self.store, self.models = folder, store, models
         self._open: OrderedDict[str, Hosted] = OrderedDict()
         self._opening = asyncio.Lock()
@@ -157,6 +159,7 @@ class Host:
         table = await asyncio.to_thread(self._opened, name)
         hosted = self._open[name] = Hosted(name, table, self.tokens(name))
         hosted.task = asyncio.create_task(self._played(hosted))
+        hosted.task.add_done_callback(lambda task: self._ended(hosted, task))
 
     def _opened(self, name: str) -> Table:
         folder = self.folder / name
@@ -171,6 +174,15 @@ class Host:
             closed.topic.close()
             closed.table.stop()
 
+    def _ended(self, hosted: Hosted, task: asyncio.Task[None]) -> None:
+        """A game that failed (a full disk) is closed; whoever asks next opens it again, as it is on disk."""
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            _log.error("game %s: %s: %s", hosted.name, type(error).__name__, error)
+            if self._open.pop(hosted.name, None):
+                hosted.topic.close()
+                hosted.table.stop()
+
     def _keep(self, hosted: Hosted) -> None:
         """Save a finished game, once."""
         path = self.folder / hosted.name / "game.json"
@@ -178,7 +190,10 @@ class Host:
             return
         record = hosted.table.record()
         if self.store is not None:
-            self.store.put(hosted.table.settings.spec.to_dict(self.models), record)
+            specification = hosted.table.settings.spec.to_dict(self.models)
+            record["welfare_env"]["key"] = specification_key(specification)
+            with GameStore(self.store) as store:  # here, since a store belongs to the thread that opened it
+                store.put(specification, record)
         save_record(record, path)
 
     def stop(self) -> None:

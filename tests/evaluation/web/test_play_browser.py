@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
+from benchmarks.web import free_port, people_of, server
 from evaluation.web.settings import TableSettings
 from tools.browser import Browser, chromium
 from welfare_env import Game, Rules
@@ -21,7 +22,7 @@ pytestmark = [
 AXE = os.environ.get("AXE_CORE", "node_modules/axe-core/axe.min.js")  # npm install axe-core
 SHOTS = os.environ.get("SCREENSHOTS", "")  # a folder: keep pictures of what was seen
 GOAL = "document.getElementById('goal').textContent"
-ASKED = "!document.getElementById('submit').hidden && !document.getElementById('submit').disabled"
+ASKED = "document.getElementById('submit')?.hidden === false && !document.getElementById('submit').disabled"
 STEP = "document.getElementById('phase').textContent + ' ' + document.getElementById('goal').textContent"
 TOLD = "document.getElementById('told').textContent"
 BOX = """(({{x, y, width, height}}) => [x + width / 2, y + height / 2])(
@@ -49,7 +50,7 @@ class Page:
     def __init__(self, browser: Browser, link: str) -> None:
         self.browser = browser
         browser.open(link)
-        self.until(f"!document.getElementById('table').hidden && {ASKED}")
+        self.until(f"document.getElementById('table')?.hidden === false && {ASKED}")
 
     def ask(self, script):
         return self.browser.ask(script)
@@ -107,13 +108,13 @@ def browser():
         yield opened
 
 
-def check_saved(server) -> Game:
+def check_saved(hosted) -> Game:
     """The saved game is the one that `Game` plays with the same orders."""
-    saved = server.host.folder / server.game / "game.json"
+    saved = hosted.host.folder / hosted.game / "game.json"
     end = time.monotonic() + 20
     while not saved.exists() and time.monotonic() < end:
         time.sleep(0.05)
-    game, again = Game.load(saved), Game(rules=server.table.settings.rules)
+    game, again = Game.load(saved), Game(rules=hosted.table.settings.rules)
     for phase in game.history:
         for message in phase.messages:
             again.send(message.sender, message.recipient, message.text, message.round)
@@ -129,9 +130,9 @@ def is_over(page) -> bool:
 
 
 def test_a_game_by_mouse(browser, serving):
-    server = serving(settings())
+    hosted = serving(settings())
     browser.look(1280, 900)
-    page = Page(browser, server.link("FRANCE"))
+    page = Page(browser, hosted.link("FRANCE"))
     assert "#" not in page.ask("location.href")
     page.picture("messages")
     page.ask(TO.format("ENGLAND"))
@@ -151,7 +152,7 @@ def test_a_game_by_mouse(browser, serving):
     page.click_map("MAR")
     page.click_map("BUR")
     page.submit()
-    first = server.table.game.history[0]
+    first = hosted.table.game.history[0]
     assert set(first.orders["FRANCE"]) == {"A PAR S A MAR - BUR", "A MAR - BUR", "F BRE - MAO"}
     assert [message.text for message in first.messages] == ["Peace in the Channel?"]
     built = played = 0
@@ -170,17 +171,17 @@ def test_a_game_by_mouse(browser, serving):
             played = 1
         page.submit()
     page.picture("end")
-    game = check_saved(server)
+    game = check_saved(hosted)
     assert built == 1
     assert len([phase for phase in game.history if phase.phase.endswith("A")]) == 3
     assert browser.complaints == []
-    assert all(asked.startswith(f"http://127.0.0.1:{server.port}/") for asked in browser.requests)
+    assert all(asked.startswith(f"http://127.0.0.1:{hosted.port}/") for asked in browser.requests)
 
 
 def test_a_game_by_keyboard_alone(browser, serving):
-    server = serving(settings())
+    hosted = serving(settings())
     browser.look(1280, 900)
-    page = Page(browser, server.link("FRANCE"))
+    page = Page(browser, hosted.link("FRANCE"))
     page.submit("keyboard")
     tab_to(page, "document.activeElement.dataset.unit === 'A PAR'")
     browser.press("Enter")
@@ -203,10 +204,10 @@ def test_a_game_by_keyboard_alone(browser, serving):
         page.until(f"({TOLD}) !== {json.dumps(before)}")
         assert wrong in page.ask(TOLD)
     page.submit("keyboard")
-    assert set(server.table.game.history[0].orders["FRANCE"]) == {"A PAR - BUR", "A MAR - SPA", "F BRE - MAO"}
+    assert set(hosted.table.game.history[0].orders["FRANCE"]) == {"A PAR - BUR", "A MAR - SPA", "F BRE - MAO"}
     while not is_over(page):
         page.submit("keyboard")
-    check_saved(server)
+    check_saved(hosted)
 
 
 def tab_to(page, script) -> None:
@@ -219,9 +220,9 @@ def tab_to(page, script) -> None:
 
 
 def test_a_game_on_a_phone(browser, serving):
-    server = serving(settings())
+    hosted = serving(settings())
     browser.look(390, 844, mobile=True)
-    page = Page(browser, server.link("FRANCE"))
+    page = Page(browser, hosted.link("FRANCE"))
     page.submit()
     assert page.ask("document.documentElement.scrollWidth <= innerWidth")
     page.ask("scrollTo(0, 0)")
@@ -235,20 +236,20 @@ def test_a_game_on_a_phone(browser, serving):
         page.mouse(*page.ask(INSIDE.format(where)))
         assert page.ask("scrollY") == 0
     page.submit()
-    assert {order[-3:] for order in server.table.game.history[0].orders["FRANCE"]} == set(OPENING.values())
+    assert {order[-3:] for order in hosted.table.game.history[0].orders["FRANCE"]} == set(OPENING.values())
     while not is_over(page):
         page.submit()
     page.picture("phone-end")
-    check_saved(server)
+    check_saved(hosted)
     browser.look(1280, 900)
 
 
 @pytest.mark.skipif(not Path(AXE).is_file(), reason="needs axe-core (npm install axe-core; AXE_CORE=PATH)")
 @pytest.mark.parametrize(("width", "height", "dark"), [(1280, 900, False), (1280, 900, True), (390, 844, False)])
 def test_nothing_keeps_people_from_using_it(browser, serving, width, height, dark):
-    server = serving(settings(rules=Rules(years=1, message_rounds=1)))
+    hosted = serving(settings(rules=Rules(years=1, message_rounds=1)))
     browser.look(width, height, dark=dark)
-    page = Page(browser, server.link("FRANCE"))
+    page = Page(browser, hosted.link("FRANCE"))
     faults = []
     for number in range(9):
         if page.ask("document.getElementById('ordering').hidden") is False:
@@ -268,14 +269,14 @@ def test_nothing_keeps_people_from_using_it(browser, serving, width, height, dar
 def test_hostile_messages_and_names_are_shown_as_text(browser, serving):
     browser.look(1280, 900)
     hostile = "<img src=x onerror='window.hacked = 1'>\u202e<script>window.hacked = 1</script>"
-    server = serving(
+    hosted = serving(
         TableSettings(
             "FRANCE*human: + ENGLAND*human: + 5*hold", Rules(years=1, message_rounds=2), begin="now", title="<b>A</b>"
         )
     )
-    other = server.player("ENGLAND").enter()
+    other = hosted.player("ENGLAND").enter()
     other.answer(other.until_asked()["step"], messages={"FRANCE": hostile})
-    page = Page(browser, server.link("FRANCE"))
+    page = Page(browser, hosted.link("FRANCE"))
     page.submit()
     page.until("document.querySelector('#talk .message p') !== null")
     assert page.ask("document.querySelector('#talk .message p').textContent") == hostile
@@ -287,44 +288,61 @@ def test_hostile_messages_and_names_are_shown_as_text(browser, serving):
 
 
 def test_drafts_are_kept(browser, serving):
-    server = serving(settings())
-    page = Page(browser, server.link("FRANCE"))
+    hosted = serving(settings())
+    page = Page(browser, hosted.link("FRANCE"))
     page.ask("document.getElementById('text').focus()")
     browser.call("Input.insertText", text="half a thought")
-    page = Page(browser, server.link("FRANCE").partition("#")[0])
+    page = Page(browser, hosted.link("FRANCE").partition("#")[0])
     assert page.ask("document.getElementById('text').value") == "half a thought"
 
 
-def test_a_server_that_comes_back_is_found_again(browser, serving, tmp_path):
-    first = serving(settings())
-    page = Page(browser, first.link("FRANCE"))
-    page.submit()
-    port, first.address = first.port, None
-    first.server.should_exit = True
-    page.until("true")
-    time.sleep(3)
-    page.ask("dispatchEvent(new Event('online'))")
-    page.until("!document.getElementById('trouble').hidden")
-    again = serving(settings(), name=first.game, port=port)
-    page.until("document.getElementById('trouble').hidden")
-    page.submit()
-    assert again.table.step == "F1901M 1"
+def test_a_page_recovers_by_itself_when_the_server_is_killed(browser, tmp_path):
+    """Nothing is done in the page: its stream comes back, and says what was missed."""
+    browser.look(1280, 900)
+    port = free_port()
+    given = TableSettings("FRANCE*human: + ENGLAND*human: + 5*hold", Rules(years=1, message_rounds=1), begin="now")
+    mine, other = sorted(people_of(tmp_path, given, port, 1, 0), key=lambda person: person.seat != "FRANCE")
+    link = f"http://127.0.0.1:{port}/g/{mine.game}/FRANCE#{mine.token}"
+    with server(tmp_path, port) as process:
+        page = Page(browser, link)
+        page.click_on("#submit")
+        page.until(f"{GOAL}.startsWith('Sent.')")
+        process.kill()
+        process.wait()
+    with server(tmp_path, port) as process:
+        answer(other, "S1901M 1", messages={"FRANCE": "still there?"})
+        page.until(f"{ASKED} && {GOAL}.startsWith('Choose a unit')")
+        assert page.ask("document.querySelector('#talk .message p').textContent") == "still there?"
+        process.kill()
+        process.wait()
+        page.click_on("#submit")
+        page.until(f"({TOLD}).includes('cannot be reached')")
+    with server(tmp_path, port):
+        page.click_on("#submit")
+        page.until(f"{GOAL}.startsWith('Sent.')")
+        answer(other, "S1901M orders", orders=[])
+        page.until("document.getElementById('phase').textContent === 'Fall 1901, movement'")
+
+
+def answer(person, step, **given) -> None:
+    assert person.ask_until_answered("/enter", {"token": person.token})[0] == 200
+    assert person.ask_until_answered("/answer", {"step": step, "number": "1", **given}) == (200, {"new": True})
 
 
 def test_seven_tabs_of_one_browser(serving):
-    """One event stream for all of them: browsers open six connections to a server."""
-    server = serving(TableSettings("7*human:", Rules(years=1, message_rounds=1), begin="all"))
+    """One event stream for all of them: browsers open six connections to a hosted."""
+    hosted = serving(TableSettings("7*human:", Rules(years=1, message_rounds=1), begin="all"))
     with Browser() as browser:
         tabs = []
-        for seat in server.table.people:
-            tabs.append((seat, new_tab(browser, server.link(seat))))
+        for seat in hosted.table.people:
+            tabs.append((seat, new_tab(browser, hosted.link(seat))))
         for step in ("S1901M orders", "F1901M 1", "F1901M orders"):
             for _, tab in tabs:
-                until_in(browser, tab, f"!document.getElementById('table').hidden && {ASKED}")
+                until_in(browser, tab, f"document.getElementById('table')?.hidden === false && {ASKED}")
                 ask_in(browser, tab, "document.getElementById('submit').click()")
             for _, tab in tabs:
                 until_in(browser, tab, f"{ASKED} || {GOAL}.startsWith('There is nothing')")
-            assert server.table.step == step
+            assert hosted.table.step == step
 
 
 def new_tab(browser, link) -> str:

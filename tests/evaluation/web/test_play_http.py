@@ -10,7 +10,9 @@ import pytest
 
 pytest.importorskip("starlette")
 
+from evaluation.play.store import GameStore
 from evaluation.web.connections import ConnectionLimits
+from evaluation.web.table import Table
 from welfare_env import Game, Rules
 
 TWO = "PLAYERA*human: + PLAYERB*human: + PLAYERC*random"
@@ -62,6 +64,43 @@ def wait_for(is_so) -> None:
     while not is_so() and time.monotonic() < end:
         time.sleep(0.02)
     assert is_so()
+
+
+def test_a_finished_game_is_in_the_store(serving, tmp_path):
+    server = serving("PLAYERA*human: + 2*hold", begin="now")
+    server.host.store = tmp_path / "games.sqlite"
+    play_on([server.player("PLAYERA").enter()])
+    wait_for((server.host.folder / server.game / "game.json").exists)
+    with GameStore(server.host.store) as store:
+        kept = store.record(game_key(server))
+    assert kept["phases"] == server.table.record()["phases"]
+    assert kept["welfare_env"]["players"] == {"PLAYERA": "human", "PLAYERB": "hold", "PLAYERC": "hold"}
+
+
+def game_key(server) -> str:
+    saved = json.loads((server.host.folder / server.game / "game.json").read_text())
+    return saved["welfare_env"]["key"]
+
+
+def test_a_full_disk_confirms_nothing_and_the_game_goes_on(serving, monkeypatch):
+    server = serving(TWO, begin="now")
+    first, second = server.player("PLAYERA").enter(), server.player("PLAYERB").enter()
+    step = first.until_asked()["step"]
+
+    def full(file: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("evaluation.web.journal.os.fsync", full)
+    status, told = first.answer(step, messages={"PLAYERB": "hello"})
+    assert (status, "No space" in told["error"]) == (500, True)
+    assert first.state()["answer"] is None
+    monkeypatch.undo()
+    assert first.answer(step, messages={"PLAYERB": "hello"}) == (200, {"new": True})
+    monkeypatch.setattr(Table, "advance", lambda table, actions: full(0))
+    second.answer(step, messages={})
+    wait_for(lambda: server.game not in server.host._open)
+    monkeypatch.undo()
+    assert second.until_asked(step)["game"]["phases"][-1]["messages"][0][3] == "hello"
 
 
 def test_others_seats_and_tokens_are_refused(serving):
