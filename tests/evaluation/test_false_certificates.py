@@ -20,7 +20,7 @@ from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
 
 A = "PLAYERA"
-GAMES = {"clique:3": (A, 1, 3), "shared-clique:3": ("PLAYERD", 1, 3), "clique:4": (A, 2, 4)}
+GAMES = {"clique:3": (A, 1, 3), "shared-clique:3": ("PLAYERD", 1, 3), "clique:4": (A, 1, 3)}
 
 
 @lru_cache(maxsize=8)
