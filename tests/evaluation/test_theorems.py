@@ -21,7 +21,18 @@ from evaluation.exact.certificates import Certificate
 from evaluation.exact.certify import punishers_search
 from evaluation.exact.checking import Checker, _plans, holdings, relaxed_bounds
 from evaluation.exact.clique_search import ALL, CliqueSearch
-from evaluation.exact.graph_kernels import FALL, NODES, SPRING, next_node, position
+from evaluation.exact.graph_kernels import (
+    DISARMED,
+    FALL,
+    NODES,
+    OPENING,
+    SPECIALS,
+    SPRING,
+    TO_PATH,
+    following,
+    next_node,
+    position,
+)
 from evaluation.exact.theorems import VERSION, fill, payoffs, read_cells, states
 from studies import theorems as study
 from tests.agents.test_cliques import played
@@ -52,6 +63,23 @@ class TestBestPunishers:
     def test_earlier_years_make_no_difference(self):
         search = CliqueSearch(clique_of(welfare_env.load_board("clique:3")), 0, breadth=ALL)
         assert {search.gain(years, 2) for years in range(3, 8)} == {1}
+
+    def test_they_remember_who_left_the_path(self):
+        """Where a position looks like one of the path, only punishers without memory follow the path again."""
+        left = {
+            punishers: int(following(punishers_search("clique:3", A, None, punishers).table, SPECIALS, DISARMED, 2, 2))
+            for punishers in ("best", "ranked")
+        }
+        assert left == {"best": DISARMED, "ranked": DISARMED + TO_PATH}
+        table = punishers_search("clique:3", A, None, "best").table
+        assert following(table, OPENING, DISARMED, 2, 2) == DISARMED + TO_PATH
+
+    def test_their_lines_are_found_on_six_cores(self):
+        """Proving the value of each next position from 0 upwards had more than 262,144 joint orders to refute."""
+        found = certify_punishers("clique:6", 1, A, 3, punishers="best")
+        assert found.gain == 1
+        assert payoffs("clique:6", 3, found.line, "reference")[A] == found.value
+        assert check_certificate(found.certificate) == found.states
 
 
 class TestExcludedPlayer:
