@@ -49,6 +49,7 @@ class Hosted:
         self.lock = asyncio.Lock()
         self.changed = asyncio.Event()
         self.opened = time.time()
+        self._begun_before = table.since if table.has_begun else None  # the step that a restart found
         self.task: asyncio.Task[None] | None = None
 
     async def enter(self, seat: str) -> None:
@@ -93,7 +94,7 @@ class Hosted:
     @property
     def _grace(self) -> float:
         """A step that was on its way when the server stopped has some time yet."""
-        return self.opened + GRACE if self.table.since < self.opened else 0.0
+        return self.opened + GRACE if self.table.since == self._begun_before else 0.0
 
     async def _wait(self, seconds: float | None) -> None:
         self.changed.clear()

@@ -48,6 +48,9 @@ const unitButton = (unit) => {
   return el("li", {}, button, remove);
 };
 
+// What was typed and is for no unit: WAIVE, GIVE.
+const typedLines = () => Object.keys(draft.orders).filter((unit) => !state.view.legal_orders[unit]).map((order) => el("li", {}, el("code", {}, order), el("button", { type: "button", "aria-label": `Take back ${order}`, onclick: () => { setOrder(order, null); showTask(); } }, "×")));
+
 const showChoices = (only) => {
   const options = choosing.unit ? only || nextChoices() : [];
   byId("choosing").hidden = !choosing.unit;
@@ -65,7 +68,7 @@ const showChoices = (only) => {
 };
 
 // Lines from the units of the draft to where they act.
-const arrows = () => Object.values(draft.orders).flatMap((order) => {
+const arrows = () => Object.entries(draft.orders).filter(([unit, order]) => legalOf(unit).includes(order)).flatMap(([, order]) => {
   const [how, where, to] = stepsOf(order);
   const from = placeOf(order, how === "R" || (how === "D" && state.view.phase_type === "R"));
   const spot = (place) => game.drawing.places[place] || game.drawing.places[base(place)];
@@ -103,7 +106,7 @@ const showTask = (only) => {
   byId("submit").hidden = !ordering && !canWrite();
   byId("submit").disabled = state.isBusy;
   byId("submit").textContent = state.view.asked === "messages" ? (Object.values(draft.messages).some((text) => text.trim()) ? "Send messages" : "Say nothing") : state.view.phase_type === "A" && !Object.keys(draft.orders).length ? "Waive: no orders" : "Submit orders";
-  if (ordering) byId("units").replaceChildren(...Object.keys(state.view.legal_orders).map(unitButton));
+  if (ordering) byId("units").replaceChildren(...Object.keys(state.view.legal_orders).map(unitButton), ...typedLines());
   if (state.answer) byId("sent").replaceChildren(...sentLines());
   byId("bar-text").textContent = progress();
   showChoices(only);

@@ -206,6 +206,12 @@ def test_a_game_by_keyboard_alone(browser, serving):
     page.submit("keyboard")
     assert set(hosted.table.game.history[0].orders["FRANCE"]) == {"A PAR - BUR", "A MAR - SPA", "F BRE - MAO"}
     while not is_over(page):
+        if "Winter 1901" in page.ask(STEP) and not page.ask("document.getElementById('ordering').hidden"):
+            tab_to(page, "document.activeElement.id === 'typed'")
+            browser.call("Input.insertText", text="waive")
+            browser.press("Enter")
+            page.until(f"({TOLD}).startsWith('WAIVE')")
+            assert page.ask("document.querySelector('#units code').textContent") == "WAIVE"
         page.submit("keyboard")
     check_saved(hosted)
 
