@@ -44,6 +44,8 @@ TOOLS := .venv-tools
 PIP_inspect := -c constraints.txt -e '.[inspect]'
 PIP_verifiers := -c environments/welfare_diplomacy/constraints.txt -e . -e environments/welfare_diplomacy
 PIP_trainers := torch==2.13.0 -e . trl==1.16.0 'transformers>=5.13' openenv==0.10.0 'tomlkit<0.15' 'sb3-contrib>=2.7'
+# compiles llama.cpp: twelve minutes on two busy cores
+PIP_local := -c constraints.txt -e '.[lm]' 'llama-cpp-python[server]==0.3.36' 'gguf>=0.19' 'tokenizers>=0.23'
 PIP_grammars := torch==2.13.0 -e . 'xgrammar>=0.2' 'llguidance>=1.7'
 
 $(TOOLS)/%/.installed: pyproject.toml constraints.txt environments/welfare_diplomacy/constraints.txt
@@ -52,11 +54,12 @@ $(TOOLS)/%/.installed: pyproject.toml constraints.txt environments/welfare_diplo
 	@$(@D)/bin/pip install -q --disable-pip-version-check $(PIP_$*) pytest pytest-xdist hypothesis
 	@touch $@
 
-test-tools: $(foreach name,inspect verifiers trainers grammars,$(TOOLS)/$(name)/.installed)  ## tests with inspect, verifiers, TRL, OpenEnv, Stable-Baselines3 and two grammar libraries
+test-tools: $(foreach name,inspect verifiers trainers grammars local,$(TOOLS)/$(name)/.installed)  ## tests with inspect, verifiers, TRL, OpenEnv, Stable-Baselines3, two grammar libraries and llama.cpp
 	$(TOOLS)/inspect/bin/python -m pytest -m tools tests/libraries/test_inspect.py
 	cd environments/welfare_diplomacy && ../../$(TOOLS)/verifiers/bin/python -m pytest
 	$(TOOLS)/trainers/bin/python -m pytest -m tools tests/libraries/test_trainers.py tests/libraries/test_stable_baselines.py
 	$(TOOLS)/grammars/bin/python -m pytest -m tools tests/libraries/test_grammars.py
+	$(TOOLS)/local/bin/python -m pytest -m tools tests/libraries/test_local_model.py
 
 equivalence: $(INSTALLED)  ## the compiled engine against the diplomacy package after every phase of many games (long)
 	$(BIN)/python -m tools.equivalence --workers 2

@@ -1,0 +1,84 @@
+"""The example of a language model on this machine: llama.cpp serves random weights, which play a legal game."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import llama_cpp
+import pytest
+
+from agents.lm.errors import ConfigError
+from agents.lm.models import OpenAIModel
+from agents.lm.models.protocol import Block, Request
+from agents.lm.reading.obeying import obeys
+from agents.lm.reading.order_schema import object_schema
+
+pytestmark = pytest.mark.tools
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "local_model.py"
+
+
+@pytest.fixture(scope="module")
+def local():
+    spec = importlib.util.spec_from_file_location("example_local_model", EXAMPLE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def gguf_file(local, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "random.gguf"
+    local.write_gguf(path, seed=1)
+    return path
+
+
+@pytest.fixture(scope="module")
+def url(local, gguf_file):
+    with local.served(gguf_file) as address:
+        yield address
+
+
+def test_a_legal_game_of_full_press(local, url) -> None:
+    """Every reply is of its grammar, every order legal, and the scripted players play with it."""
+    found = local.told(local.play(url, years=1, rounds=1, seed=0))
+    assert found["failed"] == found["refused_orders"] == 0
+    assert found["asked"] == found["parsed"] == found["with_schema"] == found["obeyed"] > 0
+    assert found["answered_by"] == {"local": found["calls"]}
+    assert found["losses"] == {}
+    assert len(found["orders"]["S1901M"]) == 3
+
+
+def test_without_its_grammar_it_writes_none(url) -> None:
+    """So it is the grammar, and not the weights, that makes replies legal."""
+    schema = object_schema({"word": {"type": "string", "enum": ["quagga"]}})
+    request = Request((), (Block("Which word?"),), schema, max_tokens=50)
+    told = {
+        grammar: OpenAIModel("local", base_url=url, grammar=grammar, retries=0).complete(request).text
+        for grammar in ("llama.cpp", None)
+    }
+    assert {grammar: obeys(text, schema) for grammar, text in told.items()} == {"llama.cpp": True, None: False}
+
+
+def test_the_tokenizer_is_lossless(local, gguf_file) -> None:
+    """llama.cpp and `tokenizers` have the same tokens of it."""
+    learned, _ = local.random_model(seed=1)
+    model = llama_cpp.Llama(str(gguf_file), vocab_only=True, verbose=False)
+    for text in ("Your units: A PAR, F BRE.", '{"orders": {"A PAR": "A PAR - BUR"}}', "Größe\n\té 日本"):
+        assert learned.decode(learned.encode(text).ids) == text
+        assert model.tokenize(text.encode(), add_bos=False) == learned.encode(text).ids
+        assert model.detokenize(learned.encode(text).ids).decode() == text
+
+
+def test_the_same_seed_makes_the_same_file(local, gguf_file, tmp_path) -> None:
+    local.write_gguf(tmp_path / "again.gguf", seed=1)
+    local.write_gguf(tmp_path / "other.gguf", seed=2)
+    assert (tmp_path / "again.gguf").read_bytes() == gguf_file.read_bytes()
+    assert (tmp_path / "other.gguf").read_bytes() != gguf_file.read_bytes()
+
+
+def test_a_file_that_is_no_model(local, tmp_path) -> None:
+    (tmp_path / "no.gguf").write_bytes(b"GGUF or not")
+    with pytest.raises(ConfigError, match="the server does not start"), local.served(tmp_path / "no.gguf"):
+        pass
