@@ -1,4 +1,4 @@
-"""Games and studies in the browser: people in seats, and a look at long runs (needs the extra `web`).
+"""Games in the browser, with people in seats (needs the extra `web`).
 
 The foundation, which every page of this room stands on:
 

@@ -345,6 +345,9 @@ class CachedModel:
         return reply
 
     def _paid(self, key: str, own: Future[Reply], outcome: Reply | ModelError) -> Reply:
+        if isinstance(outcome, ModelError) and self._is_given_up:  # not even for a moment: others may look meanwhile
+            self.cache.give_up(key, own, outcome)
+            raise outcome
         try:
             reply = self.cache.keep(key, own, self.model, outcome)
         except ModelError:
