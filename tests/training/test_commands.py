@@ -81,7 +81,9 @@ def test_an_interruption_tells_what_is_saved(
     before = signal.getsignal(signal.SIGINT)
     told = CliRunner().invoke(app, [*IMITATE, "--out", str(tmp_path)])
     assert told.exit_code == 130
-    assert told.stderr == f"interrupted: {kept}\n"
+    *progress, last = told.stderr.splitlines()  # on a busy machine a stage takes long enough for lines of progress
+    assert last == f"interrupted: {kept}"
+    assert all(re.search(r" so far(, about \S+ left)?$", line) for line in progress)
     assert signal.getsignal(signal.SIGINT) is before
     assert stages[-1] == stage  # nothing after it
     assert (tmp_path / "state.safetensors").exists() == (stage == "learning")
