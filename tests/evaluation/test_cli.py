@@ -407,7 +407,8 @@ def test_errors_end_in_one_readable_line(
 ) -> None:
     outcome = cli(*command, "--workers", "1")
     assert (outcome.code, outcome.out, played) == (2, "", [])
-    (line,) = outcome.err.splitlines()
+    *costs, line = outcome.err.splitlines()  # what a game of a language model costs is said before
+    assert all(cost.startswith("scripted/stub: a game with itself") for cost in costs)
     assert line.startswith("error: ")
     assert words in line
 

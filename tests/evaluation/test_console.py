@@ -35,6 +35,8 @@ COMMANDS = (
     "check-model",
     "experiment",
     "plot",
+    "play",
+    "serve",
     "warm-up",
     "store",
     "train",

@@ -264,7 +264,7 @@ def test_two_thousand_connections_of_one_address_lock_nobody_out(serving):
             opened.append(socket.create_connection(("127.0.0.1", server.port), timeout=5))
         except OSError:
             break
-    assert len(server.server.server_state.connections) <= 102
+    wait_for(lambda: len(server.server.server_state.connections) <= 102)  # the others are being closed
     assert first.ask("/state")[0] == 200  # the connection that was there
     for sock in opened:
         sock.close()
