@@ -55,7 +55,7 @@ class Page:
     def ask(self, script):
         return self.browser.ask(script)
 
-    def until(self, script, seconds=20) -> None:
+    def until(self, script, seconds=60) -> None:
         end = time.monotonic() + seconds
         while not self.ask(script) and time.monotonic() < end:
             time.sleep(0.05)
@@ -368,7 +368,7 @@ def ask_in(browser, tab, script):
 
 
 def until_in(browser, tab, script) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 180
     while not ask_in(browser, tab, script) and time.monotonic() < end:
         time.sleep(0.05)
     assert ask_in(browser, tab, script)
