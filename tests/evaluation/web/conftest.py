@@ -111,6 +111,7 @@ class Server:
             self.port = sock.getsockname()[1]
             thread = threading.Thread(target=lambda: asyncio.run(self.server.serve(sockets=[sock])), daemon=True)
             thread.start()
+            until(lambda: self.server.started)
             try:
                 yield self
             finally:
