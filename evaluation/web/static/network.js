@@ -67,10 +67,18 @@ const follow = () => {
   }));
 };
 
-// The link's fragment is traded for a cookie, and taken out of the address.
+// The link's fragment is traded for a cookie, and taken out of the address; a server that cannot be reached is asked again.
 const comeIn = async () => {
   const token = location.hash.slice(1);
   if (!token) return;
   history.replaceState(null, "", location.pathname);
-  await ask("enter", { token });
+  for (;;) {
+    try {
+      return await ask("enter", { token });
+    } catch (error) {
+      if (error.status) throw error;
+      tellTrouble("The server cannot be reached; trying again ...");
+      await new Promise((resolve) => setTimeout(resolve, 2000));
+    }
+  }
 };

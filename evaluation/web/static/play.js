@@ -101,8 +101,8 @@ const start = async () => {
     tellTrouble(error.message);
     return;
   }
+  follow(); // before the first question, so that no change between the two is missed
   await refresh();
-  follow();
 };
 
 start();
