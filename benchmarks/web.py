@@ -29,17 +29,17 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from evaluation.web.hosting import Host
-from evaluation.web.settings import TableSettings
+from evaluation.web.games.hosting import Host
+from evaluation.web.games.settings import TableSettings
 from welfare_env import Rules
 
 SERVER = """
 import sys
 from pathlib import Path
-from evaluation.web.connections import ConnectionLimits
-from evaluation.web.hosting import Host
-from evaluation.web.play_routes import PlayRoutes
-from evaluation.web.serving import Address, make_site, run_site
+from evaluation.web.foundation.connections import ConnectionLimits
+from evaluation.web.games.hosting import Host
+from evaluation.web.games.play_routes import PlayRoutes
+from evaluation.web.foundation.serving import Address, make_site, run_site
 host = Host(Path(sys.argv[1]))
 address = Address(port=int(sys.argv[2]), limits=ConnectionLimits(most_each=3000))
 run_site(make_site(PlayRoutes(host).routes, address), address, lambda url: print(url, flush=True))

@@ -1,14 +1,6 @@
 """Games in the browser, with people in seats (needs the extra `web`).
 
-The foundation, which every page of this room stands on:
-
-* `guard`: who may ask for what (`Host`, `Origin`, sizes, times), and the headers of every answer;
-* `connections`: how many connections an address may hold, and what happens to slow ones;
-* `streams`: server-sent events that go on after `Last-Event-ID`;
-* `journal`: what was accepted, on disk before it is confirmed;
-* `keys`: the secrets in links, and the cookies they are traded for;
-* `serving`: the application and the server that runs it.
-
-On it: `table` (a game with people, without any network), `hosting` (many of them, with a clock), `seen` (what goes out
-of a `View`), `play_routes` and `page` (what the browser asks for).
+* `foundation`: what every page stands on; it knows no game;
+* `games`: games with people, and their pages;
+* `commands`: ``play`` and ``serve``.
 """

@@ -16,15 +16,15 @@ from agents.specs import read, read_profile
 from evaluation.checks import EvaluationError, board_of
 from evaluation.play.games import play_all
 from evaluation.play.store import DEFAULT_PATH, GameStore
-from evaluation.web.settings import SPECTATOR, TableSettings, load_settings
+from evaluation.web.games.settings import SPECTATOR, TableSettings, load_settings
 from welfare_env import Rules
 from welfare_env.errors import UnknownPowerError, did_you_mean
 from welfare_env.extras import install_extra
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
-    from evaluation.web.hosting import Host
-    from evaluation.web.serving import Address
+    from evaluation.web.foundation.serving import Address
+    from evaluation.web.games.hosting import Host
 
 KEPT = "what was confirmed is kept; the same folder goes on with it"
 FOLDER = Path("runs", "play")
@@ -68,7 +68,7 @@ def play(
             _play_here(settings, store)
             return
         _need_web()
-        from evaluation.web.serving import Address
+        from evaluation.web.foundation.serving import Address
 
         def opened(links: dict[str, str]) -> None:
             link = next(iter(links.values()))
@@ -91,7 +91,7 @@ def serve(
     """Host a game for several people: one secret link a seat."""
     with errors_in_one_line(KEPT):
         _need_web()
-        from evaluation.web.serving import Address
+        from evaluation.web.foundation.serving import Address
 
         address = Address(host, port, public_url, name or ())
         games: list[TableSettings] | str = game.name if game.is_dir() else [load_settings(game)]
@@ -145,9 +145,9 @@ def _host(
     Args:
         games: new ones, or the name of one that is in the folder.
     """
-    from evaluation.web.hosting import Host
-    from evaluation.web.play_routes import PlayRoutes
-    from evaluation.web.serving import make_site, run_site
+    from evaluation.web.foundation.serving import make_site, run_site
+    from evaluation.web.games.hosting import Host
+    from evaluation.web.games.play_routes import PlayRoutes
     from welfare_env.engine.precompile import GAMES, ensure_compiled
 
     ensure_compiled(GAMES)  # before anybody waits for it

@@ -15,11 +15,11 @@ import pytest
 pytest.importorskip("starlette")
 
 from evaluation.web.commands import _running
-from evaluation.web.connections import ConnectionLimits
-from evaluation.web.hosting import Host
-from evaluation.web.play_routes import PlayRoutes
-from evaluation.web.serving import Address, listening, make_server, make_site
-from evaluation.web.settings import TableSettings
+from evaluation.web.foundation.connections import ConnectionLimits
+from evaluation.web.foundation.serving import Address, listening, make_server, make_site
+from evaluation.web.games.hosting import Host
+from evaluation.web.games.play_routes import PlayRoutes
+from evaluation.web.games.settings import TableSettings
 from welfare_env import Rules
 
 

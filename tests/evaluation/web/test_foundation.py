@@ -16,12 +16,12 @@ pytest.importorskip("starlette")
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from evaluation.web import keys
-from evaluation.web.connections import ConnectionLimits
-from evaluation.web.guard import SECURITY_POLICY, host_name
-from evaluation.web.journal import Journal, JournalError
-from evaluation.web.serving import Address, listening, make_server, make_site
-from evaluation.web.streams import Streams, Topic
+from evaluation.web.foundation import keys
+from evaluation.web.foundation.connections import ConnectionLimits
+from evaluation.web.foundation.guard import SECURITY_POLICY, host_name
+from evaluation.web.foundation.journal import Journal, JournalError
+from evaluation.web.foundation.serving import Address, listening, make_server, make_site
+from evaluation.web.foundation.streams import Streams, Topic
 
 LIMITS = ConnectionLimits(most_each=20, most=60, head_seconds=0.5, send_seconds=0.5)
 

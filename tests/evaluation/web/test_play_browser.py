@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("starlette")
 
 from benchmarks.web import free_port, people_of, server
-from evaluation.web.settings import TableSettings
+from evaluation.web.games.settings import TableSettings
 from tools.browser import Browser, chromium
 from welfare_env import Game, Rules
 

@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("starlette")
 
 from evaluation.play.store import GameStore
-from evaluation.web.connections import ConnectionLimits
-from evaluation.web.hosting import Hosted
-from evaluation.web.table import Table
+from evaluation.web.foundation.connections import ConnectionLimits
+from evaluation.web.games.hosting import Hosted
+from evaluation.web.games.table import Table
 from welfare_env import Game, Rules
 
 TWO = "PLAYERA*human: + PLAYERB*human: + PLAYERC*random"
@@ -91,7 +91,7 @@ def test_a_full_disk_confirms_nothing_and_the_game_goes_on(serving, monkeypatch)
     def full(file: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("evaluation.web.journal.os.fsync", full)
+    monkeypatch.setattr("evaluation.web.foundation.journal.os.fsync", full)
     status, told = first.answer(step, messages={"PLAYERB": "hello"})
     assert (status, "No space" in told["error"]) == (500, True)
     assert first.state()["answer"] is None

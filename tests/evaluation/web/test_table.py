@@ -12,9 +12,9 @@ import agents
 import evaluation
 from agents.human.policy import HumanPolicy
 from evaluation.play.store import GameStore
-from evaluation.web.seen import state_of
-from evaluation.web.settings import SPECTATOR, TableError, TableSettings, load_settings
-from evaluation.web.table import AnswerRefused, Table
+from evaluation.web.games.seen import state_of
+from evaluation.web.games.settings import SPECTATOR, TableError, TableSettings, load_settings
+from evaluation.web.games.table import AnswerRefused, Table
 from welfare_env import Game, Rules
 from welfare_env.errors import IllegalOrderError, PressError
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from evaluation.web.settings import SPECTATOR
-from evaluation.web.table import BEFORE, END, Table
+from evaluation.web.games.settings import SPECTATOR
+from evaluation.web.games.table import BEFORE, END, Table
 from welfare_env.game.history import Void
 from welfare_env.game.record import to_record
 from welfare_env.game.view import View

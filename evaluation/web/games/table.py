@@ -21,8 +21,8 @@ import agents
 from agents import Policy
 from agents.lm.models.shared_models import SharedModels
 from evaluation.play.turns import Seats, set_up
-from evaluation.web.journal import Journal
-from evaluation.web.settings import HOLD, SPECTATOR, TableError, TableSettings
+from evaluation.web.foundation.journal import Journal
+from evaluation.web.games.settings import HOLD, SPECTATOR, TableError, TableSettings
 from welfare_env import Game, WelfareEnvError
 from welfare_env.game.view import MESSAGES, ORDERS, View
 

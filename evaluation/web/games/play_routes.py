@@ -23,13 +23,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from evaluation.web import keys
-from evaluation.web.hosting import Host, Hosted
-from evaluation.web.page import board_page
-from evaluation.web.seen import may_look, state_of
-from evaluation.web.settings import SPECTATOR
-from evaluation.web.streams import Streams
-from evaluation.web.table import AnswerRefused
+from evaluation.web.foundation import keys
+from evaluation.web.foundation.streams import Streams
+from evaluation.web.games.hosting import Host, Hosted
+from evaluation.web.games.page import board_page
+from evaluation.web.games.seen import may_look, state_of
+from evaluation.web.games.settings import SPECTATOR
+from evaluation.web.games.table import AnswerRefused
 from welfare_env import WelfareEnvError
 from welfare_env.errors import OrderError, PressError
 from welfare_env.render.replay.annotations import NO_ANNOTATIONS

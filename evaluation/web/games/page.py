@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from importlib import resources
 
-from evaluation.web.serving import BUNDLES
+from evaluation.web.foundation.serving import BUNDLES
 from welfare_env import Board
 from welfare_env.render.drawing import drawing_of
 from welfare_env.render.svg import board_svg
 
-_REPLAY, _OWN = "welfare_env.render.replay", "evaluation.web"
+_REPLAY, _OWN = "welfare_env.render.replay", "evaluation.web.games"
 BUNDLES["play.css"] = (f"{_REPLAY}/page.css", f"{_OWN}/play.css")
 BUNDLES["play.js"] = (
     f"{_REPLAY}/dom.js",

@@ -26,8 +26,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from evaluation.checks import EvaluationError
-from evaluation.web.connections import ConnectionLimits, limited
-from evaluation.web.guard import LOOPBACK, Guard
+from evaluation.web.foundation.connections import ConnectionLimits, limited
+from evaluation.web.foundation.guard import LOOPBACK, Guard
 
 if TYPE_CHECKING:
     from starlette.requests import Request

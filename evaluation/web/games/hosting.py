@@ -22,10 +22,10 @@ from typing import Any
 from agents.lm.models.shared_models import SharedModels
 from agents.runtime.files import read_file, reason
 from evaluation.play.store import GameStore, specification_key
-from evaluation.web import keys
-from evaluation.web.settings import SPECTATOR, TableError, TableSettings
-from evaluation.web.streams import Topic
-from evaluation.web.table import Table
+from evaluation.web.foundation import keys
+from evaluation.web.foundation.streams import Topic
+from evaluation.web.games.settings import SPECTATOR, TableError, TableSettings
+from evaluation.web.games.table import Table
 from welfare_env.game.record import save_record
 from welfare_env.writing import replaced
 
