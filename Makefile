@@ -8,7 +8,7 @@ BIN := .venv/bin
 DEMO := .venv/.demo
 INSTALLED := .venv/.installed
 
-.PHONY: help demo compile test test-all test-tools equivalence speed lint format clean
+.PHONY: help docs demo compile test test-all test-tools equivalence speed lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,7 @@ PIP_verifiers := -c environments/welfare_diplomacy/constraints.txt -e . -e envir
 PIP_trainers := torch==2.13.0 -e . trl==1.16.0 'transformers>=5.13' openenv==0.10.0 'tomlkit<0.15' 'sb3-contrib>=2.7'
 # compiles llama.cpp: twelve minutes on two busy cores
 PIP_local := -c constraints.txt -e '.[lm]' 'llama-cpp-python[server]==0.3.36' 'gguf>=0.19' 'tokenizers>=0.23'
+PIP_docs := -c constraints.txt -e '.[docs]'
 PIP_grammars := torch==2.13.0 -e . 'xgrammar>=0.2' 'llguidance>=1.7'
 
 $(TOOLS)/%/.installed: pyproject.toml constraints.txt environments/welfare_diplomacy/constraints.txt
@@ -60,6 +61,10 @@ test-tools: $(foreach name,inspect verifiers trainers grammars local,$(TOOLS)/$(
 	$(TOOLS)/trainers/bin/python -m pytest -m tools tests/libraries/test_trainers.py tests/libraries/test_stable_baselines.py
 	$(TOOLS)/grammars/bin/python -m pytest -m tools tests/libraries/test_grammars.py
 	$(TOOLS)/local/bin/python -m pytest -m tools tests/libraries/test_local_model.py
+
+docs: $(TOOLS)/docs/.installed  ## the site, into docs/_build/html: a minute, without a network; warnings are errors
+	$(TOOLS)/docs/bin/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(TOOLS)/docs/bin/python -m tools.site docs/_build/html
 
 equivalence: $(INSTALLED)  ## the compiled engine against the diplomacy package after every phase of many games (long)
 	$(BIN)/python -m tools.equivalence --workers 2
@@ -78,5 +83,5 @@ format: $(INSTALLED)  ## let ruff sort the imports and format the code
 	$(BIN)/ruff format .
 
 clean:  ## remove .venv, caches and built wheels; results in runs/ stay
-	rm -rf .venv $(TOOLS) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv $(TOOLS) build dist docs/_build .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,5 @@
+"""Reference of the faces."""
+
+
+def setup(app):
+    pass

@@ -1,0 +1,6 @@
+"use strict";
+// What scrolls sideways can be reached and scrolled with the keyboard.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const box of document.querySelectorAll(".highlight pre, .table-wrapper, .diagram, .sig"))
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+});

@@ -1,0 +1,88 @@
+"""The site: its navigation, its diagrams, and the check of what is built. Nothing here needs Sphinx."""
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools import site
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+UNLISTED = {"pictures/README", "index"}
+
+
+def extension(name):
+    """A module of docs/_ext, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / "_ext" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def listed(page):
+    """The pages that the navigation lists below a page, in its sequence; all that match a pattern."""
+    for block in re.findall(r"^```\{toctree\}\n(.*?)^```", (DOCS / f"{page}.md").read_text(), re.DOTALL | re.MULTILINE):
+        for line in filter(None, block.splitlines()):
+            if not line.startswith(":"):
+                folder = (DOCS / page).parent
+                found = sorted(folder.glob(f"{line}.md")) if "*" in line else [folder / f"{line}.md"]
+                yield from (path.resolve().relative_to(DOCS).with_suffix("").as_posix() for path in found)
+
+
+def test_the_navigation_has_every_page_once():
+    pages = {path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md")} - UNLISTED
+    pages = {page for page in pages if not page.startswith("_")}
+    seen, todo = [], ["index"]
+    while todo:
+        below = list(listed(todo.pop()))
+        seen += below
+        todo += below
+    assert sorted(seen) == sorted(pages)
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_diagrams_of_the_architecture_are_drawn_with_all_boxes_and_arrows(number):
+    chart = extension("flow_chart")
+    blocks = re.findall(r"```mermaid\n(.*?)```", (ROOT / "ARCHITECTURE.md").read_text(), re.DOTALL)
+    assert len(blocks) == 8
+    lines = blocks[number].splitlines()[1:]
+    graph = chart.read(lines)
+    assert len(graph.arrows) == "\n".join(lines).count("-->")
+    picture = chart.draw(graph)
+    assert picture.count("<rect") == len(graph.labels)
+    assert picture.count("marker-end") == len(graph.arrows)
+
+
+def test_boxes_of_a_diagram_do_not_overlap_and_arrows_lead_down_or_back():
+    chart = extension("flow_chart")
+    graph = chart.read(["A --> B --> C", 'A -->|"by hand"| D["a long text, in more than one line"]', "C --> A"])
+    assert graph.arrows == [("A", "B", ""), ("B", "C", ""), ("A", "D", "by hand"), ("C", "A", "")]
+    assert graph.ranks() == {"A": 0, "B": 1, "C": 2, "D": 1}
+    boxes, _ = chart.place(graph)
+    for name, (x, y, w, h) in boxes.items():
+        for other, (u, v, s, t) in boxes.items():
+            assert name == other or x + w <= u or u + s <= x or y + h <= v or v + t <= y
+    with pytest.raises(ValueError, match="no arrow between boxes"):
+        chart.read(["A === B"])
+
+
+@pytest.mark.parametrize(
+    ("page", "fault"),
+    [
+        ('<a href="other.html">x</a>', "no file for other.html"),
+        ('<a href="#there">x</a>', "no place for #there"),
+        ('<a href="b.html#there">x</a>', "no place for b.html#there"),
+        ('<img src="gone.png">', "no file for gone.png"),
+        ('<script src="https://example.org/x.js"></script>', "loads https://example.org/x.js"),
+        ("x" * 1_000_000, "1,000,000 bytes"),
+        ('<h1 id="here">x</h1><a href="#here">x</a><a href="b.html">x</a><a href="https://example.org">x</a>', None),
+    ],
+)
+def test_faults_of_a_built_site_are_found(tmp_path, page, fault):
+    (tmp_path / "a.html").write_text(page)
+    (tmp_path / "b.html").write_text("<p>b</p>")
+    assert site.faults(tmp_path) == ([f"a.html: {fault}"] if fault else [])
