@@ -26,10 +26,13 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolChoice, ToolInfo
 from inspect_ai.util import JSONSchema
 
-from agents.lm.errors import ConfigError, LMError, ModelError
+from agents.lm.errors import AccessError, ConfigError, LMError, ModelError
 from agents.lm.models.limits import Halt
 from agents.lm.models.protocol import NO_USAGE, Block, Finish, Reply, Request, Usage
+from agents.lm.models.providers.remote_model import FIRST_QUESTIONS
+from agents.lm.models.providers.retries import most_tokens
 from agents.lm.stub.replies import stub_reply
+from evaluation.inspect.limits import Room, stoppable
 
 FINISHES: dict[str, Finish] = {
     "stop": "stop",
@@ -65,11 +68,12 @@ class InspectModel:
 
     Args:
         model: inspect's.
-        halt: stopped when another seat of the game fails for good.
+        halt: stopped when another seat of the game fails for good, or the game ends for another reason.
+        room: what the limits of the sample leave; shared by all seats of the game.
     """
 
-    def __init__(self, model: Model, halt: Halt) -> None:
-        self.model, self._halt = model, halt
+    def __init__(self, model: Model, halt: Halt, room: Room) -> None:
+        self.model, self._halt, self._room = model, halt, room
         self.name = f"inspect/{model}"
         self.faults: Counter[str] = Counter()
 
@@ -92,18 +96,39 @@ class InspectModel:
 
         Raises:
             ModelError: the model has given no answer.
+            AccessError: it has given none to any of its first questions.
+            LimitExceededError: a limit of the sample leaves no room for the question.
             StoppedError: the game cannot go on.
         """
-        self._halt.begin()
         messages = [ChatMessageUser(content=_text(request.user))]
         if system := _text(request.system):
             messages.insert(0, ChatMessageSystem(content=system))
-        output = await self.model.generate(messages, config=self._config(request), cache=False)
+        most = self.model.config.max_tokens or request.max_tokens
+        async with self._room.question(most_tokens(request), most, self._halt) as asked:
+            with stoppable(self._halt):
+                output = await self.model.generate(messages, config=self._config(request), cache=False)
+            asked.used = NO_USAGE if output.usage is None else _usage(output.usage)
         try:
-            return _reply(output)
+            reply = _reply(output)
         except ModelError as error:
             self.faults.update(error.faults)
+            self._note_failure(error)
             raise
+        self._room.speaking.add(self.name)
+        return reply
+
+    def _note_failure(self, error: ModelError) -> None:
+        """Counts the questions without an answer before the first answer.
+
+        Raises:
+            AccessError: there are too many.
+        """
+        if self.name in self._room.speaking:
+            return
+        self._room.silent[self.name] += 1
+        if self._room.silent[self.name] >= FIRST_QUESTIONS:
+            text = f"{self.name}: nothing was answered in {FIRST_QUESTIONS} questions; the last time: {error}"
+            raise AccessError(error.kind, text) from error
 
     def _config(self, request: Request) -> GenerateConfig:
         """What is asked for beside what the user has set."""

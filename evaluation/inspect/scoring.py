@@ -24,7 +24,7 @@ def measures() -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         record = state.store.get("record")
         if record is None:
-            return Score.unscored(reason="unfinished", explanation="a limit ended the game before its last year")
+            return Score.unscored(reason="unfinished", explanation=_ended(state))
         found = measure(record, tuple(state.metadata["coalition"]))
         value: dict[str, str | int | float | bool | None] = {
             "root_nash_welfare": found.root_nash_welfare,
@@ -39,6 +39,12 @@ def measures() -> Scorer:
         return Score(value=value | found.welfare_per_year, metadata=about)
 
     return score
+
+
+def _ended(state: TaskState) -> str:
+    """Where a game ended that was broken off."""
+    phases = (state.store.get("unfinished") or {}).get("phases", ())
+    return f"the game was ended in {phases[-1]['name'] if phases else 'its first phase'}, before its last year"
 
 
 @metric(name="mean", scores="unreduced")

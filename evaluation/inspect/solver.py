@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
+from anyio import CancelScope
 from inspect_ai.model import ModelOutput, get_model, model_roles
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.util import span
+from inspect_ai.util import Store, span
 
 from agents.asking import Asking, AskingPolicy
 from agents.lm.errors import ConfigError
@@ -22,14 +24,18 @@ from agents.specs import Spec, read_profile
 from evaluation.experiments.attacks import ITSELF, Deviation
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
+from evaluation.inspect.limits import Room
 from evaluation.inspect.model import InspectModel
 from evaluation.measures.intervals import Coalition
 from evaluation.measures.metrics import measure
 from evaluation.play.external_players import with_external_players
 from evaluation.play.game_settings import GameSettings
-from evaluation.play.games import GameSpec, aplay_game
+from evaluation.play.games import GameSpec, set_up_game
+from evaluation.play.turns import Seats
 from welfare_env.errors import did_you_mean
 from welfare_env.game.view import MESSAGES
+
+LONGEST_WAIT = 60.0  # seconds for answers that are on their way when a game is broken off
 
 
 @dataclass(frozen=True)
@@ -143,9 +149,10 @@ def game(games: Games, lm_cache: str | None = None) -> Solver:
         models.halt.join(begun)  # the seats of this game stop together
         number = state.metadata["game"] + games.games * (state.epoch - 1)
         spec = games.spec(number, state.metadata["deviator"], tuple(state.metadata["coalition"]))
-        played = with_external_players(spec, lambda power, policy: _player(power, policy, models))
-        record = await aplay_game(played, models, Event())
+        room = Room(is_output=state.token_limit_type == "output")
+        played = with_external_players(spec, lambda power, policy: _player(power, policy, models, room))
         state.store.set("number", number)
+        record = await _in_full(_played(set_up_game(played, models), models, state.store), models.halt)
         state.store.set("record", record)
         state.output = ModelOutput.from_content("game", _summary(record))
         state.messages.append(state.output.message)
@@ -154,13 +161,38 @@ def game(games: Games, lm_cache: str | None = None) -> Solver:
     return solve
 
 
-def _player(power: str, policy: Spec, models: SharedModels) -> Policy:
+async def _played(seats: Seats, models: SharedModels, store: Store) -> dict[str, Any]:
+    """The record of a game; if it is broken off, what was played of it is put into the store."""
+    try:
+        return await seats.play(models, Event())
+    except BaseException:
+        store.set("unfinished", seats.record())
+        raise
+
+
+async def _in_full(playing: Coroutine[Any, Any, dict[str, Any]], halt: Halt) -> dict[str, Any]:
+    """The result of a game. If it is canceled (Ctrl-C, a limit of time), nothing more is asked, and it is waited for
+    what is on its way, since that is paid for: it comes to the cache of replies.
+    """
+    game = asyncio.create_task(playing)
+    try:
+        return await asyncio.shield(game)
+    finally:
+        if not game.done():
+            halt.stop()
+            with CancelScope(shield=True):
+                await asyncio.wait([game], timeout=LONGEST_WAIT)
+            game.cancel()
+            await asyncio.gather(game, return_exceptions=True)
+
+
+def _player(power: str, policy: Spec, models: SharedModels, room: Room) -> Policy:
     """A player whose language models are inspect's."""
-    player = policy.make(SharedModels(models.cache, own=_own(power, policy, models.halt), halt=models.halt))
+    player = policy.make(SharedModels(models.cache, own=_own(power, policy, models.halt, room), halt=models.halt))
     return LoggedTurns(player) if isinstance(player, AskingPolicy) else player
 
 
-def _own(power: str, policy: Spec, halt: Halt) -> dict[str, InspectModel]:
+def _own(power: str, policy: Spec, halt: Halt, room: Room) -> dict[str, InspectModel]:
     """inspect's models that a spec names, of the seat and of roles; roles that no spec names are left alone.
 
     Raises:
@@ -172,8 +204,8 @@ def _own(power: str, policy: Spec, halt: Halt) -> dict[str, InspectModel]:
         if "/" not in name:
             near = did_you_mean(name, model_roles())
             raise ConfigError(f"lm:{name}: there is no role {name!r}{near}: give --model-role {name}=PROVIDER/MODEL")
-    own = {role: InspectModel(get_model(role=role), halt) for role in model_roles() if role in named}
-    return own | ({MODEL: InspectModel(get_model(role=power.lower()), halt)} if MODEL in named else {})
+    own = {role: InspectModel(get_model(role=role), halt, room) for role in model_roles() if role in named}
+    return own | ({MODEL: InspectModel(get_model(role=power.lower()), halt, room)} if MODEL in named else {})
 
 
 def check_roles(policies: Iterable[Spec]) -> None:

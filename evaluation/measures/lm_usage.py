@@ -255,6 +255,23 @@ def unusable(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             )
 
 
+def answering(counts: Mapping[str, int]) -> str:
+    """The models that answered, as their servers name them; if several, with the number of replies of each."""
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{name} ({count:,})" for name, count in counts.items()) or "-"
+
+
+def share_of_schema(obeyed: int, with_schema: int) -> str:
+    """The share of replies to questions with a schema that are of it; "-" if no schema was sent."""
+    return f"{obeyed / with_schema:.0%}" if with_schema else "-"
+
+
+def share_repaired(repaired: int, replies: int) -> str:
+    """The share of replies that were no proper JSON, but could be read."""
+    return f"{repaired / replies:.1%}" if replies else "-"
+
+
 def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:
     """One row per policy."""
     table = Table(
@@ -273,9 +290,8 @@ def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:
         dollars = "unknown" if usage.dollars is None else f"${usage.dollars:.2f}"
         thought = f" ({usage.reasoning_tokens:,} thinking)" if usage.reasoning_tokens else ""
         output = f"{usage.output_tokens:,}{thought}"
-        obeyed = f"{usage.obeyed / usage.with_schema:.0%}" if usage.with_schema else "-"
-        answering = ", ".join(usage.answered_by) or "-"
-        counts = (answering, f"{usage.calls:,}", f"{usage.failed:,}", obeyed, f"{usage.input_tokens:,}", share, output)
+        obeyed, by = share_of_schema(usage.obeyed, usage.with_schema), answering(usage.answered_by)
+        counts = (by, f"{usage.calls:,}", f"{usage.failed:,}", obeyed, f"{usage.input_tokens:,}", share, output)
         counted = (*usage.faults.items(), *usage.endings.items(), *usage.losses.items())
         wrong = ", ".join(f"{kind} {number}" for kind, number in counted)
         table.add_row(*map(Text, (policy, *counts, dollars, wrong or "none")))

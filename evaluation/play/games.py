@@ -211,7 +211,7 @@ def play_game(spec: GameSpec, models: Models = None, stop: Event | None = None) 
         GameStopped: `stop` was set.
     """
     shared, stop = shared_models(models), stop or Event()
-    seats = _set_up(spec, shared)
+    seats = set_up_game(spec, shared)
     if not seats.asks:
         return _without_waiting(seats.play(shared, stop))
     from agents.lm.models.shared_models import default_models
@@ -226,10 +226,11 @@ async def aplay_game(spec: GameSpec, models: Models = None, stop: Event | None =
     Give them one `SharedModels`, whose limits then hold for all of them together.
     """
     shared = shared_models(models)
-    return await _set_up(spec, shared).play(shared, stop or Event())
+    return await set_up_game(spec, shared).play(shared, stop or Event())
 
 
-def _set_up(spec: GameSpec, models: SharedModels | None) -> Seats:
+def set_up_game(spec: GameSpec, models: SharedModels | None) -> Seats:
+    """A game before its first turn; arguments and errors as for `play_game`."""
     if not isinstance(spec, GameSpec):
         raise EvaluationError(f"spec={quoted(spec)}: give evaluation.GameSpec(...)")
     return set_up(

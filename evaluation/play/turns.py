@@ -55,6 +55,10 @@ class Seats:
             await play_at_once(self.env, self.policies, self.seed, stop, models, self.asks)
         else:
             await play_in_turn(self.env, self.policies, self.seed, stop, self.asks)
+        return self.record()
+
+    def record(self) -> dict[str, Any]:
+        """The record of what was played so far."""
         record: dict[str, Any] = self.env.unwrapped.game.record()
         record["welfare_env"] |= {"seed": self.seed, "players": {power: policy.text for power, policy in self.players}}
         if self.simultaneous:

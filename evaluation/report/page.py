@@ -12,6 +12,7 @@ import welfare_env
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate
 from evaluation.report.figures import MADE_UP, as_svg, figures_of, full_label, panel_grid, swept_words
 from evaluation.report.markup import framed, html_table, origin, paragraph, scrolling, whole_page
+from evaluation.report.provenance import ABOUT, HEAD, provenance_rows
 from evaluation.tables.comparison_tables import study_cells
 from evaluation.tables.game_tables import BRACKETS
 from evaluation.tables.measure_names import NAMES
@@ -52,6 +53,7 @@ def report_page(study: Mapping[str, Any], command: str = "") -> str:
         "<h2>Numbers</h2>",
         _table(study),
         _by_training_seed(study),
+        _provenance(study),
         "" if differences is None else "<h3>Differences from the first condition</h3>" + html_table(*differences),
         *(details(condition, cell) for condition in study["conditions"] for cell in condition["cells"]),
         _published(study),
@@ -212,6 +214,11 @@ def _by_training_seed(study: Mapping[str, Any]) -> str:
         return ""
     head = ["condition", "training seed", *(NAMES[name] for name in measures)]
     return "<h3>By training seed</h3>" + html_table(head, rows, f"Means over games of one trained policy, {BRACKETS}.")
+
+
+def _provenance(study: Mapping[str, Any]) -> str:
+    rows = provenance_rows(study)
+    return "<h3>Language models</h3>" + html_table(HEAD, rows, ABOUT) if rows else ""
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -49,7 +49,7 @@ def _body(transcript: GameTranscript, replay: str) -> Iterator[str]:
 
 
 def _question(asked: TranscriptRequest) -> str:
-    title = f"{_text(asked.title)} <span class=note>({_text(asked.model)}; {_text(asked.cost)})</span>"
+    title = f"{_text(asked.title)} <span class=note>({_text(asked.model)}; {_text(asked.told)})</span>"
     if asked.is_kept:
         before = f" <span class=note>after {asked.same:,} characters as before</span>" if asked.same else ""
         prompt = f"<h3>Prompt{before}</h3><pre>{_text(asked.new)}</pre>"

@@ -16,10 +16,11 @@ from agents.lm.errors import ModelError
 from agents.lm.models.cache import read_outcome
 from agents.lm.models.protocol import Reply
 from agents.lm.reading.fields import is_cut_off, read_fields, texts_of, without_surrogates
+from agents.lm.reading.obeying import obeys
 from agents.lm.reading.repair import Pairs
-from agents.lm.transcript import questions
+from agents.lm.transcript import KeptQuestion, questions
 from evaluation.checks import EvaluationError
-from evaluation.measures.lm_usage import LMUsage, usage_by_seat
+from evaluation.measures.lm_usage import LMUsage, answering, share_of_schema, usage_by_seat
 from evaluation.play.stored_games import played, seats
 from welfare_env.errors import RecordError, did_you_mean
 from welfare_env.game.press import GLOBAL
@@ -39,6 +40,8 @@ class TranscriptRequest:
         player, policy, part: who asked, the spec of its policy, and "profile" or "deviator".
         where: "kind", "phase" and "round", as `agents.lm.transcript.KeptQuestion.where`.
         model: the name of the model.
+        answered_by: what the server calls the model that answered; "" if it does not say.
+        form: what is to be said of the reply's form: "of its schema", "not of its schema", "repaired"; () for nothing.
         system, user: the prompt.
         new: the part of the prompt that was not in the previous question of this kind; `same` is the number of
             characters before it.
@@ -56,6 +59,8 @@ class TranscriptRequest:
     part: str
     where: Mapping[str, Any]
     model: str
+    answered_by: str
+    form: tuple[str, ...]
     system: str
     user: str
     new: str
@@ -67,6 +72,12 @@ class TranscriptRequest:
     reported: Mapping[str, Any]
     cost: str
     is_kept: bool
+
+    @property
+    def told(self) -> str:
+        """Who answered, in which form, and what it cost, in words."""
+        by = [f"answered by {self.answered_by}"] if self.answered_by else []
+        return ", ".join([*by, *self.form, self.cost])
 
     @property
     def title(self) -> str:
@@ -166,6 +177,8 @@ def _asked(
             part=parts[player],
             where=question.where,
             model=question.model,
+            answered_by=reply.model if isinstance(reply, Reply) else "",
+            form=_form(reply, question),
             system="".join(blocks[:mark]),
             user="".join(blocks[mark:]),
             new="".join(blocks[question.same :]),
@@ -182,6 +195,17 @@ def _asked(
 
 def _read(entry: Mapping[str, Any]) -> Reply | ModelError:
     return read_outcome({name: value for name, value in entry.items() if name != "cut"})
+
+
+def _form(reply: Reply | ModelError, question: KeptQuestion) -> tuple[str, ...]:
+    """What is to be said of the form of a reply to a question about a turn."""
+    if isinstance(reply, ModelError) or question.where["kind"] != "turn" or not question.is_kept:
+        return ()
+    found = read_fields(reply.text, ("orders", "messages"), is_cut_off(reply.finish))
+    repaired = ("repaired",) if any(loss.kind == "repaired" for loss in found.losses) else ()
+    if question.schema is None or "cut" in question.reply:
+        return repaired
+    return ("of its schema" if obeys(reply.text, question.schema) else "not of its schema", *repaired)
 
 
 def _shown(block: tuple[str, bool], private: bool) -> str:
@@ -234,6 +258,8 @@ def as_lines(transcript: GameTranscript, game: str = "") -> Iterator[str]:
             "policy": asked.policy,
             "part": asked.part,
             "model": asked.model,
+            **({"answered_by": asked.answered_by} if asked.answered_by else {}),
+            **({"form": list(asked.form)} if asked.form else {}),
             **asked.where,
             "messages": [{"role": role, "content": text} for role, text in talk if text or role != "system"],
             "schema": asked.schema,
@@ -261,7 +287,7 @@ def as_text(transcript: GameTranscript) -> Iterator[str]:
             yield _indented(asked.new)
         if asked.thinking:
             yield f"--- thinking\n{_indented(asked.thinking)}"
-        yield f"--- reply ({visible(asked.ending)}; {visible(asked.cost)})"
+        yield f"--- reply ({visible(asked.ending)}; {visible(asked.told)})"
         yield _indented(asked.reply)
 
 
@@ -276,9 +302,11 @@ def _usage_lines(usage: Mapping[str, Mapping[str, Mapping[str, LMUsage]]]) -> It
             for model, used in models.items():
                 price = "no known price" if used.dollars is None else f"${used.dollars:.4f}"
                 faults = ", ".join(f"{kind} {count}" for kind, count in {**used.faults, **used.losses}.items())
+                form = f"of the schema {share_of_schema(used.obeyed, used.with_schema)}"
+                tokens = f"{used.input_tokens:,} + {used.output_tokens:,} tokens, {price}"
                 yield (
-                    f"{player} ({part}), {model}: {used.calls} calls, {used.failed} failed, {used.input_tokens:,} + "
-                    f"{used.output_tokens:,} tokens, {price}, faults and losses: {faults or 'none'}"
+                    f"{player} ({part}), {model}: {used.calls} calls, {used.failed} failed, {tokens}, answered by "
+                    f"{answering(used.answered_by)}, {form}, faults and losses: {faults or 'none'}"
                 )
 
 

@@ -120,7 +120,14 @@ class TestPage:
         assert "<td class=words>stub" not in page
         assert "is a stub with invented replies" in page
         assert "<script" not in page
-        table = (tmp_path / LEADERBOARD).read_text()
+        table, asked = (tmp_path / LEADERBOARD).read_text().split("## Language models")
+        answered = [line.split(" | ") for line in asked.splitlines() if line.startswith("| lm:")]
+        assert {(row[1], row[2], row[5]) for row in answered} == {
+            (measure, f"scripted/{name}", "100%")
+            for measure in ("self-play", "exploitability")
+            for name in ("pacifist", "raider")
+        }
+        assert "<h3>Language models</h3>" in page
         rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| lm:")]
         assert [row[0] for row in rows] == ["| lm:scripted/pacifist", "| lm:scripted/raider"]
         assert rows[0][-1].strip(" |") == welfare_env.__version__

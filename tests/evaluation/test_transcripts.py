@@ -1,6 +1,7 @@
 """Transcripts: prompts and replies kept with a game; told as text, JSON lines or a page; what of them is private."""
 
 import json
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -317,6 +318,8 @@ class TestCommand:
         told = call("transcript", key[:8], "--store", store)
         assert told.startswith(f"{STUB}; standard map, years: 1, message rounds: 2")
         assert "- FRANCE (profile), scripted/stub: 8 calls, 0 failed" in told
+        assert "answered by scripted/stub, of the schema 100%" in told
+        assert re.search(r"--- reply \(stop; answered by scripted/stub, of its schema, \d", told)
         places = [told.index(f"=== S1901M, round {number}, AUSTRIA: turn") for number in (1, 2)]
         assert places == sorted(places)
         assert told.index("=== S1901M, TURKEY: summary") < told.index("=== F1901M, round 1, AUSTRIA: turn")
@@ -331,6 +334,7 @@ class TestCommand:
         assert {line["game"] for line in lines} == {key}
         assert [message["role"] for message in lines[0]["messages"]] == ["system", "user", "assistant"]
         assert json.loads(lines[0]["messages"][2]["content"])["reasoning"]
+        assert (lines[0]["answered_by"], lines[0]["form"]) == ("scripted/stub", ["of its schema"])
         assert lines[0]["schema"]["properties"]["orders"]
 
     def test_page(self, store: Path, key: str, tmp_path: Path) -> None:

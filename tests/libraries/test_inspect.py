@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -26,6 +29,7 @@ from inspect_ai.util import JSONSchema
 
 import evaluation
 from agents.lm.errors import ConfigError
+from agents.lm.models.cache import ResponseCache
 from agents.lm.models.scripted import ScriptedModel
 from agents.lm.stub import StubServer
 from agents.lm.stub.replies import stub_reply
@@ -36,6 +40,7 @@ from welfare_env import Rules
 pytestmark = pytest.mark.tools
 
 POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
+ROOT = Path(__file__).parents[2]
 SMALL = {"years": 1, "message_rounds": 1}
 RULES = Rules(**SMALL)
 
@@ -232,7 +237,8 @@ def test_a_seat_that_fails_for_good_stops_the_others(run) -> None:
     log = run(tasks.self_play(games=1, **SMALL), model.model)
     assert log.status == "error"
     assert "does not like France" in log.error.message
-    assert model.asked.total() == 7 + 6, "the turns of spring, and the summaries of the others: no turn of autumn"
+    assert 7 <= model.asked.total() <= 7 + 6, "the turns of Spring, and summaries that were on their way: no more"
+    assert not any("You are FRANCE" in prompt and "note on" in prompt for prompt in model.asked)
 
 
 def test_every_turn_is_a_span_of_its_power(run) -> None:
@@ -320,12 +326,124 @@ def test_what_mockllm_says_by_itself_is_no_order(run) -> None:
     assert sample.store["record"]["welfare_env"]["replies"]["FRANCE"]["parsed"] == 0
 
 
-def test_a_limit_ends_a_game_which_then_has_no_score(run) -> None:
-    log = run(tasks.self_play(games=1, **SMALL), Mock().model, token_limit=20_000)
+class Slow(Mock):
+    """Answers after a while, so that the questions of all seats are on their way together."""
+
+    seconds = 0.05
+
+    async def answer(self, messages, tools, tool_choice, config):
+        await asyncio.sleep(self.seconds)
+        return super().answer(messages, tools, tool_choice, config)
+
+
+@pytest.mark.parametrize(
+    ("limit", "most"),
+    [
+        ({"token_limit": 20_000}, 20_000),
+        ({"token_limit": 60_000}, 60_000),
+        ({"message_limit": 20}, 10),
+        ({"turn_limit": 9}, 9),
+    ],
+    ids=["some tokens", "more tokens", "messages", "turns"],
+)
+def test_a_limit_bounds_the_whole_game_which_ends_with_what_it_has(run, limit, most) -> None:
+    """Though seven seats ask together; what the last question may use is all that is left unused."""
+    model = Slow()
+    log = run(tasks.self_play(games=1, **SMALL), model.model, **limit)
     (sample,) = log.samples
-    assert sample.limit.type == "token"
-    assert math.isnan(sample.scores["measures"].value)
+    kind = next(iter(limit)).removesuffix("_limit")
+    assert (log.status, sample.limit.type) == ("success", kind)
+    used = sample.model_usage[str(model.model)].total_tokens if kind == "token" else model.asked.total()
+    assert used <= most
+    assert used >= (most - 5_000 if kind == "token" else most)
+    score = sample.scores["measures"]
+    assert math.isnan(score.value)
+    assert re.match("the game was ended in (S1901M|F1901M|W1901A), before its last year", score.explanation)
+    begun = sample.store["unfinished"]
+    assert begun["phases"][0]["name"] == "S1901M"
+    assert sum(len(models[0]["turns"]) for models in begun["welfare_env"]["language_models"].values()) > 0
+
+
+def test_a_limit_of_time_waits_for_answers_on_their_way(run, tmp_path) -> None:
+    class Late(Slow):
+        seconds = 1.5
+
+    model = Late()
+    log = run(tasks.self_play(games=1, **SMALL), model.model, time_limit=1)
+    assert log.samples[0].limit.type == "time"
+    assert model.asked.total() == 7, "the turns of Spring, and nothing after them"
+    with ResponseCache(tmp_path / "runs/replies.sqlite") as cache:
+        assert cache.count() == 7
+
+
+def test_an_interrupted_evaluation_keeps_the_answers_on_their_way(tmp_path) -> None:
+    """Ctrl-C while games wait for answers, and more questions for a connection: the first are kept, others not sent."""
+    with StubServer(latency=2.0) as stub:
+        command = [sys.executable, "-m", "inspect_ai", "eval", "evaluation/self_play", "--model", "openai/any"]
+        options = ["-T", "years=1", "-T", "message_rounds=1", "-T", "games=3", "--max-connections", "10"]
+        means = ["--model-base-url", f"{stub.url}/v1", "--display", "plain"]
+        running = subprocess.Popen(
+            [*command, *options, *means],
+            cwd=tmp_path,
+            env=os.environ | {"OPENAI_API_KEY": "none", "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        while len(stub.requests) < 10 and running.poll() is None:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        said, _ = running.communicate(timeout=60)
+    assert "Traceback" not in said, said
+    assert len(stub.requests) == 10, said
+    with ResponseCache(tmp_path / "runs/replies.sqlite") as cache:
+        assert cache.count() == 10
+
+
+class DeadSeat(Slow):
+    """Answers everybody but one power, from its second question on."""
+
+    async def answer(self, messages, tools, tool_choice, config):
+        prompt = "".join(message.text for message in messages)
+        if "You are FRANCE" in prompt and any("You are FRANCE" in asked for asked in self.asked):
+            raise RuntimeError("the server does not like France")
+        return await super().answer(messages, tools, tool_choice, config)
+
+
+def test_a_dead_seat_ends_the_evaluation_and_nothing_that_was_paid_is_lost(run, tmp_path) -> None:
+    model = DeadSeat()
+    log = run(tasks.self_play(games=3, **SMALL), model.model)
+    assert log.status == "error"
+    assert "does not like France" in log.error.message
+    assert 7 <= model.asked.total() <= 3 * (7 + 6), (
+        "the turns of Spring and the summaries of the others: no turn of Fall"
+    )
+    with ResponseCache(tmp_path / "runs/replies.sqlite") as cache:
+        assert cache.count() == model.asked.total()
+
+
+def test_an_evaluation_that_goes_on_after_errors_plays_its_other_games(run) -> None:
+    """What inspect's user has asked for: a dead role in one condition leaves the others."""
+    alive, dead = Mock("alive"), DeadSeat("dead")
+    task = tasks.exploitability(games=1, coalitions="FRANCE,ITALY", deviator="lm:hired", **SMALL)
+    log = run(task, alive.model, model_roles={"hired": dead.model}, fail_on_error=False)
     assert log.status == "success"
+    failed = [tuple(sample.metadata["coalition"]) for sample in log.samples if sample.error]
+    assert failed == [("FRANCE",)]
+
+
+def test_a_model_that_answers_nothing_ends_its_game(run) -> None:
+    class Mute(Mock):
+        def answer(self, messages, tools, tool_choice, config):
+            output = super().answer(messages, tools, tool_choice, config)
+            output.choices = []
+            return output
+
+    model = Mute()
+    log = run(tasks.self_play(games=1, **SMALL), model.model)
+    assert log.status == "error"
+    assert "nothing was answered in 5 questions" in log.error.message
+    assert model.asked.total() < 7 * 7
 
 
 def test_scripted_seats_need_no_model_and_profiles_rotate(run) -> None:
