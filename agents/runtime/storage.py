@@ -128,6 +128,24 @@ class Layout:
                 raise
         return self._opened(path, "immutable=1", same_thread)
 
+    def read(self, path: Path) -> sqlite3.Connection:
+        """Opens a file that others may be writing, for reading alone: nothing is made, locked or changed beside it.
+
+        Raises:
+            error: it is another program's, of another version, empty or not a file.
+            sqlite3.Error: it cannot be used.
+        """
+        wrong = irregular(path)
+        if wrong:
+            raise self.error(f"{shown(path)}: it {wrong}: choose another path")
+        log = Path(f"{path}-wal")
+        if not log.exists() or not log.stat().st_size:  # nobody writes; SQLite would make a log to read the file
+            return self._opened(path, "mode=ro&immutable=1", same_thread=True)
+        # If the writer ends meanwhile, the last who closes the file clears its log away, which "ro" may not.
+        connection = self._opened(path, "mode=rw" if os.access(path, os.W_OK) else "mode=ro", same_thread=True)
+        connection.execute("PRAGMA query_only = ON")
+        return connection
+
     def _opened(self, path: Path, mode: str, same_thread: bool) -> sqlite3.Connection:
         """A connection; `mode` is "" for writing, or SQLite's parameter of a URI for reading."""
         place = f"{path.absolute().as_uri()}?{mode}" if mode else path

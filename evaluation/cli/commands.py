@@ -65,6 +65,7 @@ from evaluation.tables.game_tables import (
 )
 from evaluation.tables.sweep_tables import exploitability_sweep, self_play_sweep
 from evaluation.web.commands import play, serve
+from evaluation.web.watching.command import watch
 from welfare_env.extras import install_extra
 
 DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumbbot")
@@ -280,6 +281,7 @@ app.command("experiment")(experiments.experiment)
 app.command("plot")(experiments.plot)
 app.command("play")(play)
 app.command("serve")(serve)
+app.command("watch")(watch)
 
 
 @app.command("warm-up")

@@ -16,6 +16,7 @@ import typer
 
 import evaluation
 from agents.runtime.progress import metered
+from agents.runtime.status import Sources
 from agents.runtime.table_files import check_file
 from agents.runtime.table_options import TableOptions
 from agents.specs import Spec, read, read_profile
@@ -305,7 +306,8 @@ class RunOptions:
             if models is not None and models.cache is not None:
                 models.cache.count()  # raises before the first game if the file cannot be used
             try:
-                with metered("playing", sum(each.most_games for each in plans), "games") as meter:
+                total = sum(each.most_games for each in plans)
+                with metered("playing", total, "games", _sources(store, models)) as meter:
                     return [each.play(meter.advance) for each in plans]
             finally:
                 if models is not None and models.budget is not None:
@@ -327,6 +329,20 @@ class RunOptions:
         if self.budget_tokens is not None or self.budget_dollars is not None:
             raise evaluation.EvaluationError("a budget is for language models, and none of these policies is one")
         return None
+
+
+def _sources(store: GameStore, models: SharedModels | None) -> Sources:
+    """Where the games of a run go, and what it has spent, for those who watch it."""
+    budget = None if models is None else models.budget
+    if budget is None:
+        return Sources(str(store.path))
+
+    def spent_so_far() -> dict[str, Any]:
+        usage = budget.spent
+        limits = {"max_tokens": budget.max_tokens, "max_dollars": budget.max_dollars}
+        return {"tokens": usage.tokens, "dollars": usage.dollars, **limits}
+
+    return Sources(str(store.path), spent=spent_so_far)
 
 
 def _tell_costs(policies: Iterable[Spec], settings: Iterable[GameSettings], models: SharedModels) -> None:

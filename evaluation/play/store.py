@@ -163,6 +163,7 @@ class GameStore:
 
     Args:
         path: of the SQLite file.
+        is_read_only: only look at a file that is there, which other processes may be writing; they never wait for it.
 
     Example:
         with GameStore("runs/evaluation.sqlite") as store:
@@ -170,9 +171,10 @@ class GameStore:
                 store.put(specification, game.record())
     """
 
-    def __init__(self, path: str | os.PathLike[str] = DEFAULT_PATH) -> None:
+    def __init__(self, path: str | os.PathLike[str] = DEFAULT_PATH, is_read_only: bool = False) -> None:
         # The process may change its folder before the file is opened.
         self.path = _path(path).absolute()
+        self._is_read_only = is_read_only
         self._open_connection: sqlite3.Connection | None = None
 
     def __repr__(self) -> str:
@@ -275,6 +277,18 @@ class GameStore:
         """
         with self._connection() as connection:
             rows = connection.execute("SELECT key, specification, created FROM games ORDER BY created, key").fetchall()
+        return [self._stored_game(*row) for row in rows]
+
+    def games_since(self, created: float) -> list[StoredGame]:
+        """The games that were stored at a time (seconds since 1970) or later, oldest first.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        with self._connection() as connection:
+            rows = connection.execute(
+                "SELECT key, specification, created FROM games WHERE created >= ? ORDER BY created, key", (created,)
+            ).fetchall()
         return [self._stored_game(*row) for row in rows]
 
     def keys(self) -> list[str]:
@@ -475,7 +489,8 @@ class GameStore:
     def _connection(self) -> Iterator[sqlite3.Connection]:
         with _guarded(self.path):
             if self._open_connection is None:
-                self._open_connection = _LAYOUT.connect(self.path)
+                connect = _LAYOUT.read if self._is_read_only else _LAYOUT.connect
+                self._open_connection = connect(self.path)
             yield self._open_connection
 
 

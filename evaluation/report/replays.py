@@ -24,6 +24,7 @@ from welfare_env.game.press import GLOBAL
 from welfare_env.render.palette import power_names
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
 from welfare_env.render.replay.events import attacks
+from welfare_env.render.replay.page import replay_page
 
 STAGES = {
     "nice": "plays nice",
@@ -88,6 +89,17 @@ def write_replay(record: Mapping[str, Any], out: Path, map_name: str | None = No
     """
     played = Game.from_record(dict(record), map_name=map_name, allow_edited=allow_edited)
     played.replay(out, annotations_of(played, record.get("welfare_env", {}), map_name))
+
+
+def annotated_page(record: Mapping[str, Any], map_name: str | None = None) -> str:
+    """The page of a game, as `write_replay` writes it.
+
+    Raises:
+        RecordError: the record is damaged.
+    """
+    played = Game.from_record(dict(record), map_name=map_name)
+    annotations = annotations_of(played, record.get("welfare_env", {}), map_name)
+    return replay_page(played.record(), played.board, annotations)
 
 
 def _players(game: Game, recorded: Mapping[str, Any]) -> dict[str, str]:

@@ -2,5 +2,6 @@
 
 * `foundation`: what every page stands on; it knows no game;
 * `games`: games with people, and their pages;
+* `watching`: running commands of this machine; its terminal half needs no extra;
 * `commands`: ``play`` and ``serve``.
 """

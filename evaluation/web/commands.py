@@ -13,13 +13,13 @@ import typer
 
 from agents.runtime.progress import errors_in_one_line
 from agents.specs import read, read_profile
-from evaluation.checks import EvaluationError, board_of
+from evaluation.checks import board_of
 from evaluation.play.games import play_all
 from evaluation.play.store import DEFAULT_PATH, GameStore
 from evaluation.web.games.settings import SPECTATOR, TableSettings, load_settings
+from evaluation.web.need import need_web
 from welfare_env import Rules
 from welfare_env.errors import UnknownPowerError, did_you_mean
-from welfare_env.extras import install_extra
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from evaluation.web.games.hosting import Host
 
 KEPT = "what was confirmed is kept; the same folder goes on with it"
+PLAYING, OTHERWISE = "playing in the browser", "or use --terminal"
 FOLDER = Path("runs", "play")
 Others = Annotated[str, typer.Option(help="The policy, or the profile, of the other seats.")]
 Listen = Annotated[
@@ -67,7 +68,7 @@ def play(
         if terminal:
             _play_here(settings, store)
             return
-        _need_web()
+        need_web(PLAYING, OTHERWISE)
         from evaluation.web.foundation.serving import Address
 
         def opened(links: dict[str, str]) -> None:
@@ -90,7 +91,7 @@ def serve(
 ) -> None:
     """Host a game for several people: one secret link a seat."""
     with errors_in_one_line(KEPT):
-        _need_web()
+        need_web(PLAYING, OTHERWISE)
         from evaluation.web.foundation.serving import Address
 
         address = Address(host, port, public_url, name or ())
@@ -124,13 +125,6 @@ def _play_here(settings: TableSettings, store: Path) -> None:
     points = record["phases"][-1]["state"]["welfare"]
     print("The end: " + ", ".join(f"{power} {count}" for power, count in points.items()))
     print(f"welfare-env replay {record['welfare_env']['key'][:12]} shows it.")
-
-
-def _need_web() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("starlette") is None or find_spec("uvicorn") is None:
-        raise EvaluationError(f"playing in the browser needs {install_extra('web')}; or use --terminal")
 
 
 def _host(

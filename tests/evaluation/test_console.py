@@ -37,6 +37,7 @@ COMMANDS = (
     "plot",
     "play",
     "serve",
+    "watch",
     "warm-up",
     "store",
     "train",

@@ -78,7 +78,7 @@ def test_the_bar_ends_with_the_total_of_all_plans(tmp_path: Path, monkeypatch: p
     seen: list[tuple[str, int, int]] = []
 
     class Meter:
-        def __init__(self, what: str, total: int, unit: str) -> None:
+        def __init__(self, what: str, total: int, unit: str, sources: object) -> None:
             self.what, self.total, self.done = what, total, 0
 
         def __enter__(self) -> Meter:

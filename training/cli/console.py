@@ -14,6 +14,7 @@ import typer
 
 from agents.runtime.progress import Meter, metered
 from agents.runtime.progress import errors_in_one_line as own_errors
+from agents.runtime.status import Sources
 from modal_env.console import print_error
 from modal_env.interruptions import patient
 from training.run_folder import saved_iterations
@@ -79,7 +80,7 @@ def training_progress(
     The first Ctrl-C saves after the current iteration and stops, a second one stops at once. The last line says what
     the folder holds: `kept`, or by default how many iterations are saved.
     """
-    with patient() as hurry, metered("learning", iterations, "iterations") as meter:
+    with patient() as hurry, metered("learning", iterations, "iterations", Sources(folder=str(folder))) as meter:
         shown = TrainingProgress(meter, iterations, line, hurry)
         before = signal.signal(signal.SIGINT, shown.stop)
         try:

@@ -14,8 +14,6 @@ GET     /g/GAME/events              positions of the game, for any seat of it
 from __future__ import annotations
 
 import asyncio
-import json
-import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -24,6 +22,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from evaluation.web.foundation import keys
+from evaluation.web.foundation.answers import json_object, problem, whole_page
 from evaluation.web.foundation.streams import Streams
 from evaluation.web.games.hosting import Host, Hosted
 from evaluation.web.games.page import board_page
@@ -67,17 +66,17 @@ class PlayRoutes:
         """The page, the same for everybody who knows the address: it holds nothing of the game but the empty board."""
         hosted = await self.host.find(request.path_params["game"])
         if hosted is None or request.path_params["seat"] not in hosted.tokens:
-            return _problem(*_NO_GAME)
+            return problem(*_NO_GAME)
         return HTMLResponse(board_page(hosted.table.game.board))
 
     async def enter(self, request: Request) -> Response:
         """Trade the token of a link for a cookie."""
         game, seat = request.path_params["game"], request.path_params["seat"]
         hosted = await self.host.find(game)
-        given = _json(await request.body())
+        given = json_object(await request.body())
         token = "" if hosted is None else hosted.tokens.get(seat, "")
         if hosted is None or not token or not keys.is_token((given or {}).get("token"), token):
-            return _problem(*_NO_GAME)
+            return problem(*_NO_GAME)
         await hosted.enter(seat)
         header = keys.cookie_header(seat, token, f"/g/{game}", self.is_secure)
         return JSONResponse({}, headers={"set-cookie": header})
@@ -91,7 +90,7 @@ class PlayRoutes:
             seat = request.path_params["seat"]
             hosted = await self.host.find(request.path_params["game"])
             if hosted is None or not _holds(request, hosted, seat):
-                return _problem(*_NO_GAME)
+                return problem(*_NO_GAME)
             return await action(request, hosted, seat)
 
         return checked
@@ -107,16 +106,16 @@ class PlayRoutes:
 
     async def check(self, request: Request, hosted: Hosted, seat: str) -> Response:
         """How orders or messages are read."""
-        given = _json(await request.body())
+        given = json_object(await request.body())
         if given is None or not hosted.table.is_asked(seat):
-            return _problem("give orders or messages when you are asked for them", 400)
+            return problem("give orders or messages when you are asked for them", 400)
         return await _refusing(lambda: asyncio.to_thread(hosted.table.checked, seat, given))
 
     async def answer(self, request: Request, hosted: Hosted, seat: str) -> Response:
         """Take an answer."""
-        given = _json(await request.body())
+        given = json_object(await request.body())
         if given is None:
-            return _problem("this is no JSON object", 400)
+            return problem("this is no JSON object", 400)
 
         async def accepted() -> dict[str, Any]:
             return {"new": await hosted.accept(seat, given)}
@@ -126,19 +125,17 @@ class PlayRoutes:
     async def replay(self, request: Request, hosted: Hosted, seat: str) -> Response:
         """Everything, after the end, for a spectator."""
         if seat != SPECTATOR or hosted.table.settings.spectators != "end" or not may_look(hosted.table, seat):
-            return _problem(*_NO_GAME)
+            return problem(*_NO_GAME)
         page = await asyncio.to_thread(
             replay_page, hosted.table.record(), hosted.table.game.board, NO_ANNOTATIONS, at_end=True
         )
-        found = re.search('http-equiv="Content-Security-Policy" content="([^"]+)"', page)
-        policy = f"{found[1]}; frame-ancestors 'none'" if found else "default-src 'none'"
-        return HTMLResponse(page, headers={"content-security-policy": policy})
+        return whole_page(page)
 
     async def events(self, request: Request) -> Response:
         """The stream of positions, for any seat."""
         hosted = await self.host.find(request.path_params["game"])
         if hosted is None or not any(_holds(request, hosted, seat) for seat in hosted.tokens):
-            return _problem(*_NO_GAME)
+            return problem(*_NO_GAME)
         return self.streams.response(request, hosted.topic)
 
 
@@ -151,22 +148,8 @@ async def _refusing(action: Callable[[], Awaitable[dict[str, Any]]]) -> Response
     try:
         return JSONResponse(await action())
     except AnswerRefused as error:
-        return _problem(str(error), STATUS[error.code], error.code)
+        return problem(str(error), STATUS[error.code], error.code)
     except (OrderError, PressError) as error:
-        return _problem(str(error), 422, "illegal")
+        return problem(str(error), 422, "illegal")
     except WelfareEnvError as error:
-        return _problem(str(error), 500, "failed")
-
-
-def _problem(message: str, status: int, code: str = "") -> Response:
-    text = message.encode("utf-8", "backslashreplace").decode()
-    return JSONResponse({"error": text, "code": code}, status)
-
-
-def _json(body: bytes) -> dict[str, Any] | None:
-    """A JSON object; None for anything else."""
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
+        return problem(str(error), 500, "failed")

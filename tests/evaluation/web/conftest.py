@@ -30,6 +30,20 @@ def until(is_so: Callable[[], Any], seconds: float = 30) -> None:
     assert is_so()
 
 
+@contextmanager
+def running_site(server: Any, address: Address) -> Iterator[int]:
+    """A server in a thread, while the block lasts. Gives its port."""
+    with listening(address) as sock:
+        thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[sock])), daemon=True)
+        thread.start()
+        until(lambda: server.started)
+        try:
+            yield sock.getsockname()[1]
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
 class Player:
     """A person who is a script: holds the link of a seat."""
 
@@ -107,16 +121,8 @@ class Server:
 
     @contextmanager
     def running(self) -> Iterator["Server"]:
-        with listening(self.address) as sock:
-            self.port = sock.getsockname()[1]
-            thread = threading.Thread(target=lambda: asyncio.run(self.server.serve(sockets=[sock])), daemon=True)
-            thread.start()
-            until(lambda: self.server.started)
-            try:
-                yield self
-            finally:
-                self.server.should_exit = True
-                thread.join()
+        with running_site(self.server, self.address) as self.port:
+            yield self
 
 
 @pytest.fixture

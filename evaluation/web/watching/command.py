@@ -1,0 +1,64 @@
+"""The command ``watch``."""
+
+from __future__ import annotations
+
+import sys
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agents.runtime.progress import errors_in_one_line
+from agents.runtime.status import FOLDER
+from agents.runtime.tables import print_tables
+from evaluation.web.need import need_web
+from evaluation.web.watching.results import Watcher
+from evaluation.web.watching.terminal import NOTHING, tables, watch_here
+
+KEPT = "what was watched goes on"
+
+
+def watch(
+    folder: Annotated[Path, typer.Option(help="Where running commands write how far they are.")] = FOLDER,
+    once: Annotated[
+        bool, typer.Option("--once", help="Print the tables and end; so does output that goes to no terminal.")
+    ] = False,
+    browser: Annotated[
+        bool, typer.Option("--browser", help="Watch in the browser, with replays of the games.")
+    ] = False,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Serve the page on this port; 0 for a free one.")
+    ] = None,
+) -> None:
+    """Watch running commands of this machine: progress, finished games, tables as they fill, what models spend."""
+    with errors_in_one_line(KEPT):
+        watcher = Watcher(folder.absolute())
+        if browser or port is not None:
+            _serve(watcher, browser, port or 0)
+        elif once or not sys.stdout.isatty():
+            found = tables(watcher.look(measures_all=True))
+            print_tables(*found)
+            if not found:
+                print(NOTHING)
+        else:
+            watch_here(watcher)
+
+
+def _serve(watcher: Watcher, opens: bool, port: int) -> None:
+    """The page on this machine, until the process is interrupted."""
+    need_web("watching in the browser", "without --browser it is in the terminal")
+    from evaluation.web.foundation.keys import new_token
+    from evaluation.web.foundation.serving import Address, make_site, run_site
+    from evaluation.web.watching.watch_routes import PLACE, WatchRoutes
+
+    address, token = Address(port=port), new_token()
+    routes = WatchRoutes(watcher, token)
+
+    def started(url: str) -> None:
+        link = f"{url}{PLACE}#{token}"
+        print(f"The runs: {link}\nEnd with Ctrl-C; what is watched goes on.", flush=True)
+        if opens:
+            webbrowser.open(link)
+
+    run_site(make_site(routes.routes, address, routes.looking), address, started)
