@@ -24,7 +24,6 @@ from welfare_env.game.press import GLOBAL
 from welfare_env.render.palette import power_names
 from welfare_env.render.replay.annotations import Annotations, Event, MarkedPromise, Reasoning
 from welfare_env.render.replay.events import attacks
-from welfare_env.render.replay.page import replay_page
 
 STAGES = {
     "nice": "plays nice",
@@ -97,6 +96,8 @@ def annotated_page(record: Mapping[str, Any], map_name: str | None = None) -> st
     Raises:
         RecordError: the record is damaged.
     """
+    from welfare_env.render.replay.page import replay_page  # drawings need scipy, and the help of commands does not
+
     played = Game.from_record(dict(record), map_name=map_name)
     annotations = annotations_of(played, record.get("welfare_env", {}), map_name)
     return replay_page(played.record(), played.board, annotations)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,8 +13,9 @@ from agents.runtime.progress import errors_in_one_line
 from agents.runtime.status import FOLDER
 from agents.runtime.tables import print_tables
 from evaluation.web.need import need_web
-from evaluation.web.watching.results import Watcher
-from evaluation.web.watching.terminal import NOTHING, tables, watch_here
+
+if TYPE_CHECKING:
+    from evaluation.web.watching.results import Watcher
 
 KEPT = "what was watched goes on"
 
@@ -32,6 +33,9 @@ def watch(
     ] = None,
 ) -> None:
     """Watch running commands of this machine: progress, finished games, tables as they fill, what models spend."""
+    from evaluation.web.watching.results import Watcher  # measures need scipy, and help does not
+    from evaluation.web.watching.terminal import NOTHING, tables, watch_here
+
     with errors_in_one_line(KEPT):
         watcher = Watcher(folder.absolute())
         if browser or port is not None:
