@@ -56,6 +56,7 @@ class RightfulOwners:
         self.first: dict[str, int] = {}
         self._owner: dict[str, str] = {}  # to whom a center is due
         self._keeper: dict[str, str] = {}  # who took it from a thief
+        self._robber: dict[str, str] = {}  # who was the last to steal a center since its owner had it
         self._seen: Centers = {}
         self._thieves: frozenset[str] = frozenset()
         self._records = 0
@@ -97,11 +98,25 @@ class RightfulOwners:
         return self._owner.get(center)
 
     def stolen(self, power: str) -> tuple[str, ...]:
-        """The centers that a power has stolen."""
-        return tuple(
-            center
-            for center in self._seen.get(power, ())
-            if self._owner.get(center, power) != power and self._keeper.get(center) != power
+        """The centers that a power has stolen and not made good: those that it owns, and those that others own now, less
+        as many as it has lost of its own.
+        """
+        owned = self._seen.get(power, ())
+        held = [center for center in owned if self._is_loot(center, power)]
+        passed = [center for center, robber in self._robber.items() if robber == power and center not in held]
+        return (*held, *sorted(passed)[self._paid(power, passed) :]) if owned else ()
+
+    def _is_loot(self, center: str, power: str) -> bool:
+        """Whether a center that a power owns is neither due to it nor kept from a thief."""
+        return self._owner.get(center, power) != power and self._keeper.get(center) != power
+
+    def _paid(self, power: str, passed: list[str]) -> int:
+        """How many of a thief's own centers are owned by others, who hold nothing that it stole and passed on."""
+        return sum(
+            self._owner.get(center) == power and not self._is_loot(center, other)
+            for other, owned in self._seen.items()
+            if other != power and not set(passed).intersection(owned)
+            for center in owned
         )
 
     def lost(self, power: str) -> int:
@@ -119,6 +134,12 @@ class RightfulOwners:
                 kept = [c for c in owned if self._keeper.get(c) == power and self._owner.get(c) != power]
                 self._take_neutral(power, [c for c in taken if c not in before], len(owned) - len(kept))
             self._seen = dict(centers)
+            for power, owned in centers.items():
+                for center in owned:
+                    if self._is_loot(center, power):
+                        self._robber[center] = power
+                    elif self._owner.get(center, power) in (power, NOBODY):
+                        self._robber.pop(center, None)
             self._thieves = frozenset(power for power in centers if self.stolen(power))
 
     def _take_neutral(self, power: str, taken: list[str], count: int) -> None:
