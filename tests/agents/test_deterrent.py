@@ -12,6 +12,7 @@ from agents.cliques.punishing import punishing_orders
 from agents.scripted.center_partition import planned_owners
 from agents.scripted.deterrents.ownership import RightfulOwners, fair_shares
 from agents.scripted.deterrents.posse import PossePolicy
+from studies import hand_over
 from welfare_env.errors import WelfareEnvError
 
 RULES = ("grim", "police", "sheriff", "marshal")
@@ -90,6 +91,33 @@ def test_thieves_who_change_what_they_stole_stay_thieves():
         {"ITALY": ["ROM", "BUD"], "RUSSIA": ["WAR", "VIE"]},
     )
     assert (law.stolen("ITALY"), law.stolen("RUSSIA")) == (("BUD",), ("VIE",))
+
+
+LOOTED = ({"ENGLAND": ["LON"], "FRANCE": ["PAR", "MAR"]}, {"FRANCE": ["PAR", "MAR", "LON"]})
+PASSED = {"FRANCE": ["PAR", "MAR"], "GERMANY": ["LON"]}
+
+
+@pytest.mark.parametrize(
+    ("then", "owed"),
+    [
+        ([], ("LON",)),
+        ([{"FRANCE": ["PAR", "MAR"], "ENGLAND": ["LON"]}], ()),  # it is back with its owner
+        ([{"FRANCE": ["PAR"], "GERMANY": ["LON"], "ITALY": ["MAR"]}], ()),  # it has lost one of its own
+        ([{"FRANCE": ["PAR"], "GERMANY": ["LON", "MAR"]}], ("LON",)),  # to the partner who has the loot
+        ([{"GERMANY": ["LON", "MAR"], "ITALY": ["PAR"]}], ()),
+        ([{"FRANCE": ["PAR"], "GERMANY": ["LON"], "ITALY": ["MAR"]}, PASSED], ("LON",)),  # it took that back
+    ],
+)
+def test_who_passes_on_what_it_stole_is_a_thief_until_that_is_made_good(then, owed):
+    """Germany could keep what France had stolen, and both together gained 0.7 points a year."""
+    law = owners(*LOOTED, PASSED, *then)
+    assert law.stolen("FRANCE") == owed
+    assert not any(law.stolen(power) for power in POWERS if power != "FRANCE")
+
+
+def test_marshals_do_not_let_one_keep_what_another_stole():
+    points = hand_over.play(hand_over.ORDERS, seed=0)
+    assert points["FRANCE"] + points["GERMANY"] < 100  # in peace they have 50 each
 
 
 def after_the_opening(*years):

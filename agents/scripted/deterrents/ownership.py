@@ -39,10 +39,10 @@ class RightfulOwners:
       take another's first and its own later.
     - Whoever takes a center from a thief, and is none, may keep it, beside its share; but it stays due to the power
       that was robbed, which may take it back at any time. A thief may keep nothing: or two of them would change loot.
-    - Everything else that is taken from another is stolen, and who owns something stolen is a thief until it has lost
-      it.
-
-    One thing is not seen: a robber who lets an innocent partner take what it stole.
+    - Everything else that is taken from another is stolen. Who has stolen a center is a thief until that is back with
+      the power to which it is due; or, once another has it, until it has lost one of its own instead. It matters who
+      takes that one: a partner who holds what the thief stole could take it, and both would be no worse off, so it does
+      not count then. A thief that owns nothing any more is none.
 
     Attributes:
         share: power -> its fair share; in a game that begins at another position at least what it owned there.
@@ -98,13 +98,13 @@ class RightfulOwners:
         return self._owner.get(center)
 
     def stolen(self, power: str) -> tuple[str, ...]:
-        """The centers that a power has stolen and not made good: those that it owns, and those that others own now, less
-        as many as it has lost of its own.
+        """The centers that a power has stolen: those that it owns, and those that others than their owners have by now,
+        less as many as it has lost of its own.
         """
         owned = self._seen.get(power, ())
         held = [center for center in owned if self._is_loot(center, power)]
-        passed = [center for center, robber in self._robber.items() if robber == power and center not in held]
-        return (*held, *sorted(passed)[self._paid(power, passed) :]) if owned else ()
+        passed = sorted(center for center, robber in self._robber.items() if robber == power and center not in held)
+        return (*held, *passed[self._paid(power, passed) :]) if owned else ()
 
     def _is_loot(self, center: str, power: str) -> bool:
         """Whether a center that a power owns is neither due to it nor kept from a thief."""
@@ -134,13 +134,17 @@ class RightfulOwners:
                 kept = [c for c in owned if self._keeper.get(c) == power and self._owner.get(c) != power]
                 self._take_neutral(power, [c for c in taken if c not in before], len(owned) - len(kept))
             self._seen = dict(centers)
-            for power, owned in centers.items():
-                for center in owned:
-                    if self._is_loot(center, power):
-                        self._robber[center] = power
-                    elif self._owner.get(center, power) in (power, NOBODY):
-                        self._robber.pop(center, None)
+            self._blame()
             self._thieves = frozenset(power for power in centers if self.stolen(power))
+
+    def _blame(self) -> None:
+        """Note who has stolen what, and forget what is back with its owner."""
+        for power, owned in self._seen.items():
+            for center in owned:
+                if self._is_loot(center, power):
+                    self._robber[center] = power
+                elif self._owner.get(center, power) in (power, NOBODY):
+                    self._robber.pop(center, None)
 
     def _take_neutral(self, power: str, taken: list[str], count: int) -> None:
         """`power`, which now owns so many besides what it keeps from thieves, has taken these neutral centers.
