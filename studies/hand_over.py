@@ -1,10 +1,11 @@
-"""An attack on marshals by two powers that share their points: one takes all homes of a third, the other receives them.
+"""An attack by two powers that share their points: one takes all homes of a third, the other keeps them.
 
     python -m studies.hand_over            # 20 games with their own seeds, and as many in peace: ten seconds
     python -m studies.hand_over --games 1
 
 France lands in all three homes of England in the same Fall, disbands, and leaves them to Germany, which has stolen
-nothing and so may keep them. The orders are fixed; the other five powers are marshals. Ten years, without press.
+nothing. It gained both together 0.7 points a year among marshals, until a thief had to make good what it passes on.
+The orders are fixed; the other five powers are marshals. Ten years, without press.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 NEAREST = 4  # powers that a member mostly chooses its victims from
 ANY_NUMBER = 99  # of centers
 UNITS = (0.1, 0.2, 0.25, 0.15, 0.1, 0.05, 0.05, 0.04, 0.02, 0.02, 0.02)  # probabilities of 0 to 10 units
+HANDING = 0.2  # probability that the raid of a coalition is by one member, from whom the others receive
 LENGTHS = (0.15, 0.4, 0.25, 0.2)  # probabilities of raids of one, two, three and four years
 WISH_STEPS, MOST_WISHES = 2, 3
 FIELDS = ("move", "victims", "only_homes", "neutral", "most", "units", "wish")  # of a course, to be changed
@@ -33,7 +34,7 @@ class Move(Enum):
     - TAKE: enters centers of its victims, and neutral ones.
     - FIGHT: attacks its victims as dumbbot does.
     - SWAP: units on centers that members have taken change places, so that each takes another member's.
-    - RECEIVE: enters centers that other members have taken and left.
+    - RECEIVE: enters centers that other members have taken and left, and then those that are due to these members.
     - FETCH: enters centers that are due to it in the fairest partition of the opening, and that others own.
     - HOLD: its units stay.
     """
@@ -144,12 +145,17 @@ class PlanDrawer:
         return Plan(dict.fromkeys(self.members, (PEACE,) * self.years))
 
     def draw(self, view: View) -> Plan:
-        """A new plan: a raid from this year on or later, the same one for all members half of the time."""
+        """A new plan: a raid from this year on or later, the same one for all members half of the time; or one by a
+        single member, from whom the others receive.
+        """
         rng, now = self.rng, view.year_index
         begin = min(now + int(rng.geometric(0.5)) - 1, self.years - 1)
         if rng.random() < 0.25:
             begin = int(rng.integers(now, self.years))
-        victims = self._victims(self.members[int(rng.integers(len(self.members)))])
+        taker = self.members[int(rng.integers(len(self.members)))]
+        victims = self._victims(taker)
+        if len(self.members) > 1 and rng.random() < HANDING:
+            return self._handing(taker, victims, begin)
         shared = self._raid(self.members[0], begin, victims)
         found = {}
         for member in self.members:
@@ -199,6 +205,24 @@ class PlanDrawer:
         if rng.random() < 0.3:
             courses += [Course(Move.FETCH, units=int(rng.integers(1, 4)))] * int(rng.integers(1, 4))
         return ended([*courses, *[after] * self.years][: self.years])
+
+    def _handing(self, taker: str, victims: tuple[str, ...], begin: int) -> Plan:
+        """One member takes homes and disarms; the others get ready next to them meanwhile, and receive them."""
+        rng = self.rng
+        taking = Course(Move.TAKE, victims, True, self._neutral(), self._most(taker), units=self._units())
+        ready, length = replace(taking, move=Move.STAGE), int(rng.integers(1, 3))
+        homes = tuple(home for victim in victims[:1] for home in self.board.start_centers[victim])
+        found = {}
+        for member in self.members:
+            own = replace(ready, units=self._units())
+            before = [own if rng.random() < 0.5 else PEACE] * begin
+            if member == taker:
+                courses = [*before, *[taking] * (length - 1), replace(taking, units=0)]
+            else:
+                receiving = [Course(Move.RECEIVE, units=self._units())] * int(rng.integers(0, 2))
+                courses = [*before, *[replace(own, wish=homes)] * length, *receiving, Course(Move.RECEIVE, units=0)]
+            found[member] = ended([*courses, *[Course(Move.HOLD, units=0)] * self.years][: self.years])
+        return Plan(found)
 
     def _changed(self, member: str, courses: tuple[Course, ...], view: View) -> tuple[Course, ...]:
         """One field changed in a row of years; or the whole rest a year sooner or later."""
