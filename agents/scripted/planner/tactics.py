@@ -45,8 +45,8 @@ def centers_wanted(view: View, course: Course, members: Iterable[str]) -> list[s
         return sorted(lost, key=lambda center: (distance(center), center))
     if course.move is Move.RECEIVE:
         due_to = planned_owners(board)
-        theirs = {c: due_to.get(c) == power for power in members if power != view.power for c in view.centers[power]}
-        return sorted(theirs, key=lambda center: (theirs[center], distance(center), center))[:room]
+        partners = {c: due_to.get(c) == power for power in members if power != view.power for c in view.centers[power]}
+        return sorted(partners, key=lambda center: (partners[center], distance(center), center))[:room]
     free = set(board.centers).difference(*view.centers.values())
     due = {center for center in free if planned_owners(board).get(center) == view.power}
     neutral = {Neutral.NONE: set(), Neutral.DUE: due, Neutral.ALL: free}[course.neutral]
