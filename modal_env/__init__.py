@@ -154,10 +154,11 @@ def make(*args: Any, **options: Any) -> AECEnv:
         agents: the programs to choose from: agents, names in the library, or formulas. Under "formula" and "tokens" the
             agents that formulas may call the opponent on, which need names.
         rounds: number of rounds of a game, at most 100,000.
-        players: number of players, even, at most 1000 (fewer if they see many tokens of each other). More than two are
-            paired at random in every round.
-        cost: what modeling costs: "depth" (the post's), "size", "opponent", "sum" or "worlds", see
-        `modal_env.games.game`.
+        players: number of players, at most 1000 (fewer if they see many tokens of each other). More than two are
+            paired at random in every round; of an odd number one sits out.
+        cost: what modeling costs: "depth" (the post's), "size", "opponent", "sum" or "worlds", a table of prices or a
+            function, see `modal_env.games.costs`.
+        payoffs: the game that programs play: a name such as "stag-hunt", or a table, see `modal_env.games.payoffs`.
         budget: maximal length of a formula: in characters under "formula" (1,000; at most 10,000), in tokens under
             "tokens" (16; at most 500).
         strict: raise an error for invalid programs instead of playing DefectBot.

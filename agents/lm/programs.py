@@ -19,7 +19,8 @@ from agents.lm.reading.order_schema import object_schema
 from agents.modal.players import RoundWriter
 from modal_env import LIBRARY, Agent, DefectBot, ModalError, Setting
 from modal_env.envs.action_modes import ContestTurn, find
-from modal_env.games.game import PAYOFFS
+from modal_env.games.costs import Cost
+from modal_env.games.payoffs import PayoffTable
 
 if TYPE_CHECKING:
     from agents.asking import Asking
@@ -81,20 +82,40 @@ def program_prompt(player: str, info: Mapping[str, Any]) -> Prompt:
 
 def _opening(setting: Setting) -> str:
     pairs = "The two players" if setting.players == 2 else f"{setting.players} players are paired at random and"
+    game = "prisoner's dilemma" if setting.payoffs.is_dilemma else "game of two moves, cooperate and defect,"
     return f"""\
-You are an expert in game theory and provability logic. You play a prisoner's dilemma by writing a program that plays \
+You are an expert in game theory and provability logic. You play a {game} by writing a program that plays \
 it for you, and your aim is to be paid as much as you can over all rounds.
 
 # Rules
 - In each of {setting.rounds} rounds every player writes a program, without seeing those of the others. {pairs} then \
 let their programs play once; each program knows the source of the other.
-- If both programs cooperate, each player is paid {PAYOFFS["CC"]}; if both defect, {PAYOFFS["DD"]}. If one defects and \
-the other cooperates, the first is paid {PAYOFFS["DC"]} and the second {PAYOFFS["CD"]}.
+{_payments(setting.payoffs)}
 - Modeling the opponent costs something: {setting.epsilon} times the cost of your program is taken from what you are \
-paid. Its cost is {COSTS[setting.cost]}.
+paid. Its cost is {_cost(setting.cost)}.
 - After each round all programs, moves and payments are shown to all.
 - A program that cannot be read is replaced by DefectBot, which always defects.
 """
+
+
+def _payments(table: PayoffTable) -> str:
+    """What the programs' moves pay."""
+    if table.is_symmetric:
+        return f"""\
+- If both programs cooperate, each player is paid {table["CC"]}; if both defect, {table["DD"]}. If one defects and \
+the other cooperates, the first is paid {table["DC"]} and the second {table["CD"]}."""
+    words = {"C": "cooperates", "D": "defects"}
+    lines = [
+        f"- If the row player's program {words[row]} and the column player's {words[column]}, they are paid "
+        f"{table[row + column]} and {table.turned[column + row]}."
+        for row in "CD"
+        for column in "CD"
+    ]
+    return "\n".join([*lines, "- The first player of a pair is the row player; of two players that is player_0."])
+
+
+def _cost(cost: str | Cost) -> str:
+    return COSTS[cost] if isinstance(cost, str) else f"computed from its source: {cost}"
 
 
 def _bounds(setting: Setting) -> str:
@@ -130,6 +151,9 @@ def _round(setting: Setting, number: int, played: Round) -> str:
     for index, name in enumerate(setting.names):
         text = played.programs[index].text
         shown = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]} ... ({len(text)} characters)"
+        if played.partners[index] == index:
+            lines.append(f"- {name} wrote {shown}, sat out\n")
+            continue
         move = {"C": "cooperated", "D": "defected"}[played.moves[index]]
         against = setting.names[played.partners[index]]
         lines.append(f"- {name} wrote {shown}, {move} against {against}, was paid {played.payoffs[index]:g}\n")

@@ -25,9 +25,10 @@ _SHARE = re.compile(r"[-+]?(?:[0-9]+/0*[1-9][0-9]*|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(
 
 
 def expected_payoff(mine: Sequence[Share], other: Sequence[Share], setting: modal_env.Setting) -> Fraction:
-    """The expected payoff of a mix against another one, cost deducted."""
-    meetings = [(p * q, meet(a, b, setting.cost)) for a, p in mine for b, q in other]
-    return sum((share * meeting.paid(setting.epsilon) for share, meeting in meetings), Fraction(0))
+    """The expected payoff of a mix against another one, cost deducted; in either seat half of the time."""
+    seats = [setting.payoffs] if setting.payoffs.is_symmetric else [setting.payoffs, setting.payoffs.turned]
+    meetings = [(p * q, meet(a, b, setting.cost, seat)) for a, p in mine for b, q in other for seat in seats]
+    return sum((share * meeting.paid(setting.epsilon) for share, meeting in meetings), Fraction(0)) / len(seats)
 
 
 def read_share(text: str) -> Fraction:

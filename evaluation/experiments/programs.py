@@ -100,7 +100,7 @@ class ProgramExploitabilityResult(Result):
             "seed": self.seed,
             "games": len(self.baseline[setting.names[0]]),
             "epsilon": str(setting.epsilon),
-            "cost": setting.cost,
+            "cost": str(setting.cost),
             "agents": [agent.name for agent in setting.agents],
             "actions": setting.actions,
             "rounds": setting.rounds,

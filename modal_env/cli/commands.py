@@ -30,6 +30,7 @@ from modal_env.cli.tables import (
     ranges_table,
     replies_table,
     stays_table,
+    terms,
     trace_table,
     worlds_table,
 )
@@ -38,8 +39,10 @@ from modal_env.dynamics.basins import basins, power_law
 from modal_env.dynamics.populations import payoffs_of
 from modal_env.dynamics.replicator import growth, replicator
 from modal_env.errors import GameError, ModalError, install_extra
+from modal_env.games.costs import COSTS, UNITS
 from modal_env.games.equilibria import equilibria as find_equilibria
-from modal_env.games.game import COSTS, Game, Mix
+from modal_env.games.game import PAYOFFS, Game, Mix
+from modal_env.games.payoffs import NAMED, PayoffTable, as_table, read_payoffs
 from modal_env.games.ranges import ranges as find_ranges
 from modal_env.logic.library import LIBRARY, SHORT
 from modal_env.logic.provability import play as play_pair
@@ -95,7 +98,24 @@ Agents = Annotated[
     typer.Argument(help=AGENTS, show_default="the four of the post", metavar="AGENT"),
 ]
 Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="Price of one unit of cost: 1/10 or 0.1.")]
-Cost = Annotated[str, typer.Option(help=f"What modeling costs: {', '.join(COSTS)}.")]
+Cost = Annotated[
+    str,
+    typer.Option(
+        help=f"What modeling costs: {', '.join(COSTS)}; or prices, as depth=1,box=1/2 (units: {', '.join(UNITS)})."
+    ),
+]
+GameName = Annotated[
+    str, typer.Option("--game", metavar="NAME", help=f"What the programs play: {NAMED}.", show_default=True)
+]
+PayoffFile = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(
+        "--payoffs",
+        metavar="FILE",
+        help="A game of your own, in TOML: CC = 2, CD = 0, DC = 3, DD = 1, own move first; or CC = [2, 1] and so on, "
+        "row player first.",
+    ),
+]
 Plot = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option(metavar="FILE", help="Draw a picture: .png, .svg or .pdf. Needs the extra plot."),
@@ -130,16 +150,19 @@ def tournament(
         typer.Option(metavar="NUMBER", help="Also show the payoffs, at this price of one unit of cost."),
     ] = None,
     cost: Cost = "depth",
+    game: GameName = PAYOFFS.name,
+    payoffs: PayoffFile = None,
     formulas: Formulas = False,
 ) -> None:
     """Play every agent against every other."""
     with _errors_printed():
+        table = _payoffs(context, game, payoffs)
         if epsilon is None:
-            _refuse(context, ["cost"], "goes with --epsilon, such as --epsilon 1/10")
+            _refuse(context, ["cost", "game", "payoffs"], "goes with --epsilon, such as --epsilon 1/10")
         library = read_agents(agents)
         with watched("playing everybody against everybody") as report:
             result = play_all(library, report)
-        paid = [] if epsilon is None else [payoffs_table(Game(result.agents, epsilon, cost))]
+        paid = [] if epsilon is None else [payoffs_table(Game(result.agents, epsilon, cost, table))]
         settled = [worlds_table(result)] if worlds else []
         _show(*_who(result.agents, formulas), moves_table(result), *paid, *settled)
 
@@ -150,24 +173,26 @@ def equilibria(
     agents: Agents = None,
     epsilon: Epsilon = "1/10",
     cost: Cost = "depth",
+    game: GameName = PAYOFFS.name,
+    payoffs: PayoffFile = None,
     symmetric: Annotated[bool, typer.Option("--symmetric", help="Only if both players use the same mix.")] = False,
     ranges: Annotated[bool, typer.Option("--ranges", help="For all epsilon, as formulas with exact ranges.")] = False,
     formulas: Formulas = False,
 ) -> None:
     """Find all Nash equilibria of the game of choosing a program, exactly."""
     with _errors_printed():
-        library = all_different(read_agents(agents))
+        library, table = all_different(read_agents(agents)), _payoffs(context, game, payoffs)
         if ranges:
             _refuse(context, ["epsilon"], "is one price, --ranges is about all of them: leave one of the two out")
             with watched("looking for equilibria at every epsilon") as report:
-                found = find_ranges(library, cost, symmetric_only=symmetric, report=report)
-            _show(*_who(library, formulas), ranges_table(found, cost))
+                found = find_ranges(library, cost, payoffs=table, symmetric_only=symmetric, report=report)
+            _show(*_who(library, formulas), ranges_table(found, Game(library, 0, cost, table)))
             return
-        game = Game(library, epsilon, cost)
-        _show(*_who(library, formulas), payoffs_table(game))
+        played = Game(library, epsilon, cost, table)
+        _show(*_who(library, formulas), payoffs_table(played))
         with watched("looking for equilibria") as report:
-            equal = find_equilibria(library, epsilon, cost, symmetric_only=symmetric, report=report)
-        _show(equilibria_table(game, equal))
+            equal = find_equilibria(library, epsilon, cost, payoffs=table, symmetric_only=symmetric, report=report)
+        _show(equilibria_table(played, equal))
 
 
 @app.command()
@@ -188,6 +213,8 @@ def evolve(
         ),
     ] = None,
     cost: Cost = "depth",
+    game: GameName = PAYOFFS.name,
+    payoffs: PayoffFile = None,
     start: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
@@ -220,7 +247,8 @@ def evolve(
             _refuse(context, ["view"], "goes with --plot, such as --plot picture.png")
         if plot and view is View.simplex and len(library) < CORNERS:
             raise GameError(f"--view simplex has three corners: give three agents at least, not {len(library)}")
-        games, who = [Game(library, price, cost) for price in prices], _who(library, formulas)
+        table = _payoffs(context, game, payoffs)
+        games, who = [Game(library, price, cost, table) for price in prices], _who(library, formulas)
         if model is Model.basins:
             _basins(games, who, starts, seed, plot)
         elif model is Model.growth:
@@ -231,20 +259,23 @@ def evolve(
 
 @app.command()
 def page(
+    context: typer.Context,
     agents: Agents = None,
     epsilon: Epsilon = "1/10",
     cost: Cost = "depth",
+    game: GameName = PAYOFFS.name,
+    payoffs: PayoffFile = None,
     time: Annotated[float, typer.Option(help="Duration of the replicator dynamics.")] = 1000.0,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="HTML file to write.")] = Path("modal.html"),
 ) -> None:
     """Write one self-contained HTML page about a library: outcomes, equilibria, evolution, matches."""
     with _errors_printed():
-        game = Game(all_different(read_agents(agents)), epsilon, cost)
+        played = Game(all_different(read_agents(agents)), epsilon, cost, _payoffs(context, game, payoffs))
         _check_file("--out", out)
         if out.is_file() and not out.open("rb").read(15).lower().startswith(b"<!doctype html"):
             raise GameError(f"--out {out}: the file exists and is no HTML page: give another name, such as modal.html")
         with watched("drawing the page") as report:
-            drawn = library_page(game, time, report)
+            drawn = library_page(played, time, report)
         _write(out, drawn)
     print(out)
 
@@ -272,6 +303,8 @@ def search(
         ),
     ] = None,
     epsilon: Epsilon = "1/10",
+    game: GameName = PAYOFFS.name,
+    payoffs: PayoffFile = None,
     literals: Annotated[
         int, typer.Option(min=1, max=2, help="Without opponents: size of the class of two boxes; 1 is small and quick.")
     ] = 2,
@@ -289,7 +322,9 @@ def search(
 
         if not opponents:
             _refuse(
-                context, ["depth", "call", "mix", "epsilon", "formulas"], "goes with opponents, such as: search FairBot"
+                context,
+                ["depth", "call", "mix", "epsilon", "game", "payoffs", "formulas"],
+                "goes with opponents, such as: search FairBot",
             )
             with watched("searching three classes of agents") as report:
                 found = findings(literals, report)
@@ -298,11 +333,11 @@ def search(
         _refuse(context, ["literals"], "goes without opponents")
         agents = read_agents([*opponents, *(call or ["DefectBot"])])
         others, calls = agents[: len(opponents)], agents[len(opponents) :]
-        game = Game(others, epsilon)
-        shares = read_shares(game, mix)
+        played = Game(others, epsilon, payoffs=_payoffs(context, game, payoffs))
+        shares = read_shares(played, mix)
         with watched("searching all that agents can do") as report:
             replies = least_replies(others, calls, depth, report)
-        _show(*_who(others, formulas), replies_table(game, shares, replies))
+        _show(*_who(others, formulas), replies_table(played, shares, replies))
 
 
 def _replicator(game: Game, who: Sequence[Group], start: Mix, time: float, plot: Path | None, view: View) -> None:
@@ -310,7 +345,7 @@ def _replicator(game: Game, who: Sequence[Group], start: Mix, time: float, plot:
     with watched("following the population") as report:
         trajectory = replicator(game, start, time, times=times, report=report)
     _show(*who, stays_table(game, trajectory))
-    title = f"Replicator dynamics, epsilon {game.epsilon}, cost: {game.cost}"
+    title = f"Replicator dynamics, {terms(game)}"
     if plot and view is View.simplex:
         first, second, third = sorted(trajectory.names, key="DefectBot".__eq__)[:CORNERS]
         _save(plots.simplex([trajectory], (first, second, third), title=title), plot)
@@ -326,7 +361,7 @@ def _growth(game: Game, who: Sequence[Group], start: Mapping[str, str] | None, s
         grown = growth(game, counts, steps, report=report)
     _show(*who, growth_table(game, grown))
     if plot:
-        _save(plots.growth_shares(grown, title=f"Best-reply growth, epsilon {game.epsilon}, cost: {game.cost}"), plot)
+        _save(plots.growth_shares(grown, title=f"Best-reply growth, {terms(game)}"), plot)
 
 
 def _basins(games: Sequence[Game], who: Sequence[Group], starts: int, seed: int, plot: Path | None) -> None:
@@ -368,6 +403,18 @@ def _refuse(context: typer.Context, options: Sequence[str], reason: str) -> None
         source = context.get_parameter_source(option)
         if source is not None and source.name == "COMMANDLINE":
             raise GameError(f"--{option} {reason}")
+
+
+def _payoffs(context: typer.Context, name: str, path: Path | None) -> PayoffTable:
+    """The game that --game names or --payoffs holds.
+
+    Raises:
+        GameError: both are given; no such game; not a file of payoffs.
+    """
+    if path is None:
+        return as_table(name)
+    _refuse(context, ["game"], "names a game, and --payoffs gives another: leave one of the two out")
+    return read_payoffs(path)
 
 
 def _check_picture(path: Path) -> None:

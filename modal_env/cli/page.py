@@ -41,8 +41,12 @@ def library_page(game: Game, time: float, report: Report = no_report) -> str:
         GameError: as `replicator`.
     """
     is_small = len(game.agents) <= MOST_SOLVED
-    found = equilibria_of(game.names, game.utilities, False, part(report, 0, 0.5)) if is_small else None
+    both = game.names, game.utilities, False, part(report, 0, 0.5), game.turned.utilities
+    found = equilibria_of(*both) if is_small else None
     outcomes = matrix("", game.names, game.played.moves, game.utilities)
+    if not game.payoffs.is_symmetric:
+        outcomes += _note("The row player's seat; and the column player's:")
+        outcomes += matrix("", game.names, game.played.moves, game.turned.utilities)
     first = _section("Who does what against whom, and is paid", outcomes)
     left = [_equilibria(game, found), _section("Agents", _agents(game))]
     sections = [

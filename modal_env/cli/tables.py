@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Group
 
+from modal_env.dynamics.populations import in_both_seats
 from modal_env.games.equilibria import Equilibrium, mix_text
-from modal_env.games.game import Game, Mix, dot
+from modal_env.games.game import PAYOFFS, Game, Mix, dot
 from modal_env.logic.library import LIBRARY
 from modal_env.logic.syntax import Agent
 from modal_env.text_tables import Square, add_row, new_table, with_legend
@@ -69,18 +70,26 @@ def worlds_table(result: Tournament) -> Group:
     return with_legend(Square("Worlds", labels(result.agents), cells), "the first world from which nothing changes")
 
 
+def terms(game: Game) -> str:
+    """Epsilon, cost and, unless it is the post's, the game, for titles."""
+    shown = f"epsilon {game.epsilon}, cost: {game.cost}"
+    return shown if game.payoffs == PAYOFFS else f"{shown}, {game.payoffs}"
+
+
 def payoffs_table(game: Game) -> Group:
-    """The payoffs of the row's agent against the column's."""
+    """The payoffs of the row's agent against the column's; if the seats are paid differently, row/column player."""
     cells = [[str(value) for value in row] for row in game.utilities]
-    title = f"Payoffs, epsilon {game.epsilon}, cost: {game.cost}"
-    return with_legend(
-        Square(title, labels(game.agents), cells), "of the row's agent against the column's, cost deducted"
-    )
+    legend = "of the row's agent against the column's, cost deducted"
+    if not game.payoffs.is_symmetric:
+        turned = game.turned.utilities
+        cells = [[f"{cell} / {turned[j][i]}" for j, cell in enumerate(row)] for i, row in enumerate(cells)]
+        legend = "of the row player's agent / of the column player's, cost deducted"
+    return with_legend(Square(f"Payoffs, {terms(game)}", labels(game.agents), cells), legend)
 
 
 def equilibria_table(game: Game, found: Sequence[Equilibrium]) -> Group:
     """One row per set of equilibria."""
-    title = f"Equilibria, epsilon {game.epsilon}, cost: {game.cost}"
+    title = f"Equilibria, {terms(game)}"
     table = new_table(title, ">component", "one player", "the other", "paid")
     for one in found:
         sides = [[mix_text(one.names, mix) for mix in mixes] for mixes in (one.rows, one.columns)]
@@ -91,9 +100,10 @@ def equilibria_table(game: Game, found: Sequence[Equilibrium]) -> Group:
     return with_legend(table, legend + ("; sets of one component hang together" if hangs else ""))
 
 
-def ranges_table(found: Ranges, cost: str) -> Group:
+def ranges_table(found: Ranges, game: Game) -> Group:
     """One row per family of equilibria."""
-    table = new_table(f"Equilibria at every epsilon, cost: {cost}", "for", "one player", "the other", "paid")
+    of = f"cost: {game.cost}" if game.payoffs == PAYOFFS else f"cost: {game.cost}, {game.payoffs}"
+    table = new_table(f"Equilibria at every epsilon, {of}", "for", "one player", "the other", "paid")
     for family in found.families:
         sides = [[mix_text(family.names, path.shares) for path in paths] for paths in (family.rows, family.columns)]
         paid = [" or ".join(dict.fromkeys(str(p.value) for p in paths)) for paths in (family.columns, family.rows)]
@@ -106,12 +116,14 @@ def ranges_table(found: Ranges, cost: str) -> Group:
 def _profile(sides: Sequence[Sequence[str]], paid: Sequence[str]) -> tuple[str, str, str]:
     """Cells with the mixes and payoffs of two players, given once if they are the same."""
     rows, columns = ("\n".join(side) for side in sides)
-    return (rows, "the same", paid[0]) if rows == columns else (rows, columns, "; ".join(paid))
+    if rows != columns:
+        return rows, columns, "; ".join(paid)
+    return rows, "the same", "; ".join(dict.fromkeys(paid))
 
 
 def stays_table(game: Game, trajectory: Trajectory) -> Group:
     """One row per period in which one agent has a majority, or (if long) nobody has."""
-    title = f"Replicator dynamics: who has more than half, epsilon {game.epsilon}, cost: {game.cost}"
+    title = f"Replicator dynamics: who has more than half, {terms(game)}"
     table = new_table(title, "agent", ">from", ">to", ">length")
     rows = _stays_and_gaps(trajectory)
     for row in _ends(rows):
@@ -146,7 +158,7 @@ def _largest(trajectory: Trajectory, start: float, stop: float) -> str:
 def _twins(names: Sequence[str], game: Game) -> str:
     """Agents whose shares keep their proportion, as a text to append to a legend."""
     alike: dict[tuple[Fraction, ...], list[str]] = {}
-    for name, row in zip(names, game.utilities, strict=True):
+    for name, row in zip(names, in_both_seats(game), strict=True):
         alike.setdefault(row, []).append(name)
     groups = [" and ".join(same) for same in alike.values() if len(same) > 1]
     return "".join(f"; {same} are always paid the same: their shares keep their proportion" for same in groups)
@@ -154,7 +166,7 @@ def _twins(names: Sequence[str], game: Game) -> str:
 
 def growth_table(game: Game, grown: Growth) -> Group:
     """One row per run of equal best replies."""
-    title = f"Best-reply growth: what is added, epsilon {game.epsilon}, cost: {game.cost}"
+    title = f"Best-reply growth: what is added, {terms(game)}"
     table = new_table(title, "agent", ">how many", ">size then")
     sizes = [sum(counts) for counts in grown.populations[1:]]
     for row in _ends(list(zip(grown.runs, sizes, strict=True))):
@@ -172,7 +184,8 @@ def _ends(rows: Sequence[Row]) -> list[Row | None]:
 def basins_table(games: Sequence[Game], found: Sequence[Basins]) -> Group:
     """One row per epsilon: the share of random starts that ends at each agent."""
     ends = list(dict.fromkeys(agent for one in found for agent in one.ends))
-    title = f"Basins of attraction of the replicator dynamics, cost: {games[0].cost}, {found[0].starts} starts"
+    of = f"cost: {games[0].cost}" if games[0].payoffs == PAYOFFS else f"cost: {games[0].cost}, {games[0].payoffs}"
+    title = f"Basins of attraction of the replicator dynamics, {of}, {found[0].starts} starts"
     table = new_table(title, ">epsilon", *(f">{name}" for name in (*ends, "elsewhere", "undecided")))
     for game, one in zip(games, found, strict=True):
         shares = [str(one.share(agent)) if agent in one.ends else "no equilibrium" for agent in ends]
@@ -184,7 +197,8 @@ def basins_table(games: Sequence[Game], found: Sequence[Basins]) -> Group:
 def replies_table(game: Game, mix: Mix, found: Sequence[Reply]) -> Group:
     """One row per reply, the best first."""
     columns = [f"={label}" for label in labels(game.agents)]
-    table = new_table(f"Replies, epsilon {game.epsilon}", *columns, ">paid", ">depth", "agent")
+    of = "" if game.payoffs == PAYOFFS else f", {game.payoffs}"
+    table = new_table(f"Replies, epsilon {game.epsilon}{of}", *columns, ">paid", ">depth", "agent")
     names = {agent: name for name, agent in LIBRARY.items()}
     paid = {reply: _paid(game, mix, reply) for reply in found}
     for reply in sorted(found, key=lambda reply: -paid[reply]):

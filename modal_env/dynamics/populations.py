@@ -1,7 +1,8 @@
 """A population whose members play a game in random pairs: its payoffs, its shares, and who is sure to take it over.
 
 The dynamics (`replicator`, `basins`, `growth`) read their arguments through this module, so they work for every library
-of agents: a `Game`, or a square matrix of exact payoffs.
+of agents: a `Game`, or a square matrix of exact payoffs. If the seats of a game are paid differently, every member sits
+in each of them half of the time.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def payoffs_of(game: Game | Matrix) -> Payoffs:
             float).
     """
     if isinstance(game, Game):
-        return Payoffs(game.names, game.utilities, game.terms)
+        return Payoffs(game.names, in_both_seats(game), game.terms)
     rows = [items(row) for row in items(game) or ()]
     if not rows or any(row is None or len(row) != len(rows) for row in rows):
         raise GameError(f"payoffs {brief(game)}: give a Game, or a square matrix of integers and Fractions")
@@ -89,6 +90,16 @@ def payoffs_of(game: Game | Matrix) -> Payoffs:
                 raise GameError(f"payoff [{i}][{j}] is {brief(value)}: give an integer or a Fraction")
     names = tuple(map(str, range(len(rows))))
     return Payoffs(names, tuple(tuple(exact(value, "a payoff") for value in row or ()) for row in rows))
+
+
+def in_both_seats(game: Game) -> tuple[tuple[Fraction, ...], ...]:
+    """[n][n] the mean payoff of the row agent against the column agent over the two seats."""
+    if game.payoffs.is_symmetric:
+        return game.utilities
+    return tuple(
+        tuple((a + b) / 2 for a, b in zip(*rows, strict=True))
+        for rows in zip(game.utilities, game.turned.utilities, strict=True)
+    )
 
 
 def read_shares(payoffs: Payoffs, shares: Numbers) -> Floats:

@@ -1,8 +1,8 @@
 """Modal combat as a PettingZoo AEC environment: players choose programs that can reason about each other.
 
-Each player writes an agent of `modal_env`, a formula about its opponent. The agents then play the prisoner's dilemma,
-each reading the other's formula, and the players get their agents' payoffs, less a cost for modeling the opponent
-(Garrabrant, "Prisoners' Dilemma with Costs to Modeling", 2018).
+Each player writes an agent of `modal_env`, a formula about its opponent. The agents then play the prisoner's dilemma
+(or another game, ``payoffs="stag-hunt"``), each reading the other's formula, and the players get their agents' payoffs,
+less a cost for modeling the opponent (Garrabrant, "Prisoners' Dilemma with Costs to Modeling", 2018).
 
 Creation
     ``env = modal_env.make()``, or ``pettingzoo.make("aec", "ModalCombat-v0")``. Arguments: `modal_env.make`.
@@ -13,7 +13,9 @@ Agents
 
 Turns
     A game has R rounds. In each, every player in turn chooses a program, without seeing the others' choices. Then pairs
-    are drawn at random (two players make one pair), and every pair plays once.
+    are drawn at random (two players make one pair), and every pair plays once. If the number of players is odd, one
+    sits out, and is paid 0. If the seats are paid differently, the first of a pair is the row player; of two players
+    that is always player_0.
 
 Actions
     actions="library": ``Discrete(len(agents))``, the number of a program in ``agents``.
@@ -32,7 +34,7 @@ Observations
     Row 0 is the present: rounds played, rounds of the game, what the player itself has written in this round. Row 1 + i
     is the last round of the player i places after the observer, cyclically, so that row 1 is the observer: the row of
     its partner, its move (1 defected, 2 cooperated), its program. Zeros before the first round; a refused program is
-    encoded as zeros.
+    encoded as zeros, as are the partner and the move of a player that sat out.
 
 Infos
     ``info["history"]``: all rounds so far, as `Round`: everybody's programs, partners, moves and payoffs.
@@ -43,8 +45,8 @@ Infos
 
 Rewards
     At the end of each round, for both players of a pair: 2 if both cooperated, 1 if both defected, otherwise 3 for the
-    defector and 0 for the other; less epsilon times the cost of the player's program, see `modal_env.Game`. RandomBot's
-    coin is tossed by the environment's generator.
+    defector and 0 for the other (or what ``payoffs`` say); less epsilon times the cost of the player's program, see
+    `modal_env.Game`. RandomBot's coin is tossed by the environment's generator.
 
 Illegal actions
     After an invalid formula or a masked token the player's program is DefectBot, the cheapest, and its turn ends;

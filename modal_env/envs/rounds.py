@@ -13,10 +13,11 @@ from gymnasium import spaces
 from modal_env.envs.action_modes import ContestTurn, refuse
 from modal_env.envs.setting import Setting
 from modal_env.errors import FormulaError
-from modal_env.games.game import PAYOFFS, Meeting, meet
+from modal_env.games.costs import Cost
+from modal_env.games.game import Meeting, meet
 from modal_env.logic.syntax import Agent
 
-MOVE_CODES = {"D": 1, "C": 2}
+MOVE_CODES = {"-": 0, "D": 1, "C": 2}
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,11 @@ class Round:
 
     Attributes:
         programs: the agents that played.
-        partners: the number of the player that each was paired with.
-        moves: "C" or "D"; coins have been tossed.
-        payoffs: payoffs, cost deducted.
+        partners: the number of the player that each was paired with; its own number if the player sat out.
+        moves: "C" or "D"; coins have been tossed. "-" for the one who sat out.
+        payoffs: payoffs, cost deducted; 0 for the one who sat out.
         written: the programs in numbers, see `ContestTurn`.
+        seats: "row" or "column"; they differ only in games whose seats are paid differently.
     """
 
     programs: tuple[Agent, ...]
@@ -36,6 +38,7 @@ class Round:
     moves: tuple[str, ...]
     payoffs: tuple[float, ...]
     written: tuple[tuple[int, ...], ...]
+    seats: tuple[str, ...] = ()
 
 
 class Contest:
@@ -94,23 +97,33 @@ class Contest:
             return refuse(turn, str(error))
 
     def play(self) -> list[float]:
-        """Draw pairs, let them play, and begin the next round. Returns every player's payoff."""
+        """Draw pairs, let them play, and begin the next round. Returns every player's payoff.
+
+        If the number of players is odd, the last one drawn sits out.
+        """
         number = self.setting.players
         programs = tuple(turn.program for turn in self.turns if turn.program)
-        partners, moves, payoffs = [0] * number, [""] * number, [0.0] * number
-        for pair in self._rng.permutation(number).reshape(-1, 2).tolist():
+        partners, moves, payoffs, seats = list(range(number)), ["-"] * number, [0.0] * number, [""] * number
+        for pair in self._pairs():
             played = self._meet(programs[pair[0]], programs[pair[1]])
-            for player, partner, move, payoff in zip(pair, pair[::-1], *played, strict=True):
-                partners[player], moves[player], payoffs[player] = partner, move, payoff
+            for player, partner, move, payoff, seat in zip(pair, pair[::-1], *played, ("row", "column"), strict=True):
+                partners[player], moves[player], payoffs[player], seats[player] = partner, move, payoff, seat
         written = tuple(turn.written for turn in self.turns)
-        self._record(Round(programs, tuple(partners), tuple(moves), tuple(payoffs), written))
+        self._record(Round(programs, tuple(partners), tuple(moves), tuple(payoffs), written, tuple(seats)))
         return payoffs
+
+    def _pairs(self) -> list[list[int]]:
+        """Pairs drawn at random, the row player first; of two players in different seats, player 0 has the row."""
+        number = self.setting.players
+        drawn = self._rng.permutation(number)[: number - number % 2].reshape(-1, 2).tolist()
+        return [[0, 1]] if number == 2 and not self.setting.payoffs.is_symmetric else drawn
 
     def _meet(self, a: Agent, b: Agent) -> tuple[list[str], list[float]]:
         """The moves and payoffs of two programs."""
+        table = self.setting.payoffs
         meeting = _meeting(a, b, self.setting.cost)
         moves = ["CD"[self._rng.integers(2)] if move == "?" else move for move in meeting.moves]
-        won = PAYOFFS[moves[0] + moves[1]], PAYOFFS[moves[1] + moves[0]]
+        won = table[moves[0] + moves[1]], table.turned[moves[1] + moves[0]]
         epsilon = self.setting.epsilon
         return moves, [float(points - epsilon * cost) for points, cost in zip(won, meeting.costs, strict=True)]
 
@@ -141,6 +154,7 @@ class Contest:
         last = np.roll(self._last, -player, axis=0)
         if self.history:
             last[:, 0] = 1 + (last[:, 0] - player) % players
+            last[last[:, 1] == MOVE_CODES["-"], 0] = 0  # who sat out
         mask = self.mode.mask(turn)
         seen = {"observation": np.concatenate((now, last))}
         return seen if mask is None else {**seen, "action_mask": mask}
@@ -151,6 +165,6 @@ class Contest:
 
 
 @lru_cache(maxsize=10_000)
-def _meeting(a: Agent, b: Agent, cost: str) -> Meeting:
+def _meeting(a: Agent, b: Agent, cost: str | Cost) -> Meeting:
     """Two programs meet; cached, as the same pairs meet often."""
     return meet(a, b, cost)

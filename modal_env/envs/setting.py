@@ -11,7 +11,9 @@ from modal_env.checks import Number, brief, choice, items, seed_of, whole
 from modal_env.envs.action_modes import FormulaMode, LibraryMode, Mode, TokenMode, check_calls
 from modal_env.envs.tokens import Vocabulary
 from modal_env.errors import ActionError, GameError
-from modal_env.games.game import check_cost, check_epsilon
+from modal_env.games.costs import Cost, GivenCost, as_cost
+from modal_env.games.game import GivenPayoffs, check_epsilon
+from modal_env.games.payoffs import PAYOFFS, PayoffTable, as_table
 from modal_env.logic.library import POST
 from modal_env.logic.notation import as_agents
 from modal_env.logic.syntax import MAX_NESTING, Agent
@@ -36,10 +38,11 @@ class Setting:
     agents: tuple[Agent, ...]
     rounds: int
     players: int
-    cost: str
+    cost: str | Cost
     budget: int | None
     strict: bool
     render_mode: str | None
+    payoffs: PayoffTable = PAYOFFS
 
     @property
     def names(self) -> list[str]:
@@ -60,10 +63,11 @@ def make_setting(
     agents: Iterable[Agent | str] = POST,
     rounds: int = 1,
     players: int = 2,
-    cost: str = "depth",
+    cost: GivenCost = "depth",
     budget: int | None = None,
     strict: bool = False,
     render_mode: str | None = None,
+    payoffs: GivenPayoffs = PAYOFFS,
 ) -> Setting:
     """Check the arguments of `modal_env.make`.
 
@@ -81,24 +85,23 @@ def make_setting(
         _checked_agents(agents, actions),
         whole("rounds", rounds, 1, MAX_ROUNDS),
         whole("players", players, 2, MAX_PLAYERS),
-        check_cost(cost),
+        as_cost(cost),
         _checked_budget(budget, actions),
         strict,
         render_mode,
+        as_table(payoffs),
     )
     _check_players(setting)
     return setting
 
 
 def _check_players(setting: Setting) -> None:
-    """Check that the number of players is even, and that observations fit into memory.
+    """Check that observations fit into memory.
 
     Raises:
         GameError: it does not.
     """
     players = setting.players
-    if players % 2:
-        raise GameError(f"players={players}: give an even number, they play in pairs")
     if players * (1 + players) * (2 + setting.mode().width) > MAX_NUMBERS:
         raise GameError(
             f"players={players}: too many to see {setting.budget} tokens of each other; give fewer of either"

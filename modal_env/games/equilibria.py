@@ -7,13 +7,26 @@ of equilibria, most of them points.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from modal_env.checks import Number
-from modal_env.games.game import PAYOFFS, Game, Mix, Shares
-from modal_env.games.vertices import Sides, Vertex, bicliques, classes, cliques, connected, smaller, spread, vertices
+from modal_env.errors import GameError
+from modal_env.games.costs import GivenCost
+from modal_env.games.game import PAYOFFS, Game, GivenPayoffs, Mix, Shares
+from modal_env.games.vertices import (
+    Class,
+    Sides,
+    Vertex,
+    bicliques,
+    classes,
+    cliques,
+    connected,
+    smaller,
+    spread,
+    vertices,
+)
 from modal_env.logic.syntax import Agent
 from modal_env.progress import Report, no_report
 
@@ -82,7 +95,7 @@ class Equilibrium(EquilibriumSet):
 def set_text(rows: Sequence[str], columns: Sequence[str], paid: Sequence[str]) -> str:
     """A set of equilibria in words."""
     sides = [side[0] if len(side) == 1 else f"mixtures of ({'), ('.join(side)})" for side in (rows, columns)]
-    if rows == columns:
+    if rows == columns and paid[0] == paid[1]:
         return f"both {sides[0]}; paid {paid[0]}"
     return f"{sides[0]} against {sides[1]}; paid {paid[0]} and {paid[1]}"
 
@@ -96,9 +109,9 @@ def mix_text(names: Sequence[str], shares: Sequence[object]) -> str:
 def equilibria(
     agents: Iterable[Agent | str],
     epsilon: Number,
-    cost: str = "depth",
+    cost: GivenCost = "depth",
     *,
-    payoffs: Mapping[str, Number] = PAYOFFS,
+    payoffs: GivenPayoffs = PAYOFFS,
     symmetric_only: bool = False,
     report: Report = no_report,
 ) -> list[Equilibrium]:
@@ -107,14 +120,25 @@ def equilibria(
     Args:
         agents, epsilon, cost, payoffs: as of `Game`.
         symmetric_only: only equilibria (x, x) in which both players use the same mix. Each set then stands for all (x,
-            x) with x a mixture of its `rows`.
+            x) with x a mixture of its `rows`. For symmetric games.
         report: see `modal_env.progress`; the share of vertices found, most of which come with the last constraints.
 
     Raises:
-        GameError, FormulaError: as `Game`.
+        GameError, FormulaError: as `Game`; symmetric_only in a game whose seats are paid differently.
     """
     game = Game(agents, epsilon, cost, payoffs)
-    return equilibria_of(game.names, game.utilities, symmetric_only, report)
+    check_symmetric(game, symmetric_only)
+    return equilibria_of(game.names, game.utilities, symmetric_only, report, game.turned.utilities)
+
+
+def check_symmetric(game: Game, symmetric_only: bool) -> None:
+    """Check that symmetric equilibria are looked for in symmetric games only.
+
+    Raises:
+        GameError: the seats are paid differently.
+    """
+    if symmetric_only and not game.payoffs.is_symmetric:
+        raise GameError(f"{game.payoffs}: its seats are paid differently, so leave symmetric_only out")
 
 
 def equilibria_of(
@@ -122,32 +146,54 @@ def equilibria_of(
     utilities: Sequence[Sequence[Fraction]],
     symmetric_only: bool,
     report: Report = no_report,
+    turned: Sequence[Sequence[Fraction]] | None = None,
 ) -> list[Equilibrium]:
-    """The equilibria of a symmetric game, given the payoffs of the row's agent against the column's, [n][n]."""
-    alike = classes(utilities, [[ZERO] * len(names)] * len(names))
-    found = vertices(smaller(utilities, alike), report)
-    labels = [vertex.labels for vertex in found]
-    sets = cliques(labels) if symmetric_only else bicliques(labels)
-    whole = [[replace(one, mix=mix) for mix in spread(one.mix, alike, len(names), ZERO)] for one in found]
-    ordered = sorted((one for each in whole for one in each), key=lambda vertex: vertex.mix, reverse=True)
-    place = {vertex.mix: number for number, vertex in enumerate(ordered)}
-    sides = [(_placed(rows, whole, place), _placed(columns, whole, place)) for rows, columns in sets]
-    return spanned(names, ordered, sorted(sides))
+    """The equilibria of a game, given the payoffs of the row's agent against the column's, [n][n].
+
+    Args:
+        turned: [n][n] the payoffs of the column player, its own agent first; None in a symmetric game.
+    """
+    other = utilities if turned is None else turned
+    no_costs = [[ZERO] * len(names)] * len(names)
+    alike = classes((utilities, no_costs), (other, no_costs))
+    columns = _Corners(smaller(utilities, *alike), alike[1], len(names), report)  # the column player's mixes
+    same = other is utilities or list(map(list, other)) == list(map(list, utilities))
+    rows = columns if same else _Corners(smaller(other, *alike[::-1]), alike[0], len(names), report)
+    sets = (cliques if symmetric_only else bicliques)(rows.labels, columns.labels)
+    sides = [(rows.placed(side), columns.placed(opposite)) for side, opposite in sets]
+    return spanned(names, (rows.ordered, columns.ordered), sorted(sides))
 
 
-def _placed(side: Sequence[int], whole: Sequence[Sequence[Vertex]], place: Mapping[Mix, int]) -> tuple[int, ...]:
-    """The numbers of all mixes of the whole game for some vertices of the smaller one."""
-    return tuple(sorted(place[vertex.mix] for number in side for vertex in whole[number]))
+class _Corners:
+    """The vertices of a player's mixes in the smaller game, and in the whole one.
+
+    Attributes:
+        labels: of the smaller game's vertices.
+        ordered: the whole game's vertices.
+    """
+
+    def __init__(self, paid: list[list[Fraction]], alike: Sequence[Class], size: int, report: Report) -> None:
+        found = vertices(paid, report)
+        self.labels = [vertex.labels for vertex in found]
+        self._whole = [[replace(one, mix=mix) for mix in spread(one.mix, alike, size, ZERO)] for one in found]
+        self.ordered = sorted((one for each in self._whole for one in each), key=lambda one: one.mix, reverse=True)
+        self._place = {vertex.mix: number for number, vertex in enumerate(self.ordered)}
+
+    def placed(self, side: Sequence[int]) -> tuple[int, ...]:
+        """The numbers of all mixes of the whole game for some vertices of the smaller one."""
+        return tuple(sorted(self._place[vertex.mix] for number in side for vertex in self._whole[number]))
 
 
-def spanned(names: tuple[str, ...], found: Sequence[Vertex], sets: Sequence[Sides]) -> list[Equilibrium]:
-    """The sets of equilibria spanned by vertices, given by their numbers."""
+def spanned(
+    names: tuple[str, ...], found: tuple[Sequence[Vertex], Sequence[Vertex]], sets: Sequence[Sides]
+) -> list[Equilibrium]:
+    """The sets of equilibria spanned by vertices of the row player and of the column player, given by their numbers."""
     return [
         Equilibrium(
             names,
-            tuple(found[number].mix for number in rows),
-            tuple(found[number].mix for number in columns),
-            (_span(found[number].value for number in columns), _span(found[number].value for number in rows)),
+            tuple(found[0][number].mix for number in rows),
+            tuple(found[1][number].mix for number in columns),
+            (_span(found[1][number].value for number in columns), _span(found[0][number].value for number in rows)),
             component,
         )
         for (rows, columns), component in zip(sets, connected(sets), strict=True)
@@ -169,5 +215,6 @@ def exploitability(game: Game, mix: Shares, against: Shares | None = None) -> Fr
     Raises:
         GameError: the shares are not a mix of the game's agents.
     """
-    pairs = [(mix, mix)] if against is None else [(mix, against), (against, mix)]
-    return max(max(game.replies(other)) - game.utility(own, other) for own, other in pairs)
+    other = mix if against is None else against
+    seats = [(game, mix, other), (game.turned, other, mix)]
+    return max(max(seat.replies(theirs)) - seat.utility(own, theirs) for seat, own, theirs in seats)

@@ -1,21 +1,15 @@
-"""The game of choosing a program: the prisoner's dilemma, in which modeling the opponent has a cost.
+"""The game of choosing a program: the prisoner's dilemma, or another game, in which modeling the opponent has a cost.
 
 Garrabrant, Prisoners' Dilemma with Costs to Modeling (2018): two players choose agents, these play each other, and each
 player is paid 2 for mutual cooperation, 1 for mutual defection, 3 for exploiting and 0 for being exploited, less
 epsilon times the cost of its agent. All numbers are Fractions; expectations if RandomBot plays.
 
+Other games of two moves are `modal_env.games.payoffs`, other costs `modal_env.games.costs`. If the two seats are paid
+differently, everything here is about the row player, and `Game.turned` has the column player's.
+
 Agents may be given as objects, by name ("FairBot", short "FB", in any case) or as formulas, see
 `modal_env.logic.notation.find`. All agents of a game have different names. Numbers are 0 or of a size from 10^-330 to
 10^330, which covers all floats, in at most 400 digits; an epsilon is 0 or from 10^-30 to 10^6.
-
-Costs, `COSTS`. The post's is the depth; the others follow the comments to it.
-
-* "depth": the depth of the agent.
-* "size": the size of its formula, in nodes.
-* "opponent": the size of the opponent's formula, for an agent whose formula contains an X(.); 0 for others.
-* "sum": the sum of the last two. Two agents that model each other pay the same.
-* "worlds": the number of worlds of the chain that have to be looked at, a proxy for the length of proofs: 1 + the world
-  at which the play settles, for an agent with a box; 0 for others, which search for no proof.
 """
 
 from __future__ import annotations
@@ -26,12 +20,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from types import MappingProxyType
 from typing import TypeVar
 
-from modal_env.checks import EPSILONS, Number, brief, choice, exact, items
+from modal_env.checks import EPSILONS, Number, brief, exact, items
 from modal_env.errors import FormulaError, GameError
 from modal_env.frames import Row, Tabular
+from modal_env.games.costs import COSTS, Cost, GivenCost, as_cost, units_of
+from modal_env.games.payoffs import PAYOFFS, PayoffTable, as_table
 from modal_env.logic.notation import as_agents, find
 from modal_env.logic.provability import play
 from modal_env.logic.syntax import Agent
@@ -39,12 +34,9 @@ from modal_env.logic.tournaments import Tournament, grid, listed, tournament
 from modal_env.pictures.style import notebook
 from modal_env.pictures.tables import matrix
 
-COSTS = ("depth", "size", "opponent", "sum", "worlds")
-PAYOFFS: Mapping[str, Fraction] = MappingProxyType(
-    {"CC": Fraction(2), "DD": Fraction(1), "DC": Fraction(3), "CD": Fraction(0)}
-)
-"""A player's move and its opponent's -> the player's payoff, cost not deducted."""
+__all__ = ["COSTS", "PAYOFFS", "Game", "Meeting", "meet"]
 
+GivenPayoffs = Mapping[str, Number] | Mapping[str, Sequence[Number]] | str
 Mix = tuple[Fraction, ...]
 Matrix = tuple[tuple[Fraction, ...], ...]
 Shares = Sequence[Number] | Mapping[str, Number] | Agent | str
@@ -63,7 +55,7 @@ class Meeting:
 
     moves: tuple[str, str]
     points: tuple[Fraction, Fraction]
-    costs: tuple[int, int]
+    costs: tuple[Fraction, Fraction]
 
     def paid(self, epsilon: Fraction) -> Fraction:
         """The payoff of the first agent, cost deducted."""
@@ -78,53 +70,66 @@ class Game(Tabular):
         agents: the n programs.
         epsilon: the price of one unit of cost: 0, or from 10^-30 to 10^6. Floats are read as the decimal number they
             print as.
-        cost: one of `COSTS`.
-        payoffs: in the form of `PAYOFFS`.
+        cost: one of `COSTS`, or a `Cost`; given as a name, a table of prices or a function, see
+            `modal_env.games.costs`.
+        payoffs: given as the name of a game ("stag-hunt"), as a table in the form of `PAYOFFS`, or as pairs, see
+            `modal_env.games.payoffs.as_table`.
 
     Raises:
-        GameError: no agents, or two of one name; an epsilon below 0, too small or too large; an unknown cost; payoffs
-            that are not a prisoner's dilemma.
+        GameError: no agents, or two of one name; an epsilon below 0, too small or too large; an unknown cost or game;
+            payoffs that are not those of two moves.
         FormulaError: a text that is neither the name of an agent nor a formula.
     """
 
     agents: tuple[Agent, ...]
     epsilon: Fraction
-    cost: str
-    payoffs: Mapping[str, Fraction]
+    cost: str | Cost
+    payoffs: PayoffTable
 
     def __init__(
         self,
         agents: Iterable[Agent | str],
         epsilon: Number,
-        cost: str = "depth",
-        payoffs: Mapping[str, Number] = PAYOFFS,
+        cost: GivenCost = "depth",
+        payoffs: GivenPayoffs = PAYOFFS,
     ) -> None:
         put = object.__setattr__  # the dataclass is frozen
         put(self, "agents", check_names(as_agents(agents)))
         put(self, "epsilon", check_epsilon(epsilon))
-        put(self, "cost", check_cost(cost))
-        put(self, "payoffs", check_payoffs(payoffs))
+        put(self, "cost", as_cost(cost))
+        put(self, "payoffs", as_table(payoffs))
 
     def __repr__(self) -> str:
         return f"Game({listed(self.names)}; {self.terms})"
 
     def __str__(self) -> str:
-        return f"{self.terms}; what the row's agent is paid:\n{grid(self.names, self.utilities)}"
+        text = f"{self.terms}; what the row's agent is paid:\n{grid(self.names, self.utilities)}"
+        if self.payoffs.is_symmetric:
+            return text
+        return f"{text}\nin the column player's seat:\n{grid(self.names, self.turned.utilities)}"
 
     def _repr_html_(self) -> str:
         """The outcomes and payoffs, for a notebook."""
-        return notebook(matrix(f"Payoffs, {self.terms}", self.names, self.played.moves, self.utilities))
+        seats = [self] if self.payoffs.is_symmetric else [self, self.turned]
+        titles = [f"Payoffs, {self.terms}", "Payoffs of the column player, whose agent is the row's"]
+        return notebook(
+            "".join(
+                matrix(title, self.names, self.played.moves, seat.utilities)
+                for title, seat in zip(titles, seats, strict=False)
+            )
+        )
 
     def rows(self) -> list[Row]:
         """One row per ordered pair of agents: the tournament, and what the first is paid."""
         paid = (float(payoff) for payoffs in self.utilities for payoff in payoffs)
-        terms: Row = {"epsilon": str(self.epsilon), "cost": self.cost}
+        terms: Row = {"epsilon": str(self.epsilon), "cost": str(self.cost)}
         return [row | {"paid": payoff} | terms for row, payoff in zip(self.played.rows(), paid, strict=True)]
 
     @property
     def terms(self) -> str:
-        """Epsilon and cost, in words."""
-        return f"epsilon {self.epsilon}, cost {self.cost!r}"
+        """Epsilon, cost and, unless it is the post's, the game, in words."""
+        terms = f"epsilon {self.epsilon}, cost {self.cost!r}"
+        return terms if self.payoffs == PAYOFFS else f"{terms}, {self.payoffs}"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -140,12 +145,13 @@ class Game(Tabular):
     def affine(self) -> tuple[Matrix, Matrix]:
         """The matrices base and slope, [n][n] each: the utilities are base - epsilon * slope."""
         chances = [[Fraction(chance) for chance in row] for row in self.played.cooperates.astype(float).tolist()]
-        settles = self.played.worlds.tolist() if self.cost == "worlds" else [[0] * len(chances)] * len(chances)
+        needs_worlds = self.cost == "worlds" or isinstance(self.cost, Cost)
+        settles = self.played.worlds.tolist() if needs_worlds else [[0] * len(chances)] * len(chances)
         numbered = list(enumerate(self.agents))
         base = tuple(
             tuple(expected(self.payoffs, chances[i][j], chances[j][i]) for j, _ in numbered) for i, _ in numbered
         )
-        slope = tuple(tuple(Fraction(_cost(self.cost, a, b, settles[i][j])) for j, b in numbered) for i, a in numbered)
+        slope = tuple(tuple(units_of(self.cost, a, b, settles[i][j]) for j, b in numbered) for i, a in numbered)
         return base, slope
 
     @cached_property
@@ -156,6 +162,15 @@ class Game(Tabular):
             tuple(points - self.epsilon * cost for points, cost in zip(*rows, strict=True))
             for rows in zip(base, slope, strict=True)
         )
+
+    @cached_property
+    def turned(self) -> Game:
+        """The game as the column player sees it; itself if it is symmetric."""
+        if self.payoffs.is_symmetric:
+            return self
+        other = Game(self.agents, self.epsilon, self.cost, self.payoffs.turned)
+        other.__dict__.update(played=self.played)
+        return other
 
     def at(self, epsilon: Number) -> Game:
         """The same game at another epsilon; nothing is played again."""
@@ -211,17 +226,18 @@ class Game(Tabular):
         return tuple(agent for agent, points in zip(self.agents, paid, strict=True) if points == max(paid))
 
 
-def meet(a: Agent, b: Agent, cost: str = "depth", payoffs: Mapping[str, Fraction] = PAYOFFS) -> Meeting:
-    """Let two agents play.
+def meet(a: Agent, b: Agent, cost: GivenCost = "depth", payoffs: GivenPayoffs = PAYOFFS) -> Meeting:
+    """Let two agents play; the first has the row player's seat.
 
     Raises:
         GameError: as `play` and `Game`.
     """
-    check_cost(cost)
+    units, table = as_cost(cost), as_table(payoffs)
     outcome = play(a, b)
     first, second = outcome.cooperation
-    points = expected(payoffs, first, second), expected(payoffs, second, first)
-    return Meeting(outcome.moves, points, (_cost(cost, a, b, outcome.settles), _cost(cost, b, a, outcome.settles)))
+    points = expected(table, first, second), expected(table.turned, second, first)
+    costs = units_of(units, a, b, outcome.settles), units_of(units, b, a, outcome.settles)
+    return Meeting(outcome.moves, points, costs)
 
 
 def expected(payoffs: Mapping[str, Fraction], own: Fraction, other: Fraction) -> Fraction:
@@ -233,16 +249,6 @@ def expected(payoffs: Mapping[str, Fraction], own: Fraction, other: Fraction) ->
 def dot(left: Iterable[Fraction], right: Iterable[Fraction]) -> Fraction:
     """The sum of products."""
     return sum((a * b for a, b in zip(left, right, strict=True)), Fraction(0))
-
-
-def _cost(cost: str, agent: Agent, opponent: Agent, settles: int) -> int:
-    """The cost of an agent, in units of epsilon; see the module."""
-    modeled = opponent.size if agent.calls_itself or agent.helpers else 0
-    if cost == "depth":
-        return agent.depth
-    if cost == "worlds":
-        return settles + 1 if agent.depth else 0
-    return {"size": agent.size, "opponent": modeled, "sum": agent.size + modeled}[cost]
 
 
 def position(names: Sequence[str], agent: object) -> int:
@@ -291,15 +297,6 @@ def check_epsilon(epsilon: object) -> Fraction:
     return found
 
 
-def check_cost(cost: str) -> str:
-    """Check the name of a cost.
-
-    Raises:
-        GameError: there is no such cost.
-    """
-    return choice("cost", cost, COSTS)
-
-
 def check_names(agents: tuple[Agent, ...]) -> tuple[Agent, ...]:
     """Check that agents have different names, since all results are given by name.
 
@@ -310,18 +307,3 @@ def check_names(agents: tuple[Agent, ...]) -> tuple[Agent, ...]:
     if twice := [name for name, count in counts.items() if count > 1]:
         raise GameError(f"agents: {counts[twice[0]]} are called {twice[0]!r:.80}; give each agent once, or rename one")
     return agents
-
-
-def check_payoffs(payoffs: Mapping[str, Number]) -> Mapping[str, Fraction]:
-    """Check payoffs and return them as Fractions.
-
-    Raises:
-        GameError: the keys are not CC, CD, DC and DD, or DC > CC > DD > CD does not hold.
-    """
-    if not isinstance(payoffs, Mapping) or set(payoffs) != set(PAYOFFS):
-        raise GameError(f"payoffs={brief(payoffs)}: give those of CC, CD, DC and DD, own move first")
-    found = {moves: exact(payoffs[moves], f"the payoff of {moves}") for moves in PAYOFFS}
-    if not found["DC"] > found["CC"] > found["DD"] > found["CD"]:
-        told = ", ".join(f"{moves} {points}" for moves, points in found.items())
-        raise GameError(f"payoffs {told}: a prisoner's dilemma has DC > CC > DD > CD")
-    return MappingProxyType(found)

@@ -9,7 +9,7 @@ there the mix may have lost an agent, or be part of a larger set of equilibria.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 from modal_env.checks import Number
 from modal_env.games.algebraic import Algebraic, Ratio, between
-from modal_env.games.equilibria import Equilibrium, EquilibriumSet, mix_text, set_text, spanned
-from modal_env.games.game import PAYOFFS, Game, Matrix, check_epsilon
-from modal_env.games.vertex_paths import Cell, Path, Paths, Walk, gap
+from modal_env.games.costs import GivenCost
+from modal_env.games.equilibria import Equilibrium, EquilibriumSet, check_symmetric, mix_text, set_text, spanned
+from modal_env.games.game import PAYOFFS, Game, GivenPayoffs, Matrix, check_epsilon
+from modal_env.games.vertex_paths import Cell, Moving, Path, Paths, Walk, gap
 from modal_env.games.vertices import Class, Labels, Sides, bicliques, classes, cliques, smaller, spread
 from modal_env.logic.syntax import Agent
 from modal_env.logic.tournaments import listed
@@ -124,18 +125,23 @@ class Ranges:
         value = check_epsilon(epsilon)
         points = [piece for piece in self.pieces if piece.interval.is_point and piece.interval.low == value]
         piece = points[0] if points else next(piece for piece in self.pieces if piece.interval.covers(value))
-        moved = {path: path.at(value) for span in piece.spans for paths in span for path in paths}
-        found = sorted(dict.fromkeys(moved.values()), key=lambda vertex: vertex.mix, reverse=True)
-        place = {vertex: number for number, vertex in enumerate(found)}
-        sides = [[tuple(sorted({place[moved[path]] for path in paths})) for paths in span] for span in piece.spans]
-        return spanned(self.names, found, sorted((rows, columns) for rows, columns in sides))
+        moved = [{path: path.at(value) for span in piece.spans for path in span[side]} for side in (0, 1)]
+        rows, columns = (
+            sorted(dict.fromkeys(each.values()), key=lambda vertex: vertex.mix, reverse=True) for each in moved
+        )
+        places = [{vertex: number for number, vertex in enumerate(found)} for found in (rows, columns)]
+        sides = [
+            [tuple(sorted({places[side][moved[side][path]] for path in span[side]})) for side in (0, 1)]
+            for span in piece.spans
+        ]
+        return spanned(self.names, (rows, columns), sorted((mine, theirs) for mine, theirs in sides))
 
 
 def ranges(
     agents: Iterable[Agent | str],
-    cost: str = "depth",
+    cost: GivenCost = "depth",
     *,
-    payoffs: Mapping[str, Number] = PAYOFFS,
+    payoffs: GivenPayoffs = PAYOFFS,
     symmetric_only: bool = False,
     report: Report = no_report,
 ) -> Ranges:
@@ -149,30 +155,50 @@ def ranges(
         GameError, FormulaError: as `Game`.
     """
     game = Game(agents, 0, cost, payoffs)
-    return follow(game.names, *game.affine, symmetric_only, report)
+    check_symmetric(game, symmetric_only)
+    return follow(game.names, *game.affine, symmetric_only, report, game.turned.affine)
 
 
 def follow(
-    names: tuple[str, ...], base: Matrix, slope: Matrix, symmetric_only: bool, report: Report = no_report
+    names: tuple[str, ...],
+    base: Matrix,
+    slope: Matrix,
+    symmetric_only: bool,
+    report: Report = no_report,
+    turned: tuple[Matrix, Matrix] | None = None,
 ) -> Ranges:
-    """The equilibria of the symmetric games base - epsilon * slope, [n][n] each."""
-    alike = classes(base, slope)
-    cells = Walk(smaller(base, alike), smaller(slope, alike)).cells(report)
+    """The equilibria of the games base - epsilon * slope, [n][n] each.
+
+    Args:
+        turned: the same of the column player, its own agent first; None in a symmetric game.
+    """
+    row, column = (base, slope), (base, slope) if turned is None else turned
+    alike = classes(row, column)
+    theirs = Moving(*(smaller(matrix, *alike) for matrix in row))
+    mine = theirs if row == column else Moving(*(smaller(matrix, *alike[::-1]) for matrix in column))
+    cells = Walk(mine, theirs).cells(report)
     pieces = _merged(_pieces(cells, cliques if symmetric_only else bicliques))
-    if len(alike) < len(names):
-        whole = lru_cache(maxsize=None)(lambda path: _whole(path, alike, base, slope))
-        pieces = [Piece(piece.interval, tuple(_spread(span, whole) for span in piece.spans)) for piece in pieces]
+    if min(map(len, alike)) < len(names):
+        sides = [_spreading(alike[0], column), _spreading(alike[1], row)]
+        pieces = [Piece(piece.interval, tuple(_spread(span, sides) for span in piece.spans)) for piece in pieces]
     return Ranges(names, tuple(_families(names, pieces)), tuple(pieces))
 
 
-def _spread(span: Span, whole: Callable[[Path], Paths]) -> Span:
+def _spreading(alike: Sequence[Class], paid: tuple[Matrix, Matrix]) -> Callable[[Path], Paths]:
+    """From a path of the smaller game to all paths of the whole game, each made once."""
+    return lru_cache(maxsize=None)(lambda path: _whole(path, alike, *paid))
+
+
+def _spread(span: Span, sides: Sequence[Callable[[Path], Paths]]) -> Span:
     """A set of the smaller game as a set of the whole game."""
-    rows, columns = (tuple(one for path in paths for one in whole(path)) for paths in span)
+    rows, columns = (
+        tuple(one for path in paths for one in whole(path)) for paths, whole in zip(span, sides, strict=True)
+    )
     return rows, columns
 
 
 def _whole(path: Path, alike: Sequence[Class], base: Matrix, slope: Matrix) -> Paths:
-    """All paths of the whole game for one path of the smaller game."""
+    """All paths of the whole game for one path of the smaller game, given what the other player is paid."""
     rows = [list(zip(*pair, strict=True)) for pair in zip(base, slope, strict=True)]
     return tuple(
         Path(shares, path.value, tuple(gap(path.value, shares, row) for row in rows))
@@ -180,7 +206,7 @@ def _whole(path: Path, alike: Sequence[Class], base: Matrix, slope: Matrix) -> P
     )
 
 
-Spanning = Callable[[Sequence[Labels]], list[Sides]]
+Spanning = Callable[[Sequence[Labels], Sequence[Labels]], list[Sides]]
 
 
 def _pieces(cells: Sequence[Cell], spanning: Spanning) -> list[Piece]:
@@ -194,14 +220,21 @@ def _pieces(cells: Sequence[Cell], spanning: Spanning) -> list[Piece]:
     return pieces
 
 
-def _spans(paths: Paths, epsilon: Algebraic, spanning: Spanning) -> tuple[Span, ...]:
-    """The sets of equilibria at an epsilon, given the paths of all vertices there or nearby."""
+def _spans(paths: tuple[Paths, Paths], epsilon: Algebraic, spanning: Spanning) -> tuple[Span, ...]:
+    """The sets of equilibria at an epsilon, given the paths of both players' vertices there or nearby."""
+    columns = _labeled(paths[1], epsilon)
+    rows = columns if paths[0] is paths[1] else _labeled(paths[0], epsilon)
+    mine, theirs = list(rows.values()), list(columns.values())
+    sets = spanning(list(rows), list(columns))
+    return tuple((tuple(mine[i] for i in side), tuple(theirs[i] for i in opposite)) for side, opposite in sets)
+
+
+def _labeled(paths: Paths, epsilon: Algebraic) -> dict[Labels, Path]:
+    """The vertices at an epsilon by their labels."""
     found: dict[Labels, Path] = {}
     for path in paths:
         found.setdefault(path.labels(epsilon), path)
-    labels = [label for label in found if not any(_lies_in(label, other) for other in found)]
-    kept = [found[label] for label in labels]
-    return tuple((tuple(kept[i] for i in rows), tuple(kept[i] for i in columns)) for rows, columns in spanning(labels))
+    return {label: path for label, path in found.items() if not any(_lies_in(label, other) for other in found)}
 
 
 def _lies_in(label: Labels, other: Labels) -> bool:

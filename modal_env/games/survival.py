@@ -6,7 +6,7 @@ claims this of its good mix against all modal agents; here it is computed for gi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -15,7 +15,8 @@ from itertools import groupby
 from modal_env.checks import Number, brief
 from modal_env.errors import GameError
 from modal_env.games.algebraic import Algebraic, Ratio, between, positive_roots
-from modal_env.games.game import PAYOFFS, Game, Shares, dot, meet
+from modal_env.games.costs import GivenCost
+from modal_env.games.game import PAYOFFS, Game, GivenPayoffs, Shares, dot, meet
 from modal_env.games.ranges import Family, Interval
 from modal_env.games.vertex_paths import Path, gap
 from modal_env.logic.notation import as_agents
@@ -74,14 +75,16 @@ def survives(
     agents: Iterable[Agent | str],
     deviants: Iterable[Agent | str],
     epsilon: Number,
-    cost: str = "depth",
+    cost: GivenCost = "depth",
     *,
-    payoffs: Mapping[str, Number] = PAYOFFS,
+    payoffs: GivenPayoffs = PAYOFFS,
+    against: Shares | None = None,
 ) -> Survival:
-    """The best deviant against a mix that both players play.
+    """The best deviant, in either seat, against a mix that both players play.
 
     Args:
         mix: of `agents`, see `Game.mix`.
+        against: the column player's mix; by default the same.
         agents, epsilon, cost, payoffs: as for `Game`.
         deviants: any agents, at least one.
 
@@ -90,10 +93,15 @@ def survives(
     """
     game = Game(agents, epsilon, cost, payoffs)
     shares = game.mix(mix)
-    own = game.utility(shares, shares)
+    other = shares if against is None else game.mix(against)
+    seats = [(game, shares, other), (game.turned, other, shares)]
+    if game.payoffs.is_symmetric and shares == other:
+        seats.pop()
+    entrants = as_agents(deviants, "deviants")
     found = [
-        Survival(deviant, dot(shares, (points - game.epsilon * units for points, units in row)) - own)
-        for row, deviant in _rows(game, deviants).items()
+        Survival(deviant, dot(theirs, (points - game.epsilon * units for points, units in row)) - paid)
+        for seat, theirs, paid in ((seat, theirs, seat.utility(own, theirs)) for seat, own, theirs in seats)
+        for row, deviant in _rows(seat, entrants).items()
     ]
     return max(found, key=lambda survival: survival.gain)
 
@@ -102,9 +110,9 @@ def survival_range(
     family: Family,
     agents: Iterable[Agent | str],
     deviants: Iterable[Agent | str],
-    cost: str = "depth",
+    cost: GivenCost = "depth",
     *,
-    payoffs: Mapping[str, Number] = PAYOFFS,
+    payoffs: GivenPayoffs = PAYOFFS,
 ) -> SurvivalRange:
     """The epsilons at which a family of equilibria survives deviants: for a set, at which all of it does.
 
@@ -119,10 +127,19 @@ def survival_range(
     game = Game(agents, 0, cost, payoffs)
     if not isinstance(family, Family):
         raise GameError(f"family={brief(family)}: give one of those that `ranges` finds")
-    paths = dict.fromkeys((*family.rows, *family.columns))
-    if game.names != family.names or not all(_is_path_of(game, path, family.interval) for path in paths):
+    seats = [(game, dict.fromkeys(family.columns)), (game.turned, dict.fromkeys(family.rows))]
+    if game.names != family.names or not all(
+        _is_path_of(seat, path, family.interval) for seat, paths in seats for path in paths
+    ):
         raise GameError(f"family {family}: it is of another game; give the agents, cost and payoffs of its `ranges`")
-    gains = [(deviant, [_gain(path, row) for path in paths]) for row, deviant in _rows(game, deviants).items()]
+    if game.payoffs.is_symmetric:
+        seats = [(game, dict.fromkeys((*family.rows, *family.columns)))]
+    entrants = as_agents(deviants, "deviants")
+    gains = [
+        (deviant, [_gain(path, row) for path in paths])
+        for seat, paths in seats
+        for row, deviant in _rows(seat, entrants).items()
+    ]
     parts = _parts(family.interval, [gain for _, each in gains for gain in each])
     threats = [Threat(deviant, _where(parts, partial(_gains, each))) for deviant, each in gains]
     safe = _where(parts, lambda epsilon: not any(_gains(each, epsilon) for _, each in gains))
@@ -140,10 +157,10 @@ def _gains(each: Iterable[Ratio], epsilon: Algebraic) -> bool:
     return any(gain.sign(epsilon) > 0 for gain in each)
 
 
-def _rows(game: Game, deviants: Iterable[Agent | str]) -> dict[Row, Agent]:
+def _rows(game: Game, deviants: Iterable[Agent]) -> dict[Row, Agent]:
     """The payoffs of deviants against the agents of a game -> the first deviant with these payoffs."""
     found: dict[Row, Agent] = {}
-    for deviant in as_agents(deviants, "deviants"):
+    for deviant in deviants:
         meetings = [meet(deviant, agent, game.cost, game.payoffs) for agent in game.agents]
         found.setdefault(tuple((meeting.points[0], meeting.costs[0]) for meeting in meetings), deviant)
     return found

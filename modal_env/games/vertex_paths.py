@@ -30,7 +30,7 @@ class Path:
     Attributes:
         shares: [n] the mix.
         value: the payoff of a best reply to it.
-        gaps: [n] how much less than that each agent gets against it.
+        gaps: [m] how much less than that each agent of the other player gets against it.
     """
 
     shares: tuple[Ratio, ...]
@@ -70,11 +70,11 @@ Paths = tuple[Path, ...]
 
 
 class Cell(NamedTuple):
-    """An open interval of epsilon without events, and all vertices there."""
+    """An open interval of epsilon without events, and all vertices there: the row player's, the column player's."""
 
     low: Algebraic
     high: Algebraic | None
-    paths: Paths
+    paths: tuple[Paths, Paths]
 
 
 def _part(epsilon: Algebraic | None) -> float:
@@ -85,12 +85,13 @@ def _part(epsilon: Algebraic | None) -> float:
 class Walk:
     """Visits all epsilon, from event to event."""
 
-    def __init__(self, base: Matrix, slope: Matrix) -> None:
-        self.base, self.slope = base, slope
-        self.moving = [
-            [Polynomial.of((a, -b)) for a, b in zip(*rows, strict=True)] for rows in zip(base, slope, strict=True)
-        ]
-        self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], Path] = {}
+    def __init__(self, rows: Moving, columns: Moving) -> None:
+        """
+        Args:
+            rows, columns: whose vertices are followed, the row player's mixes and the column player's; the same object
+                in a symmetric game.
+        """
+        self.rows, self.columns = rows, columns
 
     def cells(self, report: Report = no_report) -> list[Cell]:
         """All intervals between events, ascending."""
@@ -99,8 +100,9 @@ class Walk:
         while todo:
             low, high = todo.pop()
             epsilon = between(low, high)
-            paths = self._paths(epsilon)
-            events = [event for path in paths for event in path.events]
+            columns = self.columns.paths(epsilon)
+            paths = (columns if self.rows is self.columns else self.rows.paths(epsilon)), columns
+            events = [event for side in dict.fromkeys(paths) for path in side for event in path.events]
             if any(event == epsilon for event in events):
                 todo += [(low, epsilon), (epsilon, high)]
                 continue
@@ -114,7 +116,23 @@ class Walk:
                 todo.append((min(following), high))
         return sorted(found, key=lambda cell: cell.low)
 
-    def _paths(self, epsilon: Fraction) -> Paths:
+
+class Moving:
+    """The vertices of one player's mixes.
+
+    Args:
+        base, slope: [m][n] the payoffs of the m agents of the other player against the n of the mixes are
+            base - epsilon * slope.
+    """
+
+    def __init__(self, base: Matrix, slope: Matrix) -> None:
+        self.base, self.slope = base, slope
+        self.moving = [
+            [Polynomial.of((a, -b)) for a, b in zip(*rows, strict=True)] for rows in zip(base, slope, strict=True)
+        ]
+        self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], Path] = {}
+
+    def paths(self, epsilon: Fraction) -> Paths:
         """All vertices at an epsilon, as paths."""
         utilities = [
             [points - epsilon * cost for points, cost in zip(*rows, strict=True)]
@@ -125,7 +143,7 @@ class Walk:
     def _path(self, utilities: Sequence[Sequence[Fraction]], labels: Labels) -> Path:
         """The path of the vertex with these labels."""
         played, replies = (
-            tuple(i for i in range(len(utilities)) if mask >> i & 1) for mask in (labels.played, labels.replies)
+            tuple(i for i in range(mask.bit_length()) if mask >> i & 1) for mask in (labels.played, labels.replies)
         )
         enough = _independent([[*(utilities[i][j] for j in played), Fraction(-1)] for i in replies], len(played))
         key = played, tuple(replies[number] for number in enough)
@@ -141,8 +159,9 @@ class Walk:
         *tops, value, bottom = _solved(rows)
         shares = dict(zip(played, tops, strict=True))
         gaps = [sum((-(row[j] * share) for j, share in shares.items()), value) for row in self.moving]
-        ratios = [Ratio.of(top, bottom) for top in (*(shares.get(i, zero) for i in range(len(gaps))), value, *gaps)]
-        return Path(tuple(ratios[: len(gaps)]), ratios[len(gaps)], tuple(ratios[len(gaps) + 1 :]))
+        size = len(self.moving[0])
+        ratios = [Ratio.of(top, bottom) for top in (*(shares.get(j, zero) for j in range(size)), value, *gaps)]
+        return Path(tuple(ratios[:size]), ratios[size], tuple(ratios[size + 1 :]))
 
 
 def gap(value: Ratio, shares: Sequence[Ratio], row: Sequence[tuple[Fraction, Fraction | int]]) -> Ratio:

@@ -49,24 +49,30 @@ class Vertex:
 def vertices(utilities: Sequence[Sequence[Fraction]], report: Report = no_report) -> list[Vertex]:
     """The vertices of {(x, v): x a mix, U x <= v}, sorted: those that play the first agents most come first.
 
+    Equal rows of U are one constraint.
+
     With z = x / v, for payoffs above 0, they are the vertices of {z >= 0: U z <= 1} other than 0. Random games of 8, 10
     and 12 agents have some 250, 1,500 and 5,000.
 
     Args:
-        utilities: [n][n]
+        utilities: [m][n], the payoffs of m agents against the n that mixes consist of.
         report: see `modal_env.progress`.
     """
-    size = len(utilities)
+    size = len(utilities[0])
     low = min(min(row) for row in utilities)
     scale = lcm(*(value.denominator for row in utilities for value in row))
-    rays = _double_description([[int((value - low) * scale) + 1 for value in row] for row in utilities], report)
+    equal: dict[tuple[Fraction, ...], int] = {}  # a row -> the agents paid it, as bits
+    for number, row in enumerate(utilities):
+        equal[tuple(row)] = equal.get(tuple(row), 0) | 1 << number
+    rays = _double_description([[int((value - low) * scale) + 1 for value in row] for row in equal], report)
     everybody = (1 << size) - 1
     found = []
     for ray, tight in rays:
         if total := sum(ray[1:]):
             mix = tuple(Fraction(value, total) for value in ray[1:])
             value = (Fraction(ray[0], total) - 1) / scale + low
-            found.append(Vertex(mix, value, Labels(~tight & everybody, tight >> size)))
+            replies = sum(agents for number, agents in enumerate(equal.values()) if tight >> (size + number) & 1)
+            found.append(Vertex(mix, value, Labels(~tight & everybody, replies)))
     return sorted(found, key=lambda vertex: vertex.mix, reverse=True)
 
 
@@ -82,13 +88,13 @@ def _double_description(rows: Sequence[Sequence[int]], report: Report) -> list[R
     Returns:
         Each ray (t, z_0, ..., z_n-1) with the constraints that are tight on it, as bits: those of z first.
     """
-    size = len(rows)
+    size = len(rows[0])
     units = [tuple(int(i == j) for j in range(size + 1)) for i in range(size + 1)]
-    all_zero, level = (1 << size) - 1, 1 << 2 * size  # `level`: t = 0, which holds for no ray at the end
+    all_zero, level = (1 << size) - 1, 1 << (size + len(rows))  # `level`: t = 0, which holds for no ray at the end
     rays = [(units[0], all_zero), *((units[j + 1], (all_zero ^ 1 << j) | level) for j in range(size))]
     for number, row in enumerate(rows):
         rays = _cut(rays, row, 1 << (size + number))
-        report(2.0 ** (number + 1 - size))  # each may double the number of rays
+        report(2.0 ** (number + 1 - len(rows)))  # each may double the number of rays
     return rays
 
 
@@ -121,16 +127,20 @@ def _between(ray: Sequence[int], weight: int, other: Sequence[int], others_weigh
     return tuple(value // divisor for value in joined)
 
 
-def _partners(labels: Sequence[Labels]) -> list[int]:
-    """For each vertex, the vertices with which it is an equilibrium, as bits. The relation is symmetric."""
+def _partners(labels: Sequence[Labels], others: Sequence[Labels]) -> list[int]:
+    """For each vertex, the other player's vertices with which it is an equilibrium, as bits."""
     return [
-        sum(1 << j for j, b in enumerate(labels) if a.played & ~b.replies == 0 == b.played & ~a.replies) for a in labels
+        sum(1 << j for j, b in enumerate(others) if a.played & ~b.replies == 0 == b.played & ~a.replies) for a in labels
     ]
 
 
-def bicliques(labels: Sequence[Labels]) -> list[Sides]:
-    """The maximal Nash subsets: each vertex of one side is an equilibrium with all of the other, none can be added."""
-    partners = _partners(labels)
+def bicliques(rows: Sequence[Labels], columns: Sequence[Labels]) -> list[Sides]:
+    """The maximal Nash subsets: each vertex of one side is an equilibrium with all of the other, none can be added.
+
+    Args:
+        rows, columns: the vertices of the row player's mixes, and of the column player's; the same in a symmetric game.
+    """
+    partners = _partners(rows, columns)
     closed: set[int] = set()
     for mask in filter(None, partners):
         closed |= {mask, *(mask & other for other in closed)}
@@ -139,9 +149,12 @@ def bicliques(labels: Sequence[Labels]) -> list[Sides]:
     return sorted(found)
 
 
-def cliques(labels: Sequence[Labels]) -> list[Sides]:
-    """The maximal sets of vertices that are all equilibria with each other and themselves, as both sides."""
-    graph = {i: mask & ~(1 << i) for i, mask in enumerate(_partners(labels)) if mask >> i & 1}
+def cliques(labels: Sequence[Labels], _columns: Sequence[Labels]) -> list[Sides]:
+    """The maximal sets of vertices that are all equilibria with each other and themselves, as both sides.
+
+    That is for symmetric games, in which both players have the same vertices.
+    """
+    graph = {i: mask & ~(1 << i) for i, mask in enumerate(_partners(labels, labels)) if mask >> i & 1}
     everybody = sum(1 << i for i in graph)
     return sorted((_numbers(clique), _numbers(clique)) for clique in _grow(0, everybody, 0, graph))
 
@@ -176,39 +189,51 @@ def _numbers(mask: int) -> tuple[int, ...]:
 
 
 Matrix = Sequence[Sequence[Fraction]]
+Affine = tuple[Matrix, Matrix]
 Class = tuple[int, ...]
 Share = TypeVar("Share")
 
 
-def classes(base: Matrix, slope: Matrix) -> list[Class]:
-    """The agents that may be played at some epsilon >= 0, in classes of agents equivalent at every epsilon.
+def classes(row: Affine, column: Affine) -> tuple[list[Class], list[Class]]:
+    """The agents that each player may play at some epsilon >= 0, in classes of agents equivalent at every epsilon.
 
     Args:
-        base, slope: [n][n] each; the row agent's payoff against the column's is base - epsilon * slope.
+        row, column: of each player the matrices base and slope, [n][n] each: its agent's payoff against the other
+            player's is base - epsilon * slope. The same in a symmetric game.
     """
-    left = _undominated(base, slope)
-    found: dict[object, list[int]] = {}
-    for i in left:
-        key = tuple((m[i][k], m[k][i]) for m in (base, slope) for k in left)
-        found.setdefault(key, []).append(i)
-    return [tuple(members) for members in found.values()]
+    left = _undominated(row, column)
+    found = []
+    for own, others, mine, theirs in ((*left, row, column), (*left[::-1], column, row)):
+        alike: dict[object, list[int]] = {}
+        for i in own:
+            paid = tuple((a[i][k], b[k][i]) for a, b in zip(mine, theirs, strict=True) for k in others)
+            alike.setdefault(paid, []).append(i)
+        found.append([tuple(members) for members in alike.values()])
+    return found[0], found[1]
 
 
-def _undominated(base: Matrix, slope: Matrix) -> list[int]:
-    """The agents that survive iterated removal of strictly dominated ones."""
-    left = list(range(len(base)))
+def _undominated(row: Affine, column: Affine) -> tuple[list[int], list[int]]:
+    """The agents of each player that survive iterated removal of strictly dominated ones."""
+    left = list(range(len(row[0]))), list(range(len(column[0])))
 
-    def beats(i: int, j: int) -> bool:
-        return all(base[i][k] > base[j][k] and slope[i][k] <= slope[j][k] for k in left)
+    def beats(player: int, i: int, j: int) -> bool:
+        base, slope = (row, column)[player]
+        return all(base[i][k] > base[j][k] and slope[i][k] <= slope[j][k] for k in left[1 - player])
 
-    while beaten := [j for j in left if any(beats(i, j) for i in left)]:
-        left.remove(beaten[0])
-    return left
+    while True:
+        beaten = [
+            next((j for j in own if any(beats(player, i, j) for i in own)), None) for player, own in enumerate(left)
+        ]
+        for own, worst in zip(left, beaten, strict=True):
+            if worst is not None:
+                own.remove(worst)
+        if beaten == [None, None]:
+            return left
 
 
-def smaller(matrix: Matrix, found: Sequence[Class]) -> list[list[Fraction]]:
-    """[classes][classes] the payoffs of the first members."""
-    return [[matrix[row[0]][column[0]] for column in found] for row in found]
+def smaller(matrix: Matrix, own: Sequence[Class], others: Sequence[Class]) -> list[list[Fraction]]:
+    """[own classes][others' classes] the payoffs of the first members."""
+    return [[matrix[row[0]][column[0]] for column in others] for row in own]
 
 
 def spread(shares: Sequence[Share], found: Sequence[Class], size: int, nothing: Share) -> Iterator[tuple[Share, ...]]:

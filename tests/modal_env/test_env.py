@@ -357,7 +357,6 @@ def test_an_unknown_name_unlike_all_others_is_answered_in_short():
         {"agents": [3]},
         {"rounds": 0},
         {"rounds": 2.0},
-        {"players": 3},
         {"players": 0},
         {"cost": "weight"},
         {"cost": None},

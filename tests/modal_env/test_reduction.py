@@ -18,7 +18,7 @@ def whole(utilities: list[list[F]], symmetric_only: bool) -> list[Equilibrium]:
     """The equilibria, of the game as it is."""
     found = vertices(utilities)
     labels = [vertex.labels for vertex in found]
-    return spanned(names_of(utilities), found, cliques(labels) if symmetric_only else bicliques(labels))
+    return spanned(names_of(utilities), (found, found), (cliques if symmetric_only else bicliques)(labels, labels))
 
 
 def names_of(utilities: list[list[F]]) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ def test_games_with_copies_and_dominated_agents(seed: int) -> None:
 
 def test_classes() -> None:
     game = Game([*POST, JustBot, CIMCIC, RandomBot], 0)
-    found = classes(*game.affine)
+    found, _ = classes(game.affine, game.affine)
     assert [tuple(game.names[i] for i in members) for members in found] == [
         ("CooperateBot",),
         ("DefectBot",),

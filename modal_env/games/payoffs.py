@@ -1,0 +1,192 @@
+"""Games of two players with two moves each: what is paid, by name, as a table, or from a file.
+
+A game is symmetric, or the two seats are paid differently (a bimatrix game): row player and column player. The moves
+are called C and D in all of them. The named games are `PRESETS`, with payoffs from 0 to 3, and the 78 strict ordinal
+games "rg-1" to "rg-78" of `modal_env.games.ordinal_games`, with payoffs from 1 to 4. Prices are in the same unit, so
+the scale matters: a game with all payoffs doubled is the same at twice the epsilon.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from modal_env.checks import brief, exact, items, nearest
+from modal_env.errors import GameError
+from modal_env.games.ordinal_games import RAPOPORT_GUYER, rows_of
+
+MOVES = ("CC", "CD", "DC", "DD")
+"""A player's move and its opponent's, in the sequence of `PayoffTable.own`."""
+MAX_FILE = 100_000  # bytes of a file of payoffs
+
+
+@dataclass(frozen=True)
+class PayoffTable(Mapping[str, Fraction]):
+    """What both players are paid. As a mapping: what the row player is paid, its own move first.
+
+    Attributes:
+        name: of a named game, or "".
+        own: [4] the row player's payoffs, by `MOVES`.
+        other: [4] the column player's payoffs, by `MOVES`: its own move first.
+    """
+
+    name: str
+    own: tuple[Fraction, ...]
+    other: tuple[Fraction, ...]
+
+    def __getitem__(self, moves: str) -> Fraction:
+        if moves not in MOVES:
+            raise KeyError(moves)
+        return self.own[MOVES.index(moves)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(MOVES)
+
+    def __len__(self) -> int:
+        return len(MOVES)
+
+    def __str__(self) -> str:
+        return self.name or f"payoffs {', '.join(f'{moves} {self._cell(moves)}' for moves in MOVES)}"
+
+    def _cell(self, moves: str) -> str:
+        """What is paid for the row player's move and the column player's."""
+        paid = str(self[moves])
+        return paid if self.is_symmetric else f"{paid}/{self.turned[moves[::-1]]}"
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether both players are paid alike."""
+        return self.own == self.other
+
+    @property
+    def turned(self) -> PayoffTable:
+        """The game with the seats exchanged."""
+        return PayoffTable(self.name, self.other, self.own)
+
+    @property
+    def is_dilemma(self) -> bool:
+        """Whether it is a symmetric prisoner's dilemma: DC > CC > DD > CD."""
+        return self.is_symmetric and self["DC"] > self["CC"] > self["DD"] > self["CD"]
+
+    @property
+    def pure(self) -> tuple[str, ...]:
+        """The pure equilibria of players that do not read each other: row player's move, column player's."""
+        flipped = {"C": "D", "D": "C"}
+        return tuple(
+            moves
+            for moves in MOVES
+            if self[moves] >= self[flipped[moves[0]] + moves[1]]
+            and self.turned[moves[::-1]] >= self.turned[flipped[moves[1]] + moves[0]]
+        )
+
+
+def symmetric(name: str, *paid: int) -> PayoffTable:
+    """A symmetric game from the payoffs of CC, CD, DC and DD."""
+    own = tuple(map(Fraction, paid))
+    return PayoffTable(name, own, own)
+
+
+def bimatrix(name: str, *cells: tuple[int, int]) -> PayoffTable:
+    """A game from the pairs of payoffs at CC, CD, DC and DD, the row player's move and payoff first."""
+    rows, columns = zip(*cells, strict=True)
+    return PayoffTable(name, tuple(map(Fraction, rows)), tuple(Fraction(columns[i]) for i in (0, 2, 1, 3)))
+
+
+PAYOFFS = symmetric("prisoners-dilemma", 2, 0, 3, 1)
+"""The post's: a player's move and its opponent's -> the player's payoff, cost not deducted."""
+
+PRESETS: dict[str, PayoffTable] = {
+    table.name: table
+    for table in (
+        PAYOFFS,
+        symmetric("stag-hunt", 3, 0, 2, 1),
+        symmetric("chicken", 2, 1, 3, 0),
+        symmetric("harmony", 3, 2, 1, 0),
+        symmetric("deadlock", 1, 0, 3, 2),
+        symmetric("coordination", 2, 0, 0, 1),
+        bimatrix("battle-of-the-sexes", (2, 1), (0, 0), (0, 0), (1, 2)),
+        bimatrix("matching-pennies", (1, 0), (0, 1), (0, 1), (1, 0)),
+        *(bimatrix(f"rg-{number}", *rows_of(cells)) for number, cells in RAPOPORT_GUYER.items()),
+    )
+}
+"""The named games. The first eight have payoffs from 0 to 3, the others from 1 to 4."""
+
+NAMED = ", ".join([*list(PRESETS)[:-78], "rg-1 to rg-78"])
+
+
+def as_table(given: str | Mapping[str, object]) -> PayoffTable:
+    """The payoffs that were given.
+
+    Args:
+        given: a name of `PRESETS`; a `PayoffTable`; the payoffs of CC, CD, DC and DD, own move first, in a symmetric
+            game; or pairs of them, the row player's move and payoff first.
+
+    Raises:
+        GameError: no such game, or not four payoffs, or four pairs.
+    """
+    if isinstance(given, PayoffTable):
+        return given
+    if isinstance(given, str):
+        if given not in PRESETS:
+            raise GameError(f"game {brief(given)}: {nearest(given, PRESETS)}; there are {NAMED}")
+        return PRESETS[given]
+    if not isinstance(given, Mapping) or set(given) != set(MOVES):
+        raise GameError(f"payoffs={brief(given)}: give those of CC, CD, DC and DD, own move first")
+    return _pairs(given) if isinstance(given["CC"], Sequence) and not isinstance(given["CC"], str) else _single(given)
+
+
+def _single(given: Mapping[str, object]) -> PayoffTable:
+    own = tuple(exact(given[moves], f"the payoff of {moves}") for moves in MOVES)
+    return PayoffTable("", own, own)
+
+
+def _pairs(given: Mapping[str, object]) -> PayoffTable:
+    """A bimatrix game.
+
+    Raises:
+        GameError: an entry is not a pair of numbers.
+    """
+    cells: list[list[Fraction]] = []
+    for moves in MOVES:
+        pair = items(given[moves], 3)
+        if pair is None or len(pair) != 2:
+            raise GameError(f"payoffs of {moves} are {brief(given[moves])}: give two, the row player's first")
+        cells.append([exact(value, f"a payoff of {moves}") for value in pair])
+    rows, columns = zip(*cells, strict=True)
+    return PayoffTable("", tuple(rows), tuple(columns[i] for i in (0, 2, 1, 3)))
+
+
+def read_payoffs(path: str | Path) -> PayoffTable:
+    """The payoffs in a TOML file: ``CC = 2`` and so on in a symmetric game, or ``CC = [2, 1]``; "1/3" for fractions.
+
+    Raises:
+        GameError: the file cannot be read, is no TOML, or has other entries, see `as_table`.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            text = file.read(MAX_FILE + 1)
+        if len(text) > MAX_FILE:
+            raise GameError(f"payoffs in {path}: more than {MAX_FILE:,} bytes; four entries are enough")
+        given = tomllib.loads(text.decode())
+    except OSError as error:
+        raise GameError(f"payoffs in {path}: {error.strerror or 'the file cannot be read'}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise GameError(f"payoffs in {path}: {error}; write CC = 2, CD = 0, DC = 3 and DD = 1, a line each") from error
+    try:
+        return as_table(given)
+    except GameError as error:
+        raise GameError(f"payoffs in {path}: {error}") from error
+
+
+def check_dilemma(table: PayoffTable, claim: str) -> None:
+    """Check that a game is a prisoner's dilemma, for what is known of these only.
+
+    Raises:
+        GameError: it is none; the message names the claim.
+    """
+    if not table.is_dilemma:
+        raise GameError(f"{table}: {claim} is about prisoner's dilemmas, DC > CC > DD > CD in both seats")

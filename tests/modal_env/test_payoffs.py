@@ -1,0 +1,286 @@
+"""Other games than the prisoner's dilemma: named, ordinal, bimatrix, from files; and prices other than depth."""
+
+from fractions import Fraction as F
+from itertools import permutations, product
+
+import numpy as np
+import pygambit
+import pytest
+
+import modal_env
+from modal_env.cli.commands import app
+from modal_env.errors import GameError
+from modal_env.games.costs import COSTS, as_cost
+from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of, exploitability
+from modal_env.games.game import PAYOFFS, Game, meet
+from modal_env.games.ordinal_games import COMMON_NAMES, RAPOPORT_GUYER, number_of, place, rows_of, variants
+from modal_env.games.payoffs import MOVES, PRESETS, as_table, check_dilemma, read_payoffs
+from modal_env.games.ranges import ranges
+from modal_env.games.survival import survival_range, survives
+from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, SlipBot
+
+Matrix = list[list[F]]
+
+
+def by_gambit(row: Matrix, column: Matrix) -> set[tuple[tuple[F, ...], ...]]:
+    """All extreme equilibria of a bimatrix game, as Gambit finds them; `column` has the row player's agent first."""
+    game = pygambit.StrategicGame.from_arrays(np.array(row, dtype=object), np.array(column, dtype=object))
+    found = pygambit.nash.enummixed_solve(game, rational=True).equilibria
+    return {tuple(tuple(F(str(share)) for _, share in mix[player]) for player in game.players) for mix in found}
+
+
+def extremes(found: list[Equilibrium]) -> set[tuple[tuple[F, ...], ...]]:
+    return {pair for each in found for pair in product(each.rows, each.columns)}
+
+
+def check_against_gambit(number: int, seed: int) -> int:
+    """Compare equilibria of random bimatrix games with random costs; returns how many games differ."""
+    generator, differ = np.random.default_rng(seed), 0
+    for _ in range(number):
+        size, top = int(generator.integers(2, 5)), int(generator.choice([2, 3, 20]))
+        row, turned, cost = (
+            [[F(int(value)) for value in line] for line in generator.integers(0, top + 1, (size, size))]
+            for _ in range(3)
+        )
+        epsilon = F(int(generator.integers(0, 10)), 10)
+        mine = [[a - epsilon * b for a, b in zip(*lines, strict=True)] for lines in zip(row, cost, strict=True)]
+        theirs = [[a - epsilon * b for a, b in zip(*lines, strict=True)] for lines in zip(turned, cost, strict=True)]
+        found = extremes(equilibria_of(("",) * size, mine, False, turned=theirs))
+        differ += found != by_gambit(mine, [list(line) for line in zip(*theirs, strict=True)])
+    return differ
+
+
+def test_bimatrix_games_have_the_extreme_equilibria_that_gambit_finds() -> None:
+    assert check_against_gambit(40, seed=0) == 0
+
+
+@pytest.mark.slow
+def test_500_bimatrix_games_with_costs_have_the_extreme_equilibria_that_gambit_finds() -> None:
+    assert check_against_gambit(500, seed=1) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["battle-of-the-sexes", "matching-pennies", "rg-69", "rg-75", "stag-hunt"])
+def test_libraries_in_other_games_have_the_extreme_equilibria_that_gambit_finds(name: str) -> None:
+    for epsilon in ("0", "1/10", "1/3"):
+        game = Game([*POST, SlipBot], epsilon, payoffs=name)
+        column = [list(line) for line in zip(*game.turned.utilities, strict=True)]
+        found = extremes(equilibria(game.agents, epsilon, payoffs=name))
+        assert found == by_gambit([list(line) for line in game.utilities], column)
+
+
+@pytest.mark.parametrize("name", ["stag-hunt", "battle-of-the-sexes", "matching-pennies"])
+def test_ranges_agree_with_equilibria(name: str) -> None:
+    found = ranges(["CB", "DB", "FB"], payoffs=name)
+    for epsilon in (F(0), F(1, 7), F(1, 2), F(3, 4), F(1), *(one for one in found.breakpoints if isinstance(one, F))):
+        equal = equilibria(["CB", "DB", "FB"], epsilon, payoffs=name)
+        assert found.at(epsilon) == equal, epsilon
+        for each in equal:
+            for row, column in product(each.rows, each.columns):
+                assert exploitability(Game(["CB", "DB", "FB"], epsilon, payoffs=name), row, column) == 0
+
+
+def test_all_78_games_are_listed_once() -> None:
+    ranks = list(permutations((1, 2, 3, 4)))
+    everything = {min(variants(tuple(zip(a, b, strict=True)))) for a in ranks for b in ranks}
+    listed = {min(variants(rows_of(cells))) for cells in RAPOPORT_GUYER.values()}
+    assert len(everything) == 78
+    assert listed == everything
+    assert list(RAPOPORT_GUYER) == list(range(1, 79))
+
+
+def test_the_places_of_robinson_and_goforth() -> None:
+    places = {number: place(rows_of(cells)) for number, cells in RAPOPORT_GUYER.items()}
+    assert len(set(places.values())) == 78
+    assert [places[number] for number in (12, 66, 61)] == ["111", "122", "322"]  # as they say
+    on_diagonal = {number for number, where in places.items() if where[0] in "13" and where[1] == where[2]}
+    assert len(on_diagonal) == 12  # the symmetric games: rows alike after exchanging the players
+    for number in on_diagonal:
+        cells = rows_of(RAPOPORT_GUYER[number])
+        assert any(
+            all(cells[2 * i + j] == (a, b) and cells[2 * (j ^ f) + (i ^ f)] == (b, a)
+                for i, j, (a, b) in ((i, j, cells[2 * i + j]) for i in (0, 1) for j in (0, 1)))
+            for f in (0, 1)
+        ), number  # fmt: skip
+
+
+def test_the_games_have_the_equilibria_of_their_classes() -> None:
+    """Of the 144 games of named players 18 have no pure equilibrium, 108 one, 18 two; 6 and 6 of them are symmetric."""
+    counts = [len(PRESETS[f"rg-{number}"].pure) for number in RAPOPORT_GUYER]
+    assert [counts.count(n) for n in range(4)] == [9, 57, 12, 0]
+
+
+def test_common_names_are_at_their_numbers() -> None:
+    post = tuple((int(PAYOFFS[m]) + 1, int(PAYOFFS[m[::-1]]) + 1) for m in MOVES)
+    assert COMMON_NAMES[number_of(post)] == "prisoner's dilemma"
+    for name, number in (("stag-hunt", 61), ("chicken", 66), ("deadlock", 9)):
+        table = PRESETS[name]
+        cells = tuple((int(table[m]) + 1, int(table[m[::-1]]) + 1) for m in MOVES)
+        assert number_of(cells) == number
+        assert COMMON_NAMES[number].replace(" ", "-") == name
+
+
+def test_a_bimatrix_game_pays_each_seat() -> None:
+    game = Game([CooperateBot, DefectBot], 0, payoffs="matching-pennies")
+    assert game.utilities == ((1, 0), (0, 1))
+    assert game.turned.utilities == ((0, 1), (1, 0))
+    assert game.turned.turned.utilities == game.utilities
+    assert meet(CooperateBot, DefectBot, payoffs="battle-of-the-sexes").points == (0, 0)
+    assert meet(DefectBot, DefectBot, payoffs="battle-of-the-sexes").points == (1, 2)
+    assert "column player" in str(game)
+    assert "column player" in game._repr_html_()
+
+
+def test_tables_and_files(tmp_path) -> None:
+    single = {"CC": 3, "CD": 0, "DC": 2, "DD": 1}
+    assert as_table(single).own == PRESETS["stag-hunt"].own
+    pairs = {"CC": (2, 1), "CD": (0, 0), "DC": (0, 0), "DD": (1, 2)}
+    assert (as_table(pairs).own, as_table(pairs).other) == (
+        PRESETS["battle-of-the-sexes"].own, PRESETS["battle-of-the-sexes"].other,
+    )  # fmt: skip
+    path = tmp_path / "game.toml"
+    path.write_text('CC = [2, 1]\nCD = ["1/3", 0]\nDC = [0, 0]\nDD = [1, 2]\n')
+    table = read_payoffs(path)
+    assert table["CD"] == F(1, 3)
+    assert table.turned["DC"] == 0
+    assert table.turned["DD"] == 2
+    assert equilibria(["CB", "DB"], 0, payoffs=table)
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["no-dilemma", {"CC": 1}, {"CC": (1, 2), "CD": 1, "DC": 2, "DD": 3}, {"CC": (1,), "CD": 1, "DC": 2, "DD": 3}, 3],
+    ids=str,
+)
+def test_what_is_no_game_is_told(given: object) -> None:
+    with pytest.raises(GameError, match=r"CC|CD|stag-hunt"):
+        Game(POST, 0, payoffs=given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["CC = 1", "CC = ", "\xff\x00", "[" * 5000])
+def test_a_file_without_payoffs_is_told(tmp_path, text: str) -> None:
+    path = tmp_path / "game.toml"
+    path.write_text(text, "latin-1")
+    with pytest.raises(GameError, match=r"game\.toml"):
+        read_payoffs(path)
+
+
+def test_a_missing_file_is_told(tmp_path) -> None:
+    with pytest.raises(GameError, match=r"no\.toml"):
+        read_payoffs(tmp_path / "no.toml")
+
+
+def test_claims_about_dilemmas_are_checked() -> None:
+    check_dilemma(PAYOFFS, "this")
+    with pytest.raises(GameError, match="stag-hunt: this is about prisoner's dilemmas"):
+        check_dilemma(PRESETS["stag-hunt"], "this")
+    with pytest.raises(GameError, match="seats are paid differently"):
+        equilibria(POST, 0, payoffs="matching-pennies", symmetric_only=True)
+
+
+def test_survival_in_either_seat() -> None:
+    agents = [CooperateBot, DefectBot]
+    found = survives(CooperateBot, agents, [DefectBot, FairBot], "1/10", payoffs="matching-pennies")
+    assert (found.deviant.name, found.gain) == ("DefectBot", 1)  # the column player's
+    found = survives([F(1, 2), F(1, 2)], agents, [FairBot], "1/10", payoffs="matching-pennies")
+    assert found.gain == F(2, 5)  # as the row player it does what the other does, which wins: 1 - 1/10 - 1/2
+    found = survives(CooperateBot, agents, [FairBot], 0, payoffs="matching-pennies", against=DefectBot)
+    assert found.gain == 1
+    family = next(one for one in ranges(agents, payoffs="battle-of-the-sexes").families if one.rows[0].value(0) == 2)
+    assert survival_range(family, agents, [FairBot], payoffs="battle-of-the-sexes").intervals == (family.interval,)
+
+
+def test_populations_sit_in_both_seats() -> None:
+    game = Game([CooperateBot, DefectBot], 0, payoffs="battle-of-the-sexes")
+    assert modal_env.growth(game, [3, 1], 5).counts[0] == 8
+    assert modal_env.replicator(game, [F(2, 3), F(1, 3)], 50.0).shares[-1][0] > 0.99
+
+
+def test_any_price() -> None:
+    for name in COSTS:
+        assert as_cost(name) == name
+    table = Game(POST, 1, {"depth": 1, "box": "1/2", "call": 2, "symbol": 0}).affine[1]
+    assert [row[0] for row in table] == [0, 0, F(7, 2), 2 + 1 + 4]  # FairBot: 1 + 1/2 + 2; PrudentBot: 2 + 2/2 + 2 * 2
+    assert Game(POST, 1, "depth=1,box=1/2,call=2,symbol=0").affine[1] == table
+    assert Game(POST, 1, {0: 0, 1: 3, 2: 4}).affine[1] == Game(POST, 1, "0=0,1=3,2=4").affine[1]
+    assert [row[0] for row in Game(POST, 1, "0=0,1=3,2=4").affine[1]] == [0, 0, 3, 4]
+    assert Game(POST, 1, {"world": 1}).affine[1] == Game(POST, 1, "worlds").affine[1]
+    assert Game(POST, 1, lambda agent, opponent, settles: agent.depth).affine == Game(POST, 1).affine
+    assert len(equilibria(POST, "1/10", "depth=1/2")) == len(equilibria(POST, "1/20"))
+
+
+@pytest.mark.parametrize(
+    "cost", [{}, {"depth": -1}, {"boxes": 1}, {0: 1, 2: 1}, "depth=1,depth=2", "x=1", 3, {"depth": "much"}], ids=str
+)
+def test_what_is_no_price_is_told(cost: object) -> None:
+    with pytest.raises(GameError, match=r"cost|price"):
+        Game(POST, 0, cost)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("paid", [-1, "much", None])
+def test_a_function_that_returns_no_price_is_told(paid: object) -> None:
+    def odd(agent, opponent, settles):
+        return paid
+
+    with pytest.raises(GameError, match="odd"):
+        _ = Game(POST, 0, odd).affine
+    with pytest.raises(GameError, match="depth 2"):
+        _ = Game(POST, 0, {0: 0, 1: 1}).affine
+
+
+def play_rounds(**options):
+    env = modal_env.parallel_env(rounds=6, agents=[CooperateBot, DefectBot, FairBot], **options)
+    env.reset(seed=0)
+    for number in range(6):
+        env.step({agent: (number + place) % 3 for place, agent in enumerate(env.agents)})
+    return env
+
+
+def test_of_an_odd_number_of_players_one_sits_out() -> None:
+    history = play_rounds(players=3).unwrapped.contest.history
+    for played in history:
+        out = [player for player in range(3) if played.partners[player] == player]
+        assert len(out) == 1
+        assert played.moves[out[0]] == "-"
+        assert played.payoffs[out[0]] == 0
+    assert len({played.moves.index("-") for played in history}) > 1
+
+
+def test_two_players_keep_their_seats() -> None:
+    history = play_rounds(payoffs="matching-pennies", epsilon=0).unwrapped.contest.history
+    assert {played.seats for played in history} == {("row", "column")}
+    for played in history:
+        assert played.payoffs == ((1, 0) if played.moves[0] == played.moves[1] else (0, 1))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["equilibria", "CB", "DB"],
+        ["equilibria", "CB", "DB", "--ranges"],
+        ["tournament", "CB", "DB", "--epsilon", "1/10"],
+        ["evolve", "CB", "DB"],
+        ["evolve", "CB", "DB", "--model", "growth"],
+        ["search", "CB", "--depth", "1"],
+    ],
+    ids=" ".join,
+)
+def test_every_command_takes_a_game(command: list[str], tmp_path) -> None:
+    from typer.testing import CliRunner
+
+    path = tmp_path / "game.toml"
+    path.write_text("CC = 3\nCD = 0\nDC = 2\nDD = 1\n")
+    named, filed = (
+        CliRunner().invoke(app, [*command, *more]) for more in (["--game", "stag-hunt"], ["--payoffs", str(path)])
+    )
+    assert named.exit_code == 0 == filed.exit_code, named.output
+    assert "stag-hunt" in named.output
+    assert "CC 3" in filed.output
+    both = CliRunner().invoke(app, [*command, "--game", "chicken", "--payoffs", str(path)])
+    assert both.exit_code == 2
+
+
+def test_the_library_s_symmetric_equilibria_merge_equal_rows() -> None:
+    agents = [agent for agent in LIBRARY.values() if not agent.is_random][:12]
+    found = equilibria(agents, "1/10", symmetric_only=True)
+    assert all(exploitability(Game(agents, "1/10"), one.row) == 0 for one in found)
