@@ -1,4 +1,4 @@
-"""Command line: ``python -m modal_env play | tournament | equilibria | evolve | search | page``."""
+"""Command line: ``python -m modal_env play | tournament | equilibria | evolve | search | reading | page``."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from modal_env.cli.tables import (
     moves_table,
     payoffs_table,
     ranges_table,
+    readings_table,
     replies_table,
     stays_table,
     terms,
@@ -338,6 +339,29 @@ def search(
         with watched("searching all that agents can do") as report:
             replies = least_replies(others, calls, depth, report)
         _show(*_who(others, formulas), replies_table(played, shares, replies))
+
+
+@app.command()
+def reading(
+    context: typer.Context,
+    game: GameName = PAYOFFS.name,
+    payoffs: PayoffFile = None,
+    price: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(metavar="NUMBER", help="What agents of depth 1, and of depth 2, pay.", show_default="1 and 2"),
+    ] = None,
+) -> None:
+    """What reading adds to a game: outcomes that are equilibria only of programs that read each other.
+
+    The search is over all agents of depth up to 2 that say X(me) only. For the 78 strict ordinal games, rg-1 to rg-78,
+    docs/periodic-table.md has the answers.
+    """
+    with _errors_printed():
+        from modal_env.search.periodic_table import DEPTHS, readings  # which loads numba
+
+        table = _payoffs(context, game, payoffs)
+        found = readings(table, [0, *price] if price else DEPTHS)
+        _show(readings_table(table, found))
 
 
 def _replicator(game: Game, who: Sequence[Group], start: Mix, time: float, plot: Path | None, view: View) -> None:

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from modal_env.dynamics.basins import Basins
     from modal_env.dynamics.growth import Growth
     from modal_env.dynamics.replicator import Trajectory
+    from modal_env.games.payoffs import PayoffTable
     from modal_env.games.ranges import Ranges
     from modal_env.logic.provability import Outcome
     from modal_env.logic.tournaments import Tournament
     from modal_env.search.best_replies import Reply
+    from modal_env.search.periodic_table import Reading
 
 Row = TypeVar("Row")
 
@@ -208,6 +210,18 @@ def replies_table(game: Game, mix: Mix, found: Sequence[Reply]) -> Group:
     met = ", ".join(f"{label} {share}" for label, share in zip(labels(game.agents), mix, strict=True))
     legend = f"moves: the agent's, then the opponent's; paid on average against {met}"
     return with_legend(table, f"{legend}; all that agents without `me` can do")
+
+
+def readings_table(table: PayoffTable, found: Sequence[Reading]) -> Group:
+    """One row per outcome and range of epsilon."""
+    shown = new_table(f"What reading adds: {table}", "moves", "paid", "for epsilon", "row player", "column player")
+    for one in found:
+        ends = f"from {one.low}" if one.low else "above 0"
+        until = "" if one.high is None else f" to {one.high}"
+        paid = f"{table[one.outcome]}, {table.turned[one.outcome[::-1]]}"
+        add_row(shown, one.outcome, paid, ends + until, one.first.unicode, one.second.unicode)
+    without = ", ".join(table.pure) or "none"
+    return with_legend(shown, f"pure equilibria without reading: {without}; these remain at every epsilon")
 
 
 def _paid(game: Game, mix: Mix, reply: Reply) -> Fraction:

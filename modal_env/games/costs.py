@@ -82,7 +82,7 @@ def as_cost(given: GivenCost) -> str | Cost:
         return _table(given)
     if callable(given):
         return Cost(getattr(given, "__name__", type(given).__name__), given)
-    raise GameError(f"cost={brief(given)}: give one of {', '.join(COSTS)}, a table of prices, or a function")
+    raise GameError(f"cost={brief(given)}: choose one of {', '.join(COSTS)}, or give a table of prices or a function")
 
 
 def _split(text: str) -> dict[str, str]:

@@ -95,8 +95,8 @@ class Equilibrium(EquilibriumSet):
 def set_text(rows: Sequence[str], columns: Sequence[str], paid: Sequence[str]) -> str:
     """A set of equilibria in words."""
     sides = [side[0] if len(side) == 1 else f"mixtures of ({'), ('.join(side)})" for side in (rows, columns)]
-    if rows == columns and paid[0] == paid[1]:
-        return f"both {sides[0]}; paid {paid[0]}"
+    if rows == columns:
+        return f"both {sides[0]}; paid {' and '.join(dict.fromkeys(paid))}"
     return f"{sides[0]} against {sides[1]}; paid {paid[0]} and {paid[1]}"
 
 

@@ -23,9 +23,11 @@ MOVES = ("CC", "CD", "DC", "DD")
 MAX_FILE = 100_000  # bytes of a file of payoffs
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PayoffTable(Mapping[str, Fraction]):
     """What both players are paid. As a mapping: what the row player is paid, its own move first.
+
+    Two tables are equal if the payoffs are; a symmetric one also equals a mapping of the same payoffs.
 
     Attributes:
         name: of a named game, or "".
@@ -36,6 +38,14 @@ class PayoffTable(Mapping[str, Fraction]):
     name: str
     own: tuple[Fraction, ...]
     other: tuple[Fraction, ...]
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, PayoffTable):
+            return (self.own, self.other) == (other.own, other.other)
+        return self.is_symmetric and super().__eq__(other)
+
+    def __hash__(self) -> int:
+        return hash((self.own, self.other))
 
     def __getitem__(self, moves: str) -> Fraction:
         if moves not in MOVES:

@@ -123,7 +123,7 @@ def _survey(depth: int) -> Survey:
     best = np.zeros((count, depth + 1), np.int8)
     befriends = np.zeros((count, depth + 1), np.bool_)
     least = np.full(count, depth, np.int8)
-    following = _following(depth)
+    following = following_types(depth)
     payoffs = np.array(PAYOFFS, np.int8)
     for lower in range(depth - 1, -1, -1):
         codes = codes_up_to(lower, depth)
@@ -135,7 +135,7 @@ def _survey(depth: int) -> Survey:
     return Survey(depth, best, befriends, least)
 
 
-def _following(depth: int) -> NDArray[np.int64]:
+def following_types(depth: int) -> NDArray[np.int64]:
     """[types, 2]: the type one world later."""
     kinds = types(depth)
     return np.array([[kinds.after(number, symbol) for symbol in (0, 1)] for number in range(len(kinds.words))])
@@ -152,7 +152,7 @@ def partners(depth: int = MAX_DEPTH) -> NDArray[np.int64]:
     needs = np.full(len(seen.best), -1)
     for d in range(depth + 1):
         needs[(seen.best[:, d] == 2) & (seen.best[:, :d] <= 1).all(axis=1)] = d
-    following = _following(depth)
+    following = following_types(depth)
     found = []
     for d, e in product(range(depth + 1), repeat=2):
         rows = np.flatnonzero((seen.least == d) & (needs == e))
