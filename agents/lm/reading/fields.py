@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +20,7 @@ MAX_NESTING = 4  # levels of objects around the one with the reply's keys
 SHOWN = 160  # characters of the text that a loss quotes
 
 _PARAMETERS = re.compile(r"<parameter(?: name)?=\"?(\w{1,40})\"?>(.*?)</parameter>", re.DOTALL)
+_WIDE = str.maketrans("\uff5b\uff5d\uff3b\uff3d\uff1a\uff0c\uff02", '{}[]:,"')
 _OPENED = ("orders", "messages")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -110,6 +112,10 @@ def read_fields(text: str, keys: Sequence[str], is_cut: bool = False) -> Fields:
     answers = [(found, answer) for found in objects.found for answer in _answers(found.value, keys, 0)]
     if not answers and (tagged := _of_tags(read)):
         return read_fields(tagged, keys, is_cut)
+    if not answers and (plain := _plain(read)) != read:
+        again = read_fields(plain, keys, is_cut)
+        repaired = [loss_of("repaired", text, FORM_LOSSES["repaired"])] if again.values else []
+        return Fields(again.values, [*losses, *again.losses, *repaired], again.is_whole)
     if not answers:
         return Fields({}, [*losses, loss_of("no object", text, "nothing found with a key of a reply")])
     found, answer = ([each for each in answers if not _is_copy(each[1])] or answers)[-1]
@@ -166,6 +172,11 @@ def _unwrapped(text: str) -> str:
         inner = _loaded(bare)
         return inner if isinstance(inner, str) else text
     return text
+
+
+def _plain(text: str) -> str:
+    """A text without escapes of HTML and of JSON texts, and with ordinary signs for the wide ones of Chinese."""
+    return html.unescape(text).replace('\\"', '"').translate(_WIDE)
 
 
 def _of_tags(text: str) -> str:

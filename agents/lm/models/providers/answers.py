@@ -10,11 +10,9 @@ from typing import Any
 
 from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Finish
-from agents.lm.models.providers.events import field, is_stream, streamed, whole
-from agents.lm.models.providers.faults import Fault, clean
+from agents.lm.models.providers.events import field
 
 MOST_TOKENS = 10**9  # of one answer
-_LONGEST_NUMBER = 30  # digits
 _DEEPEST = 4  # levels of a part of thinking
 _THINKING = re.compile(r"thinking|reasoning|thought|summary_text")  # the types of parts that are no text of the answer
 _THOUGHT_FIELDS = ("thinking", "text", "summary", "content", "reasoning")
@@ -33,25 +31,6 @@ class Answer:
     reasoning: str = ""
 
 
-def parsed(content: bytes) -> Any:
-    """The JSON of an answer.
-
-    What servers do wrong is no reason to lose an answer that is paid for: bytes that are not UTF-8 are replaced, line
-    breaks in texts are allowed, and JSON within a JSON text and event streams are read.
-
-    Raises:
-        Fault: it is not JSON.
-    """
-    text = content.decode(json.detect_encoding(content), errors="replace")
-    try:
-        if is_stream(text):
-            return whole(streamed(text))
-        payload = json.loads(text, parse_int=_integer, strict=False)
-        return json.loads(payload, parse_int=_integer, strict=False) if isinstance(payload, str) else payload
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
-        raise Fault("malformed", f"the answer of {len(content)} bytes is not JSON: {clean(str(error))}") from None
-
-
 def texts(content: Any) -> Iterator[str]:
     """The texts of an answer's content: the content is a text, or a list of parts, some of which are texts.
 
@@ -62,6 +41,9 @@ def texts(content: Any) -> Iterator[str]:
     """
     if isinstance(content, str):
         yield content
+    if isinstance(content, dict) and content and "type" not in content:
+        yield json.dumps(content)  # the reply's own JSON, already read
+        return
     for part in _parts(content):
         if isinstance(part, str):
             yield part
@@ -149,7 +131,7 @@ def count(number: Any) -> int | None:
 def _parts(content: Any) -> list[Any]:
     if content is None or isinstance(content, str):
         return []
-    if isinstance(content, dict) and "type" in content:
+    if isinstance(content, dict) and content:
         return [content]  # a part that is in no list
     if not isinstance(content, list):
         raise TypeError(f"content is a {type(content).__name__}, neither a text nor a list of parts")
@@ -159,8 +141,3 @@ def _parts(content: Any) -> list[Any]:
 def _text(text: Any) -> Iterator[str]:
     if isinstance(text, str):
         yield text
-
-
-def _integer(digits: str) -> int | float:
-    """A whole number of any length, where Python refuses to parse thousands of digits."""
-    return int(digits) if len(digits) <= _LONGEST_NUMBER else float(digits)

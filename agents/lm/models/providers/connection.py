@@ -16,12 +16,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from agents.lm.errors import ConfigError
+from agents.lm.models.providers.bodies import MAX_REPLY_BYTES, is_whole, unpacked
 from agents.lm.models.providers.faults import Fault, clean, status_fault
 from agents.lm.models.settings import redacted, without_key
 from welfare_env.extras import install_extra
-
-MAX_REPLY_BYTES = 4 * 2**20
-"""Limit of an answer, several times the longest reply of any model; longer answers are cut off."""
 
 MAX_ERROR_BYTES = 2**16
 """Limit of an error's body; what follows is not read."""
@@ -93,15 +91,20 @@ class Connection:
             Fault: no answer, or not in time, or it is too long, or an error.
             ConfigError: the SDK is not installed, or there is no key.
         """
+        read = bytearray()
         try:
             with self._client() as client:
                 async with fair_timeout(self._timeout):
                     asked = client.post(path, cast_to=object, body=body, options=self._options)
-                    return await _whole(await asked)
+                    await _read_whole(await asked, read)
+            return unpacked(bytes(read))
         except TimeoutError:
-            raise self._late() from None
+            fault = self._late()
         except self._errors as error:
-            raise self._fault(error) from None
+            fault = self._fault(error)
+        if is_whole(content := bytes(read)):
+            return content  # only the end of the body was wrong, or never came
+        raise fault
 
     async def close(self) -> None:
         """Closes the connections of the running event loop."""
@@ -134,6 +137,8 @@ class Connection:
         if coding not in _CODINGS:
             packed = clean(self.redacted(coding[:MAX_CODING]))
             raise Fault("malformed", f"the answer is packed as {packed}, which was not asked for")
+        if coding == "gzip":  # some say so of what is not packed, and others do not say so of what is
+            del response.headers["content-encoding"]
 
     async def _beginning(self, response: Any) -> bytes:
         """The first bytes of an answer's body, up to its end or to where it breaks off."""
@@ -269,13 +274,12 @@ def _certificates(http: ModuleType) -> Any:
     return http.create_ssl_context()
 
 
-async def _whole(response: Any) -> bytes:
-    """Reads the whole body of an answer, and closes it.
+async def _read_whole(response: Any, read: bytearray) -> None:
+    """Reads the whole body of an answer into `read`, and closes it.
 
     Raises:
         Fault: it is too long.
     """
-    read = bytearray()
     try:
         async for piece in response.iter_bytes():
             read += piece
@@ -283,7 +287,6 @@ async def _whole(response: Any) -> bytes:
                 raise Fault("too long", f"the answer is longer than {MAX_REPLY_BYTES} bytes")
     finally:
         await response.close()
-    return bytes(read)
 
 
 def _readable(content: bytes) -> Any:

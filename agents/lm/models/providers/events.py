@@ -51,9 +51,19 @@ def whole(events: list[Any]) -> Any:
     ]
     if done:
         return done[-1]
+    if answers := [event for event in events if _is_answer(event)]:
+        return answers[-1]  # what else there is only keeps the connection
     if any(field(event, "type") == "message_start" for event in events):
         return _message(events) if any(field(event, "type") == "message_stop" for event in events) else events
     return _chat(events)
+
+
+def _is_answer(event: Any) -> bool:
+    """Whether it is a whole answer of one of the three interfaces."""
+    choices = field(event, "choices")
+    if isinstance(choices, list) and choices:
+        return field(choices[0], "message") is not None
+    return any(isinstance(field(event, name), list) and field(event, name) for name in ("content", "output"))
 
 
 def _chat(events: list[Any]) -> Any:

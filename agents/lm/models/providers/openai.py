@@ -190,9 +190,9 @@ def _text(blocks: tuple[Block, ...]) -> str:
 
 
 def _read_chat(payload: Any) -> Answer:
-    choice = payload["choices"][0]
+    choice = _choice(payload["choices"])
     # some servers send the piece of a stream, or that of the older interface for completions
-    message = choice.get("message") or choice.get("delta") or {"content": choice["text"]}
+    message = _said(choice) or {"content": choice["text"]}
     content = message.get("content")
     refusal = joined(texts(message.get("refusal"))) or joined(refusals(content))
     finish = "refusal" if refusal else finish_of(choice.get("finish_reason"), _FINISHES)
@@ -204,12 +204,24 @@ def _read_chat(payload: Any) -> Answer:
     return Answer(refusal or text, finish, clean(payload.get("model")), counts, reasoning)
 
 
+def _choice(choices: Any) -> Any:
+    """The first choice with a text, or else the first; some servers send one that is in no list."""
+    if isinstance(choices, dict):
+        choices = [choices] if _said(choices) else list(choices.values())
+    return next((each for each in choices if field(_said(each), "content")), choices[0])
+
+
+def _said(choice: Any) -> Any:
+    return field(choice, "message") or field(choice, "delta")
+
+
 def _read_responses(payload: Any) -> Answer:
     contents = [item.get("content") for item in payload["output"] if item["type"] == "message"]
     reasoning = joined(text for content in (payload["output"], *contents) for text in thoughts(content))
     refusal = joined(text for content in contents for text in refusals(content))
     calls = called([item for item in payload["output"] if item["type"] == "function_call"])
     text = joined((*(text for content in contents for text in texts(content)), *calls))
+    text = text or joined(texts(payload.get("output_text")))
     why_incomplete = field(payload.get("incomplete_details"), "reason")
     finish = "refusal" if refusal else finish_of(why_incomplete, _FINISHES)
     counts = _counts(payload.get("usage"), "input", "output")

@@ -25,7 +25,8 @@ from agents.lm.models.budget import Budget
 from agents.lm.models.limits import LOOP, Clock, Gate, Halt, Pace, TokenPace
 from agents.lm.models.prices import PRICES, Price, find_price, load_prices
 from agents.lm.models.protocol import Reply, Request
-from agents.lm.models.providers.answers import Answer, parsed
+from agents.lm.models.providers.answers import Answer
+from agents.lm.models.providers.bodies import parsed
 from agents.lm.models.providers.connection import Connection
 from agents.lm.models.providers.faults import SAMPLING, SCHEMA, Fault, body_fault, clean, refused
 from agents.lm.models.providers.retries import Call

@@ -1,0 +1,113 @@
+"""The body of an answer: from its bytes to the JSON that the interface promises.
+
+What servers and proxies do wrong with it is no reason to lose an answer that is paid for.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from typing import Any
+
+from agents.lm.models.providers.events import is_stream, streamed, whole
+from agents.lm.models.providers.faults import Fault, clean
+
+MAX_REPLY_BYTES = 4 * 2**20
+"""Limit of an answer, several times the longest reply of any model; longer answers are cut off."""
+
+_LONGEST_NUMBER = 30  # digits
+_PACKED = (b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda")  # the first bytes of gzip, and of zlib; of no JSON
+_ANY_FORMAT = 47  # zlib's word for both
+_BEGINNING = re.compile(r"[{\[\"]")
+_BETWEEN = re.compile(r"[\s,\x1e]*")
+_ENVELOPES = ("response", "result", "data", "body")
+_KEYS = ("choices", "content", "output")  # of answers of the three interfaces
+
+
+def unpacked(content: bytes) -> bytes:
+    """A body that may be packed, whatever its headers say.
+
+    Raises:
+        Fault: it is too long, or cannot be unpacked.
+    """
+    if not content.startswith(_PACKED):
+        return content
+    try:
+        plain = zlib.decompressobj(_ANY_FORMAT).decompress(content, MAX_REPLY_BYTES + 1)
+    except zlib.error as error:
+        raise Fault("malformed", f"the answer of {len(content)} bytes cannot be unpacked: {error}") from None
+    if len(plain) > MAX_REPLY_BYTES:
+        raise Fault("too long", f"the answer is longer than {MAX_REPLY_BYTES} bytes")
+    return plain
+
+
+def is_whole(content: bytes) -> bool:
+    """Whether a body that broke off, or did not end in time, has all of an answer."""
+    try:
+        return isinstance(parsed(content), dict)
+    except Fault:
+        return False
+
+
+def parsed(content: bytes) -> Any:
+    """The JSON of an answer.
+
+    Bytes that are not UTF-8 are replaced, line breaks in texts are allowed, and JSON within a JSON text, several values
+    one after the other, what stands before and behind them, envelopes and event streams are read.
+
+    Raises:
+        Fault: it is not JSON.
+    """
+    text = content.decode(json.detect_encoding(content), errors="replace")
+    try:
+        payload = whole(streamed(text) if is_stream(text) else _values(text))
+        return _opened(payload)
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
+        raise Fault("malformed", f"the answer of {len(content)} bytes is not JSON: {clean(str(error))}") from None
+
+
+def _values(text: str) -> list[Any]:
+    """The JSON values in a text, one after the other, from the first sign that may begin one.
+
+    Raises:
+        ValueError, RecursionError: the first is not whole.
+    """
+    begin = _BEGINNING.search(text)
+    if begin is None:
+        return [_DECODER.decode(text)]
+    value, at = _DECODER.raw_decode(text, begin.start())
+    values = [value]
+    while (at := _end(_BETWEEN, text, at)) < len(text) and text[at] == "{":
+        try:
+            value, at = _DECODER.raw_decode(text, at)
+        except ValueError:
+            break  # what follows a whole answer is of no use
+        values.append(value)
+    return values
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    match = pattern.match(text, at)
+    return match.end() if match else at
+
+
+def _opened(payload: Any) -> Any:
+    """The answer in a text, a list of one, or an envelope."""
+    if isinstance(payload, str):
+        payload = _DECODER.decode(payload.strip())
+    if isinstance(payload, list) and len(payload) == 1:
+        (payload,) = payload
+    if isinstance(payload, dict) and not payload.get("error") and not any(key in payload for key in _KEYS):
+        inner = next((payload[name] for name in _ENVELOPES if payload.get(name)), None)
+        if isinstance(inner, dict | str | list):
+            return _opened(inner)
+    return payload
+
+
+def _integer(digits: str) -> int | float:
+    """A whole number of any length, where Python refuses to parse thousands of digits."""
+    return int(digits) if len(digits) <= _LONGEST_NUMBER else float(digits)
+
+
+_DECODER = json.JSONDecoder(parse_int=_integer, strict=False)
