@@ -49,6 +49,7 @@ from welfare_env.options import takes_options
 from welfare_env.rules import Rules
 
 if TYPE_CHECKING:
+    from welfare_env.envs.open_spiel import WelfareDiplomacyGame
     from welfare_env.envs.vector import VectorEnv
 
 __version__ = "0.1.0"
@@ -82,6 +83,7 @@ __all__ = [
     "load_board",
     "make",
     "map_names",
+    "open_spiel_game",
     "parallel_env",
     "raw_env",
     "vector_env",
@@ -155,6 +157,34 @@ def vector_env(
 
     setting = make_setting(map_name, rules, press=None, years=years, variant=variant)
     return VectorEnv(setting.board, setting.rules, num_games, threads)
+
+
+def open_spiel_game(
+    map_name: str | Board = "standard",
+    rules: Rules | None = None,
+    *,
+    years: int = UNSET,
+    variant: str = UNSET,
+) -> WelfareDiplomacyGame:
+    """The game without press as one of OpenSpiel, for its algorithms (extra ``openspiel``).
+
+    See `welfare_env.envs.open_spiel`.
+
+    Args:
+        map_name, rules, years, variant: as for `make`; press is off.
+
+    Raises:
+        ImportError: OpenSpiel is not installed.
+        RulesError, UnknownMapError, MapFormatError: with what was given and what would be right.
+    """
+    from welfare_env.extras import install_extra
+
+    setting = make_setting(map_name, rules, press=None, years=years, variant=variant)
+    try:
+        from welfare_env.envs.open_spiel import WelfareDiplomacyGame
+    except ImportError as error:
+        raise ImportError(f"{error}: OpenSpiel's games need {install_extra('openspiel')}") from error
+    return WelfareDiplomacyGame(setting)
 
 
 def warm_up(on_progress: Callable[[int, int], None] | None = None) -> None:

@@ -71,8 +71,8 @@ from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from welfare_env import checks
-from welfare_env.board.orders import DISBAND, GIVE, WAIVE
-from welfare_env.engine import ADJUSTMENTS, RETREATS
+from welfare_env.board.orders import WAIVE
+from welfare_env.engine import RETREATS
 from welfare_env.envs.actions import (
     NumberSpace,
     check_all,
@@ -86,13 +86,12 @@ from welfare_env.envs.actions import (
 )
 from welfare_env.envs.board_env import BoardEnv
 from welfare_env.envs.observation import observe
+from welfare_env.envs.order_turns import WINTER_TURN, options, order_slots, winter_orders
 from welfare_env.envs.screen import working_modes
 from welfare_env.envs.setting import EnvSettings
 from welfare_env.errors import GameOverError, IllegalOrderError
 from welfare_env.game.press import MEDIATOR, observe_messages, speakers
 from welfare_env.game.view import MESSAGES, ORDERS
-
-WINTER_TURN = -1  # in place of a slot: the power chooses among all orders it may still give
 
 
 class AgentTurn(NamedTuple):
@@ -237,9 +236,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         return self.game.order_numbers(turn.agent)
 
     def _is_open(self, turn: AgentTurn, number: int) -> bool:
-        if turn.slot == WINTER_TURN:
-            return bool(self._winter_options(turn.agent)[number])
-        orders = self.game.position.slot_orders(turn.slot)
+        orders = self._orders_open(turn)
         where = int(orders.searchsorted(number))
         return where < len(orders) and int(orders[where]) == number
 
@@ -293,17 +290,12 @@ class DiplomacyEnv(BoardEnv, AECEnv):
             self._queue_orders(power)
 
     def _queue_orders(self, power: str) -> None:
-        position = self.game.position
-        if position.state.phase_type == ADJUSTMENTS:
-            if position.adjustments[1][self._number(power)] or len(self._winter_orders(power)):
-                self._turns.append(AgentTurn(power, ORDERS))
-            return
-        for slot in position.slots(self._number(power)):
+        for slot in order_slots(self.game.position, self._number(power)):
             self._turns.append(AgentTurn(power, ORDERS, slot=slot))
 
     def _ask_winter(self, power: str) -> None:
         """Ask a power again unless only WAIVE is left."""
-        if len(self._winter_orders(power)):
+        if len(winter_orders(self.game.position, self._number(power), self._winter_given(power))):
             self._turns.appendleft(AgentTurn(power, ORDERS))
 
     def _number(self, power: str) -> int:
@@ -313,31 +305,13 @@ class DiplomacyEnv(BoardEnv, AECEnv):
 
     def _options(self, turn: AgentTurn) -> np.ndarray:
         """Order numbers allowed in a turn: int8 [orders]."""
-        if turn.slot == WINTER_TURN and turn.asked == ORDERS:
-            return self._winter_options(turn.agent)
         mask = np.zeros(len(self.board.orders), np.int8)
-        mask[WAIVE if turn.asked == MESSAGES else self.game.position.slot_orders(turn.slot)] = 1
+        mask[WAIVE if turn.asked == MESSAGES else self._orders_open(turn)] = 1
         return mask
 
-    def _winter_options(self, power: str) -> np.ndarray:
-        """Orders that a power may still give this Winter: int8 [orders]."""
-        table, due = self.board.orders, self.game.position.adjustments[1][self._number(power)]
-        free = self._winter_orders(power)
-        mask = np.zeros(len(table), np.int8)
-        mask[free] = 1
-        is_enough = (table.kind[list(self._winter_given(power))] == DISBAND).sum() >= due
-        mask[WAIVE] = is_enough or (table.kind[free] == GIVE).all()
-        return mask
-
-    def _winter_orders(self, power: str) -> np.ndarray:
-        """The same as numbers without WAIVE: int32 [n]."""
-        table, position, number = self.board.orders, self.game.position, self._number(power)
-        given = self._winter_given(power)
-        free = position.winter_orders(number, given)
-        if not self.rules.transfers or GIVE not in position.open_kinds(number, given):
-            return free
-        gifts = np.flatnonzero((table.kind == GIVE) & (table.dest != number))
-        return np.concatenate([free, gifts], dtype=np.int32)
+    def _orders_open(self, turn: AgentTurn) -> np.ndarray:
+        given = self._winter_given(turn.agent) if turn.slot == WINTER_TURN else ()
+        return options(self.game.position, self._number(turn.agent), turn.slot, given)
 
     def _winter_given(self, power: str) -> tuple[int, ...]:
         return () if power in self._fresh else self.game.order_numbers(power)
@@ -395,7 +369,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         self.infos = {agent: self._info(agent) for agent in self.agents}
 
     def _reward(self, welfare_before: np.ndarray) -> None:
-        for agent, reward in self.setting.rewards(self.game, welfare_before).items():
+        for agent, reward in self.setting.rewards(self.game.position, welfare_before).items():
             if agent in self.rewards:
                 self.rewards[agent] += reward
 

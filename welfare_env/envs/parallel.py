@@ -204,7 +204,7 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
         cut = not done and self.setting.max_cycles is not None and self._cycles >= self.setting.max_cycles
         outcome = (
             self._observations(),
-            self.setting.rewards(self.game, welfare_before),
+            self.setting.rewards(self.game.position, welfare_before),
             dict.fromkeys(self.agents, done),
             dict.fromkeys(self.agents, cut),
             self._infos(),

@@ -14,6 +14,7 @@ from welfare_env.engine.engines import DEFAULT_ENGINE
 from welfare_env.envs.screen import RENDER_MODES
 from welfare_env.errors import RulesError
 from welfare_env.game.game import Game
+from welfare_env.game.position import Position
 from welfare_env.game.press import players
 from welfare_env.rules import VARIANTS, Rules
 
@@ -73,12 +74,12 @@ class EnvSettings:
             raise RulesError(f"options['game'] is {game!r}: give one that is not over")
         return game
 
-    def rewards(self, game: Game, welfare_before: np.ndarray) -> dict[str, float]:
-        """What every player is paid for the phase that was just played."""
+    def rewards(self, position: Position, welfare_before: np.ndarray) -> dict[str, float]:
+        """What every player is paid for the phase that led to a position."""
         if self.rules.is_welfare:
-            gains = (game.position.state.welfare - welfare_before).tolist()
+            gains = (position.state.welfare - welfare_before).tolist()
         else:
-            gains = list(game.scores.values()) if game.is_done else [0.0] * len(self.board.powers)
+            gains = list(position.scores.values()) if position.state.done else [0.0] * len(self.board.powers)
         paid = dict(zip(self.board.powers, map(float, gains), strict=True))
         return {player: paid.get(player, sum(paid.values())) for player in players(self.board, self.rules)}
 

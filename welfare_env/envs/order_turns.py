@@ -1,0 +1,51 @@
+"""Orders given one at a time: for what a power is asked in a phase, and which orders it may give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from welfare_env.board.orders import DISBAND, GIVE, WAIVE
+from welfare_env.engine import ADJUSTMENTS
+from welfare_env.game.position import Position
+
+WINTER_TURN = -1  # in place of a slot: the power chooses among all orders it may still give
+
+
+def order_slots(position: Position, power: int) -> list[int]:
+    """The slots for which a power is asked in turn; in Winter WINTER_TURN, if there is anything to order."""
+    if position.state.phase_type != ADJUSTMENTS:
+        return position.slots(power)
+    is_asked = position.adjustments[1][power] or len(winter_orders(position, power, ()))
+    return [WINTER_TURN] if is_asked else []
+
+
+def winter_orders(position: Position, power: int, given: Sequence[int]) -> np.ndarray:
+    """The orders that a power may give this Winter besides those given, without WAIVE: int32 [n]."""
+    free = position.winter_orders(power, given)
+    if not position.engine.rules.transfers or GIVE not in position.open_kinds(power, given):
+        return free
+    table = position.board.orders
+    gifts = np.flatnonzero((table.kind == GIVE) & (table.dest != power))
+    return np.concatenate([free, gifts], dtype=np.int32)
+
+
+def may_waive(position: Position, power: int, given: Sequence[int]) -> bool:
+    """Whether a power may end its Winter with the orders given."""
+    kind, due = position.board.orders.kind, position.adjustments[1][power]
+    is_enough = (kind[list(given)] == DISBAND).sum() >= due
+    return bool(is_enough or (kind[winter_orders(position, power, given)] == GIVE).all())
+
+
+def options(position: Position, power: int, slot: int, given: Sequence[int]) -> np.ndarray:
+    """The orders that a power may give in a turn, sorted: int32 [n].
+
+    Args:
+        slot: of `order_slots`.
+        given: what the power has ordered in this phase so far.
+    """
+    if slot != WINTER_TURN:
+        return position.slot_orders(slot)
+    free = winter_orders(position, power, given)
+    return np.union1d(free, [WAIVE] if may_waive(position, power, given) else []).astype(np.int32)
