@@ -30,7 +30,7 @@ FORMAT = "welfare-env certificate 2"
 ARRAYS = {"rows": (np.int32, 2), "years_left": (np.int16, 1), "claims": (np.int16, 1), "orders": (np.int32, 2)}
 """Name -> type and number of dimensions."""
 
-_DAMAGE = (
+DAMAGE = (
     *(OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, OverflowError, SyntaxError),
     *(NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error, struct.error),
 )
@@ -112,7 +112,7 @@ class Certificate(Frozen):
                 if found.dtype != kind or found.ndim != dimensions or len(found) != len(arrays["rows"]):
                     raise ValueError(f"{name} has type {found.dtype} and shape {found.shape}")
             return cls(**header, **arrays)
-        except _DAMAGE as error:
+        except DAMAGE as error:
             raise CertificateError(f"{str(path)!r:.200}: no certificate of this program ({error!r:.100})") from error
 
 

@@ -246,7 +246,7 @@ class Checker:
             others[slot] = (power, order)
             ordered[power].append(order)
         fixed = [order for _, order in others.values()]
-        plans = list(_plans(self.board, position, self.numbers, fixed))
+        plans = list(plans_of(self.board, position, self.numbers, fixed))
         orders = np.array([(*plan, *fixed) for plan in plans], np.int32).reshape(len(plans), -1)
         columns = own + [(slot, power) for slot, (power, _) in others.items()]
         slots, powers = np.array(columns, np.int32).reshape(-1, 2).T
@@ -334,7 +334,7 @@ def relaxed_bounds(provinces: int, years: int, homes: int) -> np.ndarray:
     return found
 
 
-def _plans(board: Board, position: Position, powers: list[int], given: list[int]) -> Iterator[tuple[int, ...]]:
+def plans_of(board: Board, position: Position, powers: list[int], given: list[int]) -> Iterator[tuple[int, ...]]:
     """Every set of orders of some powers, an order or NO_ORDER for each slot, in sequence of powers and slots.
 
     Left out are supports of what is not ordered: they are holds.

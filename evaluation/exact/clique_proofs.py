@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from agents.cliques.kernels import DEVIATOR, MOST_PROVINCES
-from agents.cliques.shape import NOBODY
+from agents.cliques.shape import NOBODY, Clique
 from agents.cliques.symmetry_kernels import new_place, relabel, relabel_lost, relabelling
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.certificates import Certificate, orders_array
-from evaluation.exact.clique_search import CliqueSearch
+from evaluation.exact.clique_search import CliqueSearch, no_retreats, opening
 from evaluation.exact.planner import NO_ORDER, Given, Planner
 from welfare_env import Board, Rules
 from welfare_env.engine import State, layout_of
@@ -23,6 +23,116 @@ Line = tuple[tuple[str, dict[str, tuple[str, ...]]], ...]  # phase, power -> ord
 def named_orders(board: Board, moves: Mapping[int, Sequence[int]]) -> dict[str, tuple[str, ...]]:
     """Orders as texts: power -> orders, from indices and order numbers."""
     return {board.powers[who]: tuple(board.orders.texts[order] for order in moves[who]) for who in sorted(moves)}
+
+
+def path_of(clique: Clique, outside: int, years: int, disarmed: int) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What everybody orders on the paper's path, where anybody moves or disbands; `outside` gets no core."""
+    year = clique.board.first_year
+    leaves = [clique.piece[clique.cores + who] for who in range(clique.powers)]
+    cores = [clique.piece[clique.home(who)] for who in range(clique.powers)]
+    inside = [who for who in range(clique.powers) if who != outside]
+    yield f"S{year}M", tuple(f"{leaves[who]} - {cores[who][2:]}" for who in inside)
+    stands = [leaves[who] if who == outside else cores[who] for who in range(clique.powers)]
+    yield f"W{year + years - disarmed - 1}A", tuple(f"{piece} D" for piece in stands)
+
+
+class Naming:
+    """From nodes of a search to positions and orders of the game, and back.
+
+    Args:
+        deviator: of the same kind as the search's, and in its place; then no position is one of the path.
+    """
+
+    def __init__(self, search: CliqueSearch, deviator: int | None = None) -> None:
+        self.search, self.clique, self.board = search, search.clique, search.clique.board
+        self._is_path, self._seat = deviator is None, search.seat
+        self._deviator = search.deviator if deviator is None else deviator
+        if deviator is not None:
+            self._seat = np.zeros(MOST_PROVINCES, np.int64)
+            owner, unit = opening(self.clique)
+            relabelling(self._shape(), owner, unit, *no_retreats(), self._seat)
+
+    def _shape(self) -> np.ndarray:
+        return np.array([self.clique.cores, self.clique.powers, self.search.provinces, self._deviator])
+
+    def _rows(self, node: int) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Phase and position of a node."""
+        owner, unit, lost = np.full((3, MOST_PROVINCES), NOBODY, np.int8)
+        options = np.zeros(MOST_PROVINCES, np.int64)
+        code = g.unpack(self.search.table.shape, self.search.table.keys[node], owner, unit, lost, options)
+        return int(g.PHASE_OF[code]), owner, unit, lost, options
+
+    def names(self) -> tuple[np.ndarray, np.ndarray]:
+        """From the numbers of powers and of places in nodes to those of the board."""
+        powers, shape = self.clique.powers, self.search.table.shape
+        seat = np.argsort(self._seat[:powers])
+        return seat, np.array([new_place(shape, seat, place) for place in range(self.search.provinces)])
+
+    def state(self, node: int) -> State:
+        """A node as a position of the game, with the deviator in its own seat."""
+        phase, owner, unit, lost, options = self._rows(node)
+        seat, places = self.names()
+        board, clique = self.board, self.clique
+        pieces = [board.piece_index[piece] for piece in clique.piece]
+        units = [(seat[unit[p]], pieces[places[p]]) for p in range(len(places)) if unit[p] >= 0]
+        gone = [(seat[lost[c]], pieces[places[c]], options[c]) for c in range(clique.cores) if lost[c] >= 0]
+        gone.sort(key=lambda each: each[:2])
+        retreats = np.full((len(gone), len(places)), -1)
+        for row, (_, _, bits) in zip(retreats, gone, strict=True):
+            open_to = [p for p in range(len(places)) if bits >> p & 1]
+            row[: len(open_to)] = [board.location_index[clique.piece[places[p]][2:]] for p in open_to]
+        owners = np.full(len(board.centers), NOBODY)
+        for p, place in enumerate(places):
+            center = board.province_center[clique.province[place]]
+            owners[center] = seat[owner[p]] if owner[p] >= 0 else NOBODY
+        return State.pack(
+            layout_of(board),
+            phase,
+            0,
+            np.array(sorted(units), np.int32).reshape(-1, 2),
+            np.array([each[:2] for each in gone], np.int32).reshape(-1, 2),
+            retreats,
+            owners,
+            np.zeros(clique.powers, np.int32),
+            np.zeros(len(board.provinces), np.int32),
+        )
+
+    def numbers(
+        self, node: int, given: np.ndarray, places: np.ndarray, back: np.ndarray, are_mine: bool = False
+    ) -> list[int]:
+        """Orders of the others, or the deviator's, at a node as order numbers, its places being called `places`."""
+        phase, _, unit, lost, _ = self._rows(node)
+        front = int(self.search.table.shape[DEVIATOR])
+        text, piece = self.board.orders.index, self.clique.piece
+        found = []
+        if phase == g.WINTER:
+            for p, place in enumerate(places):
+                if given[p] in (g.DISBAND_HERE, g.BUILD_HERE):
+                    found.append(text[f"{piece[place]} {'D' if given[p] == g.DISBAND_HERE else 'B'}"])
+        elif phase in (g.SPRING, g.FALL):
+            order = self.clique.relabelled(given, back, places)
+            for p, place in enumerate(places):
+                if unit[p] >= 0 and (unit[p] == front) == are_mine:
+                    found.append(text[self.clique.order_text(place, int(order[place]))])
+        else:
+            for c in range(self.clique.cores):
+                if lost[c] >= 0 and (lost[c] == front) == are_mine:
+                    to = "D" if given[c] < 0 else f"R {piece[places[given[c]]][2:]}"
+                    found.append(text[f"{piece[places[c]]} {to}"])
+        return found
+
+    def find(self, state: State) -> tuple[int, np.ndarray]:
+        """The node of a position of the game, and the number there of each place."""
+        provinces, shape = self.search.provinces, self._shape()
+        owner, unit, lost, new_owner, new_unit, new_lost = np.full((6, MOST_PROVINCES), NOBODY, np.int8)
+        options, new_options, seat = np.zeros((3, MOST_PROVINCES), np.int64)
+        owner[:provinces], unit[:provinces] = self.clique.rows(state)
+        lost[: self.clique.cores], options[: self.clique.cores] = self.clique.lost_rows(state)
+        relabelling(shape, owner, unit, lost, options, seat)
+        relabel(shape, seat, owner, unit, new_owner, new_unit)
+        relabel_lost(shape, seat, lost, options, new_lost, new_options)
+        places = np.array([new_place(shape, seat, place) for place in range(provinces)])
+        return self.search.node(state.phase, new_owner, new_unit, new_lost, new_options, self._is_path), places
 
 
 class Proof:
@@ -37,6 +147,7 @@ class Proof:
         self.search, self.years, self.disarmed = search, years, disarmed
         self.board, self.clique = search.clique.board, search.clique
         self.deviator = self.board.powers[search.deviator]
+        self._naming = Naming(search)
         self.value = search.value(years, disarmed)
         self.path_value = search.path_value(years, disarmed)
         self._at, self._worth = g.OPENING, self.value  # where a line of play is, and what it still pays
@@ -46,16 +157,16 @@ class Proof:
         nodes = list(self._needed())
         table, layout = self.search.table, layout_of(self.board)
         claims = [table.high[node, years, min(years, self.disarmed)] for node, years in nodes]
-        _, places = self._names()
+        _, places = self._naming.names()
         back = np.argsort(places)
-        orders = [self._numbers(node, self._plan(node, years), places, back) for node, years in nodes]
-        rows = np.array([self._state(node).row for node, _ in nodes], np.int32).reshape(-1, layout.size)
+        orders = [self._naming.numbers(node, self._plan(node, years), places, back) for node, years in nodes]
+        rows = np.array([self._naming.state(node).row for node, _ in nodes], np.int32).reshape(-1, layout.size)
         return Certificate(
             self.board.name,
             self.years,
             (self.deviator,),
             self.value,
-            tuple(self._path()),
+            tuple(path_of(self.clique, self.search.excluded, self.years, self.disarmed)),
             self.path_value,
             True,
             rows,
@@ -82,86 +193,12 @@ class Proof:
                 following = table.to[first : first + table.many[plan]].tolist()
                 waiting += [(int(g.following(table, node, to, left, self.disarmed)), int(left)) for to in following]
 
-    def _rows(self, node: int) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Phase and position of a node."""
-        owner, unit, lost = np.full((3, MOST_PROVINCES), NOBODY, np.int8)
-        options = np.zeros(MOST_PROVINCES, np.int64)
-        code = g.unpack(self.search.table.shape, self.search.table.keys[node], owner, unit, lost, options)
-        return int(g.PHASE_OF[code]), owner, unit, lost, options
-
-    def _names(self) -> tuple[np.ndarray, np.ndarray]:
-        """From the numbers of powers and of places in nodes to those of the board."""
-        powers, shape = self.clique.powers, self.search.table.shape
-        seat = np.argsort(self.search.seat[:powers])
-        return seat, np.array([new_place(shape, seat, place) for place in range(self.search.provinces)])
-
-    def _state(self, node: int) -> State:
-        """A node as a position of the game, with the deviator in its own seat."""
-        phase, owner, unit, lost, options = self._rows(node)
-        seat, places = self._names()
-        board, clique = self.board, self.clique
-        pieces = [board.piece_index[piece] for piece in clique.piece]
-        units = [(seat[unit[p]], pieces[places[p]]) for p in range(len(places)) if unit[p] >= 0]
-        gone = [(seat[lost[c]], pieces[places[c]], options[c]) for c in range(clique.cores) if lost[c] >= 0]
-        gone.sort(key=lambda each: each[:2])
-        retreats = np.full((len(gone), len(places)), -1)
-        for row, (_, _, bits) in zip(retreats, gone, strict=True):
-            open_to = [p for p in range(len(places)) if bits >> p & 1]
-            row[: len(open_to)] = [board.location_index[clique.piece[places[p]][2:]] for p in open_to]
-        owners = np.full(len(board.centers), NOBODY)
-        for p, place in enumerate(places):
-            center = board.province_center[clique.province[place]]
-            owners[center] = seat[owner[p]] if owner[p] >= 0 else NOBODY
-        return State.pack(
-            layout_of(board),
-            phase,
-            0,
-            np.array(sorted(units), np.int32).reshape(-1, 2),
-            np.array([each[:2] for each in gone], np.int32).reshape(-1, 2),
-            retreats,
-            owners,
-            np.zeros(clique.powers, np.int32),
-            np.zeros(len(board.provinces), np.int32),
-        )
-
     def _plan(self, node: int, years: int) -> np.ndarray:
         """What the others order at a node to keep the deviator down; where a bound was enough, what they stated."""
         plan = int(self.search.table.proof[node, years, min(years, self.disarmed)])
         if plan < 0:
             plan = self.search.first_plan(node)
         return self.search.table.orders[plan]
-
-    def _numbers(self, node: int, given: np.ndarray, places: np.ndarray, back: np.ndarray) -> list[int]:
-        """Orders of a node as order numbers, its places being called `places`."""
-        phase, _, unit, lost, _ = self._rows(node)
-        front = int(self.search.table.shape[DEVIATOR])
-        text, piece = self.board.orders.index, self.clique.piece
-        found = []
-        if phase == g.WINTER:
-            for p, place in enumerate(places):
-                if given[p] in (g.DISBAND_HERE, g.BUILD_HERE):
-                    found.append(text[f"{piece[place]} {'D' if given[p] == g.DISBAND_HERE else 'B'}"])
-        elif phase in (g.SPRING, g.FALL):
-            order = self.clique.relabelled(given, back, places)
-            for p, place in enumerate(places):
-                if unit[p] >= 0 and unit[p] != front:
-                    found.append(text[self.clique.order_text(place, int(order[place]))])
-        else:
-            for c in range(self.clique.cores):
-                if lost[c] >= 0 and lost[c] != front:
-                    to = "D" if given[c] < 0 else f"R {piece[places[given[c]]][2:]}"
-                    found.append(text[f"{piece[places[c]]} {to}"])
-        return found
-
-    def _path(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """What everybody orders on the path, where anybody moves or disbands."""
-        clique, year, outside = self.clique, self.board.first_year, self.search.excluded
-        leaves = [clique.piece[clique.cores + who] for who in range(clique.powers)]
-        cores = [clique.piece[clique.home(who)] for who in range(clique.powers)]
-        inside = [who for who in range(clique.powers) if who != outside]
-        yield f"S{year}M", tuple(f"{leaves[who]} - {cores[who][2:]}" for who in inside)
-        stands = [leaves[who] if who == outside else cores[who] for who in range(clique.powers)]
-        yield f"W{year + self.years - self.disarmed - 1}A", tuple(f"{piece} D" for piece in stands)
 
     # Lines of play
 
@@ -199,7 +236,7 @@ class Proof:
 
     def _after(self, state: State) -> int:
         """The node of a position to which the line may come next."""
-        node = self._node(state)[0]
+        node = self._naming.find(state)[0]
         return int(g.following(self.search.table, self._at, node, self.years - state.year, self.disarmed))
 
     def _is_at_most(self, node: int, years: int, bound: int) -> bool:
@@ -210,26 +247,11 @@ class Proof:
         """The others' orders where the line is: power -> slot -> order number."""
         years, node = self.years - position.state.year, self._at
         self._is_at_most(node, years, self._worth)  # then there is a plan for it
-        _, places = self._node(position.state)
+        _, places = self._naming.find(position.state)
         found: Given = {}
-        for order in self._numbers(node, self._plan(node, years), np.argsort(places), places):
+        for order in self._naming.numbers(node, self._plan(node, years), np.argsort(places), places):
             for power in range(self.clique.powers):
                 slot = position.slot_of(power, order) if power != self.search.deviator else None
                 if slot is not None:
                     found.setdefault(power, {})[slot] = order
         return found
-
-    def _node(self, state: State) -> tuple[int, np.ndarray]:
-        """The node of a position of the game, and the number there of each place."""
-        provinces = self.search.provinces
-        shape = np.array([self.clique.cores, self.clique.powers, provinces, self.search.deviator])
-        owner, unit, lost, new_owner, new_unit, new_lost = np.full((6, MOST_PROVINCES), NOBODY, np.int8)
-        options, new_options, seat = np.zeros((3, MOST_PROVINCES), np.int64)
-        owner[:provinces], unit[:provinces] = self.clique.rows(state)
-        lost[: self.clique.cores], options[: self.clique.cores] = self.clique.lost_rows(state)
-        relabelling(shape, owner, unit, lost, options, seat)
-        relabel(shape, seat, owner, unit, new_owner, new_unit)
-        relabel_lost(shape, seat, lost, options, new_lost, new_options)
-        return self.search.node(state.phase, new_owner, new_unit, new_lost, new_options), np.array(
-            [new_place(shape, seat, place) for place in range(provinces)]
-        )

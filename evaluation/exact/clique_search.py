@@ -94,10 +94,10 @@ class CliqueSearch:
             if found != v.UNKNOWN:
                 return bool(found)
             if numbers[g.EXPANDED] < numbers[g.LIMIT]:
-                self._grow()
+                self.grow()
             self.report(int(numbers[g.NODES]))
 
-    def _grow(self) -> None:
+    def grow(self) -> None:
         """Twice the room for what is nearly full."""
         t, numbers = self.table, self.table.numbers
         if numbers[g.NODES] == len(t.keys):
@@ -180,22 +180,30 @@ class CliqueSearch:
         relabel(self._given, self.seat, owner, unit, new_owner, new_unit)
         return int(g.insert(self.table, phase, new_owner, new_unit, *no_retreats()))
 
-    def node(self, phase: int, owner: np.ndarray, unit: np.ndarray, lost: np.ndarray, options: np.ndarray) -> int:
-        """The node of a relabeled position; of the opening the one that is on the path."""
+    def node(
+        self,
+        phase: int,
+        owner: np.ndarray,
+        unit: np.ndarray,
+        lost: np.ndarray,
+        options: np.ndarray,
+        is_path: bool = True,
+    ) -> int:
+        """The node of a relabeled position; of the opening the one that is on the path, if `is_path`."""
         key = np.zeros(4, np.int64)
         g.pack(self.table.shape, phase, owner, unit, lost, options, key)
         opening = self.table.keys[g.OPENING].copy()
         opening[0] += g.SPRING - g.PATH_SPRING
-        if np.array_equal(key, opening):
+        if is_path and np.array_equal(key, opening):
             return g.OPENING
         while (found := int(g.node_of(self.table, key))) < 0:
-            self._grow()
+            self.grow()
         return found
 
     def first_plan(self, node: int) -> int:
         """What the stated policy orders at a node, as a plan."""
         while self.table.plan[node] < 0 and not v.add_first_plan(self.table, node):
-            self._grow()
+            self.grow()
         return int(self.table.plan[node])
 
 

@@ -1,0 +1,236 @@
+"""Checks certificates of threat values with the engine and whole numbers: no search, no floats.
+
+It walks the listed positions as `evaluation.exact.checking` does, whose engine, renamings and listing of orders it shares.
+Orders of a side that support what the other side's mix never does are holds, so they are left out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from evaluation.exact.certificates import Certificate, CertificateError
+from evaluation.exact.checking import MISSING, NOTHING, Checker, PathStep, plans_of, relaxed_bounds
+from evaluation.exact.drawn.certificates import ARRAYS, MINE, NUMBERS, OTHERS, UNIT, DrawnCertificate
+from evaluation.exact.rows.canonical import MOST_POINTS, check_header, check_rows
+from welfare_env import Board
+from welfare_env.checks import is_whole, quoted
+from welfare_env.engine import WINTER, YEAR, State
+from welfare_env.game.position import Position
+
+MOST_CLAIM = 2_000  # points: the square of UNIT times it is a whole number of 64 bits
+
+Slots = list[tuple[int, int]]  # slot and power of each column of orders
+
+
+def check_drawn(certificate: DrawnCertificate) -> int:
+    """Check that a certificate of threat values holds.
+
+    Returns:
+        how many positions were checked.
+
+    Raises:
+        CertificateError: it does not hold, or is none; the message names the position and the numbers.
+    """
+    if not isinstance(certificate, DrawnCertificate):
+        raise CertificateError(f"certificate={quoted(certificate)}: give a DrawnCertificate")
+    plain = _plain(certificate)
+    check_header(plain)
+    check_rows(plain)
+    _check_arrays(certificate, plain)
+    return DrawnChecker(plain.map_name, certificate.deviator).check_mixes(certificate, plain)
+
+
+def _plain(certificate: DrawnCertificate) -> Certificate:
+    """The parts that a certificate of fixed orders has as well."""
+    for name, (kind, dimensions) in ARRAYS.items():
+        array = getattr(certificate, name)
+        if not isinstance(array, np.ndarray) or array.dtype != kind or array.ndim != dimensions:
+            raise CertificateError(f"{name}: give an array of {kind.__name__} with {dimensions} dimensions")
+    for name in NUMBERS:
+        if not is_whole(getattr(certificate, name)):
+            raise CertificateError(f"{name}={quoted(getattr(certificate, name))}: give a whole number")
+    if not 0 <= certificate.lower <= certificate.upper <= MOST_POINTS * UNIT:
+        raise CertificateError(f"lower={certificate.lower}, upper={certificate.upper}: give two parts in sequence")
+    positions, none = len(certificate.rows), np.zeros((len(certificate.rows), 0), np.int32)
+    return Certificate(
+        *(certificate.map_name, certificate.years, (certificate.deviator,), 0, certificate.path),
+        *(certificate.path_value, True, certificate.rows, certificate.years_left, np.zeros(positions, np.int16), none),
+    )
+
+
+def _check_arrays(certificate: DrawnCertificate, plain: Certificate) -> None:
+    """That claims and plans are of listed positions, and that the weights of each mix make one."""
+    positions, most = len(plain), MOST_CLAIM * UNIT
+    for name, length, low, high in (
+        ("lowers", positions, 0, most),
+        ("uppers", positions, -1, most),
+        ("plan_rows", len(certificate.orders), 0, positions - 1),
+        ("plan_sides", len(certificate.orders), OTHERS, MINE),
+        ("weights", len(certificate.orders), 1, UNIT),
+        ("orders", len(certificate.orders), -1, np.iinfo(np.int32).max),
+    ):
+        array = getattr(certificate, name)
+        if len(array) != length or (array.size and not low <= array.min() <= array.max() <= high):
+            raise CertificateError(f"{name}: give {length} numbers from {low} to {high}")
+    sums = np.zeros((positions, 2), np.int64)
+    np.add.at(sums, (certificate.plan_rows, certificate.plan_sides), certificate.weights)
+    for side, claims in ((OTHERS, certificate.uppers >= 0), (MINE, certificate.lowers > 0)):
+        wrong = np.flatnonzero(sums[:, side] != np.where(claims, UNIT, 0))
+        if len(wrong):
+            raise CertificateError(f"position {wrong[0]}: the weights of a mix do not add up to {UNIT}, or there is none")
+
+
+class Outcomes(NamedTuple):
+    """What a mix leads to against everything that the other side can order.
+
+    Attributes:
+        keys, gains: int64 [n, plans of the mix], numbers of the next positions, and the deviator's points of the phase.
+        passed: 1 if the year is over then, else 0. weights: int64 [plans of the mix].
+    """
+
+    keys: np.ndarray
+    gains: np.ndarray
+    passed: int
+    weights: np.ndarray
+
+
+class DrawnChecker(Checker):
+    """Checks certificates of threat values of one board and deviator."""
+
+    def __init__(self, map_name: str, deviator: str) -> None:
+        super().__init__(map_name, (deviator,), is_symmetric=True)
+        self._evident: list[int] = []  # of each key
+
+    def check_mixes(self, certificate: DrawnCertificate, plain: Certificate) -> int:
+        """As `check_drawn`; `plain` is what `Checker` reads."""
+        path = self._played_path(plain)
+        numbers = np.array([self._number(row) for row in certificate.rows], np.int64)
+        found = {
+            (number, side): outcomes
+            for number in range(len(plain))
+            for side in (OTHERS, MINE)
+            if (outcomes := self._outcomes(certificate, number, side)) is not None
+        }
+        upper, lower = self._worth_of_all(certificate, numbers)
+        for (number, side), outcomes in found.items():
+            self._check_claim(certificate, number, side, outcomes, lower if side == MINE else upper)
+        self._check_both_ends(certificate, path, upper, lower)
+        return len(plain)
+
+    def _worth_of_all(self, certificate: DrawnCertificate, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """At most and at least what each position is worth by the certificate: parts, int64 [years + 1, keys], twice.
+
+        With no year left it is nothing. The best of claims and loose bounds, as each holds.
+        """
+        years = certificate.years
+        limits = relaxed_bounds(len(self.board.provinces), years, 1)
+        upper = limits[:, *np.array(self._holdings, np.int64).reshape(-1, 3).T] * UNIT
+        told = certificate.uppers.copy()
+        told[told < 0] = MISSING
+        np.minimum.at(upper, (certificate.years_left, numbers), told)
+        lower = np.tile(np.array(self._evident, np.int64) * UNIT, (years + 1, 1))
+        np.maximum.at(lower, (certificate.years_left, numbers), certificate.lowers)
+        lower[0] = 0
+        return upper, lower
+
+    def _number(self, row: np.ndarray) -> int:
+        number = super()._number(row)
+        if number == len(self._evident):
+            self._evident.append(evident(self.board, State(self._layout, row.astype(np.int32)), self.numbers[0]))
+        return number
+
+    def _outcomes(self, certificate: DrawnCertificate, number: int, side: int) -> Outcomes | None:
+        """Where a side's mix leads; None if it has none."""
+        chosen = np.flatnonzero((certificate.plan_rows == number) & (certificate.plan_sides == side))
+        if not len(chosen):
+            return None
+        position = Position(self.engine, State(self._layout, certificate.rows[number].astype(np.int32)))
+        others = [power for power in range(len(self.board.powers)) if power not in self.numbers]
+        givers, repliers = (others, self.numbers) if side == OTHERS else (self.numbers, others)
+        mix = [[order for order in plan if order >= 0] for plan in certificate.orders[chosen].tolist()]
+        where = f"position {number}, {self._named(certificate.rows[number])}"
+        givens = [self._given(position, plan, givers, where) for plan in mix]
+        replies = np.array(list(plans_of(self.board, position, repliers, sum(mix, []))), np.int32)
+        own = [(slot, power) for power in repliers for slot in position.slots(power)]
+        steps = [self._step(position, replies, own, given) for given in givens]
+        codes = np.unique(np.stack([np.stack([keys, gains], 1) for keys, gains, _ in steps], 1), axis=0)
+        return Outcomes(codes[:, :, 0], codes[:, :, 1], steps[0][2], certificate.weights[chosen])
+
+    def _given(self, position: Position, plan: list[int], givers: list[int], where: str) -> dict[int, tuple[int, int]]:
+        """The orders of a plan: slot -> power and order.
+
+        Raises:
+            CertificateError: one cannot be given, or is given twice.
+        """
+        found: dict[int, tuple[int, int]] = {}
+        ordered: dict[int, list[int]] = {power: [] for power in givers}
+        for order in plan:
+            legal = order < len(self.board.orders.texts)
+            power = next((who for who in givers if legal and self._can_give(position, who, order, ordered[who])), NOTHING)
+            slot = position.slot_of(power, order) if power >= 0 else None
+            if slot is None or slot in found:
+                raise CertificateError(f"{where}: order {order} cannot be given there")
+            found[slot] = (power, order)
+            ordered[power].append(order)
+        return found
+
+    def _step(
+        self, position: Position, replies: np.ndarray, own: Slots, given: dict[int, tuple[int, int]]
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """Numbers of the next positions and the deviator's points, int64 [replies] twice, and whether the year ends."""
+        fixed = np.array([order for _, order in given.values()], np.int32)
+        orders = np.concatenate([replies.reshape(len(replies), -1), np.tile(fixed, (len(replies), 1))], axis=1)
+        columns = own + [(slot, power) for slot, (power, _) in given.items()]
+        slots, powers = np.array(columns, np.int32).reshape(-1, 2).T
+        rows, points = self._stepper.step(position.state.row, orders.astype(np.int32), slots.copy(), powers.copy())
+        passed = int(rows[0, YEAR])
+        rows[:, YEAR] = 0
+        texts = rows.view(f"V{rows.dtype.itemsize * rows.shape[1]}")[:, 0]
+        _, first, back = np.unique(texts, return_index=True, return_inverse=True)
+        keys = np.array([self._number(rows[each]) for each in first], np.int64)[back.ravel()]
+        return keys, points[:, self.numbers].sum(axis=1, dtype=np.int64), passed
+
+    def _check_claim(
+        self, certificate: DrawnCertificate, number: int, side: int, found: Outcomes, worth: np.ndarray
+    ) -> None:
+        """That a mix guarantees what is claimed."""
+        years = int(certificate.years_left[number])
+        told = (found.gains * UNIT + worth[years - found.passed, found.keys]) @ found.weights
+        claim = int((certificate.lowers if side == MINE else certificate.uppers)[number]) * UNIT
+        wrong = told.min() < claim if side == MINE else told.max() > claim
+        if wrong:
+            what, most = ("at least", told.min()) if side == MINE else ("at most", told.max())
+            raise CertificateError(
+                f"position {number}, {self._named(certificate.rows[number])}, {years} years left, claimed to be worth "
+                f"{what} {claim / UNIT**2:.6f}: by this certificate an answer makes it {most / UNIT**2:.6f}"
+            )
+
+    def _check_both_ends(
+        self, certificate: DrawnCertificate, path: list[PathStep], upper: np.ndarray, lower: np.ndarray
+    ) -> None:
+        """What leaving the path is worth at its best, at most and at least."""
+        most = least = 0
+        for found, years, to in reversed(path):
+            left, on = years - found.passed, found.keys == to
+            gains = found.gains * UNIT
+            most = int((gains + np.where(on, most, upper[left, found.keys])).max())
+            least = int((gains + np.where(on, least, lower[left, found.keys])).max())
+        if most > certificate.upper or least < certificate.lower:
+            raise CertificateError(
+                f"by this certificate the opening is worth {least / UNIT:.6f} to {most / UNIT:.6f}, "
+                f"not {certificate.lower / UNIT:.6f} to {certificate.upper / UNIT:.6f}"
+            )
+
+
+def evident(board: Board, state: State, power: int) -> int:
+    """Points that a power gets this year for certain: in Winter for each center, as it may disband everything.
+
+    Else for each unit that has not been dislodged and stands in a center with one neighbor: it cannot be dislodged.
+    """
+    if state.phase == WINTER:
+        return int((state.owners == power).sum())
+    places = [board.pieces[piece] for who, piece in state.units.tolist() if who == power]
+    centers = set(board.centers)
+    return sum(len(board.moves[piece]) == 1 and piece[2:] in centers for piece in places)

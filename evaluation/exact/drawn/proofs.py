@@ -1,0 +1,229 @@
+"""From threat values in floats to what holds exactly: mixes and claims in whole numbers of parts, and a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from agents.cliques.punishing_kernels import DEVIATORS, PUNISHERS
+from evaluation.exact import graph_kernels as g
+from evaluation.exact.certificates import orders_array
+from evaluation.exact.clique_proofs import Naming
+from evaluation.exact.drawn.certificates import MINE, OTHERS, UNIT, DrawnCertificate
+from evaluation.exact.drawn.threats import CLOSE, DISARMED, Key, ThreatSearch
+from evaluation.exact.planner import Expander, Given, Stepper, first_of_each
+from welfare_env import Rules
+from welfare_env.engine import State, layout_of
+from welfare_env.engine.engines import make_engine
+from welfare_env.game.position import Position
+
+Path = tuple[tuple[str, tuple[str, ...]], ...]  # phase, orders of all
+Plans = tuple[np.ndarray, np.ndarray]  # joint orders int16 [n, provinces], parts int64 [n]
+ClaimOf = Callable[[int, int], int]  # node, years left -> parts
+OVER = -1  # in place of a node
+
+
+def parts_of(weights: np.ndarray) -> np.ndarray:
+    """Probabilities as parts, `UNIT` in all: int64 [n]."""
+    found = np.rint(weights / weights.sum() * UNIT).astype(np.int64)
+    found[found.argmax()] += UNIT - found.sum()
+    return np.asarray(found)
+
+
+class Claims:
+    """What the mixes of a search guarantee, in whole numbers of parts: of what is asked for, and all that it rests on.
+
+    Attributes:
+        claims: of each node with years left that has to be listed, by side: parts.
+        plans: the mix that guarantees it.
+    """
+
+    def __init__(self, threats: ThreatSearch) -> None:
+        self.threats = threats
+        self.claims: dict[tuple[Key, int], int] = {}
+        self.plans: dict[tuple[Key, int], Plans] = {}
+
+    def at_most(self, node: int, years: int) -> int:
+        """What the others keep the deviator to."""
+        key = ((node, years), OTHERS)
+        if key not in self.claims:
+            plans = self._others(node, years)
+            if plans is None:
+                return UNIT * int(self.threats.loose(np.array(node))[years])
+            to = np.unique(self.threats.lead(node, self.threats.orders(node, DEVIATORS), plans[0]), axis=0)
+            limit = int(np.ceil(self.threats.bounds(node, years)[1] * UNIT - CLOSE)) * UNIT
+            loose = self._worth(node, years, to, plans[1], self.threats.loose(to)[self._left(node, years)])
+            deep = [self._deep(node, years, row, plans[1], self.at_most) for row in to[loose > limit]]
+            self.claims[key] = -(-max(deep + loose[loose <= limit].tolist()) // UNIT)
+            self.plans[key] = plans
+        return self.claims[key]
+
+    def at_least(self, node: int, years: int) -> int:
+        """What the deviator can be sure of."""
+        key = ((node, years), MINE)
+        if key not in self.claims:
+            if key[0] not in self.threats.mine:
+                return UNIT * int(self.threats.evident(np.array(node)))
+            orders, weights = self.threats.mine[key[0]]
+            parts = parts_of(weights)
+            to = np.unique(self.threats.lead(node, orders, self.threats.orders(node, PUNISHERS)).T, axis=0)
+            limit = int(np.floor(self.threats.bounds(node, years)[0] * UNIT + CLOSE)) * UNIT
+            evident = self.threats.evident(to) * (self._left(node, years) > 0)
+            loose = self._worth(node, years, to, parts, evident)
+            deep = [self._deep(node, years, row, parts, self.at_least) for row in to[loose < limit]]
+            self.claims[key] = min(deep + loose[loose >= limit].tolist()) // UNIT
+            self.plans[key] = orders, parts
+        return self.claims[key]
+
+    def _others(self, node: int, years: int) -> Plans | None:
+        """The others' mix, or what the best deterministic punishers order; None if a loose bound does."""
+        threats = self.threats
+        if (mix := threats.theirs.get((node, years))) is not None:
+            return mix[0], parts_of(mix[1])
+        threats.bound_by_pure(node, years)
+        plan = int(threats.search.table.proof[node, years, DISARMED])
+        if plan < 0 or threats.bounds(node, years)[1] >= threats.loose(np.array(node))[years]:
+            return None
+        table = threats.search.table
+        return table.orders[[plan]], np.array([UNIT])
+
+    def _left(self, node: int, years: int) -> int:
+        return years - (self.threats.phase(node) == g.WINTER)
+
+    def _deep(self, node: int, years: int, row: np.ndarray, parts: np.ndarray, claim: ClaimOf) -> int:
+        """What a row of nodes is worth by the claims of each, in parts of parts."""
+        left = self._left(node, years)
+        worth = np.array([claim(int(to), left) if left else 0 for to in row], np.int64)
+        return int(self._sum(node, row, parts, worth))
+
+    def _worth(self, node: int, years: int, to: np.ndarray, parts: np.ndarray, points: np.ndarray) -> np.ndarray:
+        return self._sum(node, to, parts, UNIT * points.astype(np.int64))
+
+    def _sum(self, node: int, to: np.ndarray, parts: np.ndarray, worth: np.ndarray) -> np.ndarray:
+        """What rows of nodes are worth with the points on the way, in parts of parts: int64 [rows]."""
+        table, gains = self.threats.search.table, np.zeros(to.shape, np.int64)
+        if self.threats.phase(node) == g.WINTER:
+            gains = table.centers[to].astype(np.int64) - table.units[to]
+        return np.asarray((UNIT * gains + worth) @ parts)
+
+
+class PathThreats:
+    """What one power can get by leaving a path, in which everybody's orders are given until somebody does.
+
+    Args:
+        threats: of its kind of deviator. power: its number. years: of the game. path: phase -> orders of all.
+
+    Attributes:
+        path_value: what it gets if it does not.
+        low, high: what it gets if it leaves as is best, or stays: between these floats.
+
+    Raises:
+        ValueError: the path has an order that cannot be given.
+    """
+
+    def __init__(self, threats: ThreatSearch, power: int, years: int, path: Path) -> None:
+        self.threats, self.power, self.years, self.path = threats, power, years, path
+        self.board, self.naming = threats.search.clique.board, Naming(threats.search, power)
+        self.path_value = 0
+        self.deviations = sorted(set(self._walk()))  # node, years left, points until then
+        self.low = self.high = float(self.path_value)
+
+    def _walk(self) -> Iterator[tuple[int, int, int]]:
+        """Play the path, and see where its power can take the game instead."""
+        rules, orders = Rules(press=None, years=self.years), dict(self.path)
+        engine, stepper = make_engine("fast", self.board, rules), Stepper(self.board, rules)
+        expander, state = Expander(self.board, (self.power,), stepper), engine.initial()
+        while not state.done:
+            position = Position(engine, state)
+            given = given_orders(position, orders.get(position.phase, ()))
+            played = [np.array(list(given.get(who, {}).values()), np.int32) for who in range(len(self.board.powers))]
+            after, _ = engine.step(state, played)
+            row = after.row[None].copy()
+            stepper.make_canonical(row)
+            given.pop(self.power, None)
+            found = expander.expand(position, [given])
+            rows = found.rows[:, 0].copy()
+            if after.done:
+                rows[:, -1] = found.points[:, 0, self.power]  # nothing else tells ends apart
+            for number in first_of_each(rows).tolist():
+                points = int(state.welfare[self.power] + found.points[number, 0, self.power])
+                if after.done:
+                    yield OVER, 0, points
+                elif not np.array_equal(found.rows[number, 0], row[0]):
+                    to = State(layout_of(self.board), found.rows[number, 0])
+                    yield self.naming.find(to)[0], self.years - to.year, points
+            state = after
+        self.path_value = int(state.welfare[self.power])
+
+    def solve(self, most: float = np.inf) -> tuple[float, float]:
+        """Bound the value until it is known, or more than `most`; the most promising deviations first."""
+        self.low = self.high = float(self.path_value)
+        tops = [(points + self._bound(node, left), node, left, points) for node, left, points in self.deviations]
+        for top, node, left, points in sorted(tops, reverse=True):
+            if self.low > most or top <= self.low + CLOSE:
+                break
+            low, high = (0.0, 0.0) if node == OVER else self.threats.solve(node, left, self.low - points)
+            self.low, self.high = max(self.low, points + low), max(self.high, points + high)
+        rest = [points + self._bound(node, left) for node, left, points in self.deviations]
+        self.high = max([float(self.path_value), *rest])
+        return self.low, self.high
+
+    def _bound(self, node: int, left: int) -> float:
+        return 0.0 if node == OVER else self.threats.bounds(node, left)[1]
+
+    def certificate(self) -> DrawnCertificate:
+        """The certificate of what `solve` found."""
+        claims = Claims(self.threats)
+        lower = upper = self.path_value * UNIT
+        for node, left, points in self.deviations:
+            if node == OVER:
+                lower, upper = max(lower, points * UNIT), max(upper, points * UNIT)
+                continue
+            loose = points + int(self.threats.loose(np.array(node))[left])
+            if loose > self.high + CLOSE:
+                upper = max(upper, points * UNIT + claims.at_most(node, left))
+            else:
+                upper = max(upper, loose * UNIT)
+            if points + self.threats.bounds(node, left)[0] >= self.low - CLOSE:
+                lower = max(lower, points * UNIT + claims.at_least(node, left))
+        return self._listed(claims, lower, upper)
+
+    def _listed(self, claims: Claims, lower: int, upper: int) -> DrawnCertificate:
+        keys = sorted({key for key, _ in claims.claims})
+        number = {key: place for place, key in enumerate(keys)}
+        _, places = self.naming.names()
+        back = np.argsort(places)
+        plans = [
+            (number[key], side, int(parts), self.naming.numbers(key[0], order, places, back, side == MINE))
+            for (key, side), (orders, weights) in claims.plans.items()
+            for order, parts in zip(orders, weights, strict=True)
+        ]
+        return DrawnCertificate(
+            *(self.board.name, self.years, self.board.powers[self.power], self.path, self.path_value, lower, upper),
+            np.array([self.naming.state(node).row for node, _ in keys], np.int32).reshape(-1, layout_of(self.board).size),
+            np.array([left for _, left in keys], np.int16),
+            np.array([claims.claims.get((key, MINE), 0) for key in keys], np.int64),
+            np.array([claims.claims.get((key, OTHERS), -1) for key in keys], np.int64),
+            np.array([plan[0] for plan in plans], np.int32),
+            np.array([plan[1] for plan in plans], np.int8),
+            np.array([plan[2] for plan in plans], np.int64),
+            orders_array([plan[3] for plan in plans]),
+        )
+
+
+def given_orders(position: Position, texts: tuple[str, ...]) -> Given:
+    """Orders of all powers by power and slot.
+
+    Raises:
+        ValueError: one cannot be given.
+    """
+    found: Given = {}
+    for text in texts:
+        order = position.board.orders.index.get(text, OVER)
+        slots = [(who, position.slot_of(who, order)) for who in range(len(position.board.powers))]
+        who, slot = next(((who, slot) for who, slot in slots if slot is not None), (OVER, None))
+        if slot is None:
+            raise ValueError(f"order {text!r:.60} cannot be given in {position.phase}")
+        found.setdefault(who, {})[slot] = order
+    return found

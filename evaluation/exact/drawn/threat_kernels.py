@@ -1,0 +1,270 @@
+"""Kernels of threat values: all joint orders of either side of a toy board, and where two of them lead together.
+
+Positions, nodes and rows of orders are those of `evaluation.exact.graph_kernels`. Both sides order at the same time, so
+each may also support what it only guesses of the other side.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import agents.cliques as cliques
+import evaluation.exact as exact
+from agents.cliques.kernels import (
+    CORES,
+    DEVIATOR,
+    MOST_PROVINCES,
+    POWERS,
+    PROVINCES,
+    SCRATCH_ROWS,
+    adjacent,
+    adjudicate,
+    nobodies,
+)
+from agents.cliques.punishing_kernels import DEVIATORS, advance, counter, list_moves, places_of
+from agents.cliques.shape import NOBODY, SUPPORT
+from evaluation.exact.graph_kernels import (
+    BUILD_HERE,
+    DISBAND_HERE,
+    FALL,
+    PHASE_OF,
+    SPRING,
+    WINTER,
+    _after_retreats,
+    _hash,
+    _settle,
+    insert,
+    pack,
+    position,
+)
+from welfare_env.compiling import compiler_of
+
+kernel = compiler_of(
+    [
+        *Path(cliques.__path__[0]).glob("*.py"),
+        *Path(exact.__path__[0]).glob("*_kernels.py"),
+        Path(__file__),
+    ],
+    [],
+    error_model="numpy",
+)
+CACHED = 1 << 14  # positions that are remembered under the names they have, while a node is filled
+PROBES = 8
+
+
+@kernel
+def _is_mine(shape, who, side):
+    return (who == shape[DEVIATOR]) == (side == DEVIATORS)
+
+
+@kernel
+def list_joint(t, node, side, rows):
+    """Every joint order of one side at a node, into `rows` int16 [room, provinces]; elsewhere NOBODY.
+
+    Returns:
+        how many; more than there is room for if they are too many.
+    """
+    code, owner, unit, lost, options = position(t, node)
+    phase = PHASE_OF[code]
+    if phase == SPRING or phase == FALL:
+        return _list_movements(t.shape, unit, side, rows)
+    if phase == WINTER:
+        return _list_winters(t.shape, owner, unit, side, rows)
+    return _list_retreats(t.shape, lost, options, side, rows)
+
+
+@kernel
+def _list_movements(shape, unit, side, rows):
+    """Moves and holds; where units hold, also supports of what friends do, and of what the others might do."""
+    provinces, places = shape[PROVINCES], places_of(shape, unit, side)
+    number = len(places)
+    plan = np.full(provinces, NOBODY, np.int16)
+    moves, counts, choice = counter(number)
+    helps, held, helped = counter(number)
+    for i in range(number):
+        counts[i] = list_moves(shape, places[i], moves[i])
+    found = 0
+    while True:
+        for i in range(number):
+            plan[places[i]] = moves[i, choice[i]]
+        for i in range(number):
+            held[i], helped[i] = 1, 0
+            if plan[places[i]] == places[i]:
+                held[i] = _list_supports(shape, unit, plan, places[i], side, helps[i])
+        while True:
+            if found == len(rows):
+                return found + 1
+            for p in range(provinces):
+                rows[found, p] = plan[p]
+            for i in range(number):
+                if helped[i]:
+                    rows[found, places[i]] = helps[i, helped[i]]
+            found += 1
+            if not advance(helped, held, number):
+                break
+        if not advance(choice, counts, number):
+            return found
+
+
+@kernel
+def _list_supports(shape, unit, plan, p, side, options):
+    """Holding, supports of what friends are to do, and of all that a unit of the other side could do."""
+    options[0] = p
+    count = 1
+    for q in range(shape[PROVINCES]):
+        if q == p or unit[q] < 0:
+            continue
+        if _is_mine(shape, unit[q], side):
+            target = np.int64(plan[q])
+            if target != p and adjacent(shape, p, target):
+                options[count] = SUPPORT + 16 * q + target
+                count += 1
+            continue
+        for target in range(shape[PROVINCES]):
+            if target != p and (target == q or adjacent(shape, q, target)) and adjacent(shape, p, target):
+                options[count] = SUPPORT + 16 * q + target
+                count += 1
+    return count
+
+
+@kernel
+def _list_winters(shape, owner, unit, side, rows):
+    """Every set of disbands, or a build, of each power of a side that leaves it with no more units than centers."""
+    n, provinces, powers = shape[CORES], shape[PROVINCES], shape[POWERS]
+    counts, choice = np.ones(MOST_PROVINCES, np.int64), np.zeros(MOST_PROVINCES, np.int64)
+    room, change = np.zeros(powers, np.int64), np.zeros((2, powers), np.int64)
+    for p in range(provinces):
+        if owner[p] >= 0:
+            room[owner[p]] += 1
+        if unit[p] >= 0:
+            room[unit[p]] -= 1
+            counts[p] = 1 + _is_mine(shape, unit[p], side)
+        elif p >= n and owner[p] == p - n and _is_mine(shape, p - n, side):
+            counts[p] = 2
+    found = 0
+    while True:
+        change[:] = 0
+        for p in range(provinces):
+            if choice[p]:
+                change[0 if unit[p] >= 0 else 1, unit[p] if unit[p] >= 0 else p - n] += 1
+        fits = True
+        for x in range(powers):
+            enough = room[x] + change[0, x] - change[1, x] >= 0 and not (change[0, x] and change[1, x])
+            fits &= enough or not _is_mine(shape, x, side)
+        if fits:
+            if found == len(rows):
+                return found + 1
+            for p in range(provinces):
+                rows[found, p] = p if counts[p] == 2 and unit[p] >= 0 else NOBODY
+                if choice[p]:
+                    rows[found, p] = DISBAND_HERE if unit[p] >= 0 else BUILD_HERE
+            found += 1
+        if not advance(choice, counts, provinces):
+            return found
+
+
+@kernel
+def _list_retreats(shape, lost, options, side, rows):
+    """Every choice of a side's dislodged units; NOBODY disbands."""
+    n, provinces = shape[CORES], shape[PROVINCES]
+    places = np.full((MOST_PROVINCES, MOST_PROVINCES), NOBODY, np.int64)
+    counts, choice = np.ones(MOST_PROVINCES, np.int64), np.zeros(MOST_PROVINCES, np.int64)
+    for c in range(n):
+        if lost[c] >= 0 and _is_mine(shape, lost[c], side):
+            for p in range(provinces):
+                if options[c] >> p & 1:
+                    places[c, counts[c]] = p
+                    counts[c] += 1
+    found = 0
+    while True:
+        if found == len(rows):
+            return found + 1
+        rows[found] = NOBODY
+        for c in range(n):
+            rows[found, c] = places[c, choice[c]]
+        found += 1
+        if not advance(choice, counts, n):
+            return found
+
+
+@kernel
+def fill(t, node, mine, theirs, to):
+    """Where each pair of joint orders leads: nodes into `to` int32 [deviator's, punishers'].
+
+    Args:
+        mine, theirs: int16 [n, provinces] and [m, provinces], joint orders of the deviator and of the punishers.
+
+    Returns:
+        False if there is no room for all nodes.
+    """
+    code, owner, unit, lost, options = position(t, node)
+    phase = PHASE_OF[code]
+    w, order = np.zeros((SCRATCH_ROWS, MOST_PROVINCES), np.int16), np.empty(MOST_PROVINCES, np.int16)
+    seen, known = np.zeros((CACHED, 4), np.int64), np.zeros(CACHED, np.int32)
+    key = np.empty(4, np.int64)
+    for i in range(len(mine)):
+        for j in range(len(theirs)):
+            for p in range(t.shape[PROVINCES]):
+                order[p] = mine[i, p] if mine[i, p] != NOBODY else theirs[j, p]
+            new_owner, new_unit, new_lost, new_options = owner.copy(), unit.copy(), nobodies(), np.zeros_like(options)
+            if phase == SPRING or phase == FALL:
+                adjudicate(t.shape, unit, order, w)
+                after = _settle(t.shape, phase, new_owner, new_unit, new_lost, new_options, w)
+            elif phase == WINTER:
+                after = _settle_winter(t.shape, order, new_unit)
+            else:
+                after = _settle_retreats(t.shape, phase, lost, order, new_owner, new_unit)
+            pack(t.shape, after, new_owner, new_unit, new_lost, new_options, key)
+            slot = _slot(seen, key)
+            if slot >= 0 and known[slot]:
+                to[i, j] = known[slot] - 1
+                continue
+            found = insert(t, after, new_owner, new_unit, new_lost, new_options)
+            if found < 0:
+                return False
+            to[i, j] = found
+            if slot >= 0:
+                seen[slot] = key
+                known[slot] = found + 1
+    return True
+
+
+@kernel
+def _slot(seen, key):
+    """Where a key is, or may be put; -1 if there is no place left for it."""
+    slot = _hash(key) & (CACHED - 1)
+    for _ in range(PROBES):
+        row = seen[slot]
+        if row[0] == 0 and row[1] == 0:
+            return slot
+        if row[0] == key[0] and row[1] == key[1] and row[2] == key[2] and row[3] == key[3]:
+            return slot
+        slot = (slot + 1) & (CACHED - 1)
+    return -1
+
+
+@kernel
+def _settle_winter(shape, order, unit):
+    """Disband and build, in place. Returns the next phase."""
+    for p in range(shape[PROVINCES]):
+        if order[p] == DISBAND_HERE:
+            unit[p] = NOBODY
+        elif order[p] == BUILD_HERE:
+            unit[p] = p - shape[CORES]
+    return np.int64(SPRING)
+
+
+@kernel
+def _settle_retreats(shape, phase, lost, to, owner, unit):
+    """Those that go alone to a place arrive. Returns the next phase."""
+    for p in range(shape[PROVINCES]):
+        many, who = 0, NOBODY
+        for c in range(shape[CORES]):
+            if lost[c] >= 0 and to[c] == p:
+                many += 1
+                who = lost[c]
+        if many == 1:
+            unit[p] = who
+    return _after_retreats(shape, phase, owner, unit)

@@ -1,0 +1,290 @@
+"""Threat values: what a deviator gets on a toy board if all others only keep it down, and may draw their orders.
+
+From the moment of a deviation on it is a zero-sum game: the deviator against all others, who agree in secret (one mind).
+Both sides order at the same time, so every position is a matrix game (Shapley 1953, with finitely many years). Its
+entries are the values of later positions, of which only bounds are known at first. Each side has thousands of joint
+orders and needs a handful, so the matrix starts small and grows by best replies (double oracle, McMahan et al. 2003;
+with bounds: Bosansky et al. 2016); an entry is bounded more closely only where both sides' optimists would play it.
+
+Values here are floats. What holds exactly is said by `evaluation.exact.drawn.proofs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.optimize import linprog
+
+from agents.cliques.punishing_kernels import DEVIATORS, PUNISHERS
+from agents.cliques.shape import Clique
+from evaluation.checks import EvaluationError
+from evaluation.exact import graph_kernels as g
+from evaluation.exact.clique_search import ALL_MOVES, CliqueSearch
+from evaluation.exact.drawn.threat_kernels import fill, list_joint
+
+CLOSE = 1e-9
+FIRST_ROOM, MOST_ROOM = 1 << 12, 1 << 21
+DISARMED = 0  # years of a path that is disarmed: after a deviation there is no path
+
+Mix = tuple[np.ndarray, np.ndarray]  # joint orders int16 [n, provinces], their probabilities float64 [n]
+Key = tuple[int, int]  # node, years left
+
+
+def solve_game(payoffs: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """Value and optimal mixes of a matrix game; the row player maximizes. By a saddle point, or else by HiGHS."""
+    rows, columns = payoffs.shape
+    low, high = payoffs.min(axis=1), payoffs.max(axis=0)
+    i, j = int(low.argmax()), int(high.argmin())
+    if low[i] >= high[j] - CLOSE:
+        return float(high[j]), np.eye(rows)[i], np.eye(columns)[j]
+    found = linprog(
+        np.append(np.zeros(rows), -1.0),
+        A_ub=np.hstack([-payoffs.T, np.ones((columns, 1))]),
+        b_ub=np.zeros(columns),
+        A_eq=np.append(np.ones(rows), 0.0)[None],
+        b_eq=[1.0],
+        bounds=[(0, None)] * rows + [(None, None)],
+        method="highs-ds",
+    )
+    mine, theirs = np.clip(found.x[:rows], 0, None), np.clip(-found.ineqlin.marginals, 0, None)
+    return float(found.x[rows]), mine / mine.sum(), theirs / theirs.sum()
+
+
+@dataclass
+class _Orders:
+    """All joint orders at a node, and where those lead that were tried."""
+
+    mine: np.ndarray
+    theirs: np.ndarray
+    rows: dict[int, np.ndarray] = field(default_factory=dict)
+    columns: dict[int, np.ndarray] = field(default_factory=dict)
+
+
+class ThreatSearch:
+    """Threat values of one board and one kind of deviator, for all lengths of game.
+
+    Args:
+        clique: the board. deviator: its number.
+
+    Attributes:
+        search: for the best deterministic punishers: its nodes are used, and its values are bounds.
+        low, high: float64 [years left, nodes], what is known of the values.
+        mine, theirs: the mixes that guarantee `low` and `high`, where neither is evident nor deterministic punishers'.
+        games: positions whose matrix game was begun.
+    """
+
+    def __init__(self, clique: Clique, deviator: int) -> None:
+        self.search = CliqueSearch(clique, deviator, breadth=ALL_MOVES)
+        self.report: Callable[[str], None] = lambda text: None
+        self.games = 0
+        self.low, self.high = np.zeros((2, g.MOST_YEARS + 1, 0))
+        self.mine: dict[Key, Mix] = {}
+        self.theirs: dict[Key, Mix] = {}
+        self._stated: set[Key] = set()
+
+    # Bounds
+
+    def bounds(self, node: int, years: int) -> tuple[float, float]:
+        """What is known of a value so far: never less, never more."""
+        self._prepare()
+        return float(self.low[years, node]), float(self.high[years, node])
+
+    def _prepare(self) -> None:
+        """Bound the values of new nodes by what follows from the position alone."""
+        table, first = self.search.table, self.low.shape[1]
+        nodes = np.arange(first, int(table.numbers[g.NODES]))
+        if len(nodes):
+            low, high = self.evident(nodes).astype(float), self.loose(nodes).astype(float)
+            self.low = np.concatenate([self.low, np.broadcast_to(low, high.shape)], axis=1)
+            self.high = np.concatenate([self.high, high], axis=1)
+
+    def loose(self, nodes: np.ndarray) -> np.ndarray:
+        """Upper bounds from centers and units alone: int8 [years left, *nodes]."""
+        table = self.search.table
+        return table.bound[:, g.PHASE_OF[table.keys[nodes, 0] & 15], table.centers[nodes], table.units[nodes]]
+
+    def evident(self, nodes: np.ndarray) -> np.ndarray:
+        """What this year pays for certain, int64 like `nodes`: a center each in Winter, as units may be disbanded.
+
+        Before it a point for each unit in a leaf: nothing dislodges it.
+        """
+        table = self.search.table
+        shape, keys = table.shape, table.keys[nodes]
+        leaves = range(int(shape[0]), int(shape[2]))
+        safe = sum((keys[..., 1] >> (4 * p) & 15 == shape[3] + 1).astype(np.int64) for p in leaves)
+        return np.where(g.PHASE_OF[keys[..., 0] & 15] == g.WINTER, table.centers[nodes], safe)
+
+    def bound_by_pure(self, node: int, years: int) -> bool:
+        """Bound a value by what the best deterministic punishers allow. False if that was done before."""
+        if (node, years) in self._stated:
+            return False
+        self._stated.add((node, years))
+        low, high = self.bounds(node, years)
+        bound = int(np.ceil(low - CLOSE))
+        while bound < high and not self.search.is_at_most(node, years, DISARMED, bound):
+            bound += 1
+        self._prepare()
+        self.high[years, node] = min(high, float(bound))
+        return True
+
+    def after(self, nodes: np.ndarray, years: int, phase: int, is_high: bool) -> np.ndarray:
+        """Bounds of successors with the points on the way, float64 like `nodes`."""
+        self._prepare()
+        known = self.high if is_high else self.low
+        if phase != g.WINTER:
+            return np.asarray(known[years][nodes])
+        table = self.search.table
+        gains = table.centers[nodes].astype(float) - table.units[nodes]
+        return np.asarray(gains + known[years - 1][nodes] if years > 1 else gains)
+
+    # Values
+
+    def solve(self, node: int, years: int, low: float = -np.inf, high: float = np.inf) -> tuple[float, float]:
+        """Bound the value of a node until it is known, or at most `low`, or at least `high`."""
+        if not _is_done(self.bounds(node, years), low, high):
+            self.bound_by_pure(node, years)
+        if not _is_done(self.bounds(node, years), low, high):
+            self.games += 1
+            if self.games % 100 == 0:
+                self.report(f"{self.games:,} matrix games, {self.low.shape[1]:,} positions")
+            _Game(self, node, years, low, high).play()
+        return self.bounds(node, years)
+
+    def phase(self, node: int) -> int:
+        return int(g.PHASE_OF[self.search.table.keys[node, 0] & 15])
+
+    def orders(self, node: int, side: np.int64) -> np.ndarray:
+        """All joint orders of a side at a node: int16 [n, provinces].
+
+        Raises:
+            EvaluationError: there are too many.
+        """
+        room = FIRST_ROOM
+        while True:
+            rows = np.empty((room, self.search.provinces), np.int16)
+            found = int(list_joint(self.search.table, node, side, rows))
+            if found <= room:
+                return rows[:found].copy()
+            room *= 4
+            if room > MOST_ROOM:
+                raise EvaluationError(
+                    f"map {self.search.clique.board.name}: more than {MOST_ROOM // 4:,} joint orders in a position; "
+                    "take a smaller board or a shorter game"
+                )
+
+    def lead(self, node: int, mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        """Where pairs of joint orders lead: int32 [deviator's, punishers']."""
+        to = np.empty((len(mine), len(theirs)), np.int32)
+        while not fill(self.search.table, node, mine, theirs, to):
+            self.search.grow()
+        return to
+
+
+def _is_done(known: tuple[float, float], low: float, high: float) -> bool:
+    return known[1] - known[0] <= CLOSE or known[1] <= low + CLOSE or known[0] >= high - CLOSE
+
+
+class _Game:
+    """The matrix game of a node, with as many of the joint orders as were needed so far."""
+
+    def __init__(self, threats: ThreatSearch, node: int, years: int, low: float, high: float) -> None:
+        self.threats, self.node, self.years, self.window = threats, node, years, (low, high)
+        self.phase = threats.phase(node)
+        self.orders = _Orders(threats.orders(node, DEVIATORS), threats.orders(node, PUNISHERS))
+        self.mine, self.theirs = [0], [self._first()]
+
+    def _first(self) -> int:
+        """The orders of the best deterministic punishers, if they are among those listed."""
+        search, listed = self.threats.search, self.orders.theirs
+        plan = int(search.table.proof[self.node, self.years, DISARMED])
+        given = search.table.orders[plan if plan >= 0 else search.first_plan(self.node)]
+        same = np.flatnonzero((listed == np.where(listed[0] == -1, -1, given)).all(axis=1))
+        return int(same[0]) if len(same) else 0
+
+    def play(self) -> None:
+        """Until the value is known, or outside the window."""
+        while not _is_done(self.threats.bounds(self.node, self.years), *self.window):
+            to = np.array([self._row(i)[self.theirs] for i in self.mine])
+            _, best_mine, safe_theirs = solve_game(self._after(to, True))
+            _, safe_mine, best_theirs = solve_game(self._after(to, False))
+            rows, columns = self._all_rows(safe_theirs), self._all_columns(safe_mine)
+            self._learn(rows, columns, safe_mine, safe_theirs)
+            if _is_done(self.threats.bounds(self.node, self.years), *self.window):
+                return
+            if self._widen(rows, columns, safe_mine, safe_theirs):
+                continue
+            weights = np.outer(best_mine, best_theirs)
+            if not self._refine(to[weights > CLOSE], weights[weights > CLOSE]):
+                raise RuntimeError(f"node {self.node}: nothing is left to refine: internal error; please report it")
+
+    def _learn(self, rows: np.ndarray, columns: np.ndarray, mine: np.ndarray, theirs: np.ndarray) -> None:
+        """Bounds from what both sides' safe mixes guarantee against everything."""
+        threats, key = self.threats, (self.node, self.years)
+        if rows.max() < threats.high[self.years, self.node] - CLOSE:
+            threats.high[self.years, self.node] = rows.max()
+            threats.theirs[key] = _mix(self.orders.theirs, self.theirs, theirs)
+        if columns.min() > threats.low[self.years, self.node] + CLOSE:
+            threats.low[self.years, self.node] = columns.min()
+            threats.mine[key] = _mix(self.orders.mine, self.mine, mine)
+
+    def _widen(self, rows: np.ndarray, columns: np.ndarray, mine: np.ndarray, theirs: np.ndarray) -> bool:
+        """A best reply that is not in the matrix is put there, if its worth is known. False if there is none."""
+        i, j = int(rows.argmax()), int(columns.argmin())
+        if i not in self.mine:
+            chosen = [(c, y) for c, y in zip(self.theirs, theirs, strict=True) if y > CLOSE]
+            nodes, weights = self._row(i)[[c for c, _ in chosen]], np.array([y for _, y in chosen])
+            if not self._refine(nodes, weights):
+                self.mine.append(i)
+            return True
+        if j not in self.theirs:
+            picked = [(r, x) for r, x in zip(self.mine, mine, strict=True) if x > CLOSE]
+            nodes, weights = np.array([self._row(r)[j] for r, _ in picked]), np.array([x for _, x in picked])
+            if not self._refine(nodes, weights):
+                self.theirs.append(j)
+            return True
+        return False
+
+    def _refine(self, nodes: np.ndarray, weights: np.ndarray) -> bool:
+        """Bound the successor that leaves most open more closely; False if none does."""
+        left = self.years - (self.phase == g.WINTER)
+        if not left:
+            return False
+        gaps = self._after(nodes, True) - self._after(nodes, False)
+        worst = int((gaps * weights).argmax())
+        if gaps[worst] <= CLOSE:
+            return False
+        node = int(nodes[worst])
+        if not self.threats.bound_by_pure(node, left):
+            self.threats.solve(node, left)
+        return True
+
+    def _after(self, nodes: np.ndarray, is_high: bool) -> np.ndarray:
+        return self.threats.after(nodes, self.years, self.phase, is_high)
+
+    def _row(self, i: int) -> np.ndarray:
+        """Where one of the deviator's joint orders leads, against all."""
+        if i not in self.orders.rows:
+            self.orders.rows[i] = self.threats.lead(self.node, self.orders.mine[[i]], self.orders.theirs)[0]
+        return self.orders.rows[i]
+
+    def _column(self, j: int) -> np.ndarray:
+        if j not in self.orders.columns:
+            self.orders.columns[j] = self.threats.lead(self.node, self.orders.mine, self.orders.theirs[[j]])[:, 0]
+        return self.orders.columns[j]
+
+    def _all_rows(self, mix: np.ndarray) -> np.ndarray:
+        """At most what each of the deviator's joint orders is worth against a mix of the others."""
+        chosen = [(j, y) for j, y in zip(self.theirs, mix, strict=True) if y > CLOSE]
+        return np.asarray(sum(y * self._after(self._column(j), True) for j, y in chosen))
+
+    def _all_columns(self, mix: np.ndarray) -> np.ndarray:
+        """At least what each of the others' joint orders leaves to a mix of the deviator."""
+        chosen = [(i, x) for i, x in zip(self.mine, mix, strict=True) if x > CLOSE]
+        return np.asarray(sum(x * self._after(self._row(i), False) for i, x in chosen))
+
+
+def _mix(orders: np.ndarray, numbers: list[int], weights: np.ndarray) -> Mix:
+    chosen = weights > CLOSE
+    return orders[np.array(numbers)[chosen]], weights[chosen]
