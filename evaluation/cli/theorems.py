@@ -1,4 +1,4 @@
-"""``welfare-env theorems``: the paper's theorems on toy boards, decided by computation."""
+"""``welfare-env theorems`` and ``threats``: the paper's theorems on toy boards, decided by computation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evaluation.cli.console import errors_in_one_line, print_json
 if TYPE_CHECKING:
     from evaluation.exact.theorems import Cell
 
-CELLS = Path("runs/theorems.jsonl")
+CELLS, THREATS = Path("runs/theorems.jsonl"), Path("runs/threats.jsonl")
 
 
 @with_options
@@ -109,3 +109,43 @@ def write_lines(folder: Path, cells: list[Cell]) -> None:
             text = line_text(cell.map_name, cell.years, cell.line, cell.deviator)
             (folder / f"{name}.txt").write_text(text + "\n", encoding="utf-8")
             (folder / f"{name}.svg").write_text(line_picture(cell.map_name, cell.years, cell.line), encoding="utf-8")
+
+
+@with_options
+def threats(
+    tables: TableOptions,
+    board: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="clique:n and shared-clique:n; several can be given.", show_default="clique:3, shared-clique:3"
+        ),
+    ] = None,
+    years: Annotated[int, typer.Option(min=1, max=8, help="Longest game, in years.")] = 4,
+    cells: Annotated[Path, typer.Option(help="Results file; an existing one is continued.")] = THREATS,
+    as_json: Json = False,
+) -> None:
+    """What a deviator gains from the paper's path pi_1 against the best punishers, who may draw their orders."""
+    from evaluation.exact.drawn.values import fill_threats, read_threats  # lazily: numba
+    from evaluation.exact.theorems import roles
+
+    boards = board or ["clique:3", "shared-clique:3"]
+    with errors_in_one_line("cells that are computed are kept; run the same command to resume"):
+        for name in boards:
+            roles(name)
+        tables.check()
+        cells.parent.mkdir(parents=True, exist_ok=True)
+        for name in boards:
+            fill_threats(cells, name, years, report=lambda text: typer.echo(text, err=True))
+        chosen = [cell for cell in read_threats(cells) if cell.map_name in boards and cell.years <= years]
+        tables.write([cell.row() for cell in chosen])
+        if as_json:
+            print_json([cell.__dict__ for cell in chosen])
+            return
+        table = Table(title="gain by leaving pi_1, whatever the punishers do", title_justify="left")
+        for column in ("map", "deviator", *(f"T={length}" for length in range(1, years + 1))):
+            table.add_column(column)
+        for name in boards:
+            for role in roles(name):
+                found = {cell.years: cell.gain for cell in chosen if (cell.map_name, cell.role) == (name, role)}
+                table.add_row(name, role, *(found.get(length, "") for length in range(1, years + 1)))
+        print_tables(table)

@@ -4,6 +4,9 @@ from evaluation.exact.best_responses import BestResponse, best_response
 from evaluation.exact.certificates import Certificate, CertificateError
 from evaluation.exact.certify import Certified, certify, certify_punishers
 from evaluation.exact.checking import check_certificate
+from evaluation.exact.drawn.certificates import DrawnCertificate
+from evaluation.exact.drawn.checking import check_drawn
+from evaluation.exact.drawn.values import ThreatValue, certify_threats
 from evaluation.exact.exploitability import Exploitability, Response, exploitability
 
 __all__ = [
@@ -11,11 +14,15 @@ __all__ = [
     "Certificate",
     "CertificateError",
     "Certified",
+    "DrawnCertificate",
     "Exploitability",
     "Response",
+    "ThreatValue",
     "best_response",
     "certify",
     "certify_punishers",
+    "certify_threats",
     "check_certificate",
+    "check_drawn",
     "exploitability",
 ]

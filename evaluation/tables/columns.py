@@ -206,6 +206,19 @@ states | int | positions | positions that the search had met by then
 seconds | float | seconds | CPU time of the search, without that of cells before
 version | text | | digest of the code of rules and punishers
 """),
+    "threats": _read("""
+map | text | | the map
+years | int | years | length of the game (T); all disband in the first Winter
+role | text | | kind of deviator: player, sharer, excluded or other
+deviator | text | | the power that deviates
+path_value | int | points | welfare points of the whole game if it does not
+at_least | float | points | what it gains whatever the others do, drawing included; the certificate was checked
+at_most | float | points | what the others can keep its gain to
+positions | int | positions | positions of the certificate
+states | int | positions | positions that the search had met by then
+seconds | float | seconds | CPU time of search and certificate, without that of cells before
+check_seconds | float | seconds | CPU time of the checker
+"""),
     "messages": _read("""
 players | text | | who plays what; for a game that does not say, its name
 rules | text | | the rules

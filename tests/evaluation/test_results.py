@@ -218,6 +218,7 @@ def test_every_command_with_a_result_writes_tables(group: str) -> None:
         "experiment",
         "exact",
         "theorems",
+        "threats",
         "messages",
         "compare",
     }
@@ -233,6 +234,7 @@ def test_messages_and_theorems_write_tables(results: dict[str, tuple[str, Printa
     for arguments, table in (
         (["messages", str(game)], "messages"),
         (["theorems", "--board", "clique:3", "--years", "1", "--cells", str(tmp_path / "cells.jsonl")], "theorems"),
+        (["threats", "--board", "clique:2", "--years", "1", "--cells", str(tmp_path / "threats.jsonl")], "threats"),
     ):
         file = tmp_path / f"{table}.csv"
         done = CliRunner().invoke(app, [*arguments, "--csv", str(file)])

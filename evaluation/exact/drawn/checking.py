@@ -1,11 +1,12 @@
 """Checks certificates of threat values with the engine and whole numbers: no search, no floats.
 
-It walks the listed positions as `evaluation.exact.checking` does, whose engine, renamings and listing of orders it shares.
+It walks the listed positions as `evaluation.exact.checking` does, with its engine, renamings and lists of orders.
 Orders of a side that support what the other side's mix never does are holds, so they are left out.
 """
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -53,10 +54,18 @@ def _plain(certificate: DrawnCertificate) -> Certificate:
             raise CertificateError(f"{name}={quoted(getattr(certificate, name))}: give a whole number")
     if not 0 <= certificate.lower <= certificate.upper <= MOST_POINTS * UNIT:
         raise CertificateError(f"lower={certificate.lower}, upper={certificate.upper}: give two parts in sequence")
-    positions, none = len(certificate.rows), np.zeros((len(certificate.rows), 0), np.int32)
     return Certificate(
-        *(certificate.map_name, certificate.years, (certificate.deviator,), 0, certificate.path),
-        *(certificate.path_value, True, certificate.rows, certificate.years_left, np.zeros(positions, np.int16), none),
+        map_name=certificate.map_name,
+        years=certificate.years,
+        deviators=(certificate.deviator,),
+        value=0,
+        path=certificate.path,
+        path_value=certificate.path_value,
+        is_symmetric=True,
+        rows=certificate.rows,
+        years_left=certificate.years_left,
+        claims=np.zeros(len(certificate.rows), np.int16),
+        orders=np.zeros((len(certificate.rows), 0), np.int32),
     )
 
 
@@ -79,7 +88,9 @@ def _check_arrays(certificate: DrawnCertificate, plain: Certificate) -> None:
     for side, claims in ((OTHERS, certificate.uppers >= 0), (MINE, certificate.lowers > 0)):
         wrong = np.flatnonzero(sums[:, side] != np.where(claims, UNIT, 0))
         if len(wrong):
-            raise CertificateError(f"position {wrong[0]}: the weights of a mix do not add up to {UNIT}, or there is none")
+            raise CertificateError(
+                f"position {wrong[0]}: the weights of a mix do not add up to {UNIT}, or there is none"
+            )
 
 
 class Outcomes(NamedTuple):
@@ -152,7 +163,7 @@ class DrawnChecker(Checker):
         mix = [[order for order in plan if order >= 0] for plan in certificate.orders[chosen].tolist()]
         where = f"position {number}, {self._named(certificate.rows[number])}"
         givens = [self._given(position, plan, givers, where) for plan in mix]
-        replies = np.array(list(plans_of(self.board, position, repliers, sum(mix, []))), np.int32)
+        replies = np.array(list(plans_of(self.board, position, repliers, list(chain(*mix)))), np.int32)
         own = [(slot, power) for power in repliers for slot in position.slots(power)]
         steps = [self._step(position, replies, own, given) for given in givens]
         codes = np.unique(np.stack([np.stack([keys, gains], 1) for keys, gains, _ in steps], 1), axis=0)
@@ -168,7 +179,9 @@ class DrawnChecker(Checker):
         ordered: dict[int, list[int]] = {power: [] for power in givers}
         for order in plan:
             legal = order < len(self.board.orders.texts)
-            power = next((who for who in givers if legal and self._can_give(position, who, order, ordered[who])), NOTHING)
+            power = next(
+                (who for who in givers if legal and self._can_give(position, who, order, ordered[who])), NOTHING
+            )
             slot = position.slot_of(power, order) if power >= 0 else None
             if slot is None or slot in found:
                 raise CertificateError(f"{where}: order {order} cannot be given there")

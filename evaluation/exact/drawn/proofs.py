@@ -201,7 +201,9 @@ class PathThreats:
         ]
         return DrawnCertificate(
             *(self.board.name, self.years, self.board.powers[self.power], self.path, self.path_value, lower, upper),
-            np.array([self.naming.state(node).row for node, _ in keys], np.int32).reshape(-1, layout_of(self.board).size),
+            np.array([self.naming.state(node).row for node, _ in keys], np.int32).reshape(
+                -1, layout_of(self.board).size
+            ),
             np.array([left for _, left in keys], np.int16),
             np.array([claims.claims.get((key, MINE), 0) for key in keys], np.int64),
             np.array([claims.claims.get((key, OTHERS), -1) for key in keys], np.int64),

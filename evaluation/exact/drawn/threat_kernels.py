@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 import agents.cliques as cliques
-import evaluation.exact as exact
 from agents.cliques.kernels import (
     CORES,
     DEVIATOR,
@@ -44,7 +43,7 @@ from welfare_env.compiling import compiler_of
 kernel = compiler_of(
     [
         *Path(cliques.__path__[0]).glob("*.py"),
-        *Path(exact.__path__[0]).glob("*_kernels.py"),
+        *Path(__file__).parents[1].glob("*_kernels.py"),
         Path(__file__),
     ],
     [],

@@ -1,6 +1,6 @@
 """Threat values: what a deviator gets on a toy board if all others only keep it down, and may draw their orders.
 
-From the moment of a deviation on it is a zero-sum game: the deviator against all others, who agree in secret (one mind).
+After a deviation it is a zero-sum game: the deviator against all others, who agree in secret (one mind).
 Both sides order at the same time, so every position is a matrix game (Shapley 1953, with finitely many years). Its
 entries are the values of later positions, of which only bounds are known at first. Each side has thousands of joint
 orders and needs a handful, so the matrix starts small and grows by best replies (double oracle, McMahan et al. 2003;
@@ -123,8 +123,11 @@ class ThreatSearch:
         self._stated.add((node, years))
         low, high = self.bounds(node, years)
         bound = int(np.ceil(low - CLOSE))
-        while bound < high and not self.search.is_at_most(node, years, DISARMED, bound):
-            bound += 1
+        try:
+            while bound < high and not self.search.is_at_most(node, years, DISARMED, bound):
+                bound += 1
+        except EvaluationError:  # the search gives up at that many joint orders: the bound stays what it was
+            return False
         self._prepare()
         self.high[years, node] = min(high, float(bound))
         return True

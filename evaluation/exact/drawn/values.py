@@ -1,0 +1,191 @@
+"""What a deviator gains against the paper's profile if its punishers draw their orders: certificates and tables.
+
+>>> from evaluation.exact import certify_threats, check_drawn
+>>> found = certify_threats("clique:3", t=1, deviator="PLAYERA", years=3)
+>>> found.path_value, found.at_least, found.at_most
+(6, Fraction(7, 1), Fraction(7, 1))
+>>> check_drawn(found.certificate) == len(found.certificate)
+True
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from agents.cliques.shape import clique_of
+from agents.runtime.files import reason
+from agents.runtime.table_files import Row
+from agents.scripted.punisher import excluded
+from evaluation.checks import EvaluationError, board_of, check_whole
+from evaluation.exact import graph_kernels as g
+from evaluation.exact.clique_proofs import path_of
+from evaluation.exact.drawn.certificates import DrawnCertificate
+from evaluation.exact.drawn.checking import check_drawn
+from evaluation.exact.drawn.proofs import PathThreats
+from evaluation.exact.drawn.threats import ThreatSearch
+from evaluation.exact.theorems import roles
+
+
+@dataclass(frozen=True, repr=False)
+class ThreatValue:
+    """What a deviator gets against a path if the others answer its first deviation as is worst for it.
+
+    The others agree in secret and may draw: no punishers, by plan or by lot, keep it to less than `at_least`.
+
+    Attributes:
+        map_name, years, deviator: the game, and who deviates.
+        path_value: what it gets if it does not.
+        certificate: that it gets between `at_least` and `at_most`; for `check_drawn`.
+        states: positions that the search had met by then.
+    """
+
+    map_name: str
+    years: int
+    deviator: str
+    path_value: int
+    certificate: DrawnCertificate
+    states: int
+
+    @property
+    def at_least(self) -> Fraction:
+        return self.certificate.bounds[0]
+
+    @property
+    def at_most(self) -> Fraction:
+        return self.certificate.bounds[1]
+
+    def __repr__(self) -> str:
+        low, high = float(self.at_least - self.path_value), float(self.at_most - self.path_value)
+        return f"<ThreatValue: {self.deviator} gains {low:.6g} to {high:.6g} in {self.years} years on {self.map_name}>"
+
+
+def certify_threats(
+    map_name: str, t: int, deviator: str, years: int, shared: str | None = None, threats: ThreatSearch | None = None
+) -> ThreatValue:
+    """What a deviator gets against the paper's path pi_t, whatever the punishers do, drawing included.
+
+    Args:
+        map_name: clique:n or shared-clique:n, n from 2 to 6.
+        t: the year in whose Winter all disband.
+        deviator: a power. years: of the game, up to 8.
+        shared: who gets the shared core; see `agents.PunisherPolicy`.
+        threats: an earlier search of this board and kind of deviator, which is continued; None: a new one.
+
+    Raises:
+        EvaluationError, UnknownMapError, UnknownPowerError: as their names say.
+    """
+    board = board_of(map_name)
+    clique, number = clique_of(board), board.power_index[board.check_power(deviator)]
+    check_whole("years", years, 1, g.MOST_YEARS)
+    check_whole("t", t, 1, years)
+    try:
+        outside = excluded(clique, shared)
+    except ValueError as error:
+        raise EvaluationError(str(error)) from error
+    search = threats or ThreatSearch(clique, number)
+    found = PathThreats(search, number, years, tuple(path_of(clique, outside, years, years - t)))
+    found.solve()
+    states = int(search.search.table.numbers[g.NODES])
+    return ThreatValue(board.name, years, deviator, found.path_value, found.certificate(), states)
+
+
+@dataclass(frozen=True, repr=False)
+class ThreatCell:
+    """What a kind of deviator gains in a game of T years with disarmament in the first.
+
+    Attributes:
+        map_name, years, role, deviator: see `evaluation.exact.theorems.Cell`.
+        path_value: points if it follows the path.
+        at_least, at_most: what it gains, as texts of fractions; the certificate was checked.
+        positions: in the certificate. states: that the search had met by then.
+        seconds: CPU seconds of the search and the certificate, without those of cells before.
+        check_seconds: of the checker.
+    """
+
+    map_name: str
+    years: int
+    role: str
+    deviator: str
+    path_value: int
+    at_least: str
+    at_most: str
+    positions: int
+    states: int
+    seconds: float
+    check_seconds: float
+
+    @property
+    def name(self) -> tuple[str, str, int]:
+        """What tells it from other cells."""
+        return self.map_name, self.role, self.years
+
+    @property
+    def gain(self) -> str:
+        """As a fraction, or else from where to where."""
+        if self.at_least == self.at_most:
+            return self.at_least
+        return f"{float(Fraction(self.at_least)):.5f} to {float(Fraction(self.at_most)):.5f}"
+
+    def row(self) -> Row:
+        """A row of the table "threats" of `evaluation.columns`."""
+        row: Row = {"map": self.map_name, **{name: value for name, value in asdict(self).items() if name != "map_name"}}
+        return row | {"at_least": float(Fraction(self.at_least)), "at_most": float(Fraction(self.at_most))}
+
+
+def read_threats(path: Path) -> list[ThreatCell]:
+    """The cells in a file, in sequence; none if there is no file.
+
+    Raises:
+        EvaluationError: something else is in it.
+    """
+    if not path.exists():
+        return []
+    try:
+        found = [ThreatCell(**json.loads(text)) for text in path.read_text(encoding="utf-8").splitlines()]
+        for cell in found:
+            Fraction(cell.at_least), Fraction(cell.at_most)
+    except (OSError, ValueError, TypeError, ZeroDivisionError) as error:
+        raise EvaluationError(f"{path}: no file of threat values: {reason(error)}") from error
+    return found
+
+
+def fill_threats(path: Path, map_name: str, years: int, report: Callable[[str], None] = lambda text: None) -> None:
+    """Compute and check the cells of a board that are not in a file yet, and append each when it is known.
+
+    Args:
+        path: the file. years: of the longest game. report: is told what is going on.
+
+    Raises:
+        EvaluationError: the file is none of threat values, or a position has too many joint orders.
+    """
+    done = {cell.name for cell in read_threats(path)}
+    for role, deviator in roles(map_name).items():
+        wanted = [length for length in range(1, years + 1) if (map_name, role, length) not in done]
+        if not wanted:
+            continue
+        board = board_of(map_name)
+        threats = ThreatSearch(clique_of(board), board.power_index[deviator])
+        threats.report = report
+        for length in wanted:
+            cell = _cell(map_name, length, role, deviator, threats)
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(cell)) + "\n")
+            report(f"{map_name} {role}: T={length}, t=1: gain {cell.gain}")
+
+
+def _cell(map_name: str, years: int, role: str, deviator: str, threats: ThreatSearch) -> ThreatCell:
+    start = time.process_time()
+    found = certify_threats(map_name, 1, deviator, years, threats=threats)
+    solved = time.process_time()
+    check_drawn(found.certificate)
+    return ThreatCell(
+        *(map_name, years, role, deviator, found.path_value),
+        *(str(found.at_least - found.path_value), str(found.at_most - found.path_value)),
+        *(len(found.certificate), found.states),
+        *(round(solved - start, 2), round(time.process_time() - solved, 2)),
+    )
