@@ -1,0 +1,317 @@
+"""The most welfare that a profile can have if nobody may gain more than epsilon by leaving it.
+
+The concept. A profile is a *path*, what everybody orders as long as nobody has left it, and the threats that follow. The
+path is deterministic: it is not drawn. Whoever gives other orders than the path's, so that another position follows,
+has left, and from then on all others only keep it down, by threats that they draw together (`threats`). If two leave at
+once, the first by number is held to have; no unilateral deviation is touched by that. So a path will do if in each phase
+every power, whatever it orders there, gets at most epsilon more than by staying:
+
+    points until then + threat value of the position that follows <= points of the whole path + epsilon.
+
+The search goes through positions, each with the vectors of points that can still be had (only those that no other
+exceeds for everybody, since more for one breaks no condition of another), and asks for less and less welfare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+
+from agents.cliques.shape import clique_of
+from agents.runtime.table_files import Row
+from evaluation.checks import board_of
+from evaluation.exact.clique_proofs import Naming
+from evaluation.exact.drawn.certificates import UNIT, DrawnCertificate
+from evaluation.exact.drawn.proofs import OVER, Path, PathThreats
+from evaluation.exact.drawn.threats import CLOSE, ThreatSearch
+from evaluation.exact.planner import NO_ORDER, Expander, Stepper
+from welfare_env import Rules
+from welfare_env.engine import DONE, WINTER, YEAR, State, layout_of
+from welfare_env.engine.engines import make_engine
+from welfare_env.game.position import Position
+
+Vector = tuple[int, ...]  # points of each power
+
+
+@dataclass(frozen=True, repr=False)
+class FrontierPoint:
+    """A path that nobody gains more than epsilon by leaving.
+
+    Attributes:
+        map_name, years, epsilon: what was asked for.
+        points: of each power, in the whole game.
+        path: what everybody orders: phase -> orders.
+        certificates: of each power, that it gets no more than its points and epsilon.
+    """
+
+    map_name: str
+    years: int
+    epsilon: Fraction
+    points: Vector
+    path: Path
+    certificates: tuple[DrawnCertificate, ...]
+
+    @property
+    def welfare(self) -> int:
+        """The sum of points."""
+        return sum(self.points)
+
+    @property
+    def root_nash(self) -> float:
+        """The geometric mean of points."""
+        return float(prod(self.points) ** (1 / len(self.points)))
+
+    @property
+    def gain(self) -> Fraction:
+        """The most that anybody gains by leaving, by the certificates; 0 if nobody does."""
+        gains = [Fraction(found.upper, UNIT) - found.path_value for found in self.certificates]
+        return max(gains)
+
+    def __repr__(self) -> str:
+        return (
+            f"<FrontierPoint: {self.map_name}, {self.years} years, epsilon {self.epsilon}: {self.points}, "
+            f"sum {self.welfare}>"
+        )
+
+    def row(self) -> Row:
+        """A row of the table "frontier" of `evaluation.columns`."""
+        return {
+            "map": self.map_name,
+            "years": self.years,
+            "epsilon": float(self.epsilon),
+            "welfare": self.welfare,
+            "root_nash": self.root_nash,
+            "points": " ".join(map(str, self.points)),
+            "gain": float(self.gain),
+        }
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """What is ordered at a position, in order numbers, and where it leads."""
+
+    orders: tuple[int, ...]
+    to: bytes
+    rest: Vector | None
+
+
+class FrontierSearch:
+    """Paths of one board and length, for any epsilon.
+
+    Args:
+        map_name: clique:n or shared-clique:n. years: of the game.
+
+    Attributes:
+        most: the welfare that is never exceeded: every center paid for in every year.
+        report: is told what is going on.
+    """
+
+    def __init__(self, map_name: str, years: int) -> None:
+        self.board, self.years = board_of(map_name), years
+        clique, check = clique_of(self.board), Rules(press=None, years=years)
+        self.powers = len(self.board.powers)
+        self.centers = len(self.board.centers)
+        self.most = years * self.centers
+        self.report: Callable[[str], None] = lambda text: None
+        sharers = {0, self.powers - 1} if clique.is_shared else set()
+        kinds = {kind: ThreatSearch(clique, power) for kind, power in ((True, 0), (False, 1))}
+        self.threats = [kinds[power in sharers or not sharers] for power in range(self.powers)]
+        self._names = [Naming(self.threats[power].search, power) for power in range(self.powers)]
+        self.engine = make_engine("fast", self.board, check)
+        stepper = Stepper(self.board, check)
+        self._together = Expander(self.board, tuple(range(self.powers)), stepper)
+        self._alone = [Expander(self.board, (power,), stepper) for power in range(self.powers)]
+        start = self.engine.initial().row[None].copy()
+        stepper.make_canonical(start)
+        self._start = start.tobytes()
+        self._nodes: dict[tuple[int, bytes], int] = {}
+        self._epsilon = 0.0
+        self._known: dict[bytes, tuple[int, dict[Vector, _Choice]]] = {}
+        self._expanded: dict[bytes, _Expanded] = {}
+
+    def solve(self, epsilon: Fraction, most_lost: int, by: str = "sum") -> FrontierPoint | None:
+        """The best path that nobody gains more than epsilon by leaving.
+
+        Args:
+            epsilon: points of the whole game.
+            most_lost: look at paths with up to so much less welfare than `most`.
+            by: "sum" or "root-nash": what is best.
+
+        Returns:
+            None if there is none.
+        """
+        self._epsilon, self._known = float(epsilon), {}
+        best: Vector | None = None
+        for lost in range(most_lost + 1):
+            if best is not None and (by == "sum" or ((self.most - lost) / self.powers) ** self.powers <= prod(best)):
+                break
+            found = self._vectors(self._start, lost)
+            self.report(f"epsilon {epsilon}, welfare {self.most - lost}: {len(found)} vectors, {len(self._known):,} positions")
+            best = max([*found, *([best] if best else [])], key=lambda each: (prod(each), each), default=None)
+        return None if best is None else self._point(epsilon, best)
+
+    def _point(self, epsilon: Fraction, points: Vector) -> FrontierPoint:
+        path, row, rest = [], self._start, points
+        while row:
+            state = State(layout_of(self.board), np.frombuffer(row, np.int32))
+            choice = self._known[row][1][rest]
+            texts = tuple(self.board.orders.texts[order] for order in choice.orders)
+            path.append((Position(self.engine, state).phase, texts))
+            row, rest = choice.to, choice.rest or ()
+        return self.certified(epsilon, tuple(each for each in path if each[1]))
+
+    def certified(self, epsilon: Fraction, path: Path) -> FrontierPoint:
+        """A path with certificates of what each power gets by leaving it."""
+        found = [PathThreats(self.threats[power], power, self.years, path) for power in range(self.powers)]
+        for each in found:
+            each.solve()
+        points = tuple(each.path_value for each in found)
+        certificates = tuple(each.certificate() for each in found)
+        return FrontierPoint(self.board.name, self.years, epsilon, points, path, certificates)
+
+    # The search
+
+    def _vectors(self, key: bytes, lost: int) -> dict[Vector, _Choice]:
+        """What can still be had at a position if welfare is at most so much less than what the centers pay."""
+        known = self._known.get(key)
+        if known is None or known[0] < lost:
+            self._known[key] = known = (lost, self._best(self._search(key, lost)))
+        left = self.years - int(np.frombuffer(key, np.int32)[YEAR])
+        return {each: choice for each, choice in known[1].items() if sum(each) >= left * self.centers - lost}
+
+    def _best(self, found: dict[Vector, _Choice]) -> dict[Vector, _Choice]:
+        """Without what another exceeds for everybody."""
+        kept: dict[Vector, _Choice] = {}
+        for each in sorted(found, key=lambda vector: (-sum(vector), vector)):
+            if not any(all(a >= b for a, b in zip(other, each, strict=True)) for other in kept):
+                kept[each] = found[each]
+        return kept
+
+    def _search(self, key: bytes, lost: int) -> dict[Vector, _Choice]:
+        expanded = self._expand(key)
+        found: dict[Vector, _Choice] = {}
+        for step in expanded.steps:
+            paid = self.centers - sum(step.points) if expanded.is_winter else 0
+            if paid + step.least_lost > lost:
+                continue
+            rests: list[Vector | None] = [None] if not step.to else list(self._vectors(step.to, lost - paid))
+            for rest in rests:
+                total = tuple(a + b for a, b in zip(step.points, rest or [0] * self.powers, strict=True))
+                if total in found or self._is_below(expanded, total):
+                    continue
+                orders = next((plan for plan in step.plans if self._holds(expanded, plan, step.to, total)), None)
+                if orders is not None:
+                    found[total] = _Choice(tuple(order for order in orders if order != NO_ORDER), step.to, rest)
+        return found
+
+    def _is_below(self, expanded: _Expanded, total: Vector) -> bool:
+        """Whether somebody could leave for more, whatever the others order in this phase."""
+        if expanded.lows is None:
+            nodes = [self._node(power, expanded.key) for power in range(self.powers)]
+            expanded.lows = [self.threats[who].bounds(node, expanded.left)[0] for who, node in enumerate(nodes)]
+        return any(low > points + self._epsilon + CLOSE for low, points in zip(expanded.lows, total, strict=True))
+
+    def _holds(self, expanded: _Expanded, plan: tuple[int, ...], to: bytes, total: Vector) -> bool:
+        """Whether nobody gets more than its points and epsilon by other orders than those of a plan."""
+        return all(self._keeps(expanded, power, plan, to, total[power]) for power in range(self.powers))
+
+    def _keeps(self, expanded: _Expanded, power: int, plan: tuple[int, ...], to: bytes, points: int) -> bool:
+        limit = points + self._epsilon
+        threats = self.threats[power]
+        ways = self._deviations(expanded, power, plan)
+        for key, gain, node, left in ways:
+            low = 0.0 if node == OVER else threats.bounds(node, left)[0]
+            if gain + low > limit + 10 * CLOSE and (key != to or node == OVER):
+                return False
+        for key, gain, node, left in ways:
+            if key != to and gain + threats.bounds(node, left)[1] > limit + CLOSE:
+                within = limit - gain
+                if threats.solve(node, left, within, within + 10 * CLOSE)[1] > within + CLOSE:
+                    return False
+        return True
+
+    def _deviations(self, expanded: _Expanded, power: int, plan: tuple[int, ...]) -> list[tuple[bytes, int, int, int]]:
+        """Where a power can lead if the others follow a plan: key, points of the phase, node of its threat, years left."""
+        others = tuple(order for order, who in zip(plan, expanded.powers, strict=True) if who != power)
+        if (power, others) not in expanded.deviations:
+            given: dict[int, dict[int, int]] = {}
+            for order, who, slot in zip(plan, expanded.powers, expanded.slots, strict=True):
+                if who != power and order != NO_ORDER:
+                    given.setdefault(who, {})[slot] = order
+            found = self._alone[power].expand(Position(self.engine, expanded.state), [given])
+            rows, gains = found.rows[:, 0], found.points[:, 0, power]
+            if rows[0, DONE]:
+                expanded.deviations[power, others] = [(b"", int(gains.max()), OVER, 0)]
+            else:
+                ways = {row.tobytes(): gain for row, gain in zip(rows, gains.tolist(), strict=True)}
+                left = self.years - int(rows[0, YEAR])
+                listed = [(key, gain, self._node(power, key), left) for key, gain in ways.items()]
+                expanded.deviations[power, others] = listed
+        return expanded.deviations[power, others]
+
+    def _node(self, power: int, key: bytes) -> int:
+        if (power, key) not in self._nodes:
+            state = State(layout_of(self.board), np.frombuffer(key, np.int32))
+            self._nodes[power, key] = self._names[power].find(state)[0]
+        return self._nodes[power, key]
+
+    def _expand(self, key: bytes) -> _Expanded:
+        """All that everybody can order at a position, by where it leads."""
+        if key in self._expanded:
+            return self._expanded[key]
+        state = State(layout_of(self.board), np.frombuffer(key, np.int32))
+        position = Position(self.engine, state)
+        columns = [(who, slot) for who in range(self.powers) for slot in position.slots(who)]
+        found = self._together.expand(position, [{}])
+        steps: dict[tuple[bytes, Vector], list[tuple[int, ...]]] = {}
+        for orders, row, points in zip(found.orders[:, 0].tolist(), found.rows[:, 0], found.points[:, 0], strict=True):
+            to = b"" if row[DONE] else row.tobytes()
+            steps.setdefault((to, tuple(points.tolist())), []).append(tuple(orders))
+        listed = [_Step(to, points, plans, self._least_lost(to)) for (to, points), plans in steps.items()]
+        listed.sort(key=lambda step: step.least_lost - sum(step.points))
+        self._expanded[key] = _Expanded(
+            *(key, state, self.years - state.year, state.phase == WINTER, [who for who, _ in columns]),
+            *([slot for _, slot in columns], listed, {}, None),
+        )
+        return self._expanded[key]
+
+    def _least_lost(self, to: bytes) -> int:
+        """Welfare that is lost for certain from a position on: a center that nobody can take yet costs two points.
+
+        In this year's Winter nobody is paid for it, and for a later one a unit has to be kept, or it is not paid again.
+        """
+        if not to:
+            return 0
+        state = State(layout_of(self.board), np.frombuffer(to, np.int32))
+        free = int((state.owners < 0).sum())
+        able = 0 if state.phase == WINTER else len(state.units) + len(state.dislodged)
+        return max(0, free - able) * min(2, self.years - state.year)
+
+
+@dataclass
+class _Step:
+    """A position to which joint orders lead, "" at the end, with points of the phase and the orders."""
+
+    to: bytes
+    points: Vector
+    plans: list[tuple[int, ...]]
+    least_lost: int
+
+
+@dataclass
+class _Expanded:
+    """A position with all its steps; powers and slots are those of a plan's orders."""
+
+    key: bytes
+    state: State
+    left: int
+    is_winter: bool
+    powers: list[int]
+    slots: list[int]
+    steps: list[_Step]
+    deviations: dict[tuple[int, tuple[int, ...]], list[tuple[bytes, int, int, int]]]
+    lows: list[float] | None
