@@ -1,10 +1,10 @@
 """The most welfare that a profile can have if nobody may gain more than epsilon by leaving it.
 
-The concept. A profile is a *path*, what everybody orders as long as nobody has left it, and the threats that follow. The
-path is deterministic: it is not drawn. Whoever gives other orders than the path's, so that another position follows,
-has left, and from then on all others only keep it down, by threats that they draw together (`threats`). If two leave at
-once, the first by number is held to have; no unilateral deviation is touched by that. So a path will do if in each phase
-every power, whatever it orders there, gets at most epsilon more than by staying:
+The concept. A profile is a *path*, what everybody orders as long as nobody has left it, and the threats that follow.
+The path is deterministic: it is not drawn. Whoever gives other orders than the path's, so that another position
+follows, has left, and from then on all others only keep it down, by threats that they draw together (`threats`). If two
+leave at once, the first by number is held to have; no unilateral deviation is touched by that. So a path will do if in
+each phase every power, whatever it orders there, gets at most epsilon more than by staying:
 
     points until then + threat value of the position that follows <= points of the whole path + epsilon.
 
@@ -102,6 +102,8 @@ class _Choice:
 class FrontierSearch:
     """Paths of one board and length, for any epsilon.
 
+    The path found is certified; that there is none with more welfare rests on this search and on floats.
+
     Args:
         map_name: clique:n or shared-clique:n. years: of the game.
 
@@ -112,7 +114,7 @@ class FrontierSearch:
 
     def __init__(self, map_name: str, years: int) -> None:
         self.board, self.years = board_of(map_name), years
-        clique, check = clique_of(self.board), Rules(press=None, years=years)
+        clique, rules = clique_of(self.board), Rules(press=None, years=years)
         self.powers = len(self.board.powers)
         self.centers = len(self.board.centers)
         self.most = years * self.centers
@@ -121,8 +123,8 @@ class FrontierSearch:
         kinds = {kind: ThreatSearch(clique, power) for kind, power in ((True, 0), (False, 1))}
         self.threats = [kinds[power in sharers or not sharers] for power in range(self.powers)]
         self._names = [Naming(self.threats[power].search, power) for power in range(self.powers)]
-        self.engine = make_engine("fast", self.board, check)
-        stepper = Stepper(self.board, check)
+        self.engine = make_engine("fast", self.board, rules)
+        stepper = Stepper(self.board, rules)
         self._together = Expander(self.board, tuple(range(self.powers)), stepper)
         self._alone = [Expander(self.board, (power,), stepper) for power in range(self.powers)]
         start = self.engine.initial().row[None].copy()
@@ -150,7 +152,8 @@ class FrontierSearch:
             if best is not None and (by == "sum" or ((self.most - lost) / self.powers) ** self.powers <= prod(best)):
                 break
             found = self._vectors(self._start, lost)
-            self.report(f"epsilon {epsilon}, welfare {self.most - lost}: {len(found)} vectors, {len(self._known):,} positions")
+            told = f"{len(found)} vectors, {len(self._known):,} positions"
+            self.report(f"epsilon {epsilon}, welfare {self.most - lost}: {told}")
             best = max([*found, *([best] if best else [])], key=lambda each: (prod(each), each), default=None)
         return None if best is None else self._point(epsilon, best)
 
@@ -235,7 +238,7 @@ class FrontierSearch:
         return True
 
     def _deviations(self, expanded: _Expanded, power: int, plan: tuple[int, ...]) -> list[tuple[bytes, int, int, int]]:
-        """Where a power can lead if the others follow a plan: key, points of the phase, node of its threat, years left."""
+        """Where a power can lead if the others follow a plan: key, points of the phase, node, years left."""
         others = tuple(order for order, who in zip(plan, expanded.powers, strict=True) if who != power)
         if (power, others) not in expanded.deviations:
             given: dict[int, dict[int, int]] = {}

@@ -52,7 +52,7 @@ class Claims:
             if plans is None:
                 return UNIT * int(self.threats.loose(np.array(node))[years])
             to = np.unique(self.threats.lead(node, self.threats.orders(node, DEVIATORS), plans[0]), axis=0)
-            limit = int(np.ceil(self.threats.bounds(node, years)[1] * UNIT - CLOSE)) * UNIT
+            limit = int(np.ceil(self._high(node, years) * UNIT - CLOSE)) * UNIT
             loose = self._worth(node, years, to, plans[1], self.threats.loose(to)[self._left(node, years)])
             deep = [self._deep(node, years, row, plans[1], self.at_most) for row in to[loose > limit]]
             self.claims[key] = -(-max(deep + loose[loose <= limit].tolist()) // UNIT)
@@ -81,12 +81,18 @@ class Claims:
         threats = self.threats
         if (mix := threats.theirs.get((node, years))) is not None:
             return mix[0], parts_of(mix[1])
-        threats.bound_by_pure(node, years)
+        if threats.search.table.proof[node, years, DISARMED] < 0:
+            threats.bound_by_pure(node, years)
         plan = int(threats.search.table.proof[node, years, DISARMED])
-        if plan < 0 or threats.bounds(node, years)[1] >= threats.loose(np.array(node))[years]:
+        if plan < 0 or self._high(node, years) >= threats.loose(np.array(node))[years]:
             return None
         table = threats.search.table
         return table.orders[[plan]], np.array([UNIT])
+
+    def _high(self, node: int, years: int) -> float:
+        """What the search says at most; that for deterministic punishers may know more of positions on its way."""
+        high, pure = self.threats.bounds(node, years)[1], int(self.threats.search.table.high[node, years, DISARMED])
+        return min(high, pure) if pure >= 0 else high
 
     def _left(self, node: int, years: int) -> int:
         return years - (self.threats.phase(node) == g.WINTER)
