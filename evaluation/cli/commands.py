@@ -43,7 +43,7 @@ from evaluation.cli.options import (
 )
 from evaluation.cli.pages import replay, transcript
 from evaluation.cli.red_team import collusion, red_team
-from evaluation.cli.theorems import theorems, threats
+from evaluation.cli.theorems import frontier, theorems, threats
 from evaluation.experiments.attacks import CHOOSING
 from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.exploitability import plan_exploitability
@@ -197,6 +197,7 @@ app.command("collusion")(collusion)
 app.command("exact")(exact)
 app.command("theorems")(theorems)
 app.command("threats")(threats)
+app.command("frontier")(frontier)
 
 
 @app.command()

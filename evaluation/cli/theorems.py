@@ -1,7 +1,8 @@
-"""``welfare-env theorems`` and ``threats``: the paper's theorems on toy boards, decided by computation."""
+"""``welfare-env theorems``, ``threats`` and ``frontier``: the theorems on toy boards, decided by computation."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -148,4 +149,43 @@ def threats(
             for role in roles(name):
                 found = {cell.years: cell.gain for cell in chosen if (cell.map_name, cell.role) == (name, role)}
                 table.add_row(name, role, *(found.get(length, "") for length in range(1, years + 1)))
+        print_tables(table)
+
+
+@with_options
+def frontier(
+    tables: TableOptions,
+    board: Annotated[str, typer.Option(help="clique:n or shared-clique:n.")] = "clique:3",
+    years: Annotated[int, typer.Option(min=1, max=8, help="Length of the game, in years.")] = 3,
+    epsilon: Annotated[
+        list[str] | None, typer.Option(help="Points that may be gained by leaving; several.", show_default="0, 1, 2")
+    ] = None,
+    by: Annotated[str, typer.Option(help="What is best: sum or root-nash.")] = "sum",
+    most_lost: Annotated[int, typer.Option(min=0, help="Look this far below what all centers pay.")] = 6,
+    as_json: Json = False,
+) -> None:
+    """The most welfare of a path that nobody gains more than epsilon by leaving, if drawn threats follow."""
+    from evaluation.exact.drawn.checking import check_drawn  # lazily: numba
+    from evaluation.exact.drawn.frontier import frontier as solve
+
+    with errors_in_one_line("nothing is kept"):
+        tables.check()
+        try:
+            wanted = [Fraction(text) for text in epsilon or ["0", "1", "2"]]
+        except (ValueError, ZeroDivisionError) as error:
+            raise EvaluationError(f"--epsilon: {shown(str(error))}: give numbers such as 0, 1/2 or 1.5") from error
+        points = solve(board, years, wanted, most_lost, by, report=lambda text: typer.echo(text, err=True))
+        for point in points:
+            for certificate in point.certificates:
+                check_drawn(certificate)
+        tables.write([point.row() for point in points])
+        if as_json:
+            print_json([point.row() | {"path": point.path} for point in points])
+            return
+        table = Table(title=f"{board}, {years} years: the most welfare", title_justify="left")
+        for column in ("epsilon", "sum", "root Nash", "points", "gain by leaving"):
+            table.add_column(column)
+        for point in points:
+            told = (str(point.epsilon), str(point.welfare), f"{point.root_nash:.2f}", str(point.points))
+            table.add_row(*told, f"{float(point.gain):.5g}")
         print_tables(table)

@@ -6,6 +6,7 @@ from evaluation.exact.certify import Certified, certify, certify_punishers
 from evaluation.exact.checking import check_certificate
 from evaluation.exact.drawn.certificates import DrawnCertificate
 from evaluation.exact.drawn.checking import check_drawn
+from evaluation.exact.drawn.frontier import FrontierPoint, frontier
 from evaluation.exact.drawn.values import ThreatValue, certify_threats
 from evaluation.exact.exploitability import Exploitability, Response, exploitability
 
@@ -16,6 +17,7 @@ __all__ = [
     "Certified",
     "DrawnCertificate",
     "Exploitability",
+    "FrontierPoint",
     "Response",
     "ThreatValue",
     "best_response",
@@ -25,4 +27,5 @@ __all__ = [
     "check_certificate",
     "check_drawn",
     "exploitability",
+    "frontier",
 ]

@@ -219,6 +219,15 @@ states | int | positions | positions that the search had met by then
 seconds | float | seconds | CPU time of search and certificate, without that of cells before
 check_seconds | float | seconds | CPU time of the checker
 """),
+    "frontier": _read("""
+map | text | | the map
+years | int | years | length of the game
+epsilon | float | points | what may be gained by leaving the path
+welfare | int | points | the most welfare of such a path: the sum of points
+root_nash | float | points | the geometric mean of its points
+points | text | | the points of each power
+gain | float | points | the most that somebody gains by leaving it, by its certificates
+"""),
     "messages": _read("""
 players | text | | who plays what; for a game that does not say, its name
 rules | text | | the rules

@@ -219,6 +219,7 @@ def test_every_command_with_a_result_writes_tables(group: str) -> None:
         "exact",
         "theorems",
         "threats",
+        "frontier",
         "messages",
         "compare",
     }
@@ -235,6 +236,7 @@ def test_messages_and_theorems_write_tables(results: dict[str, tuple[str, Printa
         (["messages", str(game)], "messages"),
         (["theorems", "--board", "clique:3", "--years", "1", "--cells", str(tmp_path / "cells.jsonl")], "theorems"),
         (["threats", "--board", "clique:2", "--years", "1", "--cells", str(tmp_path / "threats.jsonl")], "threats"),
+        (["frontier", "--board", "clique:2", "--years", "1"], "frontier"),
     ):
         file = tmp_path / f"{table}.csv"
         done = CliRunner().invoke(app, [*arguments, "--csv", str(file)])

@@ -14,7 +14,7 @@ exceeds for everybody, since more for one breaks no condition of another), and a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -23,7 +23,8 @@ import numpy as np
 
 from agents.cliques.shape import clique_of
 from agents.runtime.table_files import Row
-from evaluation.checks import board_of
+from evaluation.checks import EvaluationError, board_of, check_whole
+from evaluation.exact import graph_kernels as g
 from evaluation.exact.clique_proofs import Naming
 from evaluation.exact.drawn.certificates import UNIT, DrawnCertificate
 from evaluation.exact.drawn.proofs import OVER, Path, PathThreats
@@ -318,3 +319,34 @@ class _Expanded:
     steps: list[_Step]
     deviations: dict[tuple[int, tuple[int, ...]], list[tuple[bytes, int, int, int]]]
     lows: list[float] | None
+
+
+def frontier(
+    map_name: str,
+    years: int,
+    epsilons: Sequence[Fraction | int],
+    most_lost: int = 6,
+    by: str = "sum",
+    report: Callable[[str], None] = lambda text: None,
+) -> list[FrontierPoint]:
+    """The most welfare at each epsilon, where it is no more than `most_lost` below what the centers pay.
+
+    Args:
+        map_name: clique:n or shared-clique:n, n from 2 to 6. years: of the game, up to 8.
+        epsilons: what may be gained by leaving, in points of the whole game.
+        most_lost: welfare points; each more takes longer.
+        by: "sum" or "root-nash". report: is told what is going on.
+
+    Raises:
+        EvaluationError, UnknownMapError: as their names say.
+    """
+    check_whole("years", years, 1, g.MOST_YEARS)
+    check_whole("most_lost", most_lost, 0, 100)
+    if by not in ("sum", "root-nash"):
+        raise EvaluationError(f"by={by!r:.80}: give sum or root-nash")
+    if wrong := [each for each in epsilons if not isinstance(each, Fraction | int) or each < 0]:
+        raise EvaluationError(f"epsilons: {wrong[0]!r:.80}: give fractions of 0 or more")
+    search = FrontierSearch(map_name, years)
+    search.report = report
+    found = [search.solve(Fraction(epsilon), most_lost, by) for epsilon in epsilons]
+    return [point for point in found if point is not None]
