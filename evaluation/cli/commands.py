@@ -65,6 +65,7 @@ from evaluation.tables.game_tables import (
 )
 from evaluation.tables.sweep_tables import exploitability_sweep, self_play_sweep
 from evaluation.web.commands import play, serve
+from evaluation.web.study_kit.command import app as study_app
 from evaluation.web.watching.command import watch
 from welfare_env.extras import install_extra
 
@@ -314,3 +315,4 @@ def _parts(result: evaluation.ExploitabilityResult) -> list[tuple[str, LMUsage]]
 
 
 app.add_typer(store_commands.app, name="store")
+app.add_typer(study_app, name="study")

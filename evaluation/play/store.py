@@ -218,6 +218,18 @@ class GameStore:
         with self._connection() as connection:
             connection.execute(_UPSERT, row)
 
+    def remove(self, keys: Iterable[str]) -> None:
+        """Delete games so that nothing of them stays in the file: for people who ask for it.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        wanted = _checked_keys(keys) or []
+        with self._connection() as connection:
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.executemany("DELETE FROM games WHERE key = ?", [(key,) for key in wanted])
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
     def result(self, specification: Mapping[str, Any]) -> dict[str, Any] | None:
         """What was stored of a result that takes longer than reading its games; None if there is nothing, or damage.
 

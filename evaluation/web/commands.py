@@ -12,14 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agents.runtime.progress import errors_in_one_line
-from agents.specs import read, read_profile
-from evaluation.checks import board_of
 from evaluation.play.games import play_all
 from evaluation.play.store import DEFAULT_PATH, GameStore
-from evaluation.web.games.settings import SPECTATOR, TableSettings, load_settings
+from evaluation.web.games.settings import SPECTATOR, TableSettings, load_settings, profile_with
 from evaluation.web.need import need_web
 from welfare_env import Rules
-from welfare_env.errors import UnknownPowerError, did_you_mean
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
@@ -29,6 +26,7 @@ if TYPE_CHECKING:
 KEPT = "what was confirmed is kept; the same folder goes on with it"
 PLAYING, OTHERWISE = "playing in the browser", "or use --terminal"
 FOLDER = Path("runs", "play")
+REPLIES = Path("runs", "replies.sqlite")
 Others = Annotated[str, typer.Option(help="The policy, or the profile, of the other seats.")]
 Listen = Annotated[
     str,
@@ -62,7 +60,7 @@ def play(
     """Play a game yourself, in the browser or in the terminal."""
     with errors_in_one_line(KEPT):
         rules = Rules(years=years, message_rounds=message_rounds)
-        profile = _profile(power, others, map_name)
+        profile = profile_with(power, others, map_name)
         title = f"{power.title()} against {others}"[:80]
         settings = TableSettings(profile, rules, map_name, seed, title, begin="now")
         if terminal:
@@ -106,18 +104,6 @@ def _show_links(links: dict[str, str]) -> None:
     print("End with Ctrl-C; serve the game's folder to go on with it.", flush=True)
 
 
-def _profile(power: str, others: str, map_name: str) -> str:
-    """The person's seat and those of the others, as one profile."""
-    powers = board_of(map_name).powers
-    seat = power.upper()
-    if seat not in powers:
-        raise UnknownPowerError(f"unknown power {power!r:.80}{did_you_mean(seat, powers)}: give {', '.join(powers)}")
-    found = read_profile(others)
-    if len(found.terms) == 1 and found.terms[0][0] is None:
-        return f"{seat}*human: + {len(powers) - 1}*({read(others).text})" if len(powers) > 1 else f"{seat}*human:"
-    return f"{seat}*human: + {found.text}"
-
-
 def _play_here(settings: TableSettings, store: Path) -> None:
     """In the terminal, by the person's policy itself."""
     with GameStore(store) as games:
@@ -147,7 +133,8 @@ def _host(
     ensure_compiled(GAMES)  # before anybody waits for it
     with GameStore(store):  # raises before anybody plays
         pass
-    host = Host(folder, store, _models(games))
+    asks = isinstance(games, str) or any(policy.models for each in games for _, policy in each.spec.players)
+    host = Host(folder, store, language_models(asks, REPLIES))
     names = [games] if isinstance(games, str) else [host.create(each) for each in games]
     routes = PlayRoutes(host, address.is_secure).routes
 
@@ -166,12 +153,15 @@ async def _running(host: Host, names: list[str]) -> AsyncIterator[None]:
     host.stop()
 
 
-def _models(games: list[TableSettings] | str) -> SharedModels | None:
-    """Language models with a cache, so that a game that is opened again pays for nothing twice."""
-    asks = isinstance(games, str) or any(policy.models for each in games for _, policy in each.spec.players)
+def language_models(asks: bool, path: Path) -> SharedModels | None:
+    """Language models with a cache, so that a game that is opened again pays for nothing twice; None if none plays.
+
+    Args:
+        path: of the cache.
+    """
     if not asks:
         return None
     from agents.lm.models.cache import ResponseCache
     from agents.lm.models.shared_models import SharedModels
 
-    return SharedModels(ResponseCache(Path("runs", "replies.sqlite")), None)
+    return SharedModels(ResponseCache(path), None)

@@ -42,6 +42,7 @@ COMMANDS = (
     "watch",
     "warm-up",
     "store",
+    "study",
     "train",
     "modal",
 )

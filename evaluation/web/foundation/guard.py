@@ -34,6 +34,7 @@ HEADERS = {
 }
 """Of every answer, where the page gives none of its own."""
 
+JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -53,13 +54,22 @@ class Guard:
         hosts: names and addresses under which this server is asked, without ports.
         most_body: bytes of a request.
         patience: seconds in which the body must be there.
+        types: what posts may be: JSON, and forms of pages without scripts.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Collection[str], most_body: int = 2**16, patience: float = 10) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        hosts: Collection[str],
+        most_body: int = 2**16,
+        patience: float = 10,
+        types: Collection[str] = (JSON,),
+    ) -> None:
         self.app = app
         self.hosts = frozenset(host.lower() for host in hosts)
         self.most_body = most_body
         self.patience = patience
+        self.types = types
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request or refuse it."""
@@ -96,8 +106,8 @@ class Guard:
             return Refusal(403, "this request comes from another site")
         if headers.get("sec-fetch-site", "same-origin") != "same-origin":
             return Refusal(403, "this request comes from another site")
-        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            return Refusal(415, "send application/json")
+        if headers.get("content-type", "").partition(";")[0].strip().lower() not in self.types:
+            return Refusal(415, f"send {' or '.join(self.types)}")
         return None
 
     async def _body(self, receive: Receive, headers: dict[str, str]) -> bytes | Refusal:

@@ -14,7 +14,7 @@ import contextlib
 import functools
 import resource
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ from starlette.routing import Route
 
 from evaluation.checks import EvaluationError
 from evaluation.web.foundation.connections import ConnectionLimits, limited
-from evaluation.web.foundation.guard import LOOPBACK, Guard
+from evaluation.web.foundation.guard import JSON, LOOPBACK, Guard
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -85,10 +85,19 @@ class Address:
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def make_site(routes: Sequence[Route], address: Address, lifespan: Lifespan[Starlette] | None = None) -> ASGIApp:
-    """The application: routes and the static files, behind the guard."""
+def make_site(
+    routes: Sequence[Route],
+    address: Address,
+    lifespan: Lifespan[Starlette] | None = None,
+    types: Collection[str] = (JSON,),
+) -> ASGIApp:
+    """The application: routes and the static files, behind the guard.
+
+    Args:
+        types: see `Guard`.
+    """
     static = Route("/static/{name}", _static, methods=["GET"])
-    return Guard(Starlette(routes=[*routes, static], lifespan=lifespan), address.hosts)
+    return Guard(Starlette(routes=[*routes, static], lifespan=lifespan), address.hosts, types=types)
 
 
 async def _static(request: Request) -> Response:

@@ -190,7 +190,7 @@ class Host:
         if path.exists():
             return
         record = hosted.table.record()
-        if self.store is not None:
+        if self.store is not None and not hosted.table.settings.is_practice:
             specification = hosted.table.settings.spec.to_dict(self.models)
             record["welfare_env"]["key"] = specification_key(specification)
             with GameStore(self.store) as store:  # here, since a store belongs to the thread that opened it

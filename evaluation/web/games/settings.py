@@ -24,6 +24,7 @@ FRANCE = "Ada"
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -38,7 +39,7 @@ from evaluation.play.games import GameSpec
 from welfare_env import Rules, WelfareEnvError
 from welfare_env.checks import quoted
 from welfare_env.engine.engines import DEFAULT_ENGINE
-from welfare_env.errors import did_you_mean
+from welfare_env.errors import UnknownPowerError, did_you_mean
 
 SPECTATORS, BEGINNINGS = ("none", "public", "end"), ("all", "now")
 SPECTATOR = "SPECTATOR"
@@ -66,6 +67,8 @@ class TableSettings:
         late: what plays for a person whose time is up: "hold", or the spec of a policy.
         message_seconds, order_seconds: deadlines of a step; 0 is none.
         names: power -> a person's name.
+        onward: where the page leads when the game is over: a path of the same server, such as "/study/..."; "" nowhere.
+        is_practice: whether the game does not count, and goes into no store.
 
     Raises:
         TableError: see there. UnknownAgentError, ProfileError, UnknownMapError, RulesError: as the parts raise.
@@ -82,6 +85,8 @@ class TableSettings:
     message_seconds: float = 0
     order_seconds: float = 0
     names: Mapping[str, str] = field(default_factory=dict)
+    onward: str = ""
+    is_practice: bool = False
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
@@ -98,6 +103,8 @@ class TableSettings:
         for text in (self.title, *self.names.values()):
             if not isinstance(text, str) or not text.isprintable() or not 0 < len(text) <= LONGEST_NAME:
                 raise TableError(f"{quoted(text)}: a title or name has 1 to {LONGEST_NAME} printable characters")
+        if self.onward and not re.fullmatch(r"/[A-Za-z0-9][A-Za-z0-9/_-]*", self.onward):
+            raise TableError(f"onward {quoted(self.onward)}: give a path of this server, such as /study/x")
         if unknown := set(self.names) - set(self.people):
             raise TableError(f"names {sorted(unknown)}: no person has this seat; people have {list(self.people)}")
 
@@ -129,6 +136,27 @@ class TableSettings:
             as the class does.
         """
         return cls(**{**given, "rules": Rules.from_dict(given["rules"])})
+
+
+def profile_with(power: str, others: str, map_name: str) -> str:
+    """A person's seat and those of the others, as one profile.
+
+    Args:
+        others: a policy for all other seats, or a profile of them.
+
+    Raises:
+        UnknownPowerError: the map has no such power.
+        UnknownAgentError, ProfileError, UnknownMapError: as the parts raise.
+    """
+    powers = board_of(map_name).powers
+    seat = power.upper()
+    if seat not in powers:
+        raise UnknownPowerError(f"unknown power {power!r:.80}{did_you_mean(seat, powers)}: give {', '.join(powers)}")
+    found = read_profile(others)
+    if len(found.terms) == 1 and found.terms[0][0] is None:
+        text = agents.specs.read(others).text
+        return f"{seat}*human: + {len(powers) - 1}*({text})" if len(powers) > 1 else f"{seat}*human:"
+    return f"{seat}*human: + {found.text}"
 
 
 def load_settings(path: str | os.PathLike[str]) -> TableSettings:

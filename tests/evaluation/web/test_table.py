@@ -189,7 +189,7 @@ def check_against_view(state, view, table, seat):
             "drawn",
         }
     assert told.pop("answer") == table.answer(seat)
-    assert told.keys() == {"position", "seat", "title", "people", "step", "replay", "seconds", "began"}
+    assert told.keys() == {"position", "seat", "title", "people", "step", "onward", "replay", "seconds", "began"}
 
 
 def test_a_table_opened_at_any_entry_shows_what_was_seen(settings, played, tmp_path):

@@ -37,6 +37,8 @@ const showLobby = () => {
   byId("title").textContent = document.title = state.title;
   byId("people").replaceChildren(...state.people.map(({ power, name, here }) => el("li", {}, `${titled(power)}${name ? `, ${name}` : ""}: ${here ? "here" : "not here yet"}`)));
   byId("replay").hidden = !state.replay;
+  byId("onward").hidden = !state.onward;
+  byId("onward").firstElementChild.setAttribute("href", state.onward || "#");
 };
 
 const showClock = () => {

@@ -1,0 +1,208 @@
+"""What participants did, on disk, and where each of them is in the study.
+
+A study's folder has `study.jsonl` (its text, and a lock: one server at a time), `participants/ID/journal.jsonl` (one
+entry a step, with its time), `games` (see `evaluation.web.games.hosting`), and `games.sqlite`, the store. ID is a hash
+of the secret in the participant's cookie, which is on no disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evaluation.play.store import GameStore
+from evaluation.web.foundation.journal import Journal
+from evaluation.web.study_kit.assignment import Slot, slots
+from evaluation.web.study_kit.parser import StudyError, read_study
+from evaluation.web.study_kit.study import DONE, ENDED, INSTRUCTIONS, PLAY, PRACTICE, Study
+from welfare_env.game.record import load_record
+
+STORE, GAMES, PEOPLE, JOURNAL = "games.sqlite", "games", "participants", "journal.jsonl"
+ID_DIGITS = 16
+SHORTEST_ID = 4
+
+
+class Participant:
+    """Somebody who takes part.
+
+    Attributes:
+        entries: what they did, each with "kind" and "time".
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with Journal(folder / JOURNAL) as journal:
+            self.entries = list(journal.entries)
+
+    @property
+    def id(self) -> str:
+        """A hash of their secret."""
+        return self.folder.name
+
+    def add(self, kind: str, **given: Any) -> None:
+        """Write an entry; it is on disk when this returns."""
+        entry = {"kind": kind, **given, "time": round(time.time(), 3)}
+        with Journal(self.folder / JOURNAL) as journal:
+            journal.append(entry)
+        self.entries.append(entry)
+
+    def last(self, kind: str) -> dict[str, Any]:
+        """The last entry of a kind; {} for none."""
+        return next((entry for entry in reversed(self.entries) if entry["kind"] == kind), {})
+
+    def step(self, study: Study) -> str:
+        """What they are to do next; "done" at the end, and "ended" if they may not go on."""
+        if self.last(ENDED):
+            return ENDED
+        over = {entry["kind"] for entry in self.entries if entry.get("over", True)}
+        return next((step for step in study.steps if step not in over), DONE)
+
+    @property
+    def slot(self) -> int | None:
+        """The number of their slot; None before they play."""
+        number = self.last("slot").get("number")
+        return None if number is None else int(number)
+
+    def game(self, step: str) -> str:
+        """The name of their game: the practice or the one that counts; "" before."""
+        return str(self.last("slot" if step == PLAY else "practice game").get("game", ""))
+
+
+class StudyFolder:
+    """A study on disk.
+
+    Args:
+        folder: of the study.
+        study: to be begun or gone on with; None for one that is there.
+
+    Attributes:
+        name: of its address.
+        slots: all of them, in sequence.
+        people: ID -> participant.
+
+    Raises:
+        StudyError: there is no study, or another one than this.
+        JournalError: another process has it open, or it is damaged.
+    """
+
+    def __init__(self, folder: Path, study: Study | None = None) -> None:
+        self.folder = folder
+        if study is None and not (folder / "study.jsonl").is_file():
+            raise StudyError(f"{folder}: no study was begun here; `welfare-env study serve STUDY.toml` begins one")
+        (folder / PEOPLE).mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._journal = Journal(folder / "study.jsonl")
+        begun = next((entry["text"] for entry in self._journal.entries if entry["kind"] == "study"), None)
+        if begun is None and study is not None:
+            name = secrets.token_hex(6)  # who is not invited does not find it
+            self._journal.append({"kind": "study", "text": study.text, "name": name, "time": time.time()})
+        elif begun is None or (study is not None and begun != study.text):
+            self.close()
+            raise StudyError(f"{folder}: another study was begun here, or the file has changed since: take --folder")
+        self.study = study or read_study(str(begun), f"{folder}/study.jsonl")
+        self.name = str(self._journal.entries[0]["name"])
+        self.slots = slots(self.study)
+        self.people = {path.name: Participant(path) for path in sorted((folder / PEOPLE).iterdir()) if path.is_dir()}
+
+    def close(self) -> None:
+        """Let other processes open it."""
+        self._journal.close()
+
+    @property
+    def store(self) -> Path:
+        """The file of its games."""
+        return self.folder / STORE
+
+    def come(self, secret: str) -> Participant:
+        """A new participant."""
+        path = self.folder / PEOPLE / participant_id(secret)
+        path.mkdir(mode=0o700)
+        person = self.people[path.name] = Participant(path)
+        person.add("come")
+        return person
+
+    def find(self, secret: str) -> Participant | None:
+        """Who has this secret."""
+        return self.people.get(participant_id(secret)) if secret else None
+
+    def free_slot(self) -> Slot | None:
+        """The first slot that nobody has; None if the study is full."""
+        taken = {person.slot for person in self.people.values()}
+        return next((slot for slot in self.slots if slot.number not in taken), None)
+
+    def answer_check(self, person: Participant, answers: Mapping[str, str]) -> int:
+        """Take answers to the comprehension check; writes how it went.
+
+        Returns:
+            How many are wrong.
+        """
+        wrong = self.study.wrong(answers)
+        tries = 1 + sum(entry["kind"] == "check" for entry in person.entries)
+        person.add("check", answers=dict(answers), wrong=[question.name for question in wrong])
+        if not wrong:
+            person.add(INSTRUCTIONS, tries=tries)
+        elif tries >= self.study.tries:
+            person.add(ENDED, why="check")
+        return len(wrong)
+
+    def is_over(self, name: str) -> bool:
+        """Whether a game is over, and saved."""
+        return (self.folder / GAMES / name / "game.json").exists()
+
+    def finish_game(self, person: Participant) -> None:
+        """Write down the points of a game that is over."""
+        slot = self.slots[person.slot or 0]
+        record = load_record(self.folder / GAMES / person.game(PLAY) / "game.json")
+        points = float(record["phases"][-1]["state"]["welfare"][slot.seat])
+        person.add(PLAY, points=points, key=record["welfare_env"]["key"])
+
+    def points(self, person: Participant) -> float:
+        """Welfare points of their game; nan is not there: ask after `finish_game`."""
+        return float(person.last(PLAY)["points"])
+
+    def amount(self, person: Participant) -> str:
+        """What they get: "7.50 EUR"; "" without payment, or before the end of the game."""
+        payment = self.study.payment
+        if payment is None or not person.last(PLAY):
+            return ""
+        return f"{payment.amount(self.points(person))} {payment.currency}"
+
+    def forget(self, beginning: str) -> tuple[str, list[str]]:
+        """Delete a participant: answers, nickname, games, and those games in the store.
+
+        Args:
+            beginning: of the participant's ID.
+
+        Returns:
+            The ID, and what was deleted.
+
+        Raises:
+            StudyError: it is nobody's, or several participants'.
+        """
+        found = [name for name in self.people if name.startswith(beginning)]
+        if len(found) != 1 or len(beginning) < SHORTEST_ID:
+            raise StudyError(f"{beginning!r:.40} begins {len(found)} IDs: give {SHORTEST_ID} or more digits of one")
+        person = self.people[found[0]]
+        deleted = []
+        if (key := person.last(PLAY).get("key")) and self.store.exists():
+            with GameStore(self.store) as store:
+                store.remove([key])
+            deleted.append(f"game {key[:8]} of the store")
+        for game in filter(None, (person.game(PRACTICE), person.game(PLAY))):
+            shutil.rmtree(self.folder / GAMES / game)
+            deleted.append(f"{GAMES}/{game}")
+        for replies in self.folder.glob("replies.sqlite*"):  # prompts of language models may have their messages
+            replies.unlink()
+            deleted.append(replies.name)
+        shutil.rmtree(person.folder)
+        del self.people[found[0]]
+        return found[0], [*deleted, f"{PEOPLE}/{found[0]}"]
+
+
+def participant_id(secret: str) -> str:
+    """The ID of who has a secret."""
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()[:ID_DIGITS]

@@ -1,0 +1,383 @@
+"""Studies: how files are read, who gets what, and whole studies with scripts for people."""
+
+import csv
+import http.client
+import json
+import os
+import re
+import threading
+from collections import Counter
+from contextlib import closing, contextmanager
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from evaluation.measures.metrics import measure
+from evaluation.measures.rows import game_rows
+from evaluation.play.store import GameStore
+from evaluation.web.foundation.guard import FORM, JSON
+from evaluation.web.foundation.serving import Address, make_server, make_site
+from evaluation.web.games.hosting import Host
+from evaluation.web.games.play_routes import PlayRoutes
+from evaluation.web.study_kit.assignment import slots
+from evaluation.web.study_kit.command import _stopping
+from evaluation.web.study_kit.export import export
+from evaluation.web.study_kit.parser import StudyError, read_study
+from evaluation.web.study_kit.participants import GAMES, StudyFolder
+from evaluation.web.study_kit.study import Payment
+from evaluation.web.study_kit.study_routes import StudyRoutes
+from tests.evaluation.web.conftest import running_site, until
+from tools.browser import Browser, chromium
+
+AXE = os.environ.get("AXE_CORE", "node_modules/axe-core/axe.min.js")  # npm install axe-core
+SHOTS = os.environ.get("SCREENSHOTS", "")
+SECRET = "I was a <b>pirate</b>, said Ada"
+TEXT = """
+title = "Peace <i>with</i> doves"
+seed = 3
+games = 2
+map = "clique:3"
+consent = "You may <b>stop</b> at any time."
+instructions = "A point for each center more than you have units."
+tries = 2
+
+[rules]
+years = 1
+message_rounds = 1
+
+[[conditions]]
+name = "doves"
+others = "dove"
+
+[[conditions]]
+name = "silent"
+others = "random"
+rules = { message_rounds = 0 }
+
+[[before]]
+name = "age"
+question = "How old are you?"
+kind = "number"
+
+[[check]]
+name = "points"
+question = "What gives points?"
+options = ["Centers without units", "Units"]
+right = "Centers without units"
+
+[practice]
+others = "hold"
+
+[[after]]
+name = "trust"
+question = "Did you trust them?"
+kind = "scale"
+options = ["not at all", "fully"]
+
+[[after]]
+name = "why"
+question = "Why?"
+kind = "text"
+
+[payment]
+currency = "EUR"
+base = 1
+per_point = 0.5
+least = 1
+most = 5
+"""
+
+
+def study(text: str = TEXT):
+    return read_study(text, "study.toml")
+
+
+def changed(old: str, new: str) -> str:
+    assert old in TEXT
+    return TEXT.replace(old, new, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        (changed("title =", "titles ="), 2, "did you mean 'title'"),
+        (changed('others = "dove"', 'others = "dov"'), 16, "dove"),
+        (changed('name = "silent"', 'name = "doves"'), 19, "another condition has it"),
+        (changed("rules = { message_rounds = 0 }", "rules = { rounds = 0 }"), 21, "rounds"),
+        (changed('right = "Centers without units"', 'right = "Centers"'), 32, "none of the options"),
+        (changed("most = 5", "most = 0"), 53, "less than least"),
+        (changed("per_point = 0.5", 'per_point = "a"'), 51, "give a number"),
+        (changed("games = 2", "games = 0"), 4, "whole number from 1"),
+        (changed("years = 1", 'years = 1\nvariant = "standard"'), 10, "welfare points"),
+    ],
+)
+def test_errors_of_a_file_name_their_line(text: str, line: int, words: str) -> None:
+    with pytest.raises(StudyError, match=re.escape(words)) as raised:
+        study(text)
+    assert f"line {line}: " in str(raised.value)
+
+
+def test_all_errors_are_listed_at_once() -> None:
+    with pytest.raises(StudyError) as raised:
+        study('titles = "x"')
+    assert str(raised.value).count("line 1: ") == 5
+
+
+def test_assignment_is_balanced_at_any_time_and_seeded() -> None:
+    plan = study(changed("games = 2", "games = 60"))
+    found = slots(plan)
+    assert found == slots(plan)
+    assert found != slots(study(changed("games = 2", "games = 60").replace("seed = 3", "seed = 4")))
+    for count in range(1, len(found) + 1):
+        conditions = Counter(slot.condition for slot in found[:count])
+        assert max(conditions[0], conditions[1]) - min(conditions[0], conditions[1]) <= 1
+    seats = Counter((slot.condition, slot.seat) for slot in found)
+    assert set(seats.values()) == {20}
+    assert len({slot.seed for slot in found}) == len(found)
+
+
+@pytest.mark.parametrize(("points", "amount"), [(0, "1.00"), (1, "1.50"), (2.25, "2.13"), (100, "5.00")])
+def test_payment_is_linear_within_limits(points: float, amount: str) -> None:
+    payment = Payment("EUR", Decimal(1), Decimal("0.5"), Decimal(1), Decimal(5))
+    assert str(payment.amount(points)) == amount
+
+
+@contextmanager
+def served(folder: Path, plan):
+    """A running study: its folder and port."""
+    with closing(StudyFolder(folder, plan)) as opened:
+        host = Host(folder / GAMES, opened.store)
+        routes = [*StudyRoutes(opened, host, opened.name).routes, *PlayRoutes(host).routes]
+        address = Address()
+        site = make_site(routes, address, lambda app: _stopping(host), (JSON, FORM))
+        with running_site(make_server(site, address), address) as port:
+            yield opened, port
+
+
+class Person:
+    """A participant who is a script."""
+
+    def __init__(self, port: int, name: str) -> None:
+        self.port, self.place = port, f"/study/{name}"
+        self.cookies: dict[str, str] = {}
+
+    def ask(self, path: str, body: Any = None, kind: str = FORM, **headers: str) -> tuple[int, str, str]:
+        """Status, text, and where it leads."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        own = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
+        if body is not None:
+            own |= {"Origin": f"http://127.0.0.1:{self.port}", "Content-Type": kind}
+            body = urlencode(body) if kind == FORM else json.dumps(body)
+        connection.request("GET" if body is None else "POST", path, body, own | headers)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        if cookie := answer.getheader("set-cookie"):
+            name, _, value = cookie.partition(";")[0].partition("=")
+            self.cookies[name] = value
+        connection.close()
+        return answer.status, text, answer.getheader("location") or ""
+
+    def send(self, step: str, **given: str) -> tuple[int, str, str]:
+        return self.ask(self.place, {"step": step, **given})
+
+    def page(self) -> str:
+        status, text, _ = self.ask(self.place)
+        assert status == 200
+        return text
+
+    def play(self, step: str, **given: str) -> None:
+        """A whole game: a message to all, and no orders."""
+        status, _, seat = self.send(step, **given)
+        assert status == 303
+        for number in range(500):
+            state = json.loads(self.ask(f"{seat}/state")[1])
+            if state["step"] == "end":
+                assert state["onward"] == self.place
+                return
+            view = state.get("view", {})
+            if view.get("is_asked") and not state["answer"]:
+                says = view["asked"] == "messages"
+                own = {"messages": {"GLOBAL": SECRET}} if says else {"orders": []}
+                self.ask(f"{seat}/answer", {"step": state["step"], "number": str(number), **own}, JSON)
+        raise AssertionError("the game does not end")
+
+    def take_part(self, nickname: str) -> str:
+        """The whole study. Returns the last page."""
+        assert self.send("consent", nickname=nickname, agreed="yes")[0] == 303
+        assert self.send("before", age="33")[0] == 303
+        assert self.send("instructions", points="Centers without units")[0] == 303
+        self.play("practice", go="play")
+        assert self.send("practice", go="on")[0] == 303
+        self.play("play")
+        assert "Did you trust them?" in self.page()
+        assert self.send("after", trust="6", why=SECRET)[0] == 303
+        return self.page()
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def bytes_of(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def test_a_participant_goes_through_a_study(tmp_path: Path) -> None:
+    with served(tmp_path / "study", study()) as (opened, port):
+        person = Person(port, opened.name)
+        assert "You may &lt;b&gt;stop&lt;/b&gt; at any time." in person.page()
+        assert person.send("consent", nickname="Ada")[0] == 422
+        assert not opened.people, "nobody has agreed"
+        last = person.take_part("Ada <x>")
+        (known,) = opened.people.values()
+        assert "Thank you, Ada &lt;x&gt;" in last
+        assert known.last("done")["code"] in last
+        assert f"get {opened.amount(known)}" in last
+        assert person.send("play")[2] == person.place, "a step that is over is not taken again"
+        with GameStore(opened.store) as store:
+            assert store.count() == 1, "practice does not count"
+
+
+def test_a_comprehension_check_that_is_failed_ends_the_study(tmp_path: Path) -> None:
+    with served(tmp_path / "study", study()) as (opened, port):
+        person = Person(port, opened.name)
+        person.send("consent", nickname="Ada", agreed="yes")
+        assert "whole number" in person.send("before", age="old")[1]
+        person.send("before", age="33")
+        assert person.send("instructions")[0] == 422
+        person.send("instructions", points="Units")
+        assert "you can try once more" in person.page()
+        person.send("instructions", points="Units")
+        assert "the study ends here" in person.page()
+        assert person.send("play")[0] == 303
+        assert opened.free_slot() == opened.slots[0], "a slot was used up"
+
+
+def test_forms_of_other_sites_are_refused(tmp_path: Path) -> None:
+    with served(tmp_path / "study", study()) as (opened, port):
+        person = Person(port, opened.name)
+        for origin in ("https://evil.example", "null"):
+            assert person.ask(person.place, {"step": "consent"}, Origin=origin)[0] == 403
+        assert person.ask(person.place, {f"f{number}": "" for number in range(301)})[0] == 400
+        assert person.ask("/study/other")[0] == 404
+        assert not opened.people
+
+
+def test_a_study_that_is_opened_again_goes_on_and_a_changed_one_is_refused(tmp_path: Path) -> None:
+    with served(tmp_path / "study", study()) as (opened, port):
+        person = Person(port, opened.name)
+        person.send("consent", nickname="Ada", agreed="yes")
+        person.send("before", age="33")
+    with served(tmp_path / "study", study()) as (opened, port):
+        person.port = port
+        assert "What gives points?" in person.page()
+    with pytest.raises(StudyError, match="has changed"):
+        StudyFolder(tmp_path / "study", study(changed("seed = 3", "seed = 4")))
+
+
+def test_a_participant_is_forgotten_everywhere(tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    with served(folder, study()) as (opened, port):
+        Person(port, opened.name).take_part("Zebedee")
+        Person(port, opened.name).take_part("Barnabas")
+    with closing(StudyFolder(folder)) as opened:
+        (who,) = [each.id for each in opened.people.values() if each.last("consent")["nickname"] == "Zebedee"]
+        first = opened.people[who].slot
+        key, secret = opened.people[who].last("play")["key"], SECRET.encode()
+        with pytest.raises(StudyError, match="begins 0 IDs"):
+            opened.forget("nobody")
+        opened.forget(who[:6])
+        assert opened.free_slot().number == first, "the slot is free again"
+        assert b"Zebedee" not in bytes_of(folder)
+        assert key.encode() not in bytes_of(folder)
+        assert secret in bytes_of(folder), "the other one is still there"
+        export(opened, tmp_path / "out", True)
+        assert {row["nickname"] for row in rows_of(tmp_path / "out" / "participants.csv")} == {"Barnabas"}
+
+
+@pytest.mark.slow
+def test_a_study_of_two_conditions_and_ten_games_each(tmp_path: Path) -> None:
+    plan = study(changed("games = 2", "games = 10"))
+    with served(tmp_path / "study", plan) as (opened, port):
+        people = [Person(port, opened.name) for _ in range(20)]
+        waiting = list(enumerate(people))
+
+        def sit() -> None:
+            while waiting:
+                number, person = waiting.pop()
+                person.take_part(f"person {number}")
+
+        hands = [threading.Thread(target=sit) for _ in range(4)]
+        for hand in hands:
+            hand.start()
+        for hand in hands:
+            hand.join()
+        assert "all the participants" in Person(port, opened.name).page()
+        played = Counter((each.last("slot")["condition"], each.last("slot")["seat"]) for each in opened.people.values())
+        assert sum(count for (name, _), count in played.items() if name == "doves") == 10
+        assert max(played.values()) - min(played.values()) <= 1
+        paths = {path.name: path for path in export(opened, tmp_path / "out", True)}
+        plain = export(opened, tmp_path / "plain", False)
+        store_rows = []
+        with GameStore(opened.store) as store:
+            assert store.count() == 20
+            records = {key: store.record(key) for key in (game.key for game in store.games())}
+        table = rows_of(paths["games.csv"])
+        for key in dict.fromkeys(row["key"] for row in table):
+            profile = next(row["profile"] for row in table if row["key"] == key)
+            store_rows += game_rows([measure(records[key])], profile)
+        assert len(table) == 60
+        own = {"condition", "participant", "is_person"}
+        shown = [{name: value for name, value in row.items() if name not in own} for row in table]
+        as_text = [{name: "" if value != value else str(value) for name, value in row.items()} for row in store_rows]
+        assert [{name: value for name, value in row.items() if value} for row in shown] == [
+            {name: value for name, value in row.items() if value} for row in as_text
+        ]
+        decisions = rows_of(paths["decisions.csv"])
+        assert all(float(row["seconds"]) >= 0 and row["late"] == "False" for row in decisions)
+        orders = Counter(row["key"] for row in decisions if row["decision"] == "orders")
+        assert set(orders) == set(records)
+        points = {row["key"]: float(row["points"]) for row in rows_of(paths["participants.csv"])}
+        welfare = {row["key"]: float(row["welfare"]) for row in table if row["is_person"] == "True"}
+        assert points == welfare
+        words = b"".join(path.read_bytes() for path in plain)
+        assert b"pirate" not in words
+        assert b"person 1" not in words
+        assert b"pirate" in paths["decisions.csv"].read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.skipif(chromium() is None, reason="needs Chromium (Debian: apt install chromium)")
+def test_the_pages_work_in_a_browser_without_scripts(tmp_path: Path) -> None:
+    with served(tmp_path / "study", study()) as (opened, port), Browser() as browser:
+        browser.look(390, 844)
+
+        def click(script: str, then: str) -> None:
+            browser.ask(f"{script};document.querySelector('button.main').click()")
+            until(lambda: then in browser.ask("document.body?.innerText || ''"))
+            assert browser.ask("document.scripts.length") == 0
+            if Path(AXE).exists():
+                browser.call("Page.setBypassCSP", enabled=True)
+                browser.ask(Path(AXE).read_text() + ";0")
+                assert browser.ask("axe.run().then((found) => found.violations.map((one) => one.id))") == []
+
+        browser.open(f"http://127.0.0.1:{port}/study/{opened.name}")
+        ticked = "document.querySelector('[name=agreed]').checked = true"
+        click(f"{ticked};document.querySelector('[name=nickname]').value = 'Ada'", "How old are you?")
+        click("document.querySelector('[name=age]').value = 'x'", "Please give a whole number")
+        click("document.querySelector('[name=age]').value = '33'", "What gives points?")
+        click("document.querySelector('[value=Units]').checked = true", "Not all answers are right")
+        if SHOTS:
+            browser.picture(Path(SHOTS) / "study.png")
+        click("document.querySelector('[value^=Centers]').checked = true", "To the practice game")
+        browser.ask("document.querySelector('button.main').click()")
+        until(lambda: "/g/" in browser.ask("location.pathname"))
+        until(lambda: browser.ask("document.getElementById('table')?.hidden") is False)
+        assert all("422" in complaint for complaint in browser.complaints), "only forms that were not filled in"
