@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from pathlib import Path
+from threading import Lock
 
 import agents
 import modal_env
@@ -36,6 +37,7 @@ GAME = "welfare_env"  # imports everything that games and environments need
 PACKAGES = ("welfare_env", "modal_env", "agents", "evaluation", "training")
 """Our packages. Of the last two, only `evaluation.play.turns` affects games."""
 
+_PARSING = Lock()  # Python 3.11 counts the depth of trees for all threads together, and fails if two parse at once
 Import = tuple[str, str]  # a module and the imported name; "" for the module itself
 
 
@@ -63,7 +65,8 @@ def read_code(source: bytes, package: str) -> Code:
     Raises:
         SyntaxError, ValueError: it is not valid Python.
     """
-    tree = ast.parse(source)
+    with _PARSING:
+        tree = ast.parse(source)
     written: list[str] = []
     _write(tree, written, b"__doc__" in source)
     imports = tuple(_imports(tree, package))
