@@ -66,7 +66,7 @@ from agents.scripted.prosocial import ProsocialPolicy
 from agents.scripted.punisher import PunisherPolicy
 from agents.scripted.random import RandomPolicy
 from agents.scripted.tit_for_tat import TitForTatPolicy
-from agents.specs import canonical, make
+from agents.specs import Spec, canonical, make, read
 
 if TYPE_CHECKING:
     from agents.seat_game import SeatGame, SeatTurn
@@ -90,9 +90,11 @@ __all__ = [
     "ScriptedPolicy",
     "SeatGame",
     "SeatTurn",
+    "Spec",
     "TitForTatPolicy",
     "canonical",
     "make",
+    "read",
 ]
 
 

@@ -1,5 +1,127 @@
-"""Reference of the faces."""
+"""Docstrings on the site: tables in Markdown's form, links to public names, tables of spaces, the library of agents."""
+
+import importlib
+import re
+from typing import Any
+
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+
+FACES = ("welfare_env", "modal_env", "agents", "training", "evaluation")
+SPACES = {  # how each environment of a table of spaces is made
+    "welfare_env.make": ('welfare_env.make(press="text")', "welfare_env.make(press=None)"),
+    "welfare_env.parallel_env": ('welfare_env.parallel_env(press="text")', "welfare_env.parallel_env(press=None)"),
+    "agents.seat_env": (
+        'gymnasium.make("welfare_env:WelfareDiplomacySeat-v0", seat="FRANCE", others="dove").unwrapped',
+    ),
+    "modal_env.make": tuple(f'modal_env.make(actions="{mode}")' for mode in ("library", "formula", "tokens")),
+}
 
 
-def setup(app):
-    pass
+def public_names() -> dict[str, str]:
+    """Each public name that only one face has, with the face."""
+    homes: dict[str, list[str]] = {}
+    for face in FACES:
+        for name in importlib.import_module(face).__all__:
+            homes.setdefault(name, []).append(face)
+    return {name: faces[0] for name, faces in homes.items() if len(faces) == 1}
+
+
+def linked(line: str, homes: dict[str, str]) -> str:
+    """A line of a docstring, with `Name` as a link to a public name."""
+    return re.sub(
+        r"(?<![`:\w])`(\w+)`(?!`)",
+        lambda found: f":py:obj:`{found[1]} <{homes[found[1]]}.{found[1]}>`" if found[1] in homes else found[0],
+        line,
+    )
+
+
+def tables(lines: list[str]) -> list[str]:
+    """Lines with tables in Markdown's form as list tables."""
+    turned: list[str] = []
+    for number, line in enumerate(lines):
+        if not line.startswith("|"):
+            turned.append(line)
+            continue
+        if not (number and lines[number - 1].startswith("|")):
+            turned += ["", ".. list-table::", "   :header-rows: 1", ""]
+        if not set(line) <= set("|-: "):
+            cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+            turned += [f"   {'* -' if not index else '  -'} {cell.strip('| ')}" for index, cell in enumerate(cells)]
+        if number + 1 == len(lines) or not lines[number + 1].startswith("|"):
+            turned.append("")
+    return turned
+
+
+class Spaces(Directive):
+    """The action and observation space of a player, as the environments themselves say."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        lines = [".. list-table::", "   :header-rows: 1", "   :widths: 30 30 40", "", "   * - environment"]
+        lines += ["     - action space", "     - observation space"]
+        for text in SPACES[self.arguments[0]]:
+            names = {name: importlib.import_module(name) for name in ("welfare_env", "modal_env", "gymnasium")}
+            env = eval(text, names)  # noqa: S307 (a text of this file)
+            agent = getattr(env, "possible_agents", [None])[0]
+            spaces = [env.action_space, env.observation_space]
+            found = [space(agent) if agent else space for space in spaces]
+            lines += [f"   * - ``{text}``", *(f"     - ``{short(space)}``" for space in found)]
+        return parsed(self, lines)
+
+
+def short(space: Any) -> str:
+    """A space as text, with what all players have alike told once."""
+    kind = type(space).__name__
+    if kind == "Dict":
+        inner = {name: short(each) for name, each in space.items()}
+        alike = set(inner.values())
+        if len(inner) > 2 and len(alike) == 1:
+            return f"{{recipient: {alike.pop()}}}"
+        return "{" + ", ".join(f"{name}: {text}" for name, text in inner.items()) + "}"
+    if kind == "Text":
+        return f"Text({space.min_length} to {space.max_length} characters)"
+    if kind == "MultiDiscrete":
+        return f"MultiDiscrete({len(space.nvec)} numbers below {space.nvec.max()})"
+    if kind == "Box":
+        return f"Box({space.low.min():g} to {space.high.max():g}, {space.shape}, {space.dtype})"
+    return re.sub(r"\s+", " ", str(space))
+
+
+class Library(Directive):
+    """The public agents of modal_env, a row each."""
+
+    def run(self) -> list[nodes.Node]:
+        modal_env = importlib.import_module("modal_env")
+        lines = [".. list-table::", "   :header-rows: 1", "", "   * - name", "     - formula", "     - source"]
+        for name in modal_env.__all__:
+            agent = getattr(modal_env, name)
+            if isinstance(agent, modal_env.Agent):
+                source = modal_env.SOURCES.get(name, "")
+                lines += [f"   * - .. py:data:: modal_env.{name}", f"     - ``{agent.text}``", f"     - {source}"]
+        return parsed(self, lines)
+
+
+def parsed(directive: Directive, lines: list[str]) -> list[nodes.Node]:
+    """The nodes of lines of reStructuredText in a directive's place."""
+    box = nodes.container()
+    directive.state.nested_parse(StringList(lines, "generated"), directive.content_offset, box)
+    return box.children
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    homes: dict[str, str] = {}
+
+    def processed(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+        if not homes:
+            homes.update(public_names())
+        face = "modal_env" if name.startswith("modal_env") else "welfare_env"
+        lines[:] = [linked(line, homes | {"ActionError": face}) for line in tables(lines)]
+
+    app.connect("autodoc-process-docstring", processed)
+    app.add_directive("spaces", Spaces)
+    app.add_directive("library", Library)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

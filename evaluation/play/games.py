@@ -146,7 +146,7 @@ class GameSpec:
 
     @property
     def has_people(self) -> bool:
-        """Whether a player is a person (`human:`)."""
+        """Whether a person plays in it."""
         return any(is_person(policy.modules) for _, policy in self.players)
 
     @property

@@ -46,7 +46,7 @@ class TrainConfig(Config):
             stay there.
         minibatch: decisions in a step of the optimizer. One that begins in an epoch may end in the next, so there are
             about epochs * decisions / minibatch steps, and at least one: with few games give fewer.
-        gamma: discount of a phase. lambda_: of generalized advantage estimation.
+        gamma: discount of a phase. `lambda_`: of generalized advantage estimation.
         curriculum: lengths of games in years, with commas: the horizon is shared out among them and `years`.
         league_share: fraction of games against past selves. league_every: iterations between past selves
             that enter the league. league_size: most of them; beyond it, every other one is dropped.
