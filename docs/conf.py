@@ -36,7 +36,6 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 python_use_unqualified_type_names = True
 python_display_short_literal_types = True
-python_maximum_signature_line_length = 88
 napoleon_numpy_docstring = False
 # In "Raises", napoleon links bare names; both packages have an ActionError, so there it stays without a link.
 suppress_warnings = ["ref.python"]

@@ -1,8 +1,8 @@
 "use strict";
-// What scrolls sideways can be reached and scrolled with the keyboard.
 document.addEventListener("DOMContentLoaded", () => {
   for (const [selector, name] of [[".sidebar-drawer", "Navigation"], [".toc-drawer", "Headings of this page"]])
     document.querySelector(selector)?.setAttribute("aria-label", name);
+  // What scrolls sideways can be reached and scrolled with the keyboard.
   for (const box of document.querySelectorAll(".highlight pre, .table-wrapper, .diagram, .sig"))
     if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
 });
