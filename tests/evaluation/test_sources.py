@@ -292,7 +292,7 @@ def test_the_table_tells_of_older_games(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_threads_can_read_code_at_once() -> None:
-    """Python 3.11 fails if another thread parses while the garbage of this one is collected; a server saves games so."""
+    """Python 3.11 fails if another thread parses while this one collects garbage; a server saves games so."""
     paths = sorted((Path(__file__).parents[2] / "agents" / "scripted").rglob("*.py"))
     texts = [path.read_bytes() + f"\n# {number}".encode() for number in range(3) for path in paths]  # new ones
 
