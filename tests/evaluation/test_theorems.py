@@ -19,7 +19,7 @@ from evaluation.exact import CertificateError, certify, certify_punishers, check
 from evaluation.exact.best_responses import PolicyAnswers
 from evaluation.exact.certificates import Certificate
 from evaluation.exact.certify import punishers_search
-from evaluation.exact.checking import Checker, _plans, holdings, relaxed_bounds
+from evaluation.exact.checking import Checker, holdings, plans_of, relaxed_bounds
 from evaluation.exact.clique_search import ALL, CliqueSearch
 from evaluation.exact.graph_kernels import (
     DISARMED,
@@ -297,7 +297,7 @@ class TestCertificates:
         units = {A: ["A CBX"], B: ["A CCX"]}
         game = welfare_env.Game.from_position("W1901A", units, owned, rules=rules(3), map_name="clique:3")
         texts = game.board.orders.texts
-        plans = list(_plans(game.board, game.position, [0, 1], []))
+        plans = list(plans_of(game.board, game.position, [0, 1], []))
         found = {tuple(texts[order] for order in plan if order >= 0) for plan in plans}
         mine = [(), ("A CBX D",), *((build,) for build in builds)]
         assert found == {(*one, *other) for one in mine for other in ((), ("A CCX D",))}
@@ -339,7 +339,7 @@ class TestCertificates:
         wanted = {plan for plan in product(*legal) if all(fits(order, (*plan, given)) for order in plan)}
         texts = game.board.orders.texts
         found = [tuple(texts[order] for order in plan) for plan in
-                 _plans(game.board, game.position, [0], [texts.index(given)])]  # fmt: skip
+                 plans_of(game.board, game.position, [0], [texts.index(given)])]  # fmt: skip
         assert set(found) == wanted
         assert len(found) == len(wanted)
 
