@@ -31,13 +31,6 @@ def winter_orders(position: Position, power: int, given: Sequence[int]) -> np.nd
     return np.concatenate([free, gifts], dtype=np.int32)
 
 
-def may_waive(position: Position, power: int, given: Sequence[int]) -> bool:
-    """Whether a power may end its Winter with the orders given."""
-    kind, due = position.board.orders.kind, position.adjustments[1][power]
-    is_enough = (kind[list(given)] == DISBAND).sum() >= due
-    return bool(is_enough or (kind[winter_orders(position, power, given)] == GIVE).all())
-
-
 def options(position: Position, power: int, slot: int, given: Sequence[int]) -> np.ndarray:
     """The orders that a power may give in a turn, sorted: int32 [n].
 
@@ -47,5 +40,7 @@ def options(position: Position, power: int, slot: int, given: Sequence[int]) -> 
     """
     if slot != WINTER_TURN:
         return position.slot_orders(slot)
-    free = winter_orders(position, power, given)
-    return np.union1d(free, [WAIVE] if may_waive(position, power, given) else []).astype(np.int32)
+    free, kind = winter_orders(position, power, given), position.board.orders.kind
+    is_enough = (kind[list(given)] == DISBAND).sum() >= position.adjustments[1][power]
+    may_waive = is_enough or (kind[free] == GIVE).all()
+    return np.union1d(free, [WAIVE] if may_waive else []).astype(np.int32)
