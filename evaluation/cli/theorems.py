@@ -19,24 +19,25 @@ from evaluation.cli.console import errors_in_one_line, print_json
 if TYPE_CHECKING:
     from evaluation.exact.theorems import Cell
 
+BOARDS = ["clique:3", "shared-clique:3"]
+Boards = Annotated[
+    list[str] | None,
+    typer.Option(help="clique:n and shared-clique:n; several can be given.", show_default=", ".join(BOARDS)),
+]
+Cells = Annotated[Path, typer.Option(help="Results file; an existing one is continued.")]
 CELLS, THREATS = Path("runs/theorems.jsonl"), Path("runs/threats.jsonl")
 
 
 @with_options
 def theorems(
     tables: TableOptions,
-    board: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="clique:n and shared-clique:n; several can be given.", show_default="clique:3, shared-clique:3"
-        ),
-    ] = None,
+    board: Boards = None,
     years: Annotated[int, typer.Option(min=1, max=8, help="Longest game, in years.")] = 6,
     punishers: Annotated[
         str, typer.Option(help="stated: the policy punisher:t=N. ranked: its 300 best movements. best: all movements.")
     ] = "stated",
     check: Annotated[int, typer.Option(min=0, help="Verify certificates up to this many years.")] = 8,
-    cells: Annotated[Path, typer.Option(help="Results file; an existing one is continued.")] = CELLS,
+    cells: Cells = CELLS,
     lines: Annotated[
         Path | None, typer.Option(help="Folder for the lines of play that refute, as text and as pictures.")
     ] = None,
@@ -45,7 +46,7 @@ def theorems(
     """What a deviator gains against the paper's punishing profile, for every length of game and year of disarmament."""
     from evaluation.exact.theorems import fill, read_cells, roles  # lazily: numba
 
-    boards = board or ["clique:3", "shared-clique:3"]
+    boards = board or BOARDS
     with errors_in_one_line("cells that are computed are kept; run the same command to resume"):
         for name in boards:
             roles(name)
@@ -115,21 +116,16 @@ def write_lines(folder: Path, cells: list[Cell]) -> None:
 @with_options
 def threats(
     tables: TableOptions,
-    board: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="clique:n and shared-clique:n; several can be given.", show_default="clique:3, shared-clique:3"
-        ),
-    ] = None,
+    board: Boards = None,
     years: Annotated[int, typer.Option(min=1, max=8, help="Longest game, in years.")] = 4,
-    cells: Annotated[Path, typer.Option(help="Results file; an existing one is continued.")] = THREATS,
+    cells: Cells = THREATS,
     as_json: Json = False,
 ) -> None:
     """What a deviator gains from the paper's path pi_1 against the best punishers, who may draw their orders."""
     from evaluation.exact.drawn.values import fill_threats, read_threats  # lazily: numba
     from evaluation.exact.theorems import roles
 
-    boards = board or ["clique:3", "shared-clique:3"]
+    boards = board or BOARDS
     with errors_in_one_line("cells that are computed are kept; run the same command to resume"):
         for name in boards:
             roles(name)
