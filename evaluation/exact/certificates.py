@@ -13,10 +13,10 @@ import json
 import struct
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from welfare_env.checks import quoted
 from welfare_env.engine import Frozen
 from welfare_env.writing import replaced
 
+Read = TypeVar("Read", bound=Frozen)
 FORMAT = "welfare-env certificate 2"
 ARRAYS = {"rows": (np.int32, 2), "years_left": (np.int16, 1), "claims": (np.int16, 1), "orders": (np.int32, 2)}
 """Name -> type and number of dimensions."""
@@ -86,13 +87,7 @@ class Certificate(Frozen):
         Raises:
             CertificateError: it cannot be written.
         """
-        arrays = {name: getattr(self, name) for name in ARRAYS}
-        header = {name: value for name, value in vars(self).items() if name not in ARRAYS} | {"format": FORMAT}
-        try:
-            with replaced(Path(path)) as draft, draft.open("wb") as file:
-                np.savez_compressed(file, told=json.dumps(header), **arrays)
-        except (OSError, ValueError, TypeError) as error:
-            raise CertificateError(f"{str(path)!r:.200}: it cannot be written there: {reason(error)}") from error
+        write_certificate(self, path, FORMAT, ARRAYS)
 
     @classmethod
     def load(cls, path: Path | str) -> Certificate:
@@ -101,35 +96,67 @@ class Certificate(Frozen):
         Raises:
             CertificateError: no such file, or something else in it.
         """
-        if not isinstance(path, (str, Path)):
-            raise CertificateError(f"path={quoted(path)}: give the path of a file that Certificate.save wrote")
-        try:
-            with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as file:
-                header = _header(dict(parse_json(str(file["told"]))))
-                arrays = {name: file[name] for name in ARRAYS}
-            for name, (kind, dimensions) in ARRAYS.items():
-                found = arrays[name]
-                if found.dtype != kind or found.ndim != dimensions or len(found) != len(arrays["rows"]):
-                    raise ValueError(f"{name} has type {found.dtype} and shape {found.shape}")
-            return cls(**header, **arrays)
-        except DAMAGE as error:
-            raise CertificateError(f"{str(path)!r:.200}: no certificate of this program ({error!r:.100})") from error
+        return read_certificate(cls, path, FORMAT, ARRAYS, _checked)
 
 
-def _header(header: dict[str, Any]) -> dict[str, Any]:
-    """What a certificate says besides its arrays; KeyError, TypeError or ValueError if it is wrong."""
-    if (found := header.pop("format")) != FORMAT:
-        raise ValueError(f"of format {found!r:.60}, not {FORMAT!r}")
-    header["path"] = tuple((phase, tuple(orders)) for phase, orders in header["path"])
-    header["deviators"] = tuple(header["deviators"])
-    texts = [header["map_name"], *header["deviators"]]
-    texts += [word for phase, orders in header["path"] for word in (phase, *orders)]
-    numbers = [header[name] for name in ("years", "value", "path_value")]
+def write_certificate(certificate: Frozen, path: Path | str, form: str, names: Collection[str]) -> None:
+    """Write a certificate of any kind to a file (.npz): its format, its arrays by name, and all else as JSON.
+
+    Raises:
+        CertificateError: it cannot be written.
+    """
+    arrays = {name: getattr(certificate, name) for name in names}
+    header = {name: value for name, value in vars(certificate).items() if name not in arrays} | {"format": form}
+    try:
+        with replaced(Path(path)) as draft, draft.open("wb") as file:
+            np.savez_compressed(file, told=json.dumps(header), **arrays)
+    except (OSError, ValueError, TypeError) as error:
+        raise CertificateError(f"{str(path)!r:.200}: it cannot be written there: {reason(error)}") from error
+
+
+def read_certificate(
+    kind: type[Read],
+    path: Path | str,
+    form: str,
+    names: Collection[str],
+    make: Callable[[dict[str, Any]], Read],
+) -> Read:
+    """Read what `write_certificate` wrote.
+
+    Args:
+        make: makes one of its attributes, and raises one of `DAMAGE` if they are wrong.
+
+    Raises:
+        CertificateError: no such file, or something else in it.
+    """
+    if not isinstance(path, (str, Path)):
+        raise CertificateError(f"path={quoted(path)}: give the path of a file that {kind.__name__}.save wrote")
+    try:
+        with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as file:
+            fields = dict(parse_json(str(file["told"])))
+            if (found := fields.pop("format")) != form:
+                raise ValueError(f"of format {found!r:.60}, not {form!r}")
+            fields["path"] = tuple((phase, tuple(orders)) for phase, orders in fields["path"])
+            return make(dict(**fields, **{name: file[name] for name in names}))  # TypeError if one is there twice
+    except DAMAGE as error:
+        raise CertificateError(f"{str(path)!r:.200}: no certificate of this program ({error!r:.100})") from error
+
+
+def _checked(fields: dict[str, Any]) -> Certificate:
+    """A certificate of these attributes; KeyError, TypeError or ValueError if one is wrong."""
+    fields["deviators"] = tuple(fields["deviators"])
+    texts = [fields["map_name"], *fields["deviators"]]
+    texts += [word for phase, orders in fields["path"] for word in (phase, *orders)]
+    numbers = [fields[name] for name in ("years", "value", "path_value")]
     if not all(isinstance(text, str) for text in texts) or not all(type(number) is int for number in numbers):
         raise TypeError("a text or a number is of another type")
-    if type(header["is_symmetric"]) is not bool:
+    if type(fields["is_symmetric"]) is not bool:
         raise TypeError("is_symmetric")
-    return header
+    for name, (kind, dimensions) in ARRAYS.items():
+        found = fields[name]
+        if found.dtype != kind or found.ndim != dimensions or len(found) != len(fields["rows"]):
+            raise ValueError(f"{name} has type {found.dtype} and shape {found.shape}")
+    return Certificate(**fields)
 
 
 def orders_array(orders: Sequence[Sequence[int]]) -> np.ndarray:

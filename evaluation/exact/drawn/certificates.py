@@ -7,19 +7,14 @@ claimed of later positions is true; where none is listed a loose bound has to do
 
 from __future__ import annotations
 
-import io
-import json
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
-from agents.runtime.files import parse_json, read_file, reason
-from evaluation.exact.certificates import DAMAGE, CertificateError
-from welfare_env.checks import quoted
+from evaluation.exact.certificates import read_certificate, write_certificate
 from welfare_env.engine import Frozen
-from welfare_env.writing import replaced
 
 FORMAT = "welfare-env drawn certificate 1"
 UNIT = 36_756_720  # divisible by 1 to 18: most mixes and values are whole numbers of parts
@@ -94,13 +89,7 @@ class DrawnCertificate(Frozen):
         Raises:
             CertificateError: it cannot be written.
         """
-        arrays = {name: getattr(self, name) for name in ARRAYS}
-        header = {name: value for name, value in vars(self).items() if name not in ARRAYS} | {"format": FORMAT}
-        try:
-            with replaced(Path(path)) as draft, draft.open("wb") as file:
-                np.savez_compressed(file, told=json.dumps(header), **arrays)
-        except (OSError, ValueError, TypeError) as error:
-            raise CertificateError(f"{str(path)!r:.200}: it cannot be written there: {reason(error)}") from error
+        write_certificate(self, path, FORMAT, ARRAYS)
 
     @classmethod
     def load(cls, path: Path | str) -> DrawnCertificate:
@@ -109,16 +98,4 @@ class DrawnCertificate(Frozen):
         Raises:
             CertificateError: no such file, or something else in it.
         """
-        if not isinstance(path, (str, Path)):
-            raise CertificateError(f"path={quoted(path)}: give the path of a file that DrawnCertificate.save wrote")
-        try:
-            with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as file:
-                header = dict(parse_json(str(file["told"])))
-                arrays = {name: file[name] for name in ARRAYS}
-            if (found := header.pop("format")) != FORMAT:
-                raise ValueError(f"of format {found!r:.60}, not {FORMAT!r}")
-            header["path"] = tuple((phase, tuple(orders)) for phase, orders in header["path"])
-            certificate = cls(**header, **arrays)
-        except DAMAGE as error:
-            raise CertificateError(f"{str(path)!r:.200}: no certificate of this program ({error!r:.100})") from error
-        return certificate
+        return read_certificate(cls, path, FORMAT, ARRAYS, lambda fields: cls(**fields))
