@@ -33,7 +33,7 @@ WORST = 1 << 30
 # Whose orders, and which supports. Numba compiles a kernel anew for every literal number that it is called with, and
 # for rows of other layouts: hence no plain numbers here, and no rows by unpacking a table.
 DEVIATORS, PUNISHERS = np.int64(0), np.int64(1)
-OWN, KNOWN, GUESSED = np.int64(0), np.int64(1), np.int64(2)
+OWN, KNOWN, GUESSED, ANY = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
 
 # What a unit, a center and so on is worth to the deviator after a movement phase.
 UNIT, UNIT_IN_CORE, ON_OWN = 30, 25, 60
@@ -108,12 +108,18 @@ def list_supports(shape, unit, order, p, supports, options):
 
     Args:
         supports: OWN, of its own power's units only; KNOWN, of all units; GUESSED, also of all moves that the
-            deviator's units could make.
+            deviator's units could make; ANY, of its side's units, and of all that the other side's could do.
     """
     options[0] = p
     count = 1
     for q in range(shape[PROVINCES]):
         if q == p or unit[q] < 0 or (unit[q] != unit[p] and supports == OWN):
+            continue
+        if supports == ANY and (unit[q] == shape[DEVIATOR]) != (unit[p] == shape[DEVIATOR]):
+            for target in range(shape[PROVINCES]):
+                if target != p and (target == q or adjacent(shape, q, target)) and adjacent(shape, p, target):
+                    options[count] = SUPPORT + 16 * q + target
+                    count += 1
             continue
         target = order[q] if order[q] < SUPPORT else q
         if target != p and adjacent(shape, p, target):

@@ -25,7 +25,7 @@ from agents.cliques.kernels import (
     adjudicate,
     nobodies,
 )
-from agents.cliques.punishing_kernels import DEVIATORS, KNOWN, can_retreat, list_orders
+from agents.cliques.punishing_kernels import DEVIATORS, KNOWN, advance, can_retreat, list_orders
 from agents.cliques.shape import NOBODY
 from agents.cliques.symmetry_kernels import relabel, relabel_lost, relabelling
 from welfare_env.compiling import compiler_of
@@ -459,3 +459,33 @@ def _sort(t, first, last):
 @kernel
 def _promise(t, node):
     return 4 * t.centers[node] + t.units[node]
+
+
+@kernel
+def is_mine(shape, who, side):
+    """Whether a power is of a side, DEVIATORS or PUNISHERS."""
+    return (who == shape[DEVIATOR]) == (side == DEVIATORS)
+
+
+@kernel
+def list_retreats(shape, lost, options, side, rows):
+    """Every choice of a side's dislodged units, into `rows`; NOBODY disbands. Returns how many, as `list_orders`."""
+    n, provinces = shape[CORES], shape[PROVINCES]
+    places = np.full((MOST_PROVINCES, MOST_PROVINCES), NOBODY, np.int64)
+    counts, choice = np.ones(MOST_PROVINCES, np.int64), np.zeros(MOST_PROVINCES, np.int64)
+    for c in range(n):
+        if lost[c] >= 0 and is_mine(shape, lost[c], side):
+            for p in range(provinces):
+                if options[c] >> p & 1:
+                    places[c, counts[c]] = p
+                    counts[c] += 1
+    found = 0
+    while True:
+        if found == len(rows):
+            return found + 1
+        rows[found] = NOBODY
+        for c in range(n):
+            rows[found, c] = places[c, choice[c]]
+        found += 1
+        if not advance(choice, counts, n):
+            return found

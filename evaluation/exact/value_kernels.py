@@ -45,6 +45,7 @@ from evaluation.exact.graph_kernels import (
     expand,
     following,
     kernel,
+    list_retreats,
     next_node,
     path_moves,
     position,
@@ -300,7 +301,7 @@ def widen(t, node, rows, scores):
     if t.numbers[BREADTH] == 0:
         found = list_all(t, code, owner, unit, lost, options, rows)
     elif t.numbers[BREADTH] < 0 and (code == SPRING_RETREATS or code == FALL_RETREATS):
-        found = _list_all_retreats(t.shape, lost, options, rows)
+        found = list_retreats(t.shape, lost, options, PUNISHERS, rows)
     elif t.numbers[BREADTH] > 1 and (code == SPRING or code == FALL):
         found = ranked_moves(t.shape, owner, unit, code == FALL, rows, scores)
     else:
@@ -326,7 +327,7 @@ def list_all(t, code, owner, unit, lost, options, rows):
         return list_orders(t.shape, unit, units_hold(t.shape, unit), PUNISHERS, GUESSED, rows)
     if code == WINTER:
         return _list_all_winters(t.shape, owner, unit, rows)
-    return _list_all_retreats(t.shape, lost, options, rows)
+    return list_retreats(t.shape, lost, options, PUNISHERS, rows)
 
 
 @kernel
@@ -365,28 +366,4 @@ def _list_all_winters(shape, owner, unit, rows):
                     rows[found, p] = DISBAND_HERE if unit[p] >= 0 else BUILD_HERE
             found += 1
         if not advance(choice, counts, provinces):
-            return found
-
-
-@kernel
-def _list_all_retreats(shape, lost, options, rows):
-    """Every choice of the punishers' dislodged units."""
-    n, d, provinces = shape[CORES], shape[DEVIATOR], shape[PROVINCES]
-    places = np.full((MOST_PROVINCES, MOST_PROVINCES), NOBODY, np.int64)
-    counts, choice = np.ones(MOST_PROVINCES, np.int64), np.zeros(MOST_PROVINCES, np.int64)
-    for c in range(n):
-        if lost[c] >= 0 and lost[c] != d:
-            for p in range(provinces):
-                if options[c] >> p & 1:
-                    places[c, counts[c]] = p
-                    counts[c] += 1
-    found = 0
-    while True:
-        if found == len(rows):
-            return found + 1
-        rows[found] = NOBODY
-        for c in range(n):
-            rows[found, c] = places[c, choice[c]]
-        found += 1
-        if not advance(choice, counts, n):
             return found

@@ -13,17 +13,15 @@ import numpy as np
 import agents.cliques as cliques
 from agents.cliques.kernels import (
     CORES,
-    DEVIATOR,
     MOST_PROVINCES,
     POWERS,
     PROVINCES,
     SCRATCH_ROWS,
-    adjacent,
     adjudicate,
     nobodies,
 )
-from agents.cliques.punishing_kernels import DEVIATORS, advance, counter, list_moves, places_of
-from agents.cliques.shape import NOBODY, SUPPORT
+from agents.cliques.punishing_kernels import ANY, advance, list_orders
+from agents.cliques.shape import NOBODY
 from evaluation.exact.graph_kernels import (
     BUILD_HERE,
     DISBAND_HERE,
@@ -35,6 +33,8 @@ from evaluation.exact.graph_kernels import (
     _hash,
     _settle,
     insert,
+    is_mine,
+    list_retreats,
     pack,
     position,
 )
@@ -54,11 +54,6 @@ PROBES = 8
 
 
 @kernel
-def _is_mine(shape, who, side):
-    return (who == shape[DEVIATOR]) == (side == DEVIATORS)
-
-
-@kernel
 def list_joint(t, node, side, rows):
     """Every joint order of one side at a node, into `rows` int16 [room, provinces]; elsewhere NOBODY.
 
@@ -68,64 +63,11 @@ def list_joint(t, node, side, rows):
     code, owner, unit, lost, options = position(t, node)
     phase = PHASE_OF[code]
     if phase == SPRING or phase == FALL:
-        return _list_movements(t.shape, unit, side, rows)
+        order = np.full(t.shape[PROVINCES], NOBODY, np.int16)
+        return list_orders(t.shape, unit, order, side, ANY, rows)
     if phase == WINTER:
         return _list_winters(t.shape, owner, unit, side, rows)
-    return _list_retreats(t.shape, lost, options, side, rows)
-
-
-@kernel
-def _list_movements(shape, unit, side, rows):
-    """Moves and holds; where units hold, also supports of what friends do, and of what the others might do."""
-    provinces, places = shape[PROVINCES], places_of(shape, unit, side)
-    number = len(places)
-    plan = np.full(provinces, NOBODY, np.int16)
-    moves, counts, choice = counter(number)
-    helps, held, helped = counter(number)
-    for i in range(number):
-        counts[i] = list_moves(shape, places[i], moves[i])
-    found = 0
-    while True:
-        for i in range(number):
-            plan[places[i]] = moves[i, choice[i]]
-        for i in range(number):
-            held[i], helped[i] = 1, 0
-            if plan[places[i]] == places[i]:
-                held[i] = _list_supports(shape, unit, plan, places[i], side, helps[i])
-        while True:
-            if found == len(rows):
-                return found + 1
-            for p in range(provinces):
-                rows[found, p] = plan[p]
-            for i in range(number):
-                if helped[i]:
-                    rows[found, places[i]] = helps[i, helped[i]]
-            found += 1
-            if not advance(helped, held, number):
-                break
-        if not advance(choice, counts, number):
-            return found
-
-
-@kernel
-def _list_supports(shape, unit, plan, p, side, options):
-    """Holding, supports of what friends are to do, and of all that a unit of the other side could do."""
-    options[0] = p
-    count = 1
-    for q in range(shape[PROVINCES]):
-        if q == p or unit[q] < 0:
-            continue
-        if _is_mine(shape, unit[q], side):
-            target = np.int64(plan[q])
-            if target != p and adjacent(shape, p, target):
-                options[count] = SUPPORT + 16 * q + target
-                count += 1
-            continue
-        for target in range(shape[PROVINCES]):
-            if target != p and (target == q or adjacent(shape, q, target)) and adjacent(shape, p, target):
-                options[count] = SUPPORT + 16 * q + target
-                count += 1
-    return count
+    return list_retreats(t.shape, lost, options, side, rows)
 
 
 @kernel
@@ -139,8 +81,8 @@ def _list_winters(shape, owner, unit, side, rows):
             room[owner[p]] += 1
         if unit[p] >= 0:
             room[unit[p]] -= 1
-            counts[p] = 1 + _is_mine(shape, unit[p], side)
-        elif p >= n and owner[p] == p - n and _is_mine(shape, p - n, side):
+            counts[p] = 1 + is_mine(shape, unit[p], side)
+        elif p >= n and owner[p] == p - n and is_mine(shape, p - n, side):
             counts[p] = 2
     found = 0
     while True:
@@ -151,7 +93,7 @@ def _list_winters(shape, owner, unit, side, rows):
         fits = True
         for x in range(powers):
             enough = room[x] + change[0, x] - change[1, x] >= 0 and not (change[0, x] and change[1, x])
-            fits &= enough or not _is_mine(shape, x, side)
+            fits &= enough or not is_mine(shape, x, side)
         if fits:
             if found == len(rows):
                 return found + 1
@@ -161,30 +103,6 @@ def _list_winters(shape, owner, unit, side, rows):
                     rows[found, p] = DISBAND_HERE if unit[p] >= 0 else BUILD_HERE
             found += 1
         if not advance(choice, counts, provinces):
-            return found
-
-
-@kernel
-def _list_retreats(shape, lost, options, side, rows):
-    """Every choice of a side's dislodged units; NOBODY disbands."""
-    n, provinces = shape[CORES], shape[PROVINCES]
-    places = np.full((MOST_PROVINCES, MOST_PROVINCES), NOBODY, np.int64)
-    counts, choice = np.ones(MOST_PROVINCES, np.int64), np.zeros(MOST_PROVINCES, np.int64)
-    for c in range(n):
-        if lost[c] >= 0 and _is_mine(shape, lost[c], side):
-            for p in range(provinces):
-                if options[c] >> p & 1:
-                    places[c, counts[c]] = p
-                    counts[c] += 1
-    found = 0
-    while True:
-        if found == len(rows):
-            return found + 1
-        rows[found] = NOBODY
-        for c in range(n):
-            rows[found, c] = places[c, choice[c]]
-        found += 1
-        if not advance(choice, counts, n):
             return found
 
 
