@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 TYPES = {"js": "text/javascript", "css": "text/css"}
 BUNDLES: dict[str, tuple[str, ...]] = {}
 """Name under /static/ -> the files that it is made of, each "PACKAGE/FILE"; filled by the pages' modules."""
+ASKING = "evaluation.web.foundation/asking.js"  # for pages that ask the server
 
 
 @dataclass(frozen=True)

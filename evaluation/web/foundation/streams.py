@@ -25,6 +25,15 @@ PULSE = 20.0  # seconds between signs of life, by which proxies and browsers kno
 RETRY = 1500  # milliseconds after which a browser connects again
 
 
+async def wait_for(event: asyncio.Event, seconds: float | None) -> None:
+    """Wait until an event is set, or until the time is over; None is forever."""
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return
+
+
 class Topic:
     """Something that streams follow: a game, a run.
 
@@ -53,11 +62,7 @@ class Topic:
 
     async def wait(self, seconds: float) -> None:
         """Wait for the next position, or until the time is over."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._moved.wait()
-        except TimeoutError:
-            return
+        await wait_for(self._moved, seconds)
 
 
 class Streams:

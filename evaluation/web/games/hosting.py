@@ -23,7 +23,7 @@ from agents.lm.models.shared_models import SharedModels
 from agents.runtime.files import read_file, reason
 from evaluation.play.store import GameStore, specification_key
 from evaluation.web.foundation import keys
-from evaluation.web.foundation.streams import Topic
+from evaluation.web.foundation.streams import Topic, wait_for
 from evaluation.web.games.settings import SPECTATOR, TableError, TableSettings
 from evaluation.web.games.table import Table
 from welfare_env.game.record import save_record
@@ -102,11 +102,7 @@ class Hosted:
             return
         if not self.table.has_begun and self.table.may_begin:
             return
-        try:
-            async with asyncio.timeout(seconds):
-                await self.changed.wait()
-        except TimeoutError:
-            return
+        await wait_for(self.changed, seconds)
 
 
 class Host:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from importlib import resources
 
-from evaluation.web.foundation.serving import BUNDLES
+from evaluation.web.foundation.serving import ASKING, BUNDLES
 from welfare_env import Board
 from welfare_env.render.drawing import drawing_of
 from welfare_env.render.svg import board_svg
@@ -16,6 +16,7 @@ BUNDLES["play.js"] = (
     f"{_REPLAY}/dom.js",
     f"{_OWN}/store.js",
     *(f"{_REPLAY}/{name}.js" for name in ("view", "board")),
+    ASKING,
     *(f"{_OWN}/{name}.js" for name in ("network", "choosing", "task", "talk", "play")),
 )
 

@@ -26,7 +26,7 @@ from starlette.routing import Route
 from evaluation.report.replays import annotated_page
 from evaluation.web.foundation import keys
 from evaluation.web.foundation.answers import json_object, problem, whole_page
-from evaluation.web.foundation.serving import BUNDLES
+from evaluation.web.foundation.serving import ASKING, BUNDLES
 from evaluation.web.foundation.streams import Streams, Topic
 from evaluation.web.watching.results import PlayedGame, Watched, Watcher
 from evaluation.web.watching.terminal import lasted, spent
@@ -36,7 +36,7 @@ EVERY = 1.0  # seconds between looks while somebody watches
 SEAT, PLACE = "watch", "/watch"
 _REPLAY, _OWN = "welfare_env.render.replay", "evaluation.web.watching"
 BUNDLES["watch.css"] = (f"{_REPLAY}/page.css", f"{_OWN}/watch.css")
-BUNDLES["watch.js"] = (f"{_REPLAY}/dom.js", f"{_OWN}/watch.js")
+BUNDLES["watch.js"] = (f"{_REPLAY}/dom.js", ASKING, f"{_OWN}/watch.js")
 
 
 class WatchRoutes:

@@ -1,25 +1,8 @@
 // What the page asks the server for. Several tabs of a game share one event stream: browsers open only six to a server.
 
-const ask = async (path, body) => {
-  const given = body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-  const answer = await fetch(`${BASE}/${SEAT}/${path}`, { ...given, credentials: "same-origin" });
-  const found = await answer.json().catch(() => ({ error: `the server answered ${answer.status}` }));
-  if (!answer.ok) throw Object.assign(new Error(found.error || `the server answered ${answer.status}`), { status: answer.status, code: found.code });
-  return found;
-};
+const ask = askAt(`${BASE}/${SEAT}`);
 
-const tellTrouble = (text) => {
-  byId("trouble").textContent = text;
-  byId("trouble").hidden = !text;
-};
-
-let isAsking = false, isAskedAgain = false;
-const refresh = async () => {
-  if (isAsking) {
-    isAskedAgain = true;
-    return;
-  }
-  isAsking = true;
+const refresh = oneAtATime(async () => {
   try {
     learn(await ask(`state?since=${Math.max(0, PHASES.length - 1)}`));
     tellTrouble("");
@@ -28,14 +11,8 @@ const refresh = async () => {
     if (error.status === 404) return tellTrouble(error.message);
     tellTrouble("The connection is lost. Your drafts are kept; trying again ...");
     setTimeout(refresh, 2000);
-  } finally {
-    isAsking = false;
-    if (isAskedAgain) {
-      isAskedAgain = false;
-      refresh();
-    }
   }
-};
+});
 
 const heard = (position) => Number(position) !== state.position && refresh();
 

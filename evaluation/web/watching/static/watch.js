@@ -1,17 +1,6 @@
 // The runs of this machine: the server says that something has changed, and the page asks what.
 
-const ask = async (path, body) => {
-  const given = body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-  const answer = await fetch(`/watch/${path}`, { ...given, credentials: "same-origin" });
-  const found = await answer.json().catch(() => ({ error: `the server answered ${answer.status}` }));
-  if (!answer.ok) throw Object.assign(new Error(found.error), { status: answer.status });
-  return found;
-};
-
-const tellTrouble = (text) => {
-  byId("trouble").textContent = text;
-  byId("trouble").hidden = !text;
-};
+const ask = askAt("/watch");
 
 const HEADS = [["players", "players"], ["rules", "rules"], ["games", "games"], ["root_nash_welfare", "root Nash welfare"], ["stolen_centers", "stolen centers"], ["conflicts", "conflicts"]];
 const isText = (name) => name === "players" || name === "rules";
@@ -52,13 +41,8 @@ const tick = () => {
   for (const node of document.querySelectorAll("[data-since]")) node.textContent = clock(Math.max(0, Date.now() / 1000 + ahead - node.dataset.since));
 };
 
-let position = -1, isAsking = false, isAskedAgain = false;
-const refresh = async () => {
-  if (isAsking) {
-    isAskedAgain = true;
-    return;
-  }
-  isAsking = true;
+let position = -1;
+const refresh = oneAtATime(async () => {
   try {
     const found = await ask("state");
     position = found.position;
@@ -72,14 +56,8 @@ const refresh = async () => {
   } catch (error) {
     tellTrouble(error.status === 404 ? error.message : "The connection is lost; trying again ...");
     if (error.status !== 404) setTimeout(refresh, 2000);
-  } finally {
-    isAsking = false;
-    if (isAskedAgain) {
-      isAskedAgain = false;
-      refresh();
-    }
   }
-};
+});
 
 // A page that nobody looks at holds no stream: a browser has only six to a server.
 let source = null;
