@@ -115,6 +115,14 @@ def test_who_passes_on_what_it_stole_is_a_thief_until_that_is_made_good(then, ow
     assert not any(law.stolen(power) for power in POWERS if power != "FRANCE")
 
 
+def test_what_a_thief_loses_to_another_thief_makes_nothing_good():
+    first = {"ENGLAND": ["LON"], "FRANCE": ["PAR", "MAR"], "AUSTRIA": ["VIE"], "RUSSIA": ["MOS"]}
+    robbed = {"FRANCE": ["PAR", "MAR", "LON"], "AUSTRIA": ["VIE", "MOS"]}
+    passed = {"FRANCE": ["PAR", "MAR"], "GERMANY": ["LON"], "AUSTRIA": ["VIE", "MOS"]}
+    law = owners(first, robbed, passed, {"FRANCE": ["PAR"], "GERMANY": ["LON"], "AUSTRIA": ["VIE", "MOS", "MAR"]})
+    assert (law.stolen("FRANCE"), law.stolen("AUSTRIA")) == (("LON",), ("MAR", "MOS"))
+
+
 def test_marshals_do_not_let_one_keep_what_another_stole():
     points = hand_over.play(hand_over.ORDERS, seed=0)
     assert points["FRANCE"] + points["GERMANY"] < 100  # in peace they have 50 each

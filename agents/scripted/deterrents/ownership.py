@@ -112,10 +112,11 @@ class RightfulOwners:
 
     def _paid(self, power: str, passed: list[str]) -> int:
         """How many of a thief's own centers are owned by others, who hold nothing that it stole and passed on."""
+        gone = set(passed)
         return sum(
             self._owner.get(center) == power and not self._is_loot(center, other)
             for other, owned in self._seen.items()
-            if other != power and not set(passed).intersection(owned)
+            if other != power and gone.isdisjoint(owned)
             for center in owned
         )
 
