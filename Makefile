@@ -23,7 +23,7 @@ $(DEMO): pyproject.toml constraints.txt
 
 $(INSTALLED): $(DEMO)
 	@echo "adding torch, Ray and the tools of the tests to .venv: some 2 GB, several minutes, once"
-	@$(INSTALL) -e '.[rl,dev]'
+	@$(INSTALL) -e '.[train,dev]'
 	@touch $@
 
 demo: $(DEMO)  ## play a small demonstration and show its results

@@ -6,7 +6,7 @@ chooses among legal orders. Any RLlib algorithm whose module gives logits can ta
     python examples/rllib_stock.py                # clique:3, three years: a minute or two on two cores
     python examples/rllib_stock.py --no-social    # each power is paid its own points, and also learns to rob
 
-Needs the extra `rl` (`pip install -c constraints.txt -e '.[rl]'`). This path is simple, not fast:
+Needs the extra `train` (`pip install -c constraints.txt -e '.[train]'`). This path is simple, not fast:
 docs/training-own-algorithm.md has figures.
 """
 

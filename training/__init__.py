@@ -1,4 +1,4 @@
-"""Learning policies for welfare_env and modal_env with RLlib and torch (the extra `rl`).
+"""Learning policies for welfare_env and modal_env with RLlib and torch (the extra `train`).
 
 >>> import training
 >>> config = training.TrainConfig(against="prosocial", map_name="clique:3", years=2)

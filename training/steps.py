@@ -34,10 +34,10 @@ def run(fields: Mapping[str, Any], seed: int, folder: Path, on_progress: Callabl
         on_progress: called with the number of iterations that are done, and of all.
 
     Raises:
-        TrainingError: the extra `rl` is missing. Others as `training.train`.
+        TrainingError: the extra `train` is missing. Others as `training.train`.
     """
     if not all(find_spec(name) for name in NEEDED):
-        raise TrainingError(f"training needs {install_extra('rl')}")
+        raise TrainingError(f"training needs {install_extra('train')}")
     from training.runs import train
 
     config = _config(fields, seed, folder)

@@ -30,7 +30,7 @@ def connect(address: str | None, error: type[Exception], **options: Any) -> Any:
     try:
         import ray
     except ImportError as missing:
-        raise error(f"Ray is not installed; it comes with {install_extra('rl')}") from missing
+        raise error(f"Ray is not installed; it comes with {install_extra('train')}") from missing
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         if host := _check_answers(address or ""):

@@ -18,7 +18,7 @@ import welfare_env
 from evaluation.cli import commands
 
 GROUPS = {
-    "train": ("training.cli.commands", "Train players with PPO (needs the extra rl)."),
+    "train": ("training.cli.commands", "Train players with PPO (needs the extra train)."),
     "modal": ("modal_env.cli.commands", "Open-source games between agents that are formulas of provability logic."),
 }
 

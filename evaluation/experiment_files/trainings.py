@@ -82,7 +82,7 @@ def train_all(
         (Name, seed) -> spec of the trained policy.
 
     Raises:
-        WelfareEnvError: a training failed, or its folder holds another one; the extra `rl` is missing.
+        WelfareEnvError: a training failed, or its folder holds another one; the extra `train` is missing.
     """
     step, done, listed = training_step(), {}, list(seeds)
     for each in trainings:

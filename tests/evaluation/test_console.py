@@ -181,7 +181,7 @@ def test_training_without_torch_says_what_to_install(tmp_path: Path) -> None:
     )
     done = _python(code, tmp_path)
     assert done.returncode == 2
-    assert "needs the extra rl: in the clone, pip install -c constraints.txt -e '.[rl]'" in done.stderr
+    assert "needs the extra train: in the clone, pip install -c constraints.txt -e '.[train]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -25,7 +25,7 @@ def test_wrong_fields_are_refused(fields: dict[str, Any], words: str) -> None:
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(steps, "find_spec", lambda name: None)
-    with pytest.raises(TrainingError, match=r"the extra rl: .*pip install"):
+    with pytest.raises(TrainingError, match=r"the extra train: .*pip install"):
         steps.run({}, 0, tmp_path, lambda done, total: None)
 
 

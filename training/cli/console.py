@@ -20,7 +20,7 @@ from modal_env.interruptions import patient
 from training.run_folder import saved_iterations
 from welfare_env.extras import install_extra
 
-EXTRAS = {"torch": "rl", "ray": "rl", "safetensors": "rl", "tensorboardX": "rl", "matplotlib": "plot"}
+EXTRAS = dict.fromkeys(("torch", "ray", "safetensors", "tensorboardX"), "train") | {"matplotlib": "plot"}
 PATIENCE = "interrupted: stopping at the next safe point; interrupt again to stop at once\n"
 
 
