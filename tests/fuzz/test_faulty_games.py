@@ -14,6 +14,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -168,8 +169,11 @@ class Server:
             self._pay(kind, lost)
             await connection.send(b"HTTP/1.1 200 OK\r\n")
             await connection.drip(b"x-slow: yes\r\n")
-        content, is_lost = FAULTS[kind](json.dumps(good(connection.path, asked, self.rng)[0]).encode())
-        self._pay(kind, lost if is_lost else None)
+        answer, counts = good(connection.path, asked, self.rng)
+        content, outcome = FAULTS[kind](json.dumps(answer).encode())
+        if outcome is Outcome.READ:
+            self.account["good"] += 1
+        self._pay(kind, {Outcome.READ: counts, Outcome.LOST: lost, Outcome.FREE: None}[outcome])
         await connection.send(content)
 
 
@@ -181,23 +185,34 @@ def _whole(status: int, body: bytes) -> bytes:
     return _head(status, f"content-length: {len(body)}") + body
 
 
+class Outcome(Enum):
+    """What the players make of a faulty answer."""
+
+    READ = "a whole answer in a broken wrapping, read at once"
+    LOST = "asked again, and counted as dear as it may have been"
+    FREE = "asked again; an error costs nothing"
+
+
 _LATER = json.dumps({"error": {"message": "overloaded", "code": 503}}).encode()
-FAULTS: dict[str, Callable[[bytes], tuple[bytes, bool]]] = {
-    "no answer": lambda body: (b"", True),
-    "half a head": lambda body: (b"HTTP/1.1 200 OK\r\ncontent-le", True),
-    "half a body": lambda body: (_head(200, f"content-length: {len(body)}") + body[: len(body) // 2], True),
-    "chunks without an end": lambda body: (_head(200, "transfer-encoding: chunked") + b"5\r\n" + body[:5], True),
-    "half a JSON": lambda body: (_whole(200, body[:-2]), True),
-    "half an event": lambda body: (_whole(200, b"data: " + body[:-2] + b"\n\n"), True),
-    "two answers": lambda body: (_whole(200, body + body), True),
-    "a page": lambda body: (_whole(200, b"<html>Please wait</html>"), True),
-    "no bytes": lambda body: (_whole(200, b""), True),
-    "no gzip": lambda body: (_head(200, f"content-encoding: gzip\r\ncontent-length: {len(body)}") + body, True),
-    "an odd answer": lambda body: (_whole(200, b'{"choices": [], "output": 5, "content": {}}'), True),
-    "an error as an answer": lambda body: (_whole(200, _LATER), False),
-    "page of an error": lambda body: (_whole(502, b"<html>Bad gateway</html>"), False),
-    "too many": lambda body: (_whole(429, b"slow down"), False),
-    "overloaded": lambda body: (_whole(529, _LATER), False),
+FAULTS: dict[str, Callable[[bytes], tuple[bytes, Outcome]]] = {
+    "no answer": lambda body: (b"", Outcome.LOST),
+    "half a head": lambda body: (b"HTTP/1.1 200 OK\r\ncontent-le", Outcome.LOST),
+    "half a body": lambda body: (_head(200, f"content-length: {len(body)}") + body[: len(body) // 2], Outcome.LOST),
+    "chunks without an end": lambda body: (
+        _head(200, "transfer-encoding: chunked") + b"5\r\n" + body[:5],
+        Outcome.LOST,
+    ),
+    "half a JSON": lambda body: (_whole(200, body[:-2]), Outcome.LOST),
+    "half an event": lambda body: (_whole(200, b"data: " + body[:-2] + b"\n\n"), Outcome.LOST),
+    "two answers": lambda body: (_whole(200, body + body), Outcome.READ),
+    "a page": lambda body: (_whole(200, b"<html>Please wait</html>"), Outcome.LOST),
+    "no bytes": lambda body: (_whole(200, b""), Outcome.LOST),
+    "no gzip": lambda body: (_head(200, f"content-encoding: gzip\r\ncontent-length: {len(body)}") + body, Outcome.READ),
+    "an odd answer": lambda body: (_whole(200, b'{"choices": [], "output": 5, "content": {}}'), Outcome.LOST),
+    "an error as an answer": lambda body: (_whole(200, _LATER), Outcome.FREE),
+    "page of an error": lambda body: (_whole(502, b"<html>Bad gateway</html>"), Outcome.FREE),
+    "too many": lambda body: (_whole(429, b"slow down"), Outcome.FREE),
+    "overloaded": lambda body: (_whole(529, _LATER), Outcome.FREE),
 }
 
 
