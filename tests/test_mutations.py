@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.mutations import DATA, load
+
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = "def double(x):\n    return x + x\n\n\ndef unused():\n    return 1\n"
 TESTS = "import lib\n\n\ndef test_double():\n    assert lib.double(3) == 6\n"
@@ -45,6 +47,12 @@ def run(tree: Path, *mutants: tuple[str, str, str, str], only: tuple[str, ...] =
 
 WRONG = ("twice is once", "return x + x", "return x", "")
 UNSEEN = ("another one", "return 1", "return 2", "")
+
+
+def test_every_mutant_fits_the_tree() -> None:
+    mutants = load(DATA, ROOT)
+    named = {test.partition("::")[0] for mutant in mutants for test in mutant.tests if test.startswith("tests/")}
+    assert [test for test in sorted(named) if not (ROOT / test).exists()] == []
 
 
 @pytest.mark.slow
