@@ -22,7 +22,7 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees onl
 | ``fortress`` | arms, holds, and attacks nobody |
 | ``pact:years=1`` | an exploiter; a coalition of them attacks all others and never each other |
 | ``plan:budget=100`` | searches for a best response to those it plays with, alone or for a coalition; docs/planner.md |
-| ``campaign:plan=no-home,victim=1`` | attacks that planners found: no-home, launder, hand-over, frame, last-years |
+| ``campaign:plan=no-home,victim=1`` | attacks found: no-home, launder, hand-over, landing, frame, last-years |
 | ``noisy:of=SPEC,error=0.1`` | plays as another, but errs in one phase out of ten |
 | ``punisher:t=N`` | on toy boards: disarms in year N and punishes who deviates (paper, section 3.2) |
 | ``lm:PROVIDER/MODEL`` | a language model: ``lm:openai/NAME,temperature=0.7``; see docs/language-models.md |

@@ -559,6 +559,8 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
     "program": Program(),
     "mix": Mix(),
     "plan": Keyed(PlannerPolicy, optional={"budget": _whole, "nice": read_part, "model": read_part}),
-    "campaign": Keyed(CampaignPolicy, optional={"plan": _one_of(*PLANS), "victim": _whole, "begin": _whole}),
+    "campaign": Keyed(
+        CampaignPolicy, optional={"plan": _one_of(*PLANS), "victim": _whole, "begin": _whole, "taker": _whole}
+    ),
     "best-reply": Keyed(BestReplyPolicy, required={"to": read_part}),
 }

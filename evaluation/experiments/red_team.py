@@ -32,6 +32,7 @@ SQUAD = "exploiter:nice=prosocial,attack=(posse:force={force},more=0),units=neve
 
 CAMPAIGNS: dict[str, list[PolicyLike]] = {  # fixed plans that planners found
     "no home": [f"campaign:plan=no-home,victim={victim}" for victim in (1, 2, 3)],
+    "landing": [f"campaign:plan=landing,victim={victim}" for victim in (1, 2)],
     "last years": ["campaign:plan=last-years"],
     "frame": [f"campaign:plan=frame,victim={victim}" for victim in (1, 2)],
 }
@@ -39,6 +40,7 @@ JOINT_CAMPAIGNS: dict[str, list[PolicyLike]] = {
     "no home": ["campaign:plan=no-home"],
     "launder": [f"campaign:plan=launder,victim={victim}" for victim in (1, 2)],
     "hand over": [f"campaign:plan=hand-over,victim={victim}" for victim in (1, 2)],
+    "landing": [f"campaign:plan=landing,victim={victim},taker={taker}" for victim in (1, 2) for taker in (1, 2, 3)],
 }
 
 

@@ -23,6 +23,8 @@ from welfare_env import Game, Rules
 
 TOY = {"map_name": "clique:3", "rules": Rules(years=4, press=None)}
 STANDARD = {"rules": Rules(years=10, press=None)}
+YEARS = range(1901, 1909)
+ODD: list[dict[str, Any]] = [{"plan": "no-hom"}, {"victim": 0}, {"begin": -1}, {"victim": True}, {"taker": 0}]
 COPIED = [
     "random", "hold", "prosocial", "dumbbot", "dove", "exploiter:nice=dove,attack=dumbbot", "grim", "police", "sheriff",
     "marshal", "fortress", "tit-for-tat", "pact", "posse", "noisy:of=dumbbot", "marshal:fight=dumbbot",
@@ -156,7 +158,7 @@ class TestPlans:
             plan for plan in plans if any(c.move is Move.RECEIVE for courses in plan.courses.values() for c in courses)
         ]
         for plan in receiving:
-            assert any(c.move is Move.TAKE for courses in plan.courses.values() for c in courses)
+            assert any(c.move in (Move.TAKE, Move.LAND) for courses in plan.courses.values() for c in courses)
         assert len(members) == 1 or len(receiving) > 20
 
     def test_changes_keep_the_orders_of_the_years_before(self) -> None:
@@ -334,6 +336,28 @@ class TestCampaigns:
         )  # fmt: skip
         assert least < found.gains[0].gain.value < most
 
+    def test_a_landing_takes_all_homes_in_one_fall_and_hands_them_over_in_the_next(self) -> None:
+        """Germany and Italy, Austria's neighbors: among prosocial players both steps are seen in the game."""
+        env = welfare_env.make(press=None, years=8)
+        env.reset(seed=0)
+        attack = CampaignPolicy("landing", taker=2)  # Italy, whose nearest power is Austria
+        attack.reset_coalition(("GERMANY", "ITALY"), 0)
+        players = {power: agents.make("prosocial") for power in env.possible_agents}
+        for power, policy in players.items():
+            policy.reset(power, seed=0)
+        for power in env.agent_iter():
+            observation, _, over, cut, info = env.last(observe=False)
+            player = attack if power in attack.members else players[power]
+            env.step(None if over or cut else player.act(observation, info))
+        game = env.unwrapped.game
+        homes = set(game.board.start_centers["AUSTRIA"])
+        owned = [{power: homes & set(game.after_year(year).centers[power]) for power in game.powers} for year in YEARS]
+        landed = next(number for number, held in enumerate(owned) if not held["AUSTRIA"])
+        assert all(held["AUSTRIA"] == homes for held in owned[:landed])  # nothing is entered before
+        assert owned[landed]["ITALY"] == homes
+        assert owned[landed + 1]["GERMANY"] == homes
+        assert not any(game.after_year(1908).units.values())
+
     def test_framing_takes_what_is_due_to_the_neighbor(self) -> None:
         """Russia keeps a center more beside prosocial players, and nothing beside marshals."""
         gains = {
@@ -344,7 +368,7 @@ class TestCampaigns:
         }  # fmt: skip
         assert gains["prosocial"] > 0.5 > 0.01 > gains["marshal"]
 
-    @pytest.mark.parametrize("plan", ["no-home", "launder", "hand-over", "frame", "last-years"])
+    @pytest.mark.parametrize("plan", ["no-home", "launder", "hand-over", "landing", "frame", "last-years"])
     @pytest.mark.parametrize("map_name", ["standard", "clique:3", "shared-clique:3"])
     def test_they_run_on_any_board_in_any_number_of_years(self, plan: str, map_name: str) -> None:
         for years in (1, 2, 4):
@@ -356,7 +380,7 @@ class TestCampaigns:
             )  # fmt: skip
             assert found.gains
 
-    @pytest.mark.parametrize("options", [{"plan": "no-hom"}, {"victim": 0}, {"begin": -1}, {"victim": True}])
+    @pytest.mark.parametrize("options", ODD)
     def test_odd_options(self, options: dict[str, Any]) -> None:
         with pytest.raises(ValueError, match=next(iter(options))):
             CampaignPolicy(**options)

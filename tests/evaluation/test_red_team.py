@@ -36,6 +36,7 @@ def test_every_kind_of_attack_is_tried(found):
         "last years",
         "launder",
         "hand over",
+        "landing",
         "frame",
     }
     assert {size for size, _ in found.by_kind()} == {1, 2}  # all three together would rob nobody

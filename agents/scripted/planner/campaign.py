@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from welfare_env import View
     from welfare_env.board.board import Board
 
-PLANS = ("no-home", "launder", "hand-over", "frame", "last-years")
+PLANS = ("no-home", "launder", "hand-over", "landing", "frame", "last-years")
 JOINT = ("launder", "hand-over")  # for coalitions
 LAST = 2  # years of the attack of "last-years"
+LANDING = 6  # years in which a landing and the receiver's after it may come about
 
 
 class CampaignPolicy(JointPolicy):
@@ -33,6 +34,8 @@ class CampaignPolicy(JointPolicy):
       member to member in the third, so that each owns what another took, fetches back what it lost, and disarms.
     - "hand-over": the first member takes the homes of a neighbor, and leaves them to the others, who stole nothing;
       then the others take the homes of the next neighbor, and leave them to the first.
+    - "landing": one member enters all homes of a neighbor in one Fall (`agents.scripted.planner.landing`) and disarms;
+      a second, who stole nothing, enters them in the next one; the others stay prosocial. A single power keeps them.
     - "frame": takes neutral centers that are due to a neighbor, which may seem a thief when it takes others, and is
       prosocial from then on.
     - "last-years": is prosocial, builds two units at last, and takes what it can in the last two years.
@@ -41,18 +44,20 @@ class CampaignPolicy(JointPolicy):
         plan: its name.
         victim: which power is attacked: 1 for the nearest one to the first member, 2 for the next, ...
         begin: years before it.
+        taker: which member lands, in "landing": 1 for the first one; the next one receives. The victim is then near to
+            the taker.
 
     Raises:
         ValueError: an option out of range.
     """
 
-    def __init__(self, plan: str = "no-home", victim: int = 1, begin: int = 0) -> None:
+    def __init__(self, plan: str = "no-home", victim: int = 1, begin: int = 0, taker: int = 1) -> None:
         if plan not in PLANS:
             raise ValueError(f"plan={plan!r:.40}: give {', '.join(PLANS)}{did_you_mean(str(plan), PLANS)}")
-        for name, number, least in (("victim", victim, 1), ("begin", begin, 0)):
+        for name, number, least in (("victim", victim, 1), ("begin", begin, 0), ("taker", taker, 1)):
             if isinstance(number, bool) or not isinstance(number, int) or number < least:
                 raise ValueError(f"{name}={number!r:.40}: give a whole number from {least}")
-        self.plan, self.victim, self.begin = plan, victim, begin
+        self.plan, self.victim, self.begin, self.taker = plan, victim, begin, taker
 
     def reset_coalition(self, agents: Sequence[str], seed: int = 0) -> None:
         """Start a new game as all of `agents`.
@@ -70,12 +75,15 @@ class CampaignPolicy(JointPolicy):
     def joint_orders(self, view: View) -> Orders:
         """What the plan says."""
         if self._player is None:
-            plan = fixed_plan(self.plan, self.victim, self.begin, view.board, view.rules.years, self.members)
+            given = self.plan, self.victim, self.begin
+            plan = fixed_plan(*given, view.board, view.rules.years, self.members, self.taker)
             self._player = PlanPlayer(plan, self._nice, self._seed)
         return self._player.orders(Game.from_view(view))
 
 
-def fixed_plan(name: str, victim: int, begin: int, board: Board, years: int, members: Sequence[str]) -> Plan:
+def fixed_plan(
+    name: str, victim: int, begin: int, board: Board, years: int, members: Sequence[str], taker: int = 1
+) -> Plan:
     """One of `PLANS`; arguments as for `CampaignPolicy`."""
     near = nearest(board, members[0], members)
     victims = (near[min(victim, len(near)) - 1],) if near else ()
@@ -90,6 +98,8 @@ def fixed_plan(name: str, victim: int, begin: int, board: Board, years: int, mem
         courses = [*[peace] * begin, ready, taking, passing, Course(Move.FETCH, units=1)]
     elif name == "hand-over":
         return _handing_over(board, [near[(victim - 1 + more) % len(near)] for more in (0, 1)], begin, years, members)
+    elif name == "landing":
+        return _landing(board, victim, begin, years, members, taker)
     elif name == "frame":
         theirs = tuple(c for c, power in planned_owners(board).items() if power in victims and c not in homes)
         courses = [*[peace] * begin, Course(Move.TAKE, neutral=Neutral.DUE, units=0, wish=theirs), *[peace] * years]
@@ -117,14 +127,29 @@ def _handing_over(board: Board, victims: Sequence[str], begin: int, years: int, 
     return Plan({member: ended([*first, *rest][:years]), **dict.fromkeys(partners, ended([*others, *rest][:years]))})
 
 
+def _landing(board: Board, victim: int, begin: int, years: int, members: Sequence[str], taker: int) -> Plan:
+    """The plan "landing" of the taker, and of the member after it."""
+    first = (taker - 1) % len(members)
+    near = nearest(board, members[first], members)
+    victims = (near[min(victim, len(near)) - 1],) if near else ()
+    waiting, done = [*[Course()] * begin, Course(units=0)], [Course(Move.HOLD, units=0)] * years
+    found = dict.fromkeys(members, (Course(),) * years)
+    receivers = [members[(first + 1) % len(members)]] if len(members) > 1 else []
+    for member in (members[first], *receivers):
+        move = Move.RECEIVE if member in receivers else Move.LAND
+        found[member] = ended([*waiting, *[Course(move, victims, units=0)] * LANDING, *done][:years])
+    return Plan(found)
+
+
 def fixed_plans(board: Board, years: int, members: Sequence[str]) -> list[Plan]:
     """The plans that a search starts from, against each of a coalition's nearest powers: all of `PLANS` but "frame",
     which is a single year that it draws soon, and those for more members.
     """
     names = [name for name in PLANS if name != "frame" and (name not in JOINT or len(members) > 1)]
     return [
-        fixed_plan(name, victim, 0, board, years, members)
+        fixed_plan(name, victim, 0, board, years, members, taker)
         for name in names
+        for taker in (range(1, len(members) + 1) if name == "landing" else (1,))
         for victim in ((1,) if name == "last-years" else (1, 2, 3))
     ]
 

@@ -21,6 +21,7 @@ NEAREST = 4  # powers that a member mostly chooses its victims from
 ANY_NUMBER = 99  # of centers
 UNITS = (0.1, 0.2, 0.25, 0.15, 0.1, 0.05, 0.05, 0.04, 0.02, 0.02, 0.02)  # probabilities of 0 to 10 units
 HANDING = 0.2  # probability that the raid of a coalition is by one member, from whom the others receive
+LANDING = 0.1  # probability of a landing, by one member too
 LENGTHS = (0.15, 0.4, 0.25, 0.2)  # probabilities of raids of one, two, three and four years
 WISH_STEPS, MOST_WISHES = 2, 3
 FIELDS = ("move", "victims", "only_homes", "neutral", "most", "units", "wish")  # of a course, to be changed
@@ -34,7 +35,10 @@ class Move(Enum):
     - TAKE: enters centers of its victims, and neutral ones.
     - FIGHT: attacks its victims as dumbbot does.
     - SWAP: units on centers that members have taken change places, so that each takes another member's.
-    - RECEIVE: enters centers that other members have taken and left, and then those that are due to these members.
+    - LAND: goes next to its victims' homes, or to the centers it wishes, and enters all of them in one Fall; builds the
+      units that this needs as late as can be (`agents.scripted.planner.landing`).
+    - RECEIVE: enters centers that other members have taken and left, and then those that are due to these members. With
+      victims it lands in these centers of theirs alone, in one of the next Falls.
     - FETCH: enters centers that are due to it in the fairest partition of the opening, and that others own.
     - HOLD: its units stay.
     """
@@ -43,6 +47,7 @@ class Move(Enum):
     STAGE = "stage"
     TAKE = "take"
     FIGHT = "fight"
+    LAND = "land"
     SWAP = "swap"
     RECEIVE = "receive"
     FETCH = "fetch"
@@ -87,9 +92,12 @@ class Course:
         if self.move is Move.NICE and self.units is None:
             return "nice"
         words: list[str] = [self.move.value]
-        if self.move in (Move.STAGE, Move.TAKE, Move.FIGHT):
-            words += [*("+".join(self.victims).title().split()), *(["homes only"] if self.only_homes else [])]
+        if self.victims:
+            words += ["+".join(self.victims).title()]
+        if self.move in (Move.STAGE, Move.TAKE, Move.FIGHT, Move.LAND):
+            words += ["homes only"] if self.only_homes else []
             words += [f"first {', '.join(self.wish)}"] if self.wish else []
+        if self.move in (Move.STAGE, Move.TAKE, Move.FIGHT):
             words += [f"neutral: {self.neutral.value}"] if self.move is not Move.FIGHT else []
             words += [f"at most {self.most} centers"] if self.most < ANY_NUMBER else []
         return " ".join([*words, f"(units {self.units or 0})"])
@@ -154,6 +162,8 @@ class PlanDrawer:
             begin = int(rng.integers(now, self.years))
         taker = self.members[int(rng.integers(len(self.members)))]
         victims = self._victims(taker)
+        if rng.random() < LANDING:
+            return self._landing(taker, victims, begin)
         if len(self.members) > 1 and rng.random() < HANDING:
             return self._handing(taker, victims, begin)
         shared = self._raid(self.members[0], begin, victims)
@@ -222,6 +232,23 @@ class PlanDrawer:
                 receiving = [Course(Move.RECEIVE, units=self._units())] * int(rng.integers(0, 2))
                 courses = [*before, *[replace(own, wish=homes)] * length, *receiving, Course(Move.RECEIVE, units=0)]
             found[member] = ended([*courses, *[Course(Move.HOLD, units=0)] * self.years][: self.years])
+        return Plan(found)
+
+    def _landing(self, taker: str, victims: tuple[str, ...], begin: int) -> Plan:
+        """One member lands in the homes of a power, or in one center, and disarms; in coalitions another receives."""
+        rng, years = self.rng, int(self.rng.integers(3, 7))
+        owned = (
+            [center for center, power in planned_owners(self.board).items() if power == victims[0]] if victims else []
+        )
+        wish = (owned[int(rng.integers(len(owned)))],) if owned and rng.random() < 0.3 else ()
+        others = [member for member in self.members if member != taker]
+        receiver = others[int(rng.integers(len(others)))] if others else ""
+        found = dict.fromkeys(self.members, (PEACE,) * self.years)
+        for member, move in ((taker, Move.LAND), (receiver, Move.RECEIVE)):
+            if member:
+                before = [PEACE] * (begin - 1) + [Course(units=0)] * (begin > 0)
+                landing = [Course(move, victims[:1], units=0, wish=wish)] * years
+                found[member] = ended([*before, *landing, *[Course(Move.HOLD, units=0)] * self.years][: self.years])
         return Plan(found)
 
     def _changed(self, member: str, courses: tuple[Course, ...], view: View) -> tuple[Course, ...]:

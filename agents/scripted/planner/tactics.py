@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agents.scripted.center_partition import planned_owners
 from agents.scripted.deterrents.matching import matched
 from agents.scripted.planner.distances import UNREACHABLE, steps_between
+from agents.scripted.planner.landing import Traffic, is_landing, landing_moves, landing_winter
 from agents.scripted.planner.plans import Course, Move, Neutral
 
 if TYPE_CHECKING:
@@ -69,13 +70,17 @@ class Phase:
     Attributes:
         entered: provinces that a member's unit goes to or stays in.
         leaving: provinces that a member's unit leaves.
+        traffic: of units that land.
     """
 
     entered: set[str] = field(default_factory=set)
     leaving: set[str] = field(default_factory=set)
+    traffic: Traffic = field(default_factory=Traffic)
 
     def movement(self, view: View, course: Course, members: Iterable[str]) -> list[str]:
         """Orders that take centers: the nearest unit goes to each, and units that are left support."""
+        if is_landing(course):
+            return list(landing_moves(view, course, members, self.traffic).values())
         steps = steps_between(view.board)
         mine = set(view.units[view.power])
         goals = centers_wanted(view, course, members) if course.move in GOING else []
@@ -241,6 +246,8 @@ def _exchanges(starts: Sequence[str], ends: Sequence[str]) -> bool:
 
 def winter(view: View, course: Course, following: Course, members: Iterable[str]) -> list[str]:
     """Builds and disbands, up to the number of units that the plan wants; what stays is near to next year's goals."""
+    if is_landing(following):
+        return landing_winter(view, following, members)
     units = sorted(view.units[view.power])
     wanted = course.units or 0
     steps = steps_between(view.board)
