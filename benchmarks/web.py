@@ -70,6 +70,11 @@ class Person:
     stream: BinaryIO | None = None
     connection: http.client.HTTPConnection | None = None
 
+    @property
+    def link(self) -> dict[str, str]:
+        """What a page sends to come in."""
+        return {"token": self.token, "browser": f"{self.seat} of {self.game}"}
+
     def ask(self, path: str, body: Any = None) -> tuple[int, Any]:
         """One request; the connection is kept."""
         if self.connection is None:
@@ -99,7 +104,7 @@ class Person:
 
     def play(self) -> None:
         """Play a game to its end: as a page does, ask for what is new when the stream says that there is something."""
-        self.ask_until_answered("/enter", {"token": self.token})
+        self.ask_until_answered("/enter", self.link)
         step, phases = "", 0
         while True:
             _, state = self.ask_until_answered(f"/state?since={max(0, phases - 1)}")
@@ -184,9 +189,9 @@ def people_of(folder: Path, settings: TableSettings, port: int, games: int, seed
     host, found = Host(folder), []
     for number in range(games):
         name = host.create(settings)
-        for seat, token in host.tokens(name).items():
+        for seat, path in host.invite(name).items():
             rng = np.random.default_rng([seed, number, *seat.encode()])
-            found.append(Person(port, name, seat, token, rng))
+            found.append(Person(port, name, seat, path.partition("#")[2], rng))
     return found
 
 
@@ -319,7 +324,7 @@ def idle(streams: int) -> None:
         with server(Path(name), port) as process:
             people = people_of(Path(name), small_game(), port, 1, 0)
             for person in people:
-                person.ask("/enter", {"token": person.token})
+                person.ask("/enter", person.link)
             before = resident(process.pid)
             held = [_stream(people[0]) for _ in range(streams)]
             answered = sum(b"text/event-stream" in sock.recv(4096) for sock in held)

@@ -64,7 +64,7 @@ from evaluation.tables.game_tables import (
     stored_table,
 )
 from evaluation.tables.sweep_tables import exploitability_sweep, self_play_sweep
-from evaluation.web.commands import play, serve
+from evaluation.web.commands import invite, play, serve
 from evaluation.web.study_kit.command import app as study_app
 from evaluation.web.watching.command import watch
 from welfare_env.extras import install_extra
@@ -284,6 +284,7 @@ app.command("experiment")(experiments.experiment)
 app.command("plot")(experiments.plot)
 app.command("play")(play)
 app.command("serve")(serve)
+app.command("invite")(invite)
 app.command("watch")(watch)
 
 

@@ -1,20 +1,21 @@
-"""The commands ``play`` and ``serve``."""
+"""The commands ``play``, ``serve`` and ``invite``."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import webbrowser
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agents.runtime.progress import errors_in_one_line
+from evaluation.checks import EvaluationError
+from evaluation.measures.lm_usage import spent
 from evaluation.play.games import play_all
 from evaluation.play.store import DEFAULT_PATH, GameStore
-from evaluation.web.games.settings import SPECTATOR, TableSettings, load_settings, profile_with
+from evaluation.web.games.settings import SPECTATOR, TableError, TableSettings, load_settings, profile_with
 from evaluation.web.need import need_web
 from welfare_env import Rules
 
@@ -42,6 +43,12 @@ PublicUrl = Annotated[
 ]
 Folder = Annotated[Path, typer.Option(help="Games are kept here; a server that starts again goes on with them.")]
 Store = Annotated[Path, typer.Option(help="Finished games are stored here, too.")]
+Tokens = Annotated[
+    int | None, typer.Option("--budget-tokens", min=1, help="Maximum number of tokens, until this command ends.")
+]
+Dollars = Annotated[
+    float | None, typer.Option("--budget-dollars", help="Maximum cost in dollars, until this command ends.")
+]
 
 
 def play(
@@ -56,6 +63,8 @@ def play(
     port: Port = 0,
     folder: Folder = FOLDER,
     store: Store = DEFAULT_PATH,
+    budget_tokens: Tokens = None,
+    budget_dollars: Dollars = None,
 ) -> None:
     """Play a game yourself, in the browser or in the terminal."""
     with errors_in_one_line(KEPT):
@@ -63,11 +72,13 @@ def play(
         profile = profile_with(power, others, map_name)
         title = f"{power.title()} against {others}"[:80]
         settings = TableSettings(profile, rules, map_name, seed, title, begin="now")
+        models = language_models([settings], REPLIES, budget_tokens, budget_dollars)
         if terminal:
-            _play_here(settings, store)
+            _play_here(settings, store, models)
             return
         need_web(PLAYING, OTHERWISE)
         from evaluation.web.foundation.serving import Address
+        from evaluation.web.games.hosting import Host
 
         def opened(links: dict[str, str]) -> None:
             link = next(iter(links.values()))
@@ -75,7 +86,8 @@ def play(
             if browser:
                 webbrowser.open(link)
 
-        _host([settings], Address(port=port), folder, store, opened)
+        host = Host(folder, store, models)
+        _host(host, lambda: host.create(settings), Address(port=port), opened)
 
 
 def serve(
@@ -86,82 +98,124 @@ def serve(
     name: Annotated[list[str] | None, typer.Option(help="Another name under which this server is reached.")] = None,
     folder: Folder = FOLDER,
     store: Store = DEFAULT_PATH,
+    budget_tokens: Tokens = None,
+    budget_dollars: Dollars = None,
 ) -> None:
     """Host a game for several people: one secret link a seat."""
     with errors_in_one_line(KEPT):
         need_web(PLAYING, OTHERWISE)
         from evaluation.web.foundation.serving import Address
+        from evaluation.web.games.hosting import Host, settings_in
 
+        is_begun = game.is_dir()
+        settings = settings_in(game) if is_begun else load_settings(game)
+        models = language_models([settings], REPLIES, budget_tokens, budget_dollars)
+        opened = Host(game.resolve().parent if is_begun else folder, store, models)
         address = Address(host, port, public_url, name or ())
-        games: list[TableSettings] | str = game.name if game.is_dir() else [load_settings(game)]
-        _host(games, address, game.parent if game.is_dir() else folder, store, _show_links)
+        _host(opened, lambda: game.resolve().name if is_begun else opened.create(settings), address, _show_links)
+
+
+def invite(
+    game: Annotated[Path, typer.Argument(help="The game's folder, such as runs/play/GAME.")],
+    seat: Annotated[str, typer.Argument(help="The power, or spectator.")],
+    alone: Annotated[
+        bool, typer.Option("--alone", help="All browsers that had the seat lose it when the link is used.")
+    ] = False,
+) -> None:
+    """Make another link for a seat of a game that is served, for somebody who lost theirs."""
+    with errors_in_one_line("the game goes on"):
+        need_web(PLAYING, OTHERWISE)
+        from evaluation.web.games.hosting import Host
+
+        name = game.resolve().name
+        if not game.is_dir():
+            raise TableError(f"{game}: no folder of a game; those that were served are in {FOLDER}")
+        host = Host(game.resolve().parent)
+        for path in host.invite(name, [seat.upper()], alone).values():
+            print(f"{host.links(name).url}{path}")
 
 
 def _show_links(links: dict[str, str]) -> None:
-    print("Give each person their own link; whoever has it plays the seat.")
+    print("Give each person their own link. It works once: who opens it has the seat. (A spectator's works for many.)")
     for seat, link in links.items():
         print(f"{seat.lower() if seat == SPECTATOR else seat}: {link}")
     print("End with Ctrl-C; serve the game's folder to go on with it.", flush=True)
 
 
-def _play_here(settings: TableSettings, store: Path) -> None:
+def _play_here(settings: TableSettings, store: Path, models: SharedModels | None) -> None:
     """In the terminal, by the person's policy itself."""
     with GameStore(store) as games:
-        record = play_all([settings.spec], store=games)[0]
+        record = play_all([settings.spec], store=games, models=models)[0]
     points = record["phases"][-1]["state"]["welfare"]
     print("The end: " + ", ".join(f"{power} {count}" for power, count in points.items()))
     print(f"welfare-env replay {record['welfare_env']['key'][:12]} shows it.")
 
 
-def _host(
-    games: list[TableSettings] | str,
-    address: Address,
-    folder: Path,
-    store: Path,
-    on_links: Callable[[dict[str, str]], None],
-) -> None:
-    """Serve games until the process is interrupted.
+def _host(host: Host, chosen: Callable[[], str], address: Address, on_links: Callable[[dict[str, str]], None]) -> None:
+    """Serve a game until the process is interrupted.
 
     Args:
-        games: new ones, or the name of one that is in the folder.
+        chosen: gives its name, or makes it, once nothing else can go wrong.
     """
     from evaluation.web.foundation.serving import make_site, run_site
-    from evaluation.web.games.hosting import Host
     from evaluation.web.games.play_routes import PlayRoutes
     from welfare_env.engine.precompile import GAMES, ensure_compiled
 
     ensure_compiled(GAMES)  # before anybody waits for it
-    with GameStore(store):  # raises before anybody plays
-        pass
-    asks = isinstance(games, str) or any(policy.models for each in games for _, policy in each.spec.players)
-    host = Host(folder, store, language_models(asks, REPLIES))
-    names = [games] if isinstance(games, str) else [host.create(each) for each in games]
+    if host.store is not None:
+        with GameStore(host.store):  # raises before anybody plays
+            pass
+    name = chosen()
     routes = PlayRoutes(host, address.is_secure).routes
 
     def started(url: str) -> None:
-        for name in names:
-            on_links({seat: f"{url}/g/{name}/{seat}#{token}" for seat, token in host.tokens(name).items()})
+        host.links(name).serve(url)
+        on_links({seat: url + path for seat, path in host.invite(name).items()})
 
-    run_site(make_site(routes, address, lambda app: _running(host, names)), address, started)
+    run_site(make_site(routes, address, lambda app: _running(host, name)), address, started)
+    tell_costs(host.models)
 
 
 @contextlib.asynccontextmanager
-async def _running(host: Host, names: list[str]) -> AsyncIterator[None]:
-    """The games begin, or go on, as soon as the server runs."""
-    await asyncio.gather(*(host.find(name) for name in names))
+async def _running(host: Host, name: str) -> AsyncIterator[None]:
+    """The game begins, or goes on, as soon as the server runs."""
+    await host.find(name)
     yield
     host.stop()
 
 
-def language_models(asks: bool, path: Path) -> SharedModels | None:
+def language_models(
+    tables: Iterable[TableSettings], path: Path, tokens: int | None, dollars: float | None
+) -> SharedModels | None:
     """Language models with a cache, so that a game that is opened again pays for nothing twice; None if none plays.
 
     Args:
         path: of the cache.
+        tokens, dollars: the budget.
+
+    Raises:
+        EvaluationError: language models and no budget (with people nobody knows how much they will be asked), or a
+            budget and no language models.
+        ConfigError: a budget that is none.
     """
+    asks = any(policy.models for table in tables for policy in table.policies)
+    is_limited = tokens is not None or dollars is not None
+    if asks != is_limited:
+        raise EvaluationError(
+            "language models play: say how much they may use, by --budget-tokens or --budget-dollars"
+            if asks
+            else "a budget is for language models, and none of these policies is one"
+        )
     if not asks:
         return None
+    from agents.lm.models.budget import Budget
     from agents.lm.models.cache import ResponseCache
     from agents.lm.models.shared_models import SharedModels
 
-    return SharedModels(ResponseCache(path), None)
+    return SharedModels(ResponseCache(path), Budget(tokens, dollars))
+
+
+def tell_costs(models: SharedModels | None) -> None:
+    """What language models have used, at the end of a command."""
+    if models is not None and models.budget is not None:
+        print(spent(models.budget.spent))

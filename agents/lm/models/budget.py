@@ -80,6 +80,12 @@ class Budget:
         with self._lock:
             return self._spent
 
+    @property
+    def refusal(self) -> str:
+        """Why no call is allowed any more; "" while calls are."""
+        with self._lock:
+            return self._refusal
+
     def hold(self, tokens: int, dollars: float | None, who: Hashable = None) -> Hold:
         """Reserves what a call may use at most while it is in progress; report real usage to the `Hold`.
 

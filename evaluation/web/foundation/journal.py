@@ -32,6 +32,7 @@ class Journal:
 
     Args:
         path: of the file; it is made if it is not there, readable by its owner alone.
+        waits: for another process that has it open: for journals that are open for moments.
 
     Attributes:
         entries: all of it, in the sequence written.
@@ -40,14 +41,14 @@ class Journal:
         JournalError: see there.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], waits: bool = False) -> None:
         self.path = Path(path)
         try:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise JournalError(f"{self.path}: {error.strerror}") from error
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
             self.entries = self._read()
         except BlockingIOError as error:
             os.close(self._file)

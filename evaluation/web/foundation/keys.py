@@ -1,8 +1,8 @@
 """The secrets of seats: a token in the fragment of a link, which a page trades for a cookie.
 
 A fragment is never sent with a request, so no log, proxy or referrer has it. The page posts it once, and gets a cookie
-that scripts cannot read and that no other site's request carries. The same link works on another device, too. A cookie
-follows from its token, so that nothing about it must be stored, and differs from it, so a stolen cookie is no link.
+that scripts cannot read and that no other site's request carries. A cookie follows from the secret of its seat, so that
+nothing about it must be stored, and differs from it, so a stolen cookie makes no other one.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ def cookie_name(seat: str) -> str:
     return "seat-" + re.sub("[^A-Za-z0-9]", "-", seat)
 
 
-def cookie_value(token: str) -> str:
-    """What the cookie of a token holds."""
-    return hmac.new(token.encode(), b"cookie", hashlib.sha256).hexdigest()
+def cookie_value(secret: str) -> str:
+    """What the cookie of a seat with this secret holds."""
+    return hmac.new(secret.encode(), b"cookie", hashlib.sha256).hexdigest()
 
 
-def holds(cookies: Mapping[str, str], seat: str, token: str) -> bool:
+def holds(cookies: Mapping[str, str], seat: str, secret: str) -> bool:
     """Whether the cookies of a request include the one of this seat."""
-    return is_token(cookies.get(cookie_name(seat), ""), cookie_value(token))
+    return is_token(cookies.get(cookie_name(seat), ""), cookie_value(secret))
 
 
-def cookie_header(seat: str, token: str, path: str, is_secure: bool) -> str:
+def cookie_header(seat: str, secret: str, path: str, is_secure: bool) -> str:
     """A Set-Cookie header: HttpOnly, SameSite=Strict, for 90 days.
 
     Args:
         path: of the addresses that it is sent to.
         is_secure: only over https.
     """
-    parts = [f"{cookie_name(seat)}={cookie_value(token)}", f"Path={path}", "Max-Age=7776000", "HttpOnly"]
+    parts = [f"{cookie_name(seat)}={cookie_value(secret)}", f"Path={path}", "Max-Age=7776000", "HttpOnly"]
     return "; ".join([*parts, "SameSite=Strict", *(["Secure"] if is_secure else [])])

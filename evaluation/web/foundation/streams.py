@@ -3,7 +3,8 @@
 An event carries a position and nothing else that is secret, so that all pages of a game may have the same one. Its id
 is the position, which counts what is on disk: a page that comes back after a lost connection, or a restart of the
 server, says the last id it has seen (`Last-Event-ID`) and is told at once if there is more. Nothing is queued: a reader
-gets the newest position, however many it has missed, so that slow readers cost no memory.
+gets the newest position, however many it has missed, so that slow readers cost no memory. Signs of life are events of
+their own ("alive"), so that a page sees when they stop: a connection that is half open ends without an error.
 
 >>> topic = Topic(position=3)
 >>> topic.move(4)  # wakes the streams
@@ -98,7 +99,7 @@ class Streams:
                     continue
                 await topic.wait(self.pulse)
                 if topic.position == last:
-                    yield ": alive\n\n"
+                    yield f"event: alive\ndata: {last}\n\n"
         finally:
             self.open -= 1
 

@@ -1,7 +1,8 @@
 """Games with people side by side: their folders, their clocks, and the thinking of their policies.
 
-A host has a folder; each game has a folder in it, with `settings.json`, `keys.json` (the secrets of its links, readable
-by the owner alone), `journal.jsonl`, and at the end `game.json`, the saved game. All that a host knows is there.
+A host has a folder; each game has a folder in it, with `settings.json`, `keys.json` (the secrets of its seats, readable
+by the owner alone), `links.jsonl` (see `links`), `journal.jsonl`, and at the end `game.json`, the saved game. All that
+a host knows is there.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import re
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from agents.runtime.files import read_file, reason
 from evaluation.play.store import GameStore, specification_key
 from evaluation.web.foundation import keys
 from evaluation.web.foundation.streams import Topic, wait_for
+from evaluation.web.games.links import Links
 from evaluation.web.games.settings import SPECTATOR, TableError, TableSettings
 from evaluation.web.games.table import Table
 from welfare_env.game.record import save_record
@@ -39,18 +41,35 @@ GRACE = 60.0  # seconds that a step has at least after a restart
 class Hosted:
     """A game that is played here: its table, with a lock, a clock and a topic.
 
-    Attributes:
-        tokens: seat -> the secret of its link.
+    Args:
+        secrets: seat -> its secret.
     """
 
-    def __init__(self, name: str, table: Table, tokens: Mapping[str, str]) -> None:
-        self.name, self.table, self.tokens = name, table, dict(tokens)
+    def __init__(self, name: str, table: Table, secrets: Mapping[str, str], links: Links) -> None:
+        self.name, self.table, self.links = name, table, links
+        self._secrets = dict(secrets)
+        self._taken = {seat: links.taken(seat) for seat in secrets}
         self.topic = Topic(table.position)
         self.lock = asyncio.Lock()
         self.changed = asyncio.Event()
         self.opened = time.time()
         self._begun_before = table.since if table.has_begun else None  # the step that a restart found
         self.task: asyncio.Task[None] | None = None
+
+    @property
+    def seats(self) -> Collection[str]:
+        """Those that have links: people's, and the spectators' if there may be any."""
+        return self._secrets.keys()
+
+    def secret(self, seat: str) -> str:
+        """What the cookies of a seat follow from; another one when the seat was taken from those who had it."""
+        return f"{self._secrets[seat]} {self._taken[seat]}"
+
+    async def trade(self, seat: str, token: object, browser: object) -> None:
+        """Use a link: as `Links.trade`. The person is there then."""
+        async with self.lock:
+            self._taken[seat] = await asyncio.to_thread(self.links.trade, seat, token, browser)
+        await self.enter(seat)
 
     async def enter(self, seat: str) -> None:
         """A person, or a spectator, has come."""
@@ -85,11 +104,17 @@ class Hosted:
     async def _wait_for_people(self) -> None:
         """Until all have answered, or their time is up."""
         while self.table.awaited:
-            end = max(self.table.since + self.table.seconds, self._grace) if self.table.seconds else None
-            left = None if end is None else end - time.time()
+            left = self.left
             if left is not None and left <= 0:
                 return
             await self._wait(left)
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until this step is over; None without a deadline."""
+        if not self.table.seconds:
+            return None
+        return max(self.table.since + self.table.seconds, self._grace) - time.time()
 
     @property
     def _grace(self) -> float:
@@ -132,14 +157,36 @@ class Host:
         folder = self.folder / name
         folder.mkdir(mode=0o700)
         looks_on = [SPECTATOR] if settings.spectators != "none" else []
-        tokens = {seat: keys.new_token() for seat in [*settings.people, *looks_on]}
-        _write(folder / "keys.json", tokens)
+        _write(folder / "keys.json", {seat: keys.new_token() for seat in [*settings.people, *looks_on]})
         _write(folder / "settings.json", settings.to_dict())
         return name
 
-    def tokens(self, name: str) -> dict[str, str]:
-        """Seat -> the secret of its link."""
-        return {str(seat): str(token) for seat, token in _read(self.folder / name / "keys.json").items()}
+    def secrets(self, name: str) -> dict[str, str]:
+        """Seat -> its secret.
+
+        Raises:
+            TableError: there is no such game, or it is damaged.
+        """
+        return {str(seat): str(secret) for seat, secret in _read(self.folder / name / "keys.json").items()}
+
+    def links(self, name: str) -> Links:
+        """The links of a game."""
+        return Links(self.folder / name)
+
+    def invite(self, name: str, seats: Collection[str] = (), alone: bool = False) -> dict[str, str]:
+        """New links. Returns seat -> the path of its link on the server.
+
+        Args:
+            seats: all by default.
+            alone: see `Links.new`.
+
+        Raises:
+            TableError: there is no such game, or a seat has no links. LinkRefused: a seat has too many.
+        """
+        links, known = self.links(name), self.secrets(name)
+        if unknown := set(seats) - set(known):
+            raise TableError(f"{sorted(unknown)}: no person has this seat; there are links for {sorted(known)}")
+        return {seat: f"/g/{name}/{seat}#{links.new(seat, alone=alone)}" for seat in seats or known}
 
     async def find(self, name: str) -> Hosted | None:
         """The game of this name; it is opened if it was not. None if there is none."""
@@ -154,13 +201,13 @@ class Host:
 
     async def _bring(self, name: str) -> None:
         table = await asyncio.to_thread(self._opened, name)
-        hosted = self._open[name] = Hosted(name, table, self.tokens(name))
+        hosted = self._open[name] = Hosted(name, table, self.secrets(name), self.links(name))
         hosted.task = asyncio.create_task(self._played(hosted))
         hosted.task.add_done_callback(lambda task: self._ended(hosted, task))
 
     def _opened(self, name: str) -> Table:
         folder = self.folder / name
-        return Table(TableSettings.from_dict(_read(folder / "settings.json")), folder, self.models)
+        return Table(settings_in(folder), folder, self.models)
 
     async def _played(self, hosted: Hosted) -> None:
         await hosted.play()
@@ -201,6 +248,15 @@ class Host:
             hosted.topic.close()
             hosted.table.stop()
         self._open.clear()
+
+
+def settings_in(folder: Path) -> TableSettings:
+    """The settings of a game by its folder.
+
+    Raises:
+        TableError: there is no game, or it is damaged.
+    """
+    return TableSettings.from_dict(_read(folder / "settings.json"))
 
 
 def _write(path: Path, value: Any) -> None:

@@ -14,9 +14,9 @@ _REPLAY, _OWN = "welfare_env.render.replay", "evaluation.web.games"
 BUNDLES["play.css"] = (f"{_REPLAY}/page.css", f"{_OWN}/play.css")
 BUNDLES["play.js"] = (
     f"{_REPLAY}/dom.js",
+    ASKING,
     f"{_OWN}/store.js",
     *(f"{_REPLAY}/{name}.js" for name in ("view", "board")),
-    ASKING,
     *(f"{_OWN}/{name}.js" for name in ("network", "choosing", "task", "talk", "play")),
 )
 

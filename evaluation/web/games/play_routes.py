@@ -2,7 +2,8 @@
 
 ======  ==========================  ===============================================================================
 GET     /g/GAME/SEAT                the page; the link that people get, with the token in its fragment
-POST    /g/GAME/SEAT/enter          {"token"}: trades it for a cookie
+POST    /g/GAME/SEAT/enter          {"token", "browser"}: trades a link for a cookie, once (`links`)
+POST    /g/GAME/SEAT/link           a link for another device of the same person
 GET     /g/GAME/SEAT/state          what the seat may see (`seen`); ``?since=N`` without the phases before
 POST    /g/GAME/SEAT/check          {"orders"} or {"messages"}: how they are read, or why not; changes nothing
 POST    /g/GAME/SEAT/answer         {"step", "number", "orders" or "messages"}: on disk before it is confirmed
@@ -25,6 +26,7 @@ from evaluation.web.foundation import keys
 from evaluation.web.foundation.answers import json_object, problem, whole_page
 from evaluation.web.foundation.streams import Streams
 from evaluation.web.games.hosting import Host, Hosted
+from evaluation.web.games.links import DEVICE_SECONDS, LinkRefused
 from evaluation.web.games.page import board_page
 from evaluation.web.games.seen import may_look, state_of
 from evaluation.web.games.settings import SPECTATOR
@@ -34,7 +36,7 @@ from welfare_env.errors import OrderError, PressError
 from welfare_env.render.replay.annotations import NO_ANNOTATIONS
 from welfare_env.render.replay.page import replay_page
 
-STATUS = {"malformed": 400, "late": 409, "answered": 409, "not asked": 409}
+STATUS = {"malformed": 400, "late": 409, "answered": 409, "not asked": 409, "many": 409}
 _NO_GAME = ("there is no such game, or this seat is not yours: open the link that you were given", 404)
 
 
@@ -56,6 +58,7 @@ class PlayRoutes:
             Route("/g/{game}/events", self.events),
             Route(place, self.page),
             Route(f"{place}/enter", self.enter, methods=["POST"]),
+            Route(f"{place}/link", self._for_seat(self.link), methods=["POST"]),
             Route(f"{place}/state", self._for_seat(self.state)),
             Route(f"{place}/check", self._for_seat(self.check), methods=["POST"]),
             Route(f"{place}/answer", self._for_seat(self.answer), methods=["POST"]),
@@ -65,21 +68,37 @@ class PlayRoutes:
     async def page(self, request: Request) -> Response:
         """The page, the same for everybody who knows the address: it holds nothing of the game but the empty board."""
         hosted = await self.host.find(request.path_params["game"])
-        if hosted is None or request.path_params["seat"] not in hosted.tokens:
+        if hosted is None or request.path_params["seat"] not in hosted.seats:
             return problem(*_NO_GAME)
         return HTMLResponse(board_page(hosted.table.game.board))
 
     async def enter(self, request: Request) -> Response:
-        """Trade the token of a link for a cookie."""
+        """Trade a link for a cookie. A browser that has the seat uses up no link."""
         game, seat = request.path_params["game"], request.path_params["seat"]
         hosted = await self.host.find(game)
         given = json_object(await request.body())
-        token = "" if hosted is None else hosted.tokens.get(seat, "")
-        if hosted is None or not token or not keys.is_token((given or {}).get("token"), token):
+        if hosted is None or seat not in hosted.seats or given is None:
             return problem(*_NO_GAME)
-        await hosted.enter(seat)
-        header = keys.cookie_header(seat, token, f"/g/{game}", self.is_secure)
+        if not _holds(request, hosted, seat):
+            try:
+                await hosted.trade(seat, given.get("token"), given.get("browser"))
+            except LinkRefused as error:
+                return problem(str(error), 404, error.code)
+            except WelfareEnvError as error:
+                return problem(str(error), 500, "failed")
+        header = keys.cookie_header(seat, hosted.secret(seat), f"/g/{game}", self.is_secure)
         return JSONResponse({}, headers={"set-cookie": header})
+
+    async def link(self, request: Request, hosted: Hosted, seat: str) -> Response:
+        """A link for another device. Not within a study, whose other pages know a participant by another cookie."""
+        if hosted.table.settings.onward or seat == SPECTATOR:
+            return problem("there is no link to other devices here", 409, "not here")
+
+        async def made() -> dict[str, Any]:
+            token = await asyncio.to_thread(hosted.links.new, seat, DEVICE_SECONDS)
+            return {"link": f"/g/{hosted.name}/{seat}#{token}", "minutes": DEVICE_SECONDS // 60}
+
+        return await _refusing(made)
 
     def _for_seat(
         self, action: Callable[[Request, Hosted, str], Awaitable[Response]]
@@ -102,7 +121,7 @@ class PlayRoutes:
         number = int(since) if since.isascii() and since.isdecimal() and len(since) < 6 else 0
         async with hosted.lock:
             found = await asyncio.to_thread(state_of, hosted.table, seat, min(number, played))
-        return JSONResponse(found)
+        return JSONResponse(found | ({"left": hosted.left} if "view" in found else {}))
 
     async def check(self, request: Request, hosted: Hosted, seat: str) -> Response:
         """How orders or messages are read."""
@@ -134,20 +153,20 @@ class PlayRoutes:
     async def events(self, request: Request) -> Response:
         """The stream of positions, for any seat."""
         hosted = await self.host.find(request.path_params["game"])
-        if hosted is None or not any(_holds(request, hosted, seat) for seat in hosted.tokens):
+        if hosted is None or not any(_holds(request, hosted, seat) for seat in hosted.seats):
             return problem(*_NO_GAME)
         return self.streams.response(request, hosted.topic)
 
 
 def _holds(request: Request, hosted: Hosted, seat: str) -> bool:
-    return seat in hosted.tokens and keys.holds(request.cookies, seat, hosted.tokens[seat])
+    return seat in hosted.seats and keys.holds(request.cookies, seat, hosted.secret(seat))
 
 
 async def _refusing(action: Callable[[], Awaitable[dict[str, Any]]]) -> Response:
     """The answer, or the error in words: what the rules forbid says why."""
     try:
         return JSONResponse(await action())
-    except AnswerRefused as error:
+    except (AnswerRefused, LinkRefused) as error:
         return problem(str(error), STATUS[error.code], error.code)
     except (OrderError, PressError) as error:
         return problem(str(error), 422, "illegal")

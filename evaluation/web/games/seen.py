@@ -50,6 +50,7 @@ def lobby_of(table: Table, seat: str) -> dict[str, Any]:
         "people": people,
         "step": step,
         "onward": settings.onward if step == END and seat != SPECTATOR else "",
+        "device_links": seat != SPECTATOR and not settings.onward,
         "replay": seat == SPECTATOR and settings.spectators == "end" and table.is_done,
     }
 
@@ -65,8 +66,6 @@ def game_of(table: Table, seat: str, since: int) -> dict[str, Any]:
     return {"game": {"since": since, "powers": powers, "phases": phases, "about": data["about"], **looks}} | {
         "view": view_data(view) | {"is_asked": table.is_asked(seat)},
         "answer": table.answer(seat),
-        "seconds": table.seconds,
-        "began": table.since if table.seconds else 0,
     }
 
 

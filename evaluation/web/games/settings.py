@@ -33,7 +33,7 @@ from typing import Any, Self
 import agents
 from agents.human.policy import is_person
 from agents.runtime.files import read_file, reason
-from agents.specs import read_profile
+from agents.specs import Spec, read_profile
 from evaluation.checks import EvaluationError, board_of, check_seed
 from evaluation.play.games import GameSpec
 from welfare_env import Rules, WelfareEnvError
@@ -122,6 +122,12 @@ class TableSettings:
     def people(self) -> tuple[str, ...]:
         """The powers that people play."""
         return tuple(power for power, policy in self.spec.players if is_person(policy.modules))
+
+    @property
+    def policies(self) -> tuple[Spec, ...]:
+        """All that play, or may play for people who are late."""
+        late = () if self.late == HOLD else (agents.specs.read(self.late),)
+        return (*(policy for _, policy in self.spec.players), *late)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types, for `from_dict`."""

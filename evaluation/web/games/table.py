@@ -11,6 +11,7 @@ asked as before, so that they know what they knew, but what counts is what the j
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,7 @@ from evaluation.web.games.settings import HOLD, SPECTATOR, TableError, TableSett
 from welfare_env import Game, WelfareEnvError
 from welfare_env.game.view import MESSAGES, ORDERS, View
 
+_log = logging.getLogger(__name__)
 BEFORE, END = "lobby", "end"
 _THINKING = ThreadPoolExecutor(2, "thinking")  # of policies: as many cores as a small machine has
 LONGEST_NUMBER = 64  # characters of the number that a page gives its answer
@@ -244,6 +246,7 @@ class Table:
             found = _acted(policies[player], self._observations[player], self._infos[player])
             if isinstance(found, Exception):
                 self.failed[player] = f"{type(found).__name__}: {found}"[:500]
+                _log.warning("%s holds from now on: %r", player, self.failed[player])
             else:
                 actions[player] = found
         return actions

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agents.runtime.progress import errors_in_one_line
-from evaluation.web.commands import KEPT, Listen, Port, PublicUrl, language_models
+from evaluation.web.commands import KEPT, Dollars, Listen, Port, PublicUrl, Tokens, language_models, tell_costs
 from evaluation.web.need import need_web
 
 if TYPE_CHECKING:
+    from agents.lm.models.shared_models import SharedModels
     from evaluation.web.foundation.serving import Address
     from evaluation.web.games.hosting import Host
+    from evaluation.web.games.settings import TableSettings
     from evaluation.web.study_kit.participants import StudyFolder
     from evaluation.web.study_kit.study import Study
 
@@ -34,6 +36,8 @@ def serve(
     folder: Annotated[
         Path | None, typer.Option(help="All that participants do is kept here.", show_default="runs/study/NAME")
     ] = None,
+    budget_tokens: Tokens = None,
+    budget_dollars: Dollars = None,
 ) -> None:
     """Run a study, or go on with it: prints the link for participants."""
     with errors_in_one_line(KEPT):
@@ -45,10 +49,13 @@ def serve(
         chosen = load_study(study)
         place = folder or FOLDER / study.stem
         with contextlib.closing(StudyFolder(place, chosen)) as opened:
-            _run(opened, Address(host, port, public_url, name or ()))
+            tables = _tables(chosen)
+            models = language_models(tables, opened.folder / "replies.sqlite", budget_tokens, budget_dollars)
+            _run(opened, Address(host, port, public_url, name or ()), models)
+            tell_costs(models)
 
 
-def _run(opened: StudyFolder, address: Address) -> None:
+def _run(opened: StudyFolder, address: Address, models: SharedModels | None) -> None:
     from evaluation.web.foundation.guard import FORM, JSON
     from evaluation.web.foundation.serving import make_site, run_site
     from evaluation.web.games.hosting import Host
@@ -59,7 +66,6 @@ def _run(opened: StudyFolder, address: Address) -> None:
     from welfare_env.engine.precompile import ensure_compiled
 
     ensure_compiled(KERNELS)
-    models = language_models(_asks(opened.study), opened.folder / "replies.sqlite")
     host = Host(opened.folder / GAMES, opened.store, models)
     routes = StudyRoutes(opened, host, opened.name, address.is_secure)
 
@@ -78,11 +84,10 @@ def _run(opened: StudyFolder, address: Address) -> None:
     run_site(site, address, started)
 
 
-def _asks(study: Study) -> bool:
-    """Whether a language model plays."""
+def _tables(study: Study) -> list[TableSettings]:
+    """A game of each condition."""
     every = [*study.conditions, *([study.practice] if study.practice else [])]
-    tables = [study.table(condition, condition.seats[0], 0, "") for condition in every]
-    return any(policy.models for table in tables for _, policy in table.spec.players)
+    return [study.table(condition, condition.seats[0], 0, "") for condition in every]
 
 
 @contextlib.asynccontextmanager

@@ -60,9 +60,11 @@ def games_table(study: StudyFolder) -> list[Row]:
             slot = study.slots[person.slot or 0]
             condition = study.study.conditions[slot.condition]
             profile = profile_with(slot.seat, condition.others, study.study.map_name)
-            found = game_rows([measure(store.record(over["key"]))], profile)
+            record = store.record(over["key"])
+            failed = record["welfare_env"].get("failed", {})
             own: Row = {"condition": condition.name, "participant": person.id}
-            rows += [own | {"is_person": row["power"] == slot.seat} | row for row in found]
+            for row in game_rows([measure(record)], profile):
+                rows.append(own | {"is_person": row["power"] == slot.seat, "failed": row["power"] in failed} | row)
     return same_columns(rows)
 
 

@@ -42,6 +42,7 @@ MOST_EACH = 20  # people who come for each slot, before the study takes them for
 PATIENCE = 10.0  # seconds until a game that is over is saved
 HEADERS = {"content-security-policy": pages.POLICY, "referrer-policy": "same-origin"}  # forms then say their origin
 FULL = "This study has all the participants that it needs. Thank you for your interest."
+PAUSED = "The study pauses; no game can begin now. Please come back later: this page goes on where you are."
 
 
 class StudyRoutes:
@@ -146,16 +147,25 @@ class StudyRoutes:
 
     async def _sit_down(self, person: Participant, step: str) -> Response:
         """Lead to the game; it is made at the first time."""
-        if not person.game(step) and not await self._make_game(person, step):
-            return self._page(_told(FULL))
+        if not person.game(step):
+            if self._is_spent:
+                return self._page(_told(PAUSED), 503)
+            if not await self._make_game(person, step):
+                return self._page(_told(FULL))
         name = person.game(step)
         hosted = await self.host.find(name)
         if hosted is None:
             return self._page(_told("Your game is not there any more."), 404)
         (seat,) = hosted.table.people
         await hosted.enter(seat)
-        cookie = keys.cookie_header(seat, hosted.tokens[seat], f"/g/{name}", self.is_secure)
+        cookie = keys.cookie_header(seat, hosted.secret(seat), f"/g/{name}", self.is_secure)
         return RedirectResponse(f"/g/{name}/{seat}", 303, {"set-cookie": cookie})
+
+    @property
+    def _is_spent(self) -> bool:
+        """Whether language models have no budget left: they would hold in games that begin now."""
+        models = self.host.models
+        return models is not None and models.budget is not None and models.budget.refusal != ""
 
     async def _make_game(self, person: Participant, step: str) -> bool:
         study, slot = self.folder.study, self.folder.free_slot()

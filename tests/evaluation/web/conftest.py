@@ -2,6 +2,7 @@
 
 import asyncio
 import http.client
+import itertools
 import json
 import threading
 import time
@@ -21,6 +22,8 @@ from evaluation.web.games.hosting import Host
 from evaluation.web.games.play_routes import PlayRoutes
 from evaluation.web.games.settings import TableSettings
 from welfare_env import Rules
+
+BROWSERS = itertools.count()
 
 
 def until(is_so: Callable[[], Any], seconds: float = 30) -> None:
@@ -49,6 +52,7 @@ class Player:
 
     def __init__(self, port: int, game: str, seat: str, token: str) -> None:
         self.port, self.game, self.seat, self.token = port, game, seat, token
+        self.browser = f"browser-{next(BROWSERS):012}"
         self.cookies: dict[str, str] = {}
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
 
@@ -74,7 +78,7 @@ class Player:
         return answer.status, json.loads(text) if is_json else text
 
     def enter(self) -> "Player":
-        assert self.ask("/enter", {"token": self.token})[0] == 200
+        assert self.ask("/enter", {"token": self.token, "browser": self.browser})[0] == 200
         return self
 
     def state(self, since: int = 0) -> dict[str, Any]:
@@ -106,7 +110,7 @@ class Server:
         self.host = Host(folder)
         self.game = settings if isinstance(settings, str) else self.host.create(settings)
         self.address = Address(limits=limits, port=port)
-        site = make_site(PlayRoutes(self.host).routes, self.address, lambda app: _running(self.host, [self.game]))
+        site = make_site(PlayRoutes(self.host).routes, self.address, lambda app: _running(self.host, self.game))
         self.server = make_server(site, self.address)
 
     @property
@@ -114,10 +118,11 @@ class Server:
         return self.host._open[self.game].table
 
     def player(self, seat: str) -> Player:
-        return Player(self.port, self.game, seat, self.host.tokens(self.game)[seat])
+        return Player(self.port, self.game, seat, self.link(seat).partition("#")[2])
 
     def link(self, seat: str) -> str:
-        return f"http://127.0.0.1:{self.port}/g/{self.game}/{seat}#{self.host.tokens(self.game)[seat]}"
+        """A fresh one."""
+        return f"http://127.0.0.1:{self.port}{self.host.invite(self.game, [seat])[seat]}"
 
     @contextmanager
     def running(self) -> Iterator["Server"]:

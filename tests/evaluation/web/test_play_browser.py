@@ -331,7 +331,7 @@ def test_a_page_recovers_by_itself_when_the_server_is_killed(browser, tmp_path):
 
 
 def answer(person, step, **given) -> None:
-    assert person.ask_until_answered("/enter", {"token": person.token})[0] == 200
+    assert person.ask_until_answered("/enter", person.link)[0] == 200
     assert person.ask_until_answered("/answer", {"step": step, "number": "1", **given}) == (200, {"new": True})
 
 

@@ -13,6 +13,7 @@ pytest.importorskip("starlette")
 from evaluation.play.store import GameStore
 from evaluation.web.foundation.connections import ConnectionLimits
 from evaluation.web.games.hosting import Hosted
+from evaluation.web.games.links import Links
 from evaluation.web.games.table import Table
 from welfare_env import Game, Rules
 
@@ -112,25 +113,105 @@ def test_others_seats_and_tokens_are_refused(serving):
     for seat in ("PLAYERB", "PLAYERC", "SPECTATOR", "NOBODY", "..", "%2e%2e"):
         assert first.ask("/state", seat=seat)[0] == 404
         assert first.ask("/answer", {"step": "S1901M 1", "number": "1", "messages": {}}, seat=seat)[0] == 404
-        assert first.ask("/enter", {"token": first.token}, seat=seat)[0] == 404
+        assert first.ask("/enter", {"token": first.token, "browser": first.browser}, seat=seat)[0] == 404
     for token in ("", None, 3, [first.token], first.token[:-1], first.token.lower(), {"token": first.token}):
-        assert second.ask("/enter", {"token": token})[0] == 404
+        assert second.ask("/enter", {"token": token, "browser": second.browser})[0] == 404
     name = next(iter(first.cookies))
     second.cookies = {name.replace("PLAYERA", "PLAYERB"): first.cookies[name]}
     assert second.ask("/state")[0] == 404
-    second.cookies = {"seat-PLAYERB": second.token}  # the token itself is no cookie
-    assert second.ask("/state")[0] == 404
+    for value in (second.token, server.host.secrets(server.game)["PLAYERB"]):  # what a cookie follows from is none
+        second.cookies = {"seat-PLAYERB": value}
+        assert second.ask("/state")[0] == 404
     assert second.ask(f"/state?token={second.token}")[0] == 404
     looks = server.player("SPECTATOR").enter()
     assert looks.ask("/answer", {"step": "S1901M 1", "number": "1", "messages": {}})[0] == 409
 
 
+def test_a_link_is_traded_once_and_again_by_the_same_browser_alone(serving):
+    server = serving(TWO, begin="now")
+    first, thief = server.player("PLAYERA"), server.player("PLAYERA")
+    thief.token = first.token
+    first.enter()
+    status, told = thief.ask("/enter", {"token": first.token, "browser": thief.browser})
+    assert (status, told["code"], thief.cookies) == (404, "used", {})
+    for wrong in (None, 3, "", "x" * 15, "x" * 65):
+        assert thief.ask("/enter", {"token": first.token, "browser": wrong})[0] == 404
+    first.cookies = {}  # the answer was lost
+    first.enter()
+    assert first.state()["seat"] == "PLAYERA"
+    trades = [entry for entry in links_of(server) if entry["kind"] == "trade"]
+    assert len(trades) == 1
+
+
+def links_of(server) -> list[dict]:
+    text = (server.host.folder / server.game / "links.jsonl").read_text()
+    return [json.loads(line) for line in text.splitlines()]
+
+
 def test_a_person_comes_back_on_another_device(serving):
     server = serving(TWO, begin="now")
-    first, again = server.player("PLAYERA").enter(), server.player("PLAYERA").enter()
+    first, again = server.player("PLAYERA").enter(), server.player("PLAYERA")
     step = first.until_asked()["step"]
     assert first.answer(step, messages={"PLAYERB": "here"})[0] == 200
-    assert again.state()["answer"] == {"messages": {"PLAYERB": "here"}}
+    status, made = first.ask("/link", {})
+    assert status == 200
+    path, _, again.token = made["link"].partition("#")
+    assert path == f"/g/{server.game}/PLAYERA"
+    assert again.enter().state()["answer"] == {"messages": {"PLAYERB": "here"}}
+    assert first.state()["answer"] == again.state()["answer"]  # both devices have the seat
+    assert server.player("PLAYERA").ask("/link", {})[0] == 404  # who has no seat makes no links
+    assert server.player("PLAYERA").ask("/enter", {"token": again.token, "browser": first.browser})[0] == 404
+
+
+def test_a_link_to_another_device_is_for_a_while_and_there_are_not_many(serving, monkeypatch):
+    monkeypatch.setattr("evaluation.web.games.links.MOST", 2)
+    server = serving(TWO, begin="now")
+    first, again = server.player("PLAYERA").enter(), server.player("PLAYERA")
+    made = [first.ask("/link", {}) for _ in range(3)]
+    assert [status for status, _ in made] == [200, 200, 409]
+    monkeypatch.setattr("evaluation.web.games.links.time.time", lambda: time.monotonic() + 10**10)
+    again.token = made[0][1]["link"].partition("#")[2]
+    assert again.ask("/enter", {"token": again.token, "browser": again.browser})[1]["code"] == "old"
+    server.player("PLAYERA").enter()  # the host's have no end
+
+
+def test_a_link_of_the_host_can_take_the_seat_from_a_thief(serving):
+    server = serving(TWO, begin="now")
+    thief, owner = server.player("PLAYERA").enter(), server.player("PLAYERA")
+    other = server.player("PLAYERB").enter()
+    owner.token = server.host.invite(server.game, ["PLAYERA"], alone=True)["PLAYERA"].partition("#")[2]
+    assert thief.ask("/state")[0] == 200  # until it is used
+    owner.enter()
+    assert [each.ask("/state")[0] for each in (thief, owner, other)] == [404, 200, 200]
+    assert thief.ask("/enter", {"token": thief.token, "browser": thief.browser})[1]["code"] == "old"
+    assert owner.enter().state()["seat"] == "PLAYERA"
+    server.player("PLAYERA").enter()  # links made later work
+
+
+def test_a_spectators_link_is_for_many(serving):
+    server = serving(TWO, begin="now", spectators="public")
+    first, second = server.player("SPECTATOR"), server.player("SPECTATOR")
+    second.token = first.token
+    assert first.enter().state()["seat"] == second.enter().state()["seat"] == "SPECTATOR"
+    assert first.ask("/link", {})[0] == 409
+
+
+def test_links_hold_after_a_restart(serving, tmp_path):
+    server = serving(TWO, begin="now")
+    first, second = server.player("PLAYERA").enter(), server.player("PLAYERB")
+    alone = server.host.invite(server.game, ["PLAYERA"], alone=True)["PLAYERA"].partition("#")[2]
+    moved = server.player("PLAYERA")
+    moved.token = alone
+    moved.enter()
+    server.server.should_exit = True
+    wait_for(lambda: not server.host._open)
+    again = serving(TWO, name=server.game)
+    for player, status in ((moved, 200), (first, 404)):
+        player.port = again.port
+        player.connection = http.client.HTTPConnection("127.0.0.1", again.port, timeout=10)
+        assert player.ask("/state")[0] == status
+    second.port, second.connection = again.port, http.client.HTTPConnection("127.0.0.1", again.port, timeout=10)
+    assert second.enter().state()["seat"] == "PLAYERB"
 
 
 def test_replayed_reordered_and_foreign_answers(serving):
@@ -161,8 +242,9 @@ def test_malformed_bodies(serving):
     first = server.player("PLAYERA").enter()
     first.until_asked()
     for body in (b"", b"{", b"[]", b"null", b'"x"', b"\xff\xfe", b"[" * 60_000, b'{"step":1e999}', b'{"a":' * 9_000):
-        for path in ("/answer", "/check", "/enter"):
-            assert first.ask(path, body)[0] in (400, 404), (path, body[:20])
+        for path in ("/answer", "/check"):
+            assert first.ask(path, body)[0] == 400, (path, body[:20])
+        assert server.player("PLAYERB").ask("/enter", body)[0] == 404
     assert first.ask("/answer", b"x" * 70_000)[0] == 413
     assert first.state()["answer"] is None
     for since in ("-1", "99999", "x", "1e5", "\u0663".encode().hex(), "9" * 50):
@@ -188,12 +270,13 @@ def test_the_secrets_are_nowhere_but_in_their_file(serving, capfd):
     server = serving(TWO, begin="now")
     first = server.player("PLAYERA").enter()
     first.until_asked()
-    for name in ("journal.jsonl", "settings.json"):
+    for name in ("journal.jsonl", "settings.json", "links.jsonl", "keys.json"):
         assert first.token not in (server.host.folder / server.game / name).read_text()
     keys = server.host.folder / server.game / "keys.json"
     assert keys.stat().st_mode & 0o077 == 0
     assert first.token not in json.dumps(first.state())
-    assert not any(token in part for token in server.host.tokens(server.game).values() for part in capfd.readouterr())
+    secrets = [first.token, first.cookies["seat-PLAYERA"], *server.host.secrets(server.game).values()]
+    assert not any(secret in part for secret in secrets for part in capfd.readouterr())
 
 
 def test_hostile_messages_and_names_stay_text(serving):
@@ -248,10 +331,12 @@ def test_a_step_has_some_time_after_a_restart(tmp_path, quick_settings):
     settings = quick_settings(TWO, begin="now", message_seconds=0.1, order_seconds=0.1)
     table = Table(settings, tmp_path)
     table.begin()
-    fresh = Hosted("a", table, {})
+    fresh = Hosted("a", table, {}, Links(tmp_path))
     assert fresh._grace > fresh.table.since + 10  # as after a restart: the step had begun before
+    assert fresh.left > 10, "the page shows that time, too"
     table.advance(table.think())
     assert fresh._grace == 0.0
+    assert fresh.left < 1
     table.stop()
 
 

@@ -333,7 +333,7 @@ def test_a_study_of_two_conditions_and_ten_games_each(tmp_path: Path) -> None:
             profile = next(row["profile"] for row in table if row["key"] == key)
             store_rows += game_rows([measure(records[key])], profile)
         assert len(table) == 60
-        own = {"condition", "participant", "is_person"}
+        own = {"condition", "participant", "is_person", "failed"}
         shown = [{name: value for name, value in row.items() if name not in own} for row in table]
         as_text = [{name: "" if value != value else str(value) for name, value in row.items()} for row in store_rows]
         assert [{name: value for name, value in row.items() if value} for row in shown] == [

@@ -81,6 +81,8 @@ const clickPlace = (province) => {
 
 // An order in words.
 const told = (order) => {
+  if (order === "WAIVE") return "declines a build";
+  if (order.startsWith("GIVE ")) return `gives a point to ${named(order.slice(5))}`;
   const [how, where, to] = stepsOf(order);
   const at = placeName(placeIn(order.split(" ").slice(0, 2).join(" ")));
   if (how === "H") return `holds in ${at}`;

@@ -2,60 +2,81 @@
 
 const ask = askAt(`${BASE}/${SEAT}`);
 
+let again = 0;
 const refresh = oneAtATime(async () => {
+  clearTimeout(again);
   try {
     learn(await ask(`state?since=${Math.max(0, PHASES.length - 1)}`));
+    state.learned = Date.now();
     tellTrouble("");
     showAll();
   } catch (error) {
     if (error.status === 404) return tellTrouble(error.message);
     tellTrouble("The connection is lost. Your drafts are kept; trying again ...");
-    setTimeout(refresh, 2000);
+    again = setTimeout(refresh, 2000);
   }
 });
 
-const heard = (position) => Number(position) !== state.position && refresh();
-
-const listen = (onPosition) => {
-  const source = new EventSource(`${BASE}/events?after=${state.position}`);
-  source.onmessage = (event) => onPosition(event.data);
-  source.onerror = () => {
-    if (source.readyState !== EventSource.CLOSED) return; // it connects again by itself
-    source.close();
-    setTimeout(() => listen(onPosition), 3000);
-  };
+const heard = (position) => {
+  heardAt = Date.now();
+  if (Number(position) !== state.position) refresh();
 };
 
-// One tab holds the stream, and tells the others; when it is closed, another one takes over.
+const channel = window.BroadcastChannel && new BroadcastChannel(BASE);
+let source = null; // of the tab that holds the stream
+
+const listen = () => {
+  source?.close();
+  source = openStream(`${BASE}/events?after=${state.position}`, (position) => {
+    channel.postMessage(position);
+    heard(position);
+  });
+  const mine = source;
+  source.onrefused = () => mine === source && listen();
+};
+
+const stopListening = () => {
+  source?.close();
+  source = null;
+};
+
+// One tab holds the stream, and tells the others. When it is closed, another one takes over; when nothing was heard of it
+// for long (browsers stop tabs that nobody looks at), another one takes the stream away from it.
+let turn = null;
+const lead = (isTaken) => {
+  turn?.abort();
+  const mine = (turn = new AbortController());
+  const how = isTaken ? { steal: true } : { signal: mine.signal };
+  const held = navigator.locks.request(BASE, how, () => {
+    listen();
+    return new Promise(() => {});
+  });
+  held.catch(() => {
+    if (mine !== turn) return;
+    stopListening();
+    lead(false);
+  });
+};
+
+const wake = () => {
+  refresh();
+  if (source) listen();
+};
+
 const follow = () => {
-  addEventListener("visibilitychange", () => document.visibilityState === "visible" && refresh());
-  addEventListener("online", refresh);
-  if (!navigator.locks || !window.BroadcastChannel) {
+  addEventListener("visibilitychange", () => document.visibilityState === "visible" && wake());
+  addEventListener("online", wake);
+  addEventListener("pageshow", (event) => event.persisted && wake());
+  if (!navigator.locks || !channel) {
     setInterval(refresh, 3000); // a page over plain http from another machine has no locks: it asks
     return;
   }
-  const channel = new BroadcastChannel(BASE);
   channel.onmessage = ({ data }) => heard(data);
-  navigator.locks.request(BASE, () => new Promise(() => {
-    listen((position) => {
-      channel.postMessage(position);
-      heard(position);
-    });
-  }));
-};
-
-// The link's fragment is traded for a cookie, and taken out of the address; a server that cannot be reached is asked again.
-const comeIn = async () => {
-  const token = location.hash.slice(1);
-  if (!token) return;
-  history.replaceState(null, "", location.pathname);
-  for (;;) {
-    try {
-      return await ask("enter", { token });
-    } catch (error) {
-      if (error.status) throw error;
-      tellTrouble("The server cannot be reached; trying again ...");
-      await new Promise((resolve) => setTimeout(resolve, 2000));
-    }
-  }
+  lead(false);
+  setInterval(() => {
+    if (!isSilent()) return;
+    refresh();
+    if (source) listen();
+    else lead(true);
+  }, 5000);
 };

@@ -37,12 +37,14 @@ const showLobby = () => {
   byId("title").textContent = document.title = state.title;
   byId("people").replaceChildren(...state.people.map(({ power, name, here }) => el("li", {}, `${titled(power)}${name ? `, ${name}` : ""}: ${here ? "here" : "not here yet"}`)));
   byId("replay").hidden = !state.replay;
+  byId("device").hidden = !state.device_links;
   byId("onward").hidden = !state.onward;
   byId("onward").firstElementChild.setAttribute("href", state.onward || "#");
 };
 
+// The server says how much time is left: the clock of this device may be wrong.
 const showClock = () => {
-  const left = state.seconds && state.step !== "end" ? Math.max(0, Math.round(state.began + state.seconds - Date.now() / 1000)) : null;
+  const left = state.left === null || state.step === "end" ? null : Math.max(0, Math.round(state.left - (Date.now() - state.learned) / 1000));
   byId("clock").textContent = left === null ? "" : `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")} left`;
 };
 
@@ -80,6 +82,19 @@ const startGame = () => {
   });
 };
 
+// A link by which the same person goes on elsewhere.
+const makeLink = async () => {
+  try {
+    const { link, minutes } = await ask("link", {});
+    byId("device-link").value = location.origin + link;
+    byId("device-told").textContent = `It works once, within ${minutes} minutes. Who has it plays your seat.`;
+    byId("device-made").hidden = false;
+    byId("device-link").select();
+  } catch (error) {
+    byId("device-told").textContent = error.message;
+  }
+};
+
 const start = async () => {
   startTalk();
   byId("submit").addEventListener("click", submit);
@@ -90,6 +105,7 @@ const start = async () => {
   byId("back").addEventListener("click", () => showPhase(timeline.number - 1));
   byId("next").addEventListener("click", () => showPhase(timeline.number + 1));
   byId("now").addEventListener("click", () => showPhase(PHASES.length - 1));
+  byId("device-make").addEventListener("click", makeLink);
   byId("replay").addEventListener("click", () => location.assign(`${BASE}/${SEAT}/replay`));
   addEventListener("keydown", (event) => {
     if (event.target.closest("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -98,7 +114,7 @@ const start = async () => {
   });
   setInterval(showClock, 1000);
   try {
-    await comeIn();
+    await comeIn(ask);
   } catch (error) {
     tellTrouble(error.message);
     return;

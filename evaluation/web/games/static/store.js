@@ -6,7 +6,7 @@ const timeline = { number: -1, speed: 1, onShow: [] };
 const KEYS = {};
 const [, , GAME, SEAT] = location.pathname.split("/");
 const BASE = `/g/${GAME}`;
-const state = { position: -1, step: "", view: null, answer: null, people: [], title: "", isBusy: false };
+const state = { position: -1, step: "", view: null, answer: null, people: [], title: "", left: null, learned: 0, isBusy: false };
 
 const colorOf = (power) => (game?.powers[POWERS.indexOf(power)] || { color: "#888" }).color;
 const titled = (word) => word.charAt(0) + word.slice(1).toLowerCase();
@@ -27,9 +27,6 @@ const learn = (found) => {
   game = { ...game, ...rest };
   POWERS = game.powers.map((power) => power.name);
 };
-
-// A random text by which the server knows an answer that is sent again.
-const newNumber = () => [...crypto.getRandomValues(new Uint8Array(12))].map((one) => one.toString(16).padStart(2, "0")).join("");
 
 // Drafts stay in this browser until they are sent.
 const draftKey = () => `${BASE}/${SEAT}/${state.step}`;

@@ -10,6 +10,8 @@ const tell = (text, isBad = false) => {
 const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 const gain = (centers, units) => Math.max(0, centers - units);
 
+const gifts = () => Object.values(draft.orders).filter((order) => order.startsWith("GIVE "));
+
 // The units a power would have if its draft were carried out.
 const unitsAfter = () => {
   const kinds = Object.values(draft.orders).map((order) => stepsOf(order)[0]);
@@ -22,8 +24,8 @@ const sum = () => {
   if (view.variant !== "welfare") return `You own ${plural(mine, "center")} and have ${plural(units, "unit")}.`;
   const now = `${plural(mine, "center")} − ${plural(units, "unit")} = +${gain(mine, units)}`;
   if (view.phase_type !== "A" || !canOrder()) return `If this year ended now: ${now}. One unit fewer: +1 a year.`;
-  const after = unitsAfter();
-  return `With your draft: ${plural(mine, "center")} − ${plural(after, "unit")} = +${gain(mine, after)} this Winter. One unit fewer: +1 a year.`;
+  const after = unitsAfter(), given = gifts().length ? ` You give away ${plural(gifts().length, "point")}.` : "";
+  return `With your draft: ${plural(mine, "center")} − ${plural(after, "unit")} = +${gain(mine, after)} this Winter. One unit fewer: +1 a year.${given}`;
 };
 
 const goal = () => {
@@ -48,8 +50,35 @@ const unitButton = (unit) => {
   return el("li", {}, button, remove);
 };
 
-// What was typed and is for no unit: WAIVE, GIVE.
-const typedLines = () => Object.keys(draft.orders).filter((unit) => !state.view.legal_orders[unit]).map((order) => el("li", {}, el("code", {}, order), el("button", { type: "button", "aria-label": `Take back ${order}`, onclick: () => { setOrder(order, null); showTask(); } }, "×")));
+// Orders of no unit: WAIVE, and GIVE, of which there may be several.
+const otherLines = () => Object.entries(draft.orders).filter(([key]) => !state.view.legal_orders[key]).map(([key, order]) => el("li", {}, el("code", {}, order), el("button", { type: "button", "aria-label": `Take back ${order}`, onclick: () => { setOrder(key, null); showTask(); } }, "×")));
+
+// Where an order is kept: by its unit, or by a name of its own.
+const keyOf = (order) => {
+  const unit = Object.keys(state.view.legal_orders).find((one) => legalOf(one).includes(order));
+  if (unit || !order.startsWith("GIVE ")) return unit || order;
+  let number = 1;
+  while (draft.orders[`${order} ${number}`]) number += 1;
+  return `${order} ${number}`;
+};
+
+const giveTo = (power) => {
+  const order = `GIVE ${power}`;
+  setOrder(keyOf(order), order);
+  tell(`${order}: ${told(order)}.`);
+  showTask();
+  byId("gifts").querySelector(`[value="${power}"]`)?.focus({ preventScroll: true });
+};
+
+const showGifts = () => {
+  const view = state.view, own = view.welfare[SEAT] || 0;
+  const may = canOrder() && view.transfers && view.phase_type === "A" && own > 0;
+  byId("gifts").hidden = !may;
+  if (!may) return;
+  const isSpent = gifts().length >= own;
+  const told = el("p", {}, `You have ${plural(own, "point")}. Give one of them to:`);
+  byId("gifts").replaceChildren(told, ...POWERS.filter((power) => power !== SEAT).map((power) => el("button", { type: "button", value: power, "aria-disabled": String(isSpent), onclick: () => (isSpent ? tell("You have given all your points.", true) : giveTo(power)) }, named(power))));
+};
 
 const showChoices = (only) => {
   const options = choosing.unit ? only || nextChoices() : [];
@@ -106,9 +135,10 @@ const showTask = (only) => {
   byId("submit").hidden = !ordering && !canWrite();
   byId("submit").disabled = state.isBusy;
   byId("submit").textContent = state.view.asked === "messages" ? (Object.values(draft.messages).some((text) => text.trim()) ? "Send messages" : "Say nothing") : state.view.phase_type === "A" && !Object.keys(draft.orders).length ? "Waive: no orders" : "Submit orders";
-  if (ordering) byId("units").replaceChildren(...Object.keys(state.view.legal_orders).map(unitButton), ...typedLines());
+  if (ordering) byId("units").replaceChildren(...Object.keys(state.view.legal_orders).map(unitButton), ...otherLines());
   if (state.answer) byId("sent").replaceChildren(...sentLines());
   byId("bar-text").textContent = progress();
+  showGifts();
   showChoices(only);
   showSigns();
 };
@@ -126,7 +156,7 @@ const sentLines = () => {
   return (lines.length ? lines : [state.answer.orders ? "no orders" : "no messages"]).map((line) => el("li", {}, line));
 };
 
-// The draft as orders: those of units, and what was typed for none of them (WAIVE, GIVE).
+// The draft as orders: those of units, and those of none (WAIVE, GIVE).
 const draftOrders = () => Object.values(draft.orders);
 
 const submit = async () => {
@@ -155,9 +185,8 @@ const typeOrder = async (text) => {
   try {
     const { orders } = await ask("check", { orders: [text] });
     const order = orders[0];
-    const unit = Object.keys(state.view.legal_orders).find((one) => legalOf(one).includes(order)) || order;
     const before = { ...draft.orders };
-    setOrder(unit, order);
+    setOrder(keyOf(order), order);
     try {
       await ask("check", { orders: draftOrders() });
     } catch (error) {
@@ -166,7 +195,7 @@ const typeOrder = async (text) => {
       throw error;
     }
     byId("typed").value = "";
-    tell(`${order}: ${legalOf(unit).includes(order) ? told(order) : "noted"}.`);
+    tell(`${order}: ${told(order)}.`);
     stopChoosing();
   } catch (error) {
     tell(error.message, true);

@@ -41,8 +41,9 @@ const tick = () => {
   for (const node of document.querySelectorAll("[data-since]")) node.textContent = clock(Math.max(0, Date.now() / 1000 + ahead - node.dataset.since));
 };
 
-let position = -1;
+let position = -1, again = 0;
 const refresh = oneAtATime(async () => {
+  clearTimeout(again);
   try {
     const found = await ask("state");
     position = found.position;
@@ -54,40 +55,40 @@ const refresh = oneAtATime(async () => {
     tick();
     tellTrouble("");
   } catch (error) {
-    tellTrouble(error.status === 404 ? error.message : "The connection is lost; trying again ...");
-    if (error.status !== 404) setTimeout(refresh, 2000);
+    if (error.status === 404) return tellTrouble(error.message);
+    tellTrouble("The connection is lost; trying again ...");
+    again = setTimeout(refresh, 2000);
   }
 });
 
 // A page that nobody looks at holds no stream: a browser has only six to a server.
 let source = null;
 const follow = () => {
-  if (document.visibilityState !== "visible") {
-    source?.close();
-    source = null;
-    return;
-  }
-  if (source && source.readyState !== EventSource.CLOSED) return;
-  source = new EventSource(`/watch/events?after=${position}`);
-  source.onmessage = (event) => Number(event.data) !== position && refresh();
-  source.onerror = () => source?.readyState === EventSource.CLOSED && setTimeout(follow, 3000);
+  source?.close();
+  source = null;
+  if (document.visibilityState !== "visible") return;
+  source = openStream(`/watch/events?after=${position}`, (told) => Number(told) !== position && refresh());
+  const mine = source;
+  source.onrefused = () => mine === source && follow();
 };
 
 const start = async () => {
-  const token = location.hash.slice(1);
-  if (token) {
-    history.replaceState(null, "", location.pathname);
-    try {
-      await ask("enter", { token });
-    } catch (error) {
-      return tellTrouble(error.message);
-    }
+  try {
+    await comeIn(ask);
+  } catch (error) {
+    return tellTrouble(error.message);
   }
+  const wake = () => {
+    if (document.visibilityState === "visible") refresh();
+    follow();
+  };
+  addEventListener("visibilitychange", wake);
+  addEventListener("online", wake);
+  addEventListener("pageshow", (event) => event.persisted && wake());
+  setInterval(tick, 1000);
+  setInterval(() => source && isSilent() && wake(), 5000);
   await refresh();
   follow();
-  addEventListener("visibilitychange", follow);
-  addEventListener("pageshow", (event) => event.persisted && refresh().then(follow));
-  setInterval(tick, 1000);
 };
 
 start();
