@@ -12,13 +12,27 @@ from modal_env.games.game import Game, Mix
 from modal_env.logic.library import LIBRARY, POST, SHORT
 from modal_env.logic.notation import find, parse
 from modal_env.logic.parser import OWN_WORDS, parse_agents
+from modal_env.logic.readers import Program, as_reader
 from modal_env.logic.syntax import Agent
 
 NAMED = re.compile(r"\s*([^\W\d]\w*)\s*=(?!>)(.*)", re.DOTALL)
 
 
 def read_agents(texts: Sequence[str] | None) -> list[Agent]:
-    """The agents of a command line: names, formulas and NAME=FORMULA; by default the four of the post.
+    """As `read_programs`, without readers.
+
+    Raises:
+        GameError: a reader, which is no formula.
+        FormulaError: as `read_programs`.
+    """
+    found = read_programs(texts)
+    if readers := [program.name for program in found if not isinstance(program, Agent)]:
+        raise GameError(f"{readers[0]} is no formula: this takes formulas only")
+    return [program for program in found if isinstance(program, Agent)]
+
+
+def read_programs(texts: Sequence[str] | None) -> list[Program]:
+    """The programs of a command line: names, formulas and NAME=FORMULA; by default the four of the post.
 
     Raises:
         FormulaError: a name with two meanings, or as `modal_env.parse`.
@@ -31,7 +45,13 @@ def read_agents(texts: Sequence[str] | None) -> list[Agent]:
         _check_name(match[1], match[2], defined)
         defined[match[1]] = match[2]
     helpers = parse_agents(defined, {**LIBRARY, **SHORT})
-    return [helpers[match[1]] if match else find(text, helpers) for text, match in zip(texts, split, strict=True)]
+    return [helpers[match[1]] if match else _named(text, helpers) for text, match in zip(texts, split, strict=True)]
+
+
+def _named(text: str, helpers: Mapping[str, Agent]) -> Program:
+    """A program by name, or the formula; names of this command line come first."""
+    reader = as_reader(text)
+    return find(text, helpers) if text in helpers or reader is None else reader
 
 
 def _check_name(name: str, text: str, defined: Mapping[str, str]) -> None:
@@ -45,6 +65,8 @@ def _check_name(name: str, text: str, defined: Mapping[str, str]) -> None:
     alike = [other for other in defined if other.casefold() == name.casefold()]
     if alike and (alike[0], defined[alike[0]].split()) != (name, text.split()):
         raise FormulaError(f"two agents are called {name!r}: name them differently")
+    if as_reader(name) is not None:
+        raise FormulaError(f"the library has a program called {name}, which is no formula: choose another name")
     for known, agent in {**LIBRARY, **SHORT}.items():
         if known.casefold() == name.casefold() and not _means(text, agent):
             raise FormulaError(f"the library has an agent called {known}, {agent.text}: choose another name")
@@ -57,7 +79,7 @@ def _means(text: str, agent: Agent) -> bool:
         return False
 
 
-def all_different(agents: list[Agent]) -> list[Agent]:
+def all_different(agents: list[Program]) -> list[Program]:
     """Check that all agents are different, and return them.
 
     Raises:

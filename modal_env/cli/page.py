@@ -14,6 +14,7 @@ from modal_env.dynamics.replicator import CORNERS, Trajectory, replicator
 from modal_env.games.equilibria import Equilibrium, equilibria_of
 from modal_env.games.game import Game
 from modal_env.logic.provability import play
+from modal_env.logic.syntax import Agent
 from modal_env.pictures.curves import Mark, bands, largest, simplex
 from modal_env.pictures.style import as_text, name_of, page
 from modal_env.pictures.tables import match, matrix, rows
@@ -126,15 +127,16 @@ def _agents(game: Game) -> str:
 
 def _matches(game: Game) -> str:
     """Matches world by world; of many, those that settle last."""
-    pairs = list(combinations_with_replacement(range(len(game.agents)), 2))
+    formulas = {place: agent for place, agent in enumerate(game.agents) if isinstance(agent, Agent)}
+    pairs = list(combinations_with_replacement(formulas, 2))
     settles = game.played.worlds
     latest = sorted(pairs, key=lambda pair: -int(settles[pair]))[:MOST_MATCHES]
-    shown = [_match(game, *pair) for pair in sorted(latest)]
+    shown = [_match(formulas[first], formulas[second]) for first, second in sorted(latest)]
     left = f" These {MOST_MATCHES} of {len(pairs)} matches settle last." if len(pairs) > MOST_MATCHES else ""
     text = f"What holds at world n follows from the worlds before it; from some world on nothing changes.{left}"
     return _section("Matches over worlds", f'<div class="matches">{"".join(shown)}</div>{_note(text)}')
 
 
-def _match(game: Game, first: int, second: int) -> str:
-    outcome = play(game.agents[first], game.agents[second])
+def _match(first: Agent, second: Agent) -> str:
+    outcome = play(first, second)
     return f"<div>{match(outcome.names, outcome.trace, outcome.settles, outcome.moves)}</div>"

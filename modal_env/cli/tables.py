@@ -12,6 +12,7 @@ from modal_env.dynamics.populations import in_both_seats
 from modal_env.games.equilibria import Equilibrium, mix_text
 from modal_env.games.game import PAYOFFS, Game, Mix, dot
 from modal_env.logic.library import LIBRARY
+from modal_env.logic.readers import Program
 from modal_env.logic.syntax import Agent
 from modal_env.text_tables import Square, add_row, new_table, with_legend
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from modal_env.dynamics.replicator import Trajectory
     from modal_env.games.payoffs import PayoffTable
     from modal_env.games.ranges import Ranges
+    from modal_env.logic.mixed_plays import MixedOutcome
     from modal_env.logic.provability import Outcome
     from modal_env.logic.tournaments import Tournament
     from modal_env.search.best_replies import Reply
@@ -32,15 +34,15 @@ NARROW = 30  # columns of a table at least, even on a narrower terminal
 LONG = 16  # characters of the longest name used as a column head
 SHOWN = 20  # rows shown at either end of a long table
 LONG_GAP = 0.1  # fraction of a run: shortest time without a majority that gets a row of its own
-MOVES = {0.0: "D", 0.5: "?", 1.0: "C"}
+MOVES = {0.0: "D", 1.0: "C"}
 
 
-def labels(agents: Sequence[Agent]) -> list[str]:
+def labels(agents: Sequence[Program]) -> list[str]:
     """The labels of agents in a table: names, or numbers where the name is too long a formula."""
     return [agent.name if len(agent.name) <= LONG else f"#{number}" for number, agent in enumerate(agents, start=1)]
 
 
-def agents_table(agents: Sequence[Agent]) -> Group:
+def agents_table(agents: Sequence[Program]) -> Group:
     """One row per agent: its formula and its possible costs."""
     table = new_table("Agents", "agent", "formula", ">depth", ">size")
     for label, agent in zip(labels(agents), agents, strict=True):
@@ -58,10 +60,19 @@ def trace_table(a: Agent, b: Agent, outcome: Outcome) -> Group:
     return with_legend(table, f"{moves}; nothing changes from world {outcome.settles} on")
 
 
+def law_table(a: Program, b: Program, outcome: MixedOutcome) -> Group:
+    """One row per outcome that is possible: its probability."""
+    table = new_table("Outcomes", *("=" + label for label in labels([a, b])), ">probability", ">about")
+    for moves, chance in outcome.law.items():
+        if chance:
+            add_row(table, *moves, str(chance), f"{float(chance):.6f}")
+    return with_legend(table, "C cooperates, D defects; exactly, over all coins")
+
+
 def moves_table(result: Tournament) -> Group:
     """The moves of the row's agent against the column's."""
-    cells = [[MOVES[float(value)] for value in row] for row in result.cooperates]
-    random = any(agent.is_random for agent in result.agents)
+    cells = [[MOVES.get(float(value), "?") for value in row] for row in result.cooperates]
+    random = any(cell == "?" for row in cells for cell in row)
     legend = "the row's move against the column's: C cooperates, D defects" + (", ? tosses a coin" if random else "")
     return with_legend(Square("Moves", labels(result.agents), cells), legend)
 

@@ -22,13 +22,17 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TypeVar
 
+import numpy as np
+
 from modal_env.checks import EPSILONS, Number, brief, exact, items
 from modal_env.errors import FormulaError, GameError
 from modal_env.frames import Row, Tabular
 from modal_env.games.costs import COSTS, Cost, GivenCost, as_cost, units_of
 from modal_env.games.payoffs import PAYOFFS, PayoffTable, as_table
-from modal_env.logic.notation import as_agents, find
+from modal_env.logic.mixed_plays import MixedOutcome, play_all_mixed, play_mixed
+from modal_env.logic.notation import find
 from modal_env.logic.provability import play
+from modal_env.logic.readers import Context, Program, Reader, as_programs
 from modal_env.logic.syntax import Agent
 from modal_env.logic.tournaments import Tournament, grid, listed, tournament
 from modal_env.pictures.style import notebook
@@ -39,7 +43,7 @@ __all__ = ["COSTS", "PAYOFFS", "Game", "Meeting", "meet"]
 GivenPayoffs = Mapping[str, Number] | Mapping[str, Sequence[Number]] | str
 Mix = tuple[Fraction, ...]
 Matrix = tuple[tuple[Fraction, ...], ...]
-Shares = Sequence[Number] | Mapping[str, Number] | Agent | str
+Shares = Sequence[Number] | Mapping[str, Number] | Program | str
 Given = TypeVar("Given")
 
 
@@ -48,7 +52,7 @@ class Meeting:
     """The outcome of two agents' play.
 
     Attributes:
-        moves: "C", "D" or "?" of each.
+        moves: "C", "D" or "?" of each, which is neither for sure.
         points: payoff of each, cost not deducted; expected values if one tosses a coin.
         costs: cost of each, to be multiplied by epsilon.
     """
@@ -67,7 +71,7 @@ class Game(Tabular):
     """A library of agents to choose from, and the payoffs of each against each.
 
     Attributes:
-        agents: the n programs.
+        agents: the n programs: formulas, and readers (`modal_env.logic.readers`).
         epsilon: the price of one unit of cost: 0, or from 10^-30 to 10^6. Floats are read as the decimal number they
             print as.
         cost: one of `COSTS`, or a `Cost`; given as a name, a table of prices or a function, see
@@ -81,20 +85,20 @@ class Game(Tabular):
         FormulaError: a text that is neither the name of an agent nor a formula.
     """
 
-    agents: tuple[Agent, ...]
+    agents: tuple[Program, ...]
     epsilon: Fraction
     cost: str | Cost
     payoffs: PayoffTable
 
     def __init__(
         self,
-        agents: Iterable[Agent | str],
+        agents: Iterable[Program | str],
         epsilon: Number,
         cost: GivenCost = "depth",
         payoffs: GivenPayoffs = PAYOFFS,
     ) -> None:
         put = object.__setattr__  # the dataclass is frozen
-        put(self, "agents", check_names(as_agents(agents)))
+        put(self, "agents", check_names(as_programs(agents)))
         put(self, "epsilon", check_epsilon(epsilon))
         put(self, "cost", as_cost(cost))
         put(self, "payoffs", as_table(payoffs))
@@ -138,21 +142,36 @@ class Game(Tabular):
 
     @cached_property
     def played(self) -> Tournament:
-        """What the agents do against each other."""
-        return tournament(self.agents)
+        """What the agents do against each other; the row's agent in the row player's seat."""
+        if formulas := all_formulas(self.agents):
+            return tournament(formulas)
+        chances = [[float(outcome.cooperation[0]) for outcome in row] for row in self.mixed]
+        settles = [[outcome.settles for outcome in row] for row in self.mixed]
+        return Tournament(self.agents, np.array(chances), np.array(settles, np.int64))
+
+    @cached_property
+    def mixed(self) -> list[list[MixedOutcome]]:
+        """[n][n] the plays of programs of all kinds."""
+        return play_all_mixed(self.agents, context_of(self.payoffs, self.agents))
 
     @cached_property
     def affine(self) -> tuple[Matrix, Matrix]:
         """The matrices base and slope, [n][n] each: the utilities are base - epsilon * slope."""
-        chances = [[Fraction(chance) for chance in row] for row in self.played.cooperates.astype(float).tolist()]
         needs_worlds = self.cost == "worlds" or isinstance(self.cost, Cost)
-        settles = self.played.worlds.tolist() if needs_worlds else [[0] * len(chances)] * len(chances)
+        count = len(self.agents)
+        settles = self.played.worlds.tolist() if needs_worlds else [[0] * count] * count
         numbered = list(enumerate(self.agents))
-        base = tuple(
-            tuple(expected(self.payoffs, chances[i][j], chances[j][i]) for j, _ in numbered) for i, _ in numbered
-        )
+        base = self._base()
         slope = tuple(tuple(units_of(self.cost, a, b, settles[i][j]) for j, b in numbered) for i, a in numbered)
         return base, slope
+
+    def _base(self) -> Matrix:
+        """[n][n] the payoffs, cost not deducted."""
+        if not all_formulas(self.agents):
+            return tuple(tuple(paid_by(self.payoffs, outcome) for outcome in row) for row in self.mixed)
+        chances = [[Fraction(chance) for chance in row] for row in self.played.cooperates.astype(float).tolist()]
+        places = range(len(chances))
+        return tuple(tuple(expected(self.payoffs, chances[i][j], chances[j][i]) for j in places) for i in places)
 
     @cached_property
     def utilities(self) -> Matrix:
@@ -169,7 +188,8 @@ class Game(Tabular):
         if self.payoffs.is_symmetric:
             return self
         other = Game(self.agents, self.epsilon, self.cost, self.payoffs.turned)
-        other.__dict__.update(played=self.played)
+        if all_formulas(self.agents):  # readers may look at what their seat is paid
+            other.__dict__.update(played=self.played)
         return other
 
     def at(self, epsilon: Number) -> Game:
@@ -188,7 +208,7 @@ class Game(Tabular):
         Raises:
             GameError: an agent that is not in the game, a share below 0, a sum that is not 1.
         """
-        if isinstance(shares, (Agent, str)):
+        if isinstance(shares, (Agent, Reader, str)):
             place = self._place(shares)
             shares = [int(number == place) for number in range(len(self.agents))]
         elif isinstance(shares, Mapping):
@@ -202,7 +222,7 @@ class Game(Tabular):
             raise GameError(f"mix [{told:.300}]: give {len(self.agents)} shares from 0 that add up to 1")
         return values
 
-    def _place(self, agent: Agent | str) -> int:
+    def _place(self, agent: Program | str) -> int:
         if isinstance(agent, str):
             with suppress(GameError):
                 return position(self.names, agent)
@@ -220,24 +240,51 @@ class Game(Tabular):
         """The payoff of one mix against another."""
         return dot(self.mix(mix), self.replies(against))
 
-    def best_replies(self, mix: Shares) -> tuple[Agent, ...]:
+    def best_replies(self, mix: Shares) -> tuple[Program, ...]:
         """The agents with the highest payoff against a mix."""
         paid = self.replies(mix)
         return tuple(agent for agent, points in zip(self.agents, paid, strict=True) if points == max(paid))
 
 
-def meet(a: Agent, b: Agent, cost: GivenCost = "depth", payoffs: GivenPayoffs = PAYOFFS) -> Meeting:
-    """Let two agents play; the first has the row player's seat.
+def context_of(payoffs: PayoffTable, programs: Iterable[Program]) -> Context:
+    """What readers may look at in a game, as its row player sees it."""
+    return Context(payoffs, payoffs.turned, programs={program.name: program for program in programs})
+
+
+def all_formulas(programs: Iterable[Program]) -> tuple[Agent, ...]:
+    """The programs, if none is a reader; else none."""
+    given = tuple(programs)
+    found = tuple(program for program in given if isinstance(program, Agent))
+    return found if len(found) == len(given) else ()
+
+
+def paid_by(payoffs: Mapping[str, Fraction], outcome: MixedOutcome) -> Fraction:
+    """What the first player is paid on average."""
+    return sum((payoffs[moves] * chance for moves, chance in outcome.law.items()), Fraction(0))
+
+
+def meet(a: Program, b: Program, cost: GivenCost = "depth", payoffs: GivenPayoffs = PAYOFFS) -> Meeting:
+    """Let two programs play; the first has the row player's seat.
 
     Raises:
         GameError: as `play` and `Game`.
     """
     units, table = as_cost(cost), as_table(payoffs)
+    if isinstance(a, Reader) or isinstance(b, Reader):
+        mixed = play_mixed(a, b, context_of(table, (a, b)))
+        turned = {moves: table.turned[moves[::-1]] for moves in mixed.law}
+        shown = _moved(mixed.cooperation[0]), _moved(mixed.cooperation[1])
+        prices = units_of(units, a, b, mixed.settles), units_of(units, b, a, mixed.settles)
+        return Meeting(shown, (paid_by(table, mixed), paid_by(turned, mixed)), prices)
     outcome = play(a, b)
     first, second = outcome.cooperation
     points = expected(table, first, second), expected(table.turned, second, first)
     costs = units_of(units, a, b, outcome.settles), units_of(units, b, a, outcome.settles)
     return Meeting(outcome.moves, points, costs)
+
+
+def _moved(chance: Fraction) -> str:
+    return "?" if chance.denominator > 1 else "DC"[int(chance)]
 
 
 def expected(payoffs: Mapping[str, Fraction], own: Fraction, other: Fraction) -> Fraction:
@@ -297,7 +344,7 @@ def check_epsilon(epsilon: object) -> Fraction:
     return found
 
 
-def check_names(agents: tuple[Agent, ...]) -> tuple[Agent, ...]:
+def check_names(agents: tuple[Program, ...]) -> tuple[Program, ...]:
     """Check that agents have different names, since all results are given by name.
 
     Raises:

@@ -22,7 +22,7 @@ from modal_env.games.equilibria import Equilibrium, EquilibriumSet, check_symmet
 from modal_env.games.game import PAYOFFS, Game, GivenPayoffs, Matrix, check_epsilon
 from modal_env.games.vertex_paths import Cell, Moving, Path, Paths, Walk, gap
 from modal_env.games.vertices import Class, Labels, Sides, bicliques, classes, cliques, smaller, spread
-from modal_env.logic.syntax import Agent
+from modal_env.logic.readers import Program
 from modal_env.logic.tournaments import listed
 from modal_env.pictures.style import notebook
 from modal_env.pictures.tables import rows
@@ -138,7 +138,7 @@ class Ranges:
 
 
 def ranges(
-    agents: Iterable[Agent | str],
+    agents: Iterable[Program | str],
     cost: GivenCost = "depth",
     *,
     payoffs: GivenPayoffs = PAYOFFS,

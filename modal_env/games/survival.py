@@ -19,8 +19,7 @@ from modal_env.games.costs import GivenCost
 from modal_env.games.game import PAYOFFS, Game, GivenPayoffs, Shares, dot, meet
 from modal_env.games.ranges import Family, Interval
 from modal_env.games.vertex_paths import Path, gap
-from modal_env.logic.notation import as_agents
-from modal_env.logic.syntax import Agent
+from modal_env.logic.readers import Program, as_programs
 
 Row = tuple[tuple[Fraction, Fraction | int], ...]
 """An agent's payoffs against each agent of a library: points, and costs in units of epsilon."""
@@ -35,7 +34,7 @@ class Survival:
         gain: its payoff less that of the mix.
     """
 
-    deviant: Agent
+    deviant: Program
     gain: Fraction
 
     @property
@@ -53,7 +52,7 @@ class Threat:
         intervals: where it gains: strictly inside each. At a bound inside the family's range its gain is 0.
     """
 
-    deviant: Agent
+    deviant: Program
     intervals: tuple[Interval, ...]
 
 
@@ -72,8 +71,8 @@ class SurvivalRange:
 
 def survives(
     mix: Shares,
-    agents: Iterable[Agent | str],
-    deviants: Iterable[Agent | str],
+    agents: Iterable[Program | str],
+    deviants: Iterable[Program | str],
     epsilon: Number,
     cost: GivenCost = "depth",
     *,
@@ -97,7 +96,7 @@ def survives(
     seats = [(game, shares, other), (game.turned, other, shares)]
     if game.payoffs.is_symmetric and shares == other:
         seats.pop()
-    entrants = as_agents(deviants, "deviants")
+    entrants = as_programs(deviants, "deviants")
     found = [
         Survival(deviant, dot(theirs, (points - game.epsilon * units for points, units in row)) - paid)
         for seat, theirs, paid in ((seat, theirs, seat.utility(own, theirs)) for seat, own, theirs in seats)
@@ -108,8 +107,8 @@ def survives(
 
 def survival_range(
     family: Family,
-    agents: Iterable[Agent | str],
-    deviants: Iterable[Agent | str],
+    agents: Iterable[Program | str],
+    deviants: Iterable[Program | str],
     cost: GivenCost = "depth",
     *,
     payoffs: GivenPayoffs = PAYOFFS,
@@ -134,7 +133,7 @@ def survival_range(
         raise GameError(f"family {family}: it is of another game; give the agents, cost and payoffs of its `ranges`")
     if game.payoffs.is_symmetric:
         seats = [(game, dict.fromkeys((*family.rows, *family.columns)))]
-    entrants = as_agents(deviants, "deviants")
+    entrants = as_programs(deviants, "deviants")
     gains = [
         (deviant, [_gain(path, row) for path in paths])
         for seat, paths in seats
@@ -157,9 +156,9 @@ def _gains(each: Iterable[Ratio], epsilon: Algebraic) -> bool:
     return any(gain.sign(epsilon) > 0 for gain in each)
 
 
-def _rows(game: Game, deviants: Iterable[Agent]) -> dict[Row, Agent]:
+def _rows(game: Game, deviants: Iterable[Program]) -> dict[Row, Program]:
     """The payoffs of deviants against the agents of a game -> the first deviant with these payoffs."""
-    found: dict[Row, Agent] = {}
+    found: dict[Row, Program] = {}
     for deviant in deviants:
         meetings = [meet(deviant, agent, game.cost, game.payoffs) for agent in game.agents]
         found.setdefault(tuple((meeting.points[0], meeting.costs[0]) for meeting in meetings), deviant)

@@ -22,6 +22,7 @@ from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
 from modal_env.logic.notation import as_agents
 from modal_env.logic.provability import AND, BOX, CALL, DIAMOND, IMPLIES, ME, NOT, OR, Plays, Solution, solve
+from modal_env.logic.readers import Program
 from modal_env.logic.syntax import Agent, closure
 from modal_env.pictures.style import notebook
 from modal_env.pictures.tables import matrix
@@ -37,11 +38,13 @@ class Tournament(Tabular):
     Attributes:
         agents: the n players, in the sequence given.
         cooperates: [n, n], whether the row's agent cooperates with the column's: bool, or float64 (probabilities 0,
-            0.5, 1) if RandomBot takes part.
+            0.5, 1) if RandomBot takes part, or readers.
+        settles: [n, n] the world at which each play settles, if readers take part; else it is computed when needed.
     """
 
-    agents: tuple[Agent, ...]
+    agents: tuple[Program, ...]
     cooperates: NDArray[Any]
+    settles: NDArray[np.int64] | None = None
 
     def __repr__(self) -> str:
         return f"Tournament({listed([agent.name for agent in self.agents])})"
@@ -70,13 +73,17 @@ class Tournament(Tabular):
     @cached_property
     def moves(self) -> tuple[str, ...]:
         """[n] texts of n letters: the row's move against each column, C, D, or ? for a coin."""
-        return tuple("".join("D?C"[int(2 * chance)] for chance in row) for row in self.cooperates.tolist())
+        letters = {0.0: "D", 1.0: "C"}
+        return tuple("".join(letters.get(float(chance), "?") for chance in row) for row in self.cooperates.tolist())
 
     @cached_property
     def worlds(self) -> NDArray[np.int64]:
         """[n, n] int64, symmetric: the world at which each play settles."""
-        played = play_all(self.agents)
-        return settled(played)[_places(played, self.agents)]
+        if self.settles is not None:
+            return self.settles
+        formulas = [agent for agent in self.agents if isinstance(agent, Agent)]
+        played = play_all(formulas)
+        return settled(played)[_places(played, formulas)]
 
 
 def tournament(agents: Iterable[Agent | str], report: Report = no_report) -> Tournament:

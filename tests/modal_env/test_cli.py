@@ -211,8 +211,8 @@ def test_without_matplotlib_a_picture_is_refused(monkeypatch):
 
 
 def test_a_picture_that_cannot_be_drawn_is_refused_before_anything_is_computed(tmp_path, monkeypatch):
-    monkeypatch.setattr("modal_env.cli.commands.replicator", None)
-    monkeypatch.setattr("modal_env.cli.commands.Game", None)
+    monkeypatch.setattr("modal_env.cli.evolution.replicator", None)
+    monkeypatch.setattr("modal_env.cli.evolution.Game", None)
     (tmp_path / "folder.png").mkdir()
     for name in ("p.abc", "no/p.png", "folder.png"):
         result = RUNNER.invoke(app, ["evolve", "--plot", str(tmp_path / name)])

@@ -1,0 +1,165 @@
+"""What commands share: options, the game that they are about, printing, files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+from rich.console import Console, Group
+
+from modal_env.cli.tables import (
+    NARROW,
+    agents_table,
+)
+from modal_env.console import errors_printed, print_error
+from modal_env.errors import GameError, ModalError, install_extra
+from modal_env.games.costs import COSTS, UNITS
+from modal_env.games.payoffs import NAMED, PayoffTable, as_table, read_payoffs
+from modal_env.logic.library import LIBRARY, SHORT
+from modal_env.logic.readers import READERS, Program
+from modal_env.text_tables import WIDE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+AGENTS = (
+    "An agent is a name, a formula, or NAME=FORMULA, which the others may then call X on. Quote formulas: "
+    "'[](X(me) & (X(DefectBot) -> []false))'. A name defined once can be used again: play 'Wary=[]X(PB)' Wary."
+)
+NAMES = (
+    f"Names: {', '.join(LIBRARY)}; in short {', '.join(SHORT)}. Programs that are no formulas: {', '.join(READERS)}."
+)
+
+ENDINGS = (".png", ".svg", ".pdf")
+INTERRUPTED = "interrupted: nothing is kept, the same command starts again"
+Agents = Annotated[
+    Optional[list[str]],  # noqa: UP045 (typer reads it)
+    typer.Argument(help=AGENTS, show_default="the four of the post", metavar="AGENT"),
+]
+Epsilon = Annotated[str, typer.Option(metavar="NUMBER", help="Price of one unit of cost: 1/10 or 0.1.")]
+Cost = Annotated[
+    str,
+    typer.Option(
+        help=f"What modeling costs: {', '.join(COSTS)}; or prices, as depth=1,box=1/2 (units: {', '.join(UNITS)})."
+    ),
+]
+GameName = Annotated[
+    str, typer.Option("--game", metavar="NAME", help=f"What the programs play: {NAMED}.", show_default=True)
+]
+PayoffFile = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(
+        "--payoffs",
+        metavar="FILE",
+        help="A game of your own, in TOML: CC = 2, CD = 0, DC = 3, DD = 1, own move first; or CC = [2, 1] and so on, "
+        "row player first.",
+    ),
+]
+Plot = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(metavar="FILE", help="Draw a picture: .png, .svg or .pdf. Needs the extra plot."),
+]
+Formulas = Annotated[bool, typer.Option("--formulas", help="List the agents' formulas even if all are in the library.")]
+
+
+def refuse(context: typer.Context, options: Sequence[str], reason: str) -> None:
+    """Check that none of these options was given.
+
+    Raises:
+        GameError: one was; the message gives the reason.
+    """
+    for option in options:
+        source = context.get_parameter_source(option)
+        if source is not None and source.name == "COMMANDLINE":
+            raise GameError(f"--{option} {reason}")
+
+
+def chosen_game(context: typer.Context, name: str, path: Path | None) -> PayoffTable:
+    """The game that --game names or --payoffs holds.
+
+    Raises:
+        GameError: both are given; no such game; not a file of payoffs.
+    """
+    if path is None:
+        return as_table(name)
+    refuse(context, ["game"], "names a game, and --payoffs gives another: leave one of the two out")
+    return read_payoffs(path)
+
+
+def check_picture(path: Path) -> None:
+    """Check that a plot can be written, before anything is computed.
+
+    Raises:
+        GameError: unknown file ending, missing folder, or a file that cannot be written.
+        ModuleNotFoundError: matplotlib is not installed.
+    """
+    if path.suffix.lower() not in ENDINGS:
+        raise GameError(f"--plot {path}: end the name in {', '.join(ENDINGS)}")
+    check_file("--plot", path)
+    import_module("matplotlib.figure")
+
+
+def check_file(option: str, path: Path) -> None:
+    """Check that a file can be written.
+
+    Raises:
+        GameError: missing folder, or a file that cannot be written.
+    """
+    if not path.parent.is_dir():
+        raise GameError(f"{option} {path}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise GameError(f"{option} {path}: it is a folder, not a file")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise GameError(f"{option} {path}: no file can be written there")
+
+
+def save_picture(figure: Figure, path: Path) -> None:
+    try:
+        figure.savefig(path)
+    except OSError as error:
+        raise GameError(f"--plot {path}: the file could not be written") from error
+    print(f"drawn: {path}", file=sys.stderr)
+
+
+def write_text(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise GameError(f"--out {path}: the file could not be written") from error
+
+
+def who(agents: Sequence[Program], formulas: bool) -> list[Group]:
+    """The table of the agents' formulas; empty if all are in the library, unless it is asked for."""
+    library = {**LIBRARY, **READERS}
+    known = all(library.get(agent.name) == agent for agent in agents)
+    return [] if known and not formulas else [agents_table(agents)]
+
+
+def show(*tables: Group) -> None:
+    """Print tables; to a file or pipe they are wide, or as wide as COLUMNS says."""
+    fitted = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    Console(width=max(Console().width, NARROW) if fitted else WIDE).print(*tables, sep="\n")
+
+
+@contextmanager
+def all_errors_printed() -> Iterator[None]:
+    """Print our own errors in one line, also that matplotlib is missing."""
+    with errors_printed(INTERRUPTED, (ModalError, OSError), _text_of):
+        try:
+            yield
+        except ModuleNotFoundError as error:
+            if not (error.name or "").startswith("matplotlib"):
+                raise
+            print_error(f"--plot needs {install_extra('plot')}")
+            raise typer.Exit(2) from error
+
+
+def _text_of(error: Exception) -> str:
+    return f"{error.filename or 'output'}: {error.strerror or error}" if isinstance(error, OSError) else str(error)

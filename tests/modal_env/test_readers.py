@@ -1,0 +1,212 @@
+"""Readers that are not provers: exact values beside programs that are run, and beside the evaluator for formulas."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from modal_env.errors import GameError
+from modal_env.games.equilibria import equilibria
+from modal_env.games.game import PAYOFFS, Game, context_of, meet
+from modal_env.games.payoffs import PRESETS
+from modal_env.logic.library import LIBRARY
+from modal_env.logic.mixed_plays import play_mixed
+from modal_env.logic.notation import parse
+from modal_env.logic.provability import play
+from modal_env.logic.readers import (
+    READERS,
+    Context,
+    GroundedFairBot,
+    GroundedShift,
+    GroundedTwoTats,
+    Program,
+    Quine,
+    Simulator,
+    as_program,
+)
+from tests.modal_env.conftest import parsed, random_formula
+
+CONTEXT = context_of(PAYOFFS, [])
+OUTCOMES = ("CC", "CD", "DC", "DD")
+
+
+def law(a: Program | str, b: Program | str, context: Context = CONTEXT) -> dict[str, Fraction]:
+    return play_mixed(as_program(a), as_program(b), context).law
+
+
+# Programs that are run: each is a function of itself, its opponent, the level of simulation, and the coins.
+Coins = tuple[np.random.Generator, list[float]]
+Run = Callable[["Run", "Run", int, Coins], str]
+
+
+def grounded(
+    stop: float, first: str, answer: dict[str, str], shared: bool, helper: Callable[[], Run] | None = None
+) -> Run:
+    def run(me: Run, opponent: Run, level: int, coins: Coins) -> str:
+        if (number(coins, level) if shared else coins[0].random()) < stop:
+            return first
+        return answer[opponent(opponent, helper() if helper else me, level + 1, coins)]
+
+    return run
+
+
+def number(coins: Coins, level: int) -> float:
+    """The shared random number of a level."""
+    while len(coins[1]) <= level:
+        coins[1].append(float(coins[0].random()))
+    return coins[1][level]
+
+
+def repeated(stop: float, first: str, answer: Callable[[list[tuple[str, str]]], str]) -> Run:
+    """Stops at the first level whose number is small, and answers the history of (own move, other's) up to here."""
+
+    def run(me: Run, opponent: Run, level: int, coins: Coins) -> str:
+        if number(coins, level) < stop:
+            return first
+        last = level
+        while number(coins, last) >= stop:
+            last += 1
+        history = [
+            (me(me, opponent, at, coins), opponent(opponent, me, at, coins))
+            for at in range(level + 2, level, -1)
+            if at <= last
+        ]
+        return answer(history)
+
+    return run
+
+
+def constant(move: str) -> Run:
+    return lambda me, opponent, level, coins: move
+
+
+SAME, OPPOSITE = {"C": "C", "D": "D"}, {"C": "D", "D": "C"}
+RUNS: dict[str, Run] = {
+    "GroundedFairBot": grounded(0.1, "C", SAME, False),
+    "SharedGroundedFairBot": grounded(0.1, "C", SAME, True),
+    "ColdFairBot": grounded(0.1, "D", SAME, False),
+    "Bully": grounded(0.1, "D", OPPOSITE, False),
+    "Tester": grounded(0.1, "C", SAME, False, lambda: constant("D")),
+    "Ann": grounded(0.1, "C", SAME, False, lambda: RUNS["Bob"]),
+    "Bob": grounded(0.1, "D", SAME, False, lambda: RUNS["Ann"]),
+    "TwoTats": repeated(0.5, "C", lambda past: "D" if [b for _, b in past] == ["D", "D"] else "C"),
+    "Shift": repeated(0.5, "C", lambda past: "C" if past[-1][0] == past[-1][1] else "D"),
+    "SharedBully": grounded(0.5, "D", OPPOSITE, True),
+    "SharedFair": grounded(0.25, "C", SAME, True),
+    "CooperateBot": constant("C"),
+    "DefectBot": constant("D"),
+}
+EXTRA: dict[str, Program] = {
+    "TwoTats": GroundedTwoTats("1/2"),
+    "Shift": GroundedShift("1/2"),
+    "SharedBully": Simulator("SharedBully", Fraction(1, 2), "D", (("D", "C"),), "D", coins="shared"),
+    "SharedFair": GroundedFairBot("1/4", "shared"),
+}
+EXTRA_TEXT = "TwoTats Shift SharedBully SharedFair DefectBot"
+PAIRS = [
+    *((a, b) for a in ("GroundedFairBot", "ColdFairBot", "Bully", "Tester", "Ann", "Bob") for b in list(RUNS)[:7]),
+    *((a, b) for a in EXTRA_TEXT.split() for b in EXTRA_TEXT.split() if a <= b),
+]
+
+
+def differences(plays: int) -> list[str]:
+    """Outcomes whose simulated share is not compatible with the exact one, at a level of 5% for all pairs together."""
+    found = []
+    for place, (a, b) in enumerate(PAIRS):
+        rng = np.random.default_rng([32, place])
+        counts: Counter[str] = Counter()
+        for _ in range(plays):
+            coins: Coins = (rng, [])
+            counts[RUNS[a](RUNS[a], RUNS[b], 0, coins) + RUNS[b](RUNS[b], RUNS[a], 0, coins)] += 1
+        exact = law(EXTRA.get(a, a), EXTRA.get(b, b))
+        for moves in OUTCOMES:
+            if binomtest(counts[moves], plays, float(exact[moves])).pvalue < 0.05 / len(PAIRS) / 4:
+                found.append(f"{a} {b} {moves}: {counts[moves] / plays} and {exact[moves]}")
+    return found
+
+
+def test_exact_laws_are_those_of_programs_that_are_run() -> None:
+    assert differences(150) == []
+
+
+@pytest.mark.slow
+def test_exact_laws_are_within_the_intervals_of_100_000_plays_each() -> None:
+    assert differences(100_000) == []
+
+
+def test_values_by_hand() -> None:
+    tenth = Fraction(1, 10)
+    assert law("GroundedFairBot", "GroundedFairBot")["CC"] == 1
+    assert law("GroundedFairBot", "DefectBot") == {"CC": 0, "CD": tenth, "DC": 0, "DD": 1 - tenth}
+    # p = 1/10 + 9/10 q and q = 9/10 p
+    assert play_mixed(READERS["GroundedFairBot"], READERS["ColdFairBot"], CONTEXT).cooperation[0] == Fraction(10, 19)
+    # shared coins: both stop together, so the moves of the last level differ, and go back and forth unchanged
+    cold = Simulator("Cold", tenth, "D", coins="shared")
+    apart = law(GroundedFairBot(coins="shared"), cold)
+    assert apart["CC"] == apart["DD"] == 0
+    assert apart["CD"] == Fraction(10, 19)  # an even number of levels: 1/10 (1 + (9/10)^2 + ...)
+
+
+def test_formulas_prove_nothing_about_coins_but_what_holds_for_all_of_them() -> None:
+    fair = READERS["GroundedFairBot"]
+    assert play_mixed(LIBRARY["FairBot"], fair, CONTEXT).law["CC"] == 1  # Löb: if FairBot cooperates, it does surely
+    assert play_mixed(LIBRARY["PrudentBot"], fair, CONTEXT).cooperation[0] == 0  # it may cooperate with DefectBot
+    assert play_mixed(LIBRARY["CUPOD"], READERS["Bully"], CONTEXT).cooperation[0] == 1  # no proof of defection
+
+
+def test_formulas_do_as_they_do_without_readers() -> None:
+    rng = np.random.default_rng(7)
+    agents = [*LIBRARY.values()]
+    for _ in range(8):
+        agents += parsed([random_formula(rng, 4, 2, helper) for helper in range(3)])[-1:]
+    for a in agents[::2]:
+        for b in agents[1::2]:
+            expected, found = play(a, b), play_mixed(a, b, CONTEXT)
+            assert found.cooperation == expected.cooperation
+
+
+def test_quines_know_names_and_choosers_look() -> None:
+    clique = READERS["CliqueBot"]
+    assert law(clique, clique)["CC"] == law(clique, "CooperateBot")["DC"] == 1
+    assert law("FairClique", "FairBot")["CC"] == 1
+    hunt, chicken = PRESETS["stag-hunt"], PRESETS["chicken"]
+    assert law("TableBot", "DefectBot", context_of(hunt, []))["CD"] == 1  # plays as CooperateBot
+    assert law("TableBot", "DefectBot", context_of(chicken, []))["DD"] == 1  # as FairBot
+    sexes = Game(["TableBot", "DefectBot"], 0, payoffs="battle-of-the-sexes")
+    assert sexes.played.moves == ("CC", "DD")
+    assert law("CrowdBot", "FairBot", Context(PAYOFFS, PAYOFFS, {"DefectBot": Fraction(1, 2)}))["DD"] == 1
+    assert law("PoliteBot", "DefectBot", Context(PAYOFFS, PAYOFFS, {}, 0))["CD"] == 1
+    assert law("PoliteBot", "DefectBot", Context(PAYOFFS, PAYOFFS, {}, 1))["DD"] == 1
+
+
+def test_one_library_with_a_price_each() -> None:
+    programs = ["GroundedFairBot", "FairBot", "DefectBot"]
+    game = Game(programs, "1/10")
+    assert game.utilities[0] == (Fraction(19, 10), Fraction(19, 10), Fraction(8, 10))
+    assert meet(READERS["GroundedFairBot"], LIBRARY["DefectBot"]).paid(Fraction(1, 10)) == Fraction(8, 10)
+    dear = Simulator("Dear", Fraction(1, 10), depth=3)
+    assert Game([dear, "DefectBot"], "1/10").utilities[0][0] == 2 - Fraction(3, 10)
+    assert any(one.is_pure and one.row[1] == 1 for one in equilibria(["FairBot", "CliqueBot", "DefectBot"], "1/10"))
+
+
+def test_what_cannot_be_computed_is_refused() -> None:
+    with pytest.raises(GameError, match="need not end"):
+        GroundedFairBot(0)
+    with pytest.raises(GameError, match="starts one run"):
+        Simulator("Two", Fraction(1, 2), memory=2)
+    with pytest.raises(GameError, match="remembers rounds"):
+        law("GroundedShift", "ColdFairBot")
+    with pytest.raises(GameError, match="others that play as it"):
+        law(Quine("Round", outside="Round"), "FairBot", context_of(PAYOFFS, [Quine("Round", outside="Round")]))
+    with pytest.raises(GameError, match="no program has this name"):
+        law(Simulator("Lost", Fraction(1, 2), against="Nobody"), "FairBot")
+
+
+def test_a_formula_may_call_x_on_others_against_simulators() -> None:
+    spy = parse("[]X(CooperateBot) & ~[]X(DefectBot)")
+    assert play_mixed(spy, READERS["GroundedFairBot"], CONTEXT).cooperation[0] == 1
