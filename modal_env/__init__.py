@@ -21,7 +21,9 @@ FairBot. Two agents that read each other's formulas play the prisoner's dilemma,
 {'player_0': 1.9, 'player_1': 1.8}
 
 Agents: `parse`, `Agent`, `LIBRARY` (by name) with `SOURCES`, and each as an attribute: `FairBot`, `PrudentBot` ...
-Plays: `play`, `tournament`, `fixed_point`, and `replies` (all possible outcomes against given agents).
+Programs that are no formulas: `READERS` (by name), `Simulator`, `Quine`, `Chooser`.
+Plays: `play`, `play_mixed` (of programs of all kinds, in a `Context`), `tournament`, `fixed_point`, and `replies` (all
+possible outcomes against given agents).
 The game: `Game`, `equilibria`, `ranges`, `exploitability`, `survives`, `survival_range`.
 Populations: `replicator`, `growth`, `basins`.
 Environments: `make`, `parallel_env`, described in `modal_env.envs.aec`. Command line: ``python -m modal_env --help``.
@@ -83,8 +85,10 @@ from modal_env.logic.library import (
     UnfairBot,
     WaitFairBot,
 )
+from modal_env.logic.mixed_plays import play_mixed
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import fixed_point, play
+from modal_env.logic.readers import READERS, Chooser, Context, Quine, Simulator
 from modal_env.logic.tournaments import tournament
 
 if TYPE_CHECKING:
@@ -96,10 +100,13 @@ __all__ = [
     "DIMCID",
     "LIBRARY",
     "POST",
+    "READERS",
     "SOURCES",
     "ActionError",
     "Agent",
+    "Chooser",
     "ConFairBot",
+    "Context",
     "CooperateBot",
     "DefectBot",
     "Equilibrium",
@@ -114,11 +121,13 @@ __all__ = [
     "NiceBot",
     "OneBot",
     "PrudentBot",
+    "Quine",
     "RandomBot",
     "ReverseFairBot",
     "Round",
     "Setting",
     "SimpleMagicBot",
+    "Simulator",
     "SlipBot",
     "ToughButFairBot",
     "TrollBot",
@@ -135,6 +144,7 @@ __all__ = [
     "parallel_env",
     "parse",
     "play",
+    "play_mixed",
     "ranges",
     "replicator",
     "replies",

@@ -40,7 +40,7 @@ def law(a: Program | str, b: Program | str, context: Context = CONTEXT) -> dict[
 
 
 # Programs that are run: each is a function of itself, its opponent, the level of simulation, and the coins.
-Coins = tuple[np.random.Generator, list[float]]
+Coins = tuple[np.random.Generator, list[float], dict[tuple[int, int, int], str]]  # the last: runs already made
 Run = Callable[["Run", "Run", int, Coins], str]
 
 
@@ -63,9 +63,18 @@ def number(coins: Coins, level: int) -> float:
 
 
 def repeated(stop: float, first: str, answer: Callable[[list[tuple[str, str]]], str]) -> Run:
-    """Stops at the first level whose number is small, and answers the history of (own move, other's) up to here."""
+    """Stops at the first level whose number is small, and answers the history of (own move, other's) up to here.
+
+    With shared numbers a run at a level always ends alike, so it is made once.
+    """
 
     def run(me: Run, opponent: Run, level: int, coins: Coins) -> str:
+        key = id(me), id(opponent), level
+        if key not in coins[2]:
+            coins[2][key] = once(me, opponent, level, coins)
+        return coins[2][key]
+
+    def once(me: Run, opponent: Run, level: int, coins: Coins) -> str:
         if number(coins, level) < stop:
             return first
         last = level
@@ -121,7 +130,7 @@ def differences(plays: int) -> list[str]:
         rng = np.random.default_rng([32, place])
         counts: Counter[str] = Counter()
         for _ in range(plays):
-            coins: Coins = (rng, [])
+            coins: Coins = (rng, [], {})
             counts[RUNS[a](RUNS[a], RUNS[b], 0, coins) + RUNS[b](RUNS[b], RUNS[a], 0, coins)] += 1
         exact = law(EXTRA.get(a, a), EXTRA.get(b, b))
         for moves in OUTCOMES:
