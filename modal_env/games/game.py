@@ -192,6 +192,14 @@ class Game(Tabular):
             other.__dict__.update(played=self.played)
         return other
 
+    @property
+    def mutual(self) -> Matrix:
+        """[n][n] the probability that both cooperate."""
+        if not all_formulas(self.agents):
+            return tuple(tuple(outcome.law["CC"] for outcome in row) for row in self.mixed)
+        chances = self.played.cooperates.astype(float)
+        return tuple(tuple(map(Fraction, row)) for row in (chances * chances.T).tolist())
+
     def at(self, epsilon: Number) -> Game:
         """The same game at another epsilon; nothing is played again."""
         other = Game(self.agents, epsilon, self.cost, self.payoffs)
