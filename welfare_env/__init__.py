@@ -13,6 +13,7 @@ from pathlib import Path
 runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("welfare_env")
 
 from collections.abc import Callable
+from os import PathLike
 from typing import TYPE_CHECKING, Unpack
 
 import gymnasium
@@ -51,6 +52,7 @@ from welfare_env.rules import Rules
 if TYPE_CHECKING:
     from welfare_env.envs.open_spiel import WelfareDiplomacyGame
     from welfare_env.envs.vector import VectorEnv
+    from welfare_env.imports.foreign import ImportedGame
 
 __version__ = "0.1.0"
 
@@ -80,6 +82,7 @@ __all__ = [
     "YearError",
     "env",
     "errors",
+    "import_game",
     "load_board",
     "make",
     "map_names",
@@ -185,6 +188,33 @@ def open_spiel_game(
     except ImportError as error:
         raise ImportError(f"{error}: OpenSpiel's games need {install_extra('openspiel')}") from error
     return WelfareDiplomacyGame(setting)
+
+
+def import_game(
+    path: str | PathLike[str],
+    *,
+    number: int | None = None,
+    until: str | None = None,
+    messages: str | PathLike[str] | None = None,
+) -> ImportedGame:
+    """Read a game of another program and replay it under the standard rules; every position must agree.
+
+    Args:
+        path: a JSON file of the `diplomacy` package (also with a game a line), AI_Diplomacy or webDiplomacy.
+        number: which game of a file with a game a line, from 1.
+        until: stop in this phase, such as "F1903M", e.g. where the other program adjudicated otherwise.
+        messages: for webDiplomacy: the file messages.json of the same game.
+
+    Returns:
+        The game, who wrote the file, and notes on what it has and the game does not show.
+
+    Raises:
+        RecordError: the file cannot be read, is of no program that we know, is damaged (with the place), or has
+            positions that do not follow from its orders by our rules.
+    """
+    from welfare_env.imports.files import read_file
+
+    return read_file(path, number, until, messages)
 
 
 def warm_up(on_progress: Callable[[int, int], None] | None = None) -> None:

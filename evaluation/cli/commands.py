@@ -41,7 +41,7 @@ from evaluation.cli.options import (
     read_coalitions,
     written,
 )
-from evaluation.cli.pages import replay, transcript
+from evaluation.cli.pages import import_command, replay, transcript
 from evaluation.cli.red_team import collusion, red_team
 from evaluation.cli.theorems import frontier, theorems, threats
 from evaluation.experiments.attacks import CHOOSING
@@ -278,6 +278,7 @@ def games(
 
 app.command("messages")(messages)
 app.command("replay")(replay)
+app.command("import")(import_command)
 app.command("transcript")(transcript)
 app.command("check-model")(check)
 app.command("experiment")(experiments.experiment)

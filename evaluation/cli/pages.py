@@ -1,4 +1,4 @@
-"""The commands `replay` and `transcript`: a game as an HTML page, and what language models were asked in it."""
+"""The commands `replay`, `transcript` and `import`: a game as a page, what models were asked, games from elsewhere."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from evaluation.play.stored_games import saved_games
 from evaluation.report.replays import write_replay
 from evaluation.report.transcript_page import transcript_page
 from evaluation.report.transcripts import as_lines, as_text, transcript_of
-from welfare_env import Game
+from welfare_env import Game, import_game
 from welfare_env.errors import did_you_mean
+from welfare_env.game.record import save_record
 from welfare_env.render.pixels import LONGEST, NARROWEST, PHASE, SHORTEST, WIDEST, WIDTH
 from welfare_env.writing import replaced
 
@@ -143,3 +144,44 @@ def _write(out: Path, text: str) -> None:
             draft.write_text(text, encoding="utf-8")
     except (OSError, ValueError) as error:
         raise EvaluationError(f"{shown(out)}: cannot be written: {reason(error)}") from error
+
+
+def import_command(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A game of the diplomacy package, AI_Diplomacy (lmvsgame.json) or webDiplomacy (history.json)."
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The saved game.", show_default="FILE-imported.json, in this folder"),
+    ] = None,
+    game: Annotated[int | None, typer.Option(min=1, help="Which game of a file with a game a line.")] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="PHASE", help="Stop in this phase, such as F1903M.", show_default="the end of the game"),
+    ] = None,
+    messages: Annotated[
+        Path | None,
+        typer.Option(help="For webDiplomacy: messages.json, what was said to everybody.", show_default="none"),
+    ] = None,
+) -> None:
+    """Turn a game of another program into a saved game, for `replay` and for Python.
+
+    It is replayed under the standard rules; positions that do not follow from the orders by our rules are an error.
+    """
+    with errors_in_one_line(RESTARTS):
+        target = out or Path(f"{file.stem}-imported.json")
+        if target.exists() and file.exists() and target.samefile(file):
+            raise EvaluationError(f"--out {shown(target)} is the file that is read: give another name")
+        found = import_game(file, number=game, until=until, messages=messages)
+        save_record(found.record(), target)
+        phases = [record.phase for record in found.game.history]
+        played = f"{phases[0]} to {phases[-1]}" if phases else "no phase played"
+        print(f"{found.program}: {found.game.board.name} map, standard rules, {played}, {len(phases)} phases")
+        for power, player in found.players.items():
+            print(f"{power}: {player}")
+        for note in (*found.notes, *([f"ended, as the file says: {found.outcome}"] if found.outcome else [])):
+            print(f"note: {note}")
+        print(target)

@@ -238,21 +238,31 @@ def load_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises:
         RecordError: the file is missing, not a regular file, too large, or not the JSON of a saved game.
     """
-    source = _path(path)
-    name = repr(str(source))[:300]
-    try:
-        content = _content(source, name)
-    except (OSError, UnicodeError) as error:
-        raise RecordError(f"cannot read {name}: {_reason(error)}") from error
-    if content.lstrip()[:9].lower() == b"<!doctype":
+    name = repr(str(_path(path)))[:300]
+    content = read_content(path)
+    if content.lstrip()[:9].lower() == "<!doctype":
         raise RecordError(f"{name} is a page, perhaps a replay: give the saved game that it was made from")
     try:
-        record = json.loads(content.decode())
+        record = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise RecordError(f"{name} is damaged or not a saved game (JSON expected): {error!s:.200}") from error
     if not isinstance(record, dict) or not isinstance(record.get("phases"), list) or not record["phases"]:
         raise RecordError(f'{name} is not a saved game: it has no list of "phases"')
     return record
+
+
+def read_content(path: str | os.PathLike[str]) -> str:
+    """The text of a file that may be a saved game.
+
+    Raises:
+        RecordError: the file is missing, not a regular file, too large, or not text.
+    """
+    source = _path(path)
+    name = repr(str(source))[:300]
+    try:
+        return _content(source, name).decode()
+    except (OSError, UnicodeError) as error:
+        raise RecordError(f"cannot read {name}: {_reason(error)}") from error
 
 
 def _content(source: Path, name: str) -> bytes:

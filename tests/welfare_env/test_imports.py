@@ -1,0 +1,360 @@
+"""Games of other programs: real ones that the `diplomacy` package plays and saves, and files made by hand."""
+
+import contextlib
+import copy
+import io
+import json
+import re
+from pathlib import Path
+
+import diplomacy
+import numpy as np
+import pytest
+from diplomacy.integration.webdiplomacy_net.orders import Order
+from diplomacy.integration.webdiplomacy_net.utils import CACHE
+from diplomacy.utils.export import to_saved_game_format
+
+from welfare_env import Game, errors, import_game
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "import-games.md"
+
+NUMBERS = CACHE[1]  # the package's own table of the site's numbers
+KINDS = {"M": "Diplomacy", "R": "Retreats", "A": "Builds"}
+
+
+def drawn_orders(theirs, rng):
+    """Random orders of all powers, in Winter too many; the package decides what it makes of them."""
+    possible = theirs.get_all_possible_orders()
+    for power in sorted(theirs.powers):
+        places = [place for place in theirs.get_orderable_locations(power) if possible[place]]
+        theirs.set_orders(power, [sorted(possible[place])[rng.integers(len(possible[place]))] for place in places])
+
+
+def new_game():
+    with contextlib.redirect_stdout(io.StringIO()):
+        return diplomacy.Game()
+
+
+def played(years, seed):
+    theirs = new_game()
+    rng = np.random.default_rng(seed)
+    while not theirs.is_game_done and int(theirs.get_current_phase()[1:5]) < 1901 + years:
+        drawn_orders(theirs, rng)
+        if theirs.get_current_phase().endswith("M"):
+            for sender, recipient in (("FRANCE", "ENGLAND"), ("ITALY", "GLOBAL")):
+                text = f"Peace? {rng.integers(10**9)}"
+                theirs.add_message(
+                    diplomacy.Message(
+                        sender=sender, recipient=recipient, message=text, phase=theirs.get_current_phase()
+                    )
+                )
+        theirs.process()
+    return theirs
+
+
+@pytest.fixture(scope="module")
+def saved():
+    """Four years of a real game, with retreats, convoys, builds and disbands."""
+    return to_saved_game_format(played(4, seed=2))
+
+
+def written(folder, value, name="game.json"):
+    path = folder / name
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+def sorted_lists(powers):
+    return {power: sorted(given) for power, given in powers.items()}
+
+
+def without_coasts(orders):
+    """The site names no coast of a destination that a unit supports."""
+    return {
+        power: sorted(re.sub(r"( S .* - ...)/..$", r"\1", text) for text in texts) for power, texts in orders.items()
+    }
+
+
+def assert_same_positions(ours, saved):
+    phases = [phase for phase in saved["phases"] if phase["name"] != "COMPLETED"]
+    assert [phase["name"] for phase in ours["phases"]] == [phase["name"] for phase in phases]
+    for mine, theirs in zip(ours["phases"], phases, strict=True):
+        for key in ("units", "centers"):
+            assert sorted_lists(mine["state"][key]) == sorted_lists(theirs["state"][key])
+
+
+def site_order(text, power, phase, game):
+    """An order as the site writes it, by the package's own converter."""
+    found = Order(text, map_id=1, phase_type=phase["name"][-1], game=game).order_dict
+    return {"turn": 0, "countryID": NUMBERS["power_to_ix"][power], **found, "success": "Yes", "dislodged": "No"}
+
+
+def site_phase(phase, game):
+    """A phase as the site's API gives it; of provinces with coasts it also lists owners of the coasts."""
+    season, year = phase["name"][0], int(phase["name"][1:5])
+    number = NUMBERS["loc_to_ix"]
+    units = [(power, unit) for power, units in phase["state"]["units"].items() for unit in units]
+    owned = [(power, center) for power, centers in phase["state"]["centers"].items() for center in centers]
+    return {
+        "turn": (year - 1901) * 2 + (season != "S"),
+        "phase": KINDS[phase["name"][-1]],
+        "units": [
+            {
+                "unitType": "Army" if "A " in unit else "Fleet",
+                "terrID": number[unit.lstrip("*")[2:]],
+                "countryID": NUMBERS["power_to_ix"][power],
+                "retreating": "Yes" if unit[0] == "*" else "No",
+            }
+            for power, unit in units
+        ],
+        "centers": [
+            {"terrID": 53, "countryID": 1},  # the North Sea, which is England's but no center
+            {"terrID": 1, "countryID": 0},  # nobody's
+            *({"terrID": number[c], "countryID": NUMBERS["power_to_ix"][power]} for power, c in owned),
+        ],
+        "orders": [
+            site_order(text, power, phase, game) for power, orders in phase["orders"].items() for text in orders or []
+        ],
+    }
+
+
+@pytest.fixture(scope="module")
+def site_game(saved):
+    """The same game as the site's API gives it."""
+    game = diplomacy.Game()
+    phases = [site_phase(phase, game) for phase in saved["phases"]]
+    return {"gameID": 7, "variantID": 1, "turn": 6, "phase": "Diplomacy", "gameOver": "No", "phases": phases}
+
+
+def test_a_game_of_the_package(saved, tmp_path):
+    found = import_game(written(tmp_path, saved))
+    record = found.record()
+    assert (found.program, found.id, found.outcome) == ("diplomacy", saved["id"], "")
+    assert_same_positions(record, saved)
+    said = [(each["sender"], each["recipient"], each["message"]) for each in saved["phases"][0]["messages"]]
+    assert [(each.sender, each.recipient, each.text) for each in found.game.history[0].messages] == said
+    assert record["welfare_env"]["rules"]["variant"] == "standard"
+    assert Game.from_record(json.loads(json.dumps(record))).units == found.game.units
+
+
+@pytest.mark.parametrize("part", [" - ", " S A ", " C A ", " VIA", " R ", " B", " D"])
+def test_the_real_game_has_orders_of_every_kind(saved, part):
+    orders = [text for phase in saved["phases"] for texts in phase["orders"].values() for text in texts or []]
+    assert any(part in text for text in orders)
+
+
+def test_a_game_of_the_site(saved, site_game, tmp_path):
+    found = import_game(written(tmp_path, site_game))
+    assert (found.program, found.id) == ("webDiplomacy", "7")
+    assert_same_positions(found.record(), saved)
+    theirs = import_game(written(tmp_path, saved, "same.json")).record()
+    for mine, other in zip(found.record()["phases"], theirs["phases"], strict=True):
+        assert without_coasts(mine["orders"]) == without_coasts(other["orders"])
+
+
+# By hand, after lib/gamefiles.php of github.com/kestasjk/webDiplomacy: 79 is the south coast of St. Petersburg (32).
+HISTORY = {
+    "schema": 1,
+    "gameID": 12,
+    "file": "history",
+    "version": "5f0c1a",
+    "generated": 1789000000,
+    "phases": [
+        {
+            "turn": 0,
+            "phase": "Diplomacy",
+            "turnText": "Spring, 1901",
+            "units": [
+                {"countryID": 7, "type": "Fleet", "terrID": 79, "retreating": False},
+                {"countryID": 7, "type": "Army", "terrID": 31, "retreating": False},
+            ],
+            "centers": [{"terrID": place, "countryID": 7} for place in (27, 29, 31, 32, 78, 79)],
+            "orders": [
+                {
+                    "countryID": 7, "terrID": 79, "unitType": "Fleet", "type": "Move", "toTerrID": 57,
+                    "fromTerrID": None, "viaConvoy": False, "success": True, "dislodged": False,
+                },
+                {
+                    "countryID": 7, "terrID": 31, "unitType": "Army", "type": "Hold", "toTerrID": None,
+                    "fromTerrID": None, "viaConvoy": False, "success": True, "dislodged": False,
+                },
+            ],
+        },
+        {
+            "turn": 1,
+            "phase": "Diplomacy",
+            "turnText": "Autumn, 1901",
+            "units": [
+                {"countryID": 7, "type": "Fleet", "terrID": 57, "retreating": False},
+                {"countryID": 7, "type": "Army", "terrID": 31, "retreating": False},
+            ],
+            "centers": [{"terrID": place, "countryID": 7} for place in (27, 29, 31, 32)],
+            "orders": [],
+        },
+    ],
+}  # fmt: skip
+SPOKEN = {
+    "schema": 1,
+    "gameID": 12,
+    "file": "messages",
+    "messages": [
+        {
+            "id": 1, "turn": 0, "phase": "Diplomacy", "timeSent": 1, "fromCountryID": 7, "toCountryID": 0,
+            "message": "Peace &amp; quiet?<br />Russia",
+        },
+        {
+            "id": 2, "turn": 0, "phase": "Diplomacy", "timeSent": 2, "fromCountryID": 0, "toCountryID": 0,
+            "message": "Game was paused",
+        },
+    ],
+    "voteLog": [],
+}  # fmt: skip
+
+
+def test_the_files_that_the_site_publishes(tmp_path):
+    messages = written(tmp_path, SPOKEN, "messages.json")
+    found = import_game(written(tmp_path, HISTORY, "history.json"), messages=messages)
+    (first,) = found.game.history
+    assert first.orders["RUSSIA"] == ("F STP/SC - BOT", "A MOS H")
+    assert [(each.sender, each.recipient, each.text) for each in first.messages] == [
+        ("RUSSIA", "GLOBAL", "Peace & quiet?\nRussia")
+    ]
+    assert found.game.centers["RUSSIA"] == ("MOS", "SEV", "STP", "WAR")
+    assert found.notes == ("1 messages left out: from or to somebody who is no power",)
+
+
+def test_a_log_of_ai_diplomacy(saved, tmp_path):
+    """Made after ai_diplomacy/game_logic.py of github.com/GoodStartLabs/AI_Diplomacy."""
+    log = copy.deepcopy(saved)
+    log["phases"][0]["state_agents"] = {"FRANCE": {"model_id": "a-model", "goals": ["win"], "private_diary": ["..."]}}
+    log["phases"][0]["state_history_plans"] = {"FRANCE": "West."}
+    log["phases"][0]["messages"][0]["message"] = "long " * 1000
+    log |= {"phase_summaries": {}, "final_agent_states": {"FRANCE": {"goals": []}}}
+    found = import_game(written(tmp_path, log, "lmvsgame.json"))
+    assert (found.program, found.players) == ("AI_Diplomacy", {"FRANCE": "a-model"})
+    assert [len(each.text) for each in found.game.history[0].messages][:2] == [4000, 1000]
+    assert any("what agents thought" in note for note in found.notes)
+    assert any("shown in parts" in note for note in found.notes)
+    assert found.record()["welfare_env"]["imported"]["players"] == {"FRANCE": "a-model"}
+
+
+def test_a_drawn_game_ends_where_it_was_drawn(tmp_path):
+    theirs = played(1, seed=2)
+    theirs.draw()
+    found = import_game(written(tmp_path, to_saved_game_format(theirs)))
+    assert found.game.phase == "S1902M"
+    assert found.outcome.startswith("Victory by: AUS")
+
+
+def test_a_won_game_is_won(tmp_path):
+    """France owns seventeen centers and stands in the eighteenth, Belgium, when the Fall ends."""
+    theirs = new_game()
+    theirs.clear_units()
+    theirs.set_units("FRANCE", ["A BEL"])
+    theirs.set_units("TURKEY", ["A SMY"])
+    free = [place for place in theirs.map.scs if place not in (*theirs.map.homes["TURKEY"], "BEL")]
+    theirs.set_centers("FRANCE", free[:17])
+    while not theirs.is_game_done:
+        theirs.process()
+    found = import_game(written(tmp_path, to_saved_game_format(theirs)))
+    assert (found.game.winner, found.game.is_done) == ("FRANCE", True)
+    assert found.outcome == "Victory by: FRA"
+
+
+def test_a_file_with_a_game_a_line(saved, tmp_path):
+    path = tmp_path / "games.jsonl"
+    path.write_text(f"{json.dumps(saved)}\n{json.dumps(saved | {'id': 'second'})}\n", encoding="utf-8")
+    assert import_game(path, number=2).id == "second"
+    with pytest.raises(errors.RecordError, match="has 2 games: give number=1 to 2"):
+        import_game(path)
+    with pytest.raises(errors.RecordError, match="games 1 to 2"):
+        import_game(path, number=3)
+
+
+def test_another_adjudication_is_refused_with_its_place_and_the_game_before_it_can_be_imported(saved, tmp_path):
+    other = copy.deepcopy(saved)
+    other["phases"][3]["state"]["units"]["FRANCE"].append("A PAR")
+    name, before = other["phases"][3]["name"], other["phases"][2]["name"]
+    with pytest.raises(errors.RecordError, match=rf"phases\[3\]: after {before}, units of FRANCE are .*A PAR"):
+        import_game(written(tmp_path, other))
+    found = import_game(written(tmp_path, other), until=before)
+    assert found.game.phase == before
+    with pytest.raises(errors.RecordError, match="has S1901M to"):
+        import_game(written(tmp_path, other), until="F1999M")
+    assert name not in [phase["name"] for phase in found.record()["phases"]]
+
+
+def change(value, keys, new):
+    """A copy of nested lists and objects with one value replaced."""
+    changed = copy.deepcopy(value)
+    inner = changed
+    for key in keys[:-1]:
+        inner = inner[key]
+    inner[keys[-1]] = new
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("keys", "new", "words"),
+    [
+        (["phases"], [], "no list of phases"),
+        (["phases"], {}, "phases: {}, expected a list"),
+        (["phases", 0], 5, "neither 'turn' nor 'state'"),
+        (["phases", 1], 5, r"phases\[1\] has no 'name'"),
+        (["phases", 1, "name"], "Spring", r"phases\[1\].name: 'Spring', expected a phase"),
+        (["phases", 1, "name"], "F1902M", r"phases\[1\] is F1902M, but by our rules S1901M is followed by F1901M"),
+        (["phases", 0, "state"], [], r"phases\[0\] has no 'state'|phases\[0\].state has no 'units'"),
+        (
+            ["phases", 0, "state", "units", "FRANCE"],
+            "A PAR",
+            r"phases\[0\].state.units.FRANCE: 'A PAR', expected a list",
+        ),
+        (["phases", 0, "state", "units", "FRANCE"], ["A XXX"], r"phases\[0\] \(S1901M\): .*A XXX"),
+        (["phases", 0, "state", "units", "SPAIN"], ["A SPA"], "SPAIN"),
+        (["phases", 0, "orders", "FRANCE"], [7], r"phases\[0\].orders.FRANCE\[0\]: 7, expected a text"),
+        (["phases", 0, "orders", "SPAIN"], ["A SPA H"], r"phases\[0\] \(S1901M\): .*SPAIN"),
+        (["phases", 0, "messages", 0, "message"], None, r"phases\[0\].messages\[0\] has no 'message'"),
+        (["map"], "../secret.map", "map '../secret.map' is not installed"),
+        (["id"], "welfare_env", "a saved game of ours"),
+    ],
+)
+def test_damaged_files_are_refused_with_the_place(saved, tmp_path, keys, new, words):
+    with pytest.raises(errors.RecordError, match=words):
+        import_game(written(tmp_path, change(saved, keys, new)))
+
+
+@pytest.mark.parametrize(
+    ("keys", "new", "words"),
+    [
+        (["phases", 0, "turn"], "x", r"phases\[0\].turn: 'x', expected a whole number"),
+        (["phases", 0, "turn"], 10**9, r"phases\[0\].phase: 'Diplomacy'"),
+        (["phases", 0, "phase"], "Lunch", r"phases\[0\].phase: 'Lunch', expected one of Diplomacy"),
+        (["phases", 0, "units", 1, "terrID"], 99, r"units\[1\].terrID: 99, expected a territory from 1 to 81"),
+        (["phases", 0, "units", 1, "countryID"], 0, r"units\[1\].countryID: 0, expected a country from 1 to 7"),
+        (["phases", 0, "units", 1, "type"], "Wing", r"units\[1\].type: 'Wing', expected 'Army' or 'Fleet'"),
+        (["phases", 0, "units", 1, "retreating"], 2, r"retreating: 2, expected true or false"),
+        (["phases", 0, "orders", 0, "type"], "Nap", r"orders\[0\].type: 'Nap', expected an order"),
+        (["phases", 0, "orders", 0, "toTerrID"], None, r"orders\[0\] has no 'toTerrID'"),
+        (["phases", 1, "units"], [], r"phases\[1\]: after S1901M, units of RUSSIA are none in the file"),
+        (["variantID"], 15, "variantID: 15, expected 1: only games of the variant Classic"),
+    ],
+)
+def test_damaged_files_of_the_site_are_refused_with_the_place(tmp_path, keys, new, words):
+    with pytest.raises(errors.RecordError, match=words):
+        import_game(written(tmp_path, change(HISTORY, keys, new)))
+
+
+@pytest.mark.parametrize("text", ["", "null", "[]", "3", "{", "[" * 100_000, '{"phases": [[]]}', "x\ny\n", "\0"])
+def test_files_of_nobody_are_refused(tmp_path, text):
+    path = tmp_path / "strange.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(errors.RecordError, match=r"strange\.json"):
+        import_game(path)
+
+
+def test_the_example_of_the_page_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    exec(compile(code, str(PAGE), "exec"), {})  # noqa: S102 (a page of ours)
+    assert capsys.readouterr().out == "diplomacy F1901M ('A MAR', 'F MAO', 'A BUR')\n"
+    assert (tmp_path / "theirs.html").exists()

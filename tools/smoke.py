@@ -1,0 +1,150 @@
+"""The distributions as a user installs them: from an empty folder, without the clone, each extra alone and all of them.
+
+``python -m tools.smoke`` builds wheel and sdist, installs the wheel into a fresh environment for each extra, runs what
+the extra is for, and prints seconds and megabytes. ``python -m tools.smoke base lm --sdist --python python3.12`` tries
+some, from the sdist, with another Python. It needs a package index; each environment is deleted when it is done.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CONSTRAINTS = ROOT / "constraints.txt"
+SLOWEST = 1800  # seconds that a step may take
+
+LOCAL = """import pathlib, sys
+import agents, evaluation, modal_env, training, welfare_env
+packages = [agents, evaluation, modal_env, training, welfare_env]
+outside = [each.__file__ for each in packages if not pathlib.Path(each.__file__).is_relative_to(sys.prefix)]
+sys.exit(f"not of this environment: {outside}" if outside else 0)"""
+GAME = """import welfare_env
+game = welfare_env.Game("clique:3", rules=welfare_env.Rules(years=1))
+while not game.is_done:
+    game.advance()
+game.save("game.json")"""
+NOT_THERE = """import subprocess, sys
+done = subprocess.run(["welfare-env", "train", "welfare", "--iterations", "1"], capture_output=True, text=True)
+said = "pip install 'welfare-env[train]'" in done.stderr
+sys.exit(0 if said and done.returncode == 2 else f"without the extra it says: {done.stderr}")"""
+STUB = """import subprocess, sys
+stub = subprocess.Popen([sys.executable, "-m", "agents.lm.stub", "--port", "8973"], stdout=subprocess.PIPE, text=True)
+try:
+    stub.stdout.readline()
+    options = "--map clique:3 --years 1 --games 1 --message-rounds 1".split()
+    player = "lm:openai/any,base_url=http://127.0.0.1:8973/v1"
+    done = subprocess.run(["welfare-env", "self-play", player, *options])
+finally:
+    stub.terminate()
+sys.exit(done.returncode)"""
+SERVED = """import subprocess, sys, urllib.request
+command = ["welfare-env", "play", "FRANCE", "--no-browser", "--years", "1", "--message-rounds", "0"]
+server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+try:
+    line = server.stdout.readline()
+    page = urllib.request.urlopen(line.partition("Your seat: ")[2].strip(), timeout=60).read().decode()
+finally:
+    server.terminate()
+sys.exit(0 if "<!doctype html" in page[:100].lower() else f"no page: {line} {page[:200]}")"""
+SOLVED = """import welfare_env
+from open_spiel.python.algorithms import exploitability
+from open_spiel.python.policy import UniformRandomPolicy
+game = welfare_env.open_spiel_game("clique:2", years=1)
+print(exploitability.nash_conv(game, UniformRandomPolicy(game)))"""
+MASKED = """import gymnasium, welfare_env
+from sb3_contrib import MaskablePPO
+env = gymnasium.make("WelfareDiplomacySeat-v0", seat="PLAYERA", others="dove", map_name="clique:3", years=1)
+MaskablePPO("MlpPolicy", env, n_steps=64, batch_size=32).learn(64)"""
+
+TOY = "--map clique:3 --years 1 --games 1 --message-rounds 0"
+ROBBED = "welfare-env exploitability prosocial --coalitions FRANCE --games 1 --message-rounds 0"
+INSPECT = "inspect eval evaluation/self_play --model scripted/stub --display plain"
+STEPS: dict[str, tuple[str, ...]] = {
+    "base": (
+        "welfare-env --version",
+        f"welfare-env self-play prosocial dove {TOY}",
+        "welfare-env self-play marshal --years 1 --games 1",
+        "welfare-env replay game.json",
+        "welfare-env modal tournament",
+        NOT_THERE,
+    ),
+    "rl": (f"{ROBBED} --deviator rl:best-response", NOT_THERE),
+    "train": ("welfare-env train welfare --map clique:3 --years 1 --iterations 1",),
+    "sb3": (MASKED,),
+    "lm": (STUB,),
+    "inspect": (f"{INSPECT} -T map_name=clique:3 -T years=1 -T message_rounds=1 -T games=1",),
+    "plot": ("welfare-env replay game.json --gif game.gif",),
+    "tables": (f"welfare-env self-play dove {TOY} --parquet games.parquet",),
+    "web": (SERVED,),
+    "openspiel": (SOLVED,),
+    "docs": ("sphinx-build --version",),  # of use in the clone only
+    "dev": ("pytest --version", "ruff --version"),  # as above
+}
+JOINT = ("train", "sb3", "lm", "plot", "tables", "web", "openspiel")
+STEPS["all"] = tuple(step for name in JOINT for step in STEPS[name])
+
+
+def run(arguments: list[str], folder: Path, environment: Path | None = None) -> None:
+    """Run a program; what it prints is shown only if it fails.
+
+    Args:
+        environment: whose commands are found first; the variables of this process do not reach it.
+
+    Raises:
+        SystemExit: it failed, with the end of what it printed.
+    """
+    own = None
+    if environment is not None:
+        own = {"PATH": f"{environment / 'bin'}:/usr/bin:/bin", "HOME": str(folder), "OPENAI_API_KEY": "none"}
+    done = subprocess.run(  # noqa: S603 (programs of this file)
+        arguments, cwd=folder, env=own, capture_output=True, text=True, timeout=SLOWEST
+    )
+    if done.returncode:
+        raise SystemExit(f"failed: {' '.join(arguments):.300}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+
+
+def smoke(extra: str, built: Path, python: str, is_pinned: bool) -> tuple[float, float, int]:
+    """Install a distribution with an extra ("base": none) and run its steps; seconds of both, and megabytes on disk."""
+    with tempfile.TemporaryDirectory(prefix="smoke-") as name:
+        environment, folder = Path(name, "environment"), Path(name, "empty")
+        folder.mkdir()
+        run([python, "-m", "venv", "--without-pip", str(environment)], folder)
+        wanted = str(built) if extra == "base" else f"{built}[{extra}]"
+        pinned = ["-c", str(CONSTRAINTS)] if is_pinned else []
+        pip = [sys.executable, "-m", "pip", "--python", str(environment), "install", "-q"]
+        begun = time.monotonic()
+        run([*pip, *pinned, wanted], folder)
+        installed = time.monotonic()
+        size = sum(file.lstat().st_size for file in environment.rglob("*"))
+        for step in (LOCAL, GAME, *STEPS[extra]):
+            run(["python", "-c", step] if "\n" in step else shlex.split(step), folder, environment)
+        return installed - begun, time.monotonic() - installed, round(size / 1e6)
+
+
+def main() -> None:
+    """Build, and install and run one extra after the other."""
+    parser = argparse.ArgumentParser(prog="python -m tools.smoke", description=__doc__)
+    parser.add_argument("extras", nargs="*", help=f"of {', '.join(STEPS)} (all of these)")
+    parser.add_argument("--python", default=sys.executable, help="the Python of the environments")
+    parser.add_argument("--newest", action="store_true", help="newest dependencies, not those of constraints.txt")
+    parser.add_argument("--sdist", action="store_true", help="install the sdist, not the wheel")
+    given = parser.parse_args()
+    if unknown := set(given.extras) - set(STEPS):
+        parser.error(f"no extra {sorted(unknown)}: choose of {', '.join(STEPS)}")
+    with tempfile.TemporaryDirectory(prefix="smoke-dist-") as dist:
+        run([sys.executable, "-m", "build", "--outdir", dist, str(ROOT)], ROOT)
+        (built,) = Path(dist).glob("*.tar.gz" if given.sdist else "*.whl")
+        print(f"{built.name}, {built.stat().st_size / 1e6:.1f} MB, {given.python}", flush=True)
+        for extra in given.extras or STEPS:
+            install, steps, size = smoke(extra, built, given.python, not given.newest)
+            print(f"{extra:10} installed in {install:4.0f} s, {size:5,} MB; ran in {steps:4.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

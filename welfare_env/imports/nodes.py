@@ -1,0 +1,72 @@
+"""Values of a JSON file with their places, so that an error about a strange file says where it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from welfare_env.checks import quoted
+from welfare_env.errors import RecordError
+
+LONGEST = 100_000  # entries of a list or an object
+
+
+@dataclass(frozen=True)
+class Node:
+    """A value of a file. Every method raises RecordError if the value is not what is asked for.
+
+    Attributes:
+        place: how to get to it: ``phases[3].orders.FRANCE``.
+    """
+
+    value: Any
+    place: str
+
+    def wrong(self, wanted: str) -> RecordError:
+        """The error that says what belongs here."""
+        return RecordError(f"{self.place or 'the file'}: {quoted(self.value)}, expected {wanted}")
+
+    def __contains__(self, key: str) -> bool:
+        return isinstance(self.value, dict) and self.value.get(key) is not None
+
+    def __getitem__(self, key: str) -> Node:
+        if key not in self:
+            raise RecordError(f"{self.place or 'the file'} has no {key!r}")
+        return Node(self.value[key], f"{self.place}.{key}".lstrip("."))
+
+    def fields(self) -> dict[str, Node]:
+        """The values of an object by their names."""
+        if not isinstance(self.value, dict) or len(self.value) > LONGEST:
+            raise self.wrong("an object")
+        return {key: Node(value, f"{self.place}.{key:.40}") for key, value in self.value.items()}
+
+    def entries(self) -> list[Node]:
+        """The values of a list."""
+        if not isinstance(self.value, list) or len(self.value) > LONGEST:
+            raise self.wrong("a list")
+        return [Node(value, f"{self.place}[{number}]") for number, value in enumerate(self.value)]
+
+    def text(self) -> str:
+        """A string."""
+        if not isinstance(self.value, str):
+            raise self.wrong("a text")
+        return self.value
+
+    def texts(self) -> list[str]:
+        """A list of strings."""
+        return [entry.text() for entry in self.entries()]
+
+    def number(self) -> int:
+        """A whole number; also as a text, which programs in PHP write."""
+        value = self.value
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
+            return int(value)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise self.wrong("a whole number")
+        return value
+
+    def flag(self) -> bool:
+        """True or false; also "Yes" or "No"."""
+        if not isinstance(self.value, bool) and self.value not in ("Yes", "No", ""):
+            raise self.wrong("true or false")
+        return self.value in (True, "Yes")
