@@ -24,7 +24,7 @@ Agents: `parse`, `Agent`, `LIBRARY` (by name) with `SOURCES`, and each as an att
 Programs that are no formulas: `READERS` (by name), `Simulator`, `Quine`, `Chooser`.
 Plays: `play`, `play_mixed` (of programs of all kinds, in a `Context`), `tournament`, `fixed_point`, and `replies` (all
 possible outcomes against given agents).
-The game: `Game`, `equilibria`, `ranges`, `exploitability`, `survives`, `survival_range`.
+The game: `Game`, `equilibria`, `ranges`, `exploitability`, `survives`, `survival_range`, `open_spiel_game`.
 Populations: `replicator`, `growth`, `basins`.
 Environments: `make`, `parallel_env`, described in `modal_env.envs.aec`. Command line: ``python -m modal_env --help``.
 """
@@ -56,6 +56,7 @@ from modal_env.envs.setting import Setting, make_setting
 from modal_env.errors import ActionError, FormulaError, GameError, ModalError
 from modal_env.games.equilibria import Equilibrium, equilibria, exploitability
 from modal_env.games.game import Game
+from modal_env.games.open_spiel import open_spiel_game
 from modal_env.games.ranges import ranges
 from modal_env.games.survival import survival_range, survives
 from modal_env.logic import library
@@ -141,6 +142,7 @@ __all__ = [
     "growth",
     "library",
     "make",
+    "open_spiel_game",
     "parallel_env",
     "parse",
     "play",

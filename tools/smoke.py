@@ -131,18 +131,22 @@ def main() -> None:
     """Build, and install and run one extra after the other."""
     parser = argparse.ArgumentParser(prog="python -m tools.smoke", description=__doc__)
     parser.add_argument("extras", nargs="*", help=f"of {', '.join(STEPS)} (all of these)")
+    parser.add_argument("--dist", type=Path, help="a folder with the distributions (they are built anew)")
     parser.add_argument("--python", default=sys.executable, help="the Python of the environments")
     parser.add_argument("--newest", action="store_true", help="newest dependencies, not those of constraints.txt")
     parser.add_argument("--sdist", action="store_true", help="install the sdist, not the wheel")
     given = parser.parse_args()
     if unknown := set(given.extras) - set(STEPS):
         parser.error(f"no extra {sorted(unknown)}: choose of {', '.join(STEPS)}")
-    with tempfile.TemporaryDirectory(prefix="smoke-dist-") as dist:
-        run([sys.executable, "-m", "build", "--outdir", dist, str(ROOT)], ROOT)
-        (built,) = Path(dist).glob("*.tar.gz" if given.sdist else "*.whl")
-        print(f"{built.name}, {built.stat().st_size / 1e6:.1f} MB, {given.python}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="smoke-dist-") as fresh:
+        if given.dist is None:
+            run([sys.executable, "-m", "build", "--outdir", fresh, str(ROOT)], ROOT)
+        found = sorted((given.dist or Path(fresh)).glob("*.tar.gz" if given.sdist else "*.whl"))
+        if len(found) != 1:
+            parser.error(f"--dist {given.dist} has {len(found)} such distributions: give a folder with one")
+        print(f"{found[0].name}, {found[0].stat().st_size / 1e6:.1f} MB, {given.python}", flush=True)
         for extra in given.extras or STEPS:
-            install, steps, size = smoke(extra, built, given.python, not given.newest)
+            install, steps, size = smoke(extra, found[0].resolve(), given.python, not given.newest)
             print(f"{extra:10} installed in {install:4.0f} s, {size:5,} MB; ran in {steps:4.0f} s", flush=True)
 
 

@@ -178,8 +178,10 @@ def _difference(game: Game, phase: ForeignPhase) -> str:
     """How the position differs from the file's; "" if it does not."""
     for power in game.powers:
         units = [*game.units[power], *(f"*{unit}" for unit in game.dislodged[power])]
-        pairs = {"units": (phase.units.get(power, ()), units)}
-        pairs["centers"] = (phase.centers.get(power, ()), game.centers[power])
+        pairs: dict[str, tuple[Sequence[str], Sequence[str]]] = {
+            "units": (phase.units.get(power, ()), units),
+            "centers": (phase.centers.get(power, ()), game.centers[power]),
+        }
         for what, (theirs, ours) in pairs.items():
             if not _agree(theirs, ours):
                 in_words = [", ".join(sorted(each)) or "none" for each in (theirs, ours)]
