@@ -66,7 +66,7 @@ from agents.scripted.prosocial import ProsocialPolicy
 from agents.scripted.punisher import PunisherPolicy
 from agents.scripted.random import RandomPolicy
 from agents.scripted.tit_for_tat import TitForTatPolicy
-from agents.specs import Spec, canonical, make, read
+from agents.specs import Profile, ProfileError, Spec, canonical, make, read, read_profile
 
 if TYPE_CHECKING:
     from agents.seat_game import SeatGame, SeatTurn
@@ -83,6 +83,8 @@ __all__ = [
     "PlannerPolicy",
     "PlanningPolicy",
     "Policy",
+    "Profile",
+    "ProfileError",
     "ProsocialPolicy",
     "PunisherPolicy",
     "RandomPolicy",
@@ -95,6 +97,7 @@ __all__ = [
     "canonical",
     "make",
     "read",
+    "read_profile",
 ]
 
 

@@ -17,6 +17,7 @@ from evaluation.experiments.self_play import SelfPlayResult, self_play
 from evaluation.measures.coalitions import COALITIONS
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures, measure
+from evaluation.messages.analysis import MessageAnalysis, analyze_messages
 from evaluation.play.game_settings import GameSettings as Setting
 from evaluation.play.games import GameSpec, aplay_game, play_all, play_game
 from evaluation.play.ray_workers import RayWorkers
@@ -41,6 +42,7 @@ __all__ = [
     "GameMeasures",
     "GameSpec",
     "GameStore",
+    "MessageAnalysis",
     "ProgramExploitabilityResult",
     "RayWorkers",
     "RedTeamResult",
@@ -50,6 +52,7 @@ __all__ = [
     "TableError",
     "WorkerError",
     "Workers",
+    "analyze_messages",
     "aplay_game",
     "collusion",
     "columns",

@@ -19,10 +19,8 @@ import typer
 from torch import Tensor
 
 import welfare_env
-from agents.rl.inputs import InputEncoder, Inputs
-from agents.rl.network import BoardNetwork, Size
-from welfare_env.engine import PHASE, WINTER
-from welfare_env.envs.vector import VectorEnv
+from agents.rl import BoardNetwork, InputEncoder, Inputs, Size, as_choices
+from welfare_env import VectorEnv
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,7 @@ def act(
     # candidate is "no order", which is -1 to the environment.
     order = np.lexsort((np.arange(len(legal)), legal.powers, legal.games))
     choices = np.empty(len(legal), np.int32)
-    choices[order] = answers - (env.rows[legal.games[order], PHASE] == WINTER)
+    choices[order] = as_choices(answers, env.rows[legal.games[order]])
     decision, slot = rows_of(inputs)
     padded_answers = np.zeros((len(seats), reader.slots), np.int64)
     padded_logps = np.zeros((len(seats), reader.slots), np.float32)

@@ -31,7 +31,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 import evaluation
 from agents import SeatGame
-from agents.lm.errors import ConfigError
+from agents.lm import ConfigError
 from welfare_env import Rules
 
 CONTEXT = 32_768  # tokens of a prompt and its reply

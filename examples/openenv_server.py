@@ -29,8 +29,7 @@ from openenv.core.env_server import Action, Environment, Observation, State, cre
 from pydantic import Field
 
 import evaluation
-from agents import SeatGame, SeatTurn
-from agents.specs import ProfileError, read_profile
+from agents import ProfileError, SeatGame, SeatTurn, read_profile
 from welfare_env import UnknownMapError
 
 MOST_GAMES = 64

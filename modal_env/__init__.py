@@ -48,16 +48,18 @@ from pettingzoo import register as _register
 
 from modal_env import errors
 from modal_env.checks import takes_arguments_of
-from modal_env.dynamics.basins import basins
+from modal_env.dynamics.basins import basins, power_law
 from modal_env.dynamics.growth import growth
 from modal_env.dynamics.replicator import replicator
+from modal_env.dynamics.stability import jacobian
 from modal_env.envs.rounds import Round
 from modal_env.envs.setting import Setting, make_setting
 from modal_env.errors import ActionError, FormulaError, GameError, ModalError
-from modal_env.games.equilibria import Equilibrium, equilibria, exploitability
+from modal_env.games.equilibria import Equilibrium, equilibria, exploitability, mix_text
 from modal_env.games.game import Game
 from modal_env.games.open_spiel import open_spiel_game
-from modal_env.games.ranges import ranges
+from modal_env.games.payoffs import PRESETS
+from modal_env.games.ranges import Family, ranges
 from modal_env.games.survival import survival_range, survives
 from modal_env.logic import library
 from modal_env.logic.library import (
@@ -101,6 +103,7 @@ __all__ = [
     "DIMCID",
     "LIBRARY",
     "POST",
+    "PRESETS",
     "READERS",
     "SOURCES",
     "ActionError",
@@ -112,6 +115,7 @@ __all__ = [
     "DefectBot",
     "Equilibrium",
     "FairBot",
+    "Family",
     "FormulaError",
     "Game",
     "GameError",
@@ -140,13 +144,16 @@ __all__ = [
     "exploitability",
     "fixed_point",
     "growth",
+    "jacobian",
     "library",
     "make",
+    "mix_text",
     "open_spiel_game",
     "parallel_env",
     "parse",
     "play",
     "play_mixed",
+    "power_law",
     "ranges",
     "replicator",
     "replies",

@@ -16,7 +16,7 @@ import typer
 from rich.progress import Progress
 
 from modal_env.pictures.style import PALETTE
-from modal_env.search.table_checker import faults
+from modal_env.search.table_checker import table_faults
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,7 @@ def main(
     if search:
         path.write_text(json.dumps(searched(), indent=1) + "\n", encoding="utf-8")
     table: list[Entry] = json.loads(path.read_text(encoding="utf-8"))
-    if wrong := faults(table):
+    if wrong := table_faults(table):
         raise SystemExit("\n".join(wrong))
     page = docs / "periodic-table.md"
     before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)

@@ -9,6 +9,11 @@ import pytest
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
 FACES = ("welfare_env", "modal_env", "agents", "training", "evaluation")
+SUB_FACES = {
+    "modal_env": ("modal_env.search",),
+    "agents": ("agents.lm", "agents.rl"),
+    "evaluation": ("evaluation.exact",),
+}
 PAGES = sorted(path.stem for path in REFERENCE.glob("*.md") if ">>> " in path.read_text())
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -34,6 +39,13 @@ def test_every_public_name_has_one_entry_and_is_in_an_example(face):
     assert sorted(entries(page)) == sorted(names)
     shown = set(re.findall(r"\w+", examples(page)))
     assert set(names) <= shown
+
+
+@pytest.mark.parametrize("sub_face", [name for names in SUB_FACES.values() for name in names])
+def test_every_name_of_a_sub_face_has_one_entry(sub_face):
+    page = (REFERENCE / f"{sub_face.partition('.')[0]}.md").read_text()
+    found = re.findall(rf"^\.\. (?:auto\w+|py:data):: {sub_face}\.(\w+)$", page, re.MULTILINE)
+    assert sorted(found) == sorted(importlib.import_module(sub_face).__all__)
 
 
 def run(page, tmp_path, monkeypatch, text=None):

@@ -28,8 +28,18 @@ if sys.argv[:1] == ["-m"] and "training" in sys.orig_argv:  # python -m training
 
 from training.board.config import TrainConfig
 from training.errors import TrainingError
+from training.modal.config import ModalConfig
 from training.population.config import PopulationConfig
 from training.run_folder import log_rows
-from training.runs import resume, train
+from training.runs import make_config, resume, train
 
-__all__ = ["PopulationConfig", "TrainConfig", "TrainingError", "log_rows", "resume", "train"]
+__all__ = [
+    "ModalConfig",
+    "PopulationConfig",
+    "TrainConfig",
+    "TrainingError",
+    "log_rows",
+    "make_config",
+    "resume",
+    "train",
+]

@@ -1,4 +1,4 @@
-"""Training from Python: `train` and `resume`. torch and Ray are loaded when they are called."""
+"""Training from Python: `train`, `resume` and `make_config`. torch and Ray are loaded when they are called."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from training.population.config import PopulationConfig
 from training.run_folder import read_config
 
 if TYPE_CHECKING:
+    from ray.rllib.algorithms.ppo import PPOConfig
+
     from training.modal.trainer import ModalResult
     from training.population.psro import Step
 
@@ -63,12 +65,25 @@ def train(
         return train_population(config, on_progress=lambda step, progress: on_progress(progress))
     if not isinstance(config, TrainConfig):
         raise TrainingError(
-            f"config {config!r:.80}: give a training.TrainConfig, training.PopulationConfig or "
-            "training.modal.ModalConfig"
+            f"config {config!r:.80}: give a training.TrainConfig, training.PopulationConfig or training.ModalConfig"
         )
     from training.board import ppo
 
     return ppo.train(config, on_progress)
+
+
+def make_config(config: TrainConfig) -> PPOConfig:
+    """RLlib's configuration of a training: ``make_config(config).build_algo()`` is RLlib's own loop on our runner.
+
+    Give ``.learners(learner_class=...)`` a class of your own for another loss.
+
+    Raises:
+        UnknownMapError, MapFormatError: no such map.
+        TrainingError: seats that it does not have.
+    """
+    from training.board import ppo
+
+    return ppo.make_config(ppo.play_of(config), config)
 
 
 def resume(

@@ -14,7 +14,7 @@ runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"
 
 from collections.abc import Callable
 from os import PathLike
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import gymnasium
 from pettingzoo import AECEnv, ParallelEnv
@@ -76,6 +76,7 @@ __all__ = [
     "UnknownAgentError",
     "UnknownMapError",
     "UnknownPowerError",
+    "VectorEnv",
     "View",
     "Void",
     "WelfareEnvError",
@@ -135,6 +136,15 @@ def parallel_env(
     from welfare_env.envs.parallel import ParallelDiplomacyEnv
 
     return ParallelDiplomacyEnv(make_setting(map_name, rules, **options))
+
+
+def __getattr__(name: str) -> Any:
+    """Imports `VectorEnv` on first use, which compiles."""
+    if name != "VectorEnv":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    from welfare_env.envs.vector import VectorEnv
+
+    return VectorEnv
 
 
 def vector_env(

@@ -30,6 +30,7 @@ _HOMES = {
     "OwnModel": "own_models",
     "SharedModels": "models.shared_models",
     "StubServer": "stub",
+    "stub_reply": "stub.replies",
 }
 
 __all__ = sorted(_HOMES)

@@ -11,11 +11,28 @@ Training (`training`) wraps the same network for RLlib; playing needs torch and 
 
 from __future__ import annotations
 
+import importlib
 import os
 from pathlib import Path
+from typing import Any
 
 TRAINED = Path(__file__).parent / "trained"
 WEIGHTS, ABOUT = "weights.safetensors", "checkpoint.json"  # the files of a checkpoint
+
+
+_HOMES = {
+    **dict.fromkeys(("InputEncoder", "Inputs", "as_choices"), "inputs"),
+    **dict.fromkeys(("BoardNetwork", "Size"), "network"),
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    """Imports the module of a public name on first use: the network needs torch."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
 
 
 def folder_of(name: str) -> Path:

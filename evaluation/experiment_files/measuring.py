@@ -22,7 +22,7 @@ from evaluation.measures.gains import exploitability_of
 from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import usage_of
 from evaluation.measures.promise_keeping import kept_promises
-from evaluation.messages.analysis import analyse_messages
+from evaluation.messages.analysis import analyze_messages
 from evaluation.play.execution import Execution
 from evaluation.play.game_settings import GameSettings
 from evaluation.play.games import Record
@@ -136,7 +136,7 @@ def _cell(measure: str, seed: int | None, result: Result, played: str) -> Cell:
 def _of_games(result: SelfPlayResult) -> dict[str, Estimate]:
     """All measures of self-play; of those that no game has, nan."""
     used = [usage for record in result.records if (usage := usage_of([record])) is not None]
-    found = [analyse_messages(record, result.map_name) for record in result.records]
+    found = [analyze_messages(record, result.map_name) for record in result.records]
     prices = [math.nan if each.dollars is None else each.dollars for each in used]
     return {
         **{name: getattr(result, name) for name in (*OF_GAMES, "conflicts")},

@@ -131,7 +131,7 @@ def analysis_table(analysis: MessageAnalysis) -> list[Table]:
     return [table]
 
 
-def analyse_messages(record: Mapping[str, Any], map_name: str | None = None) -> MessageAnalysis:
+def analyze_messages(record: Mapping[str, Any], map_name: str | None = None) -> MessageAnalysis:
     """What was said in a game.
 
     Args:

@@ -16,7 +16,7 @@ from agents import ExploiterPolicy, HoldPolicy
 from agents.specs.registry import EXPLOITER_OPTIONS
 from agents.specs.text_span import Part
 from evaluation.measures.metrics import measure
-from evaluation.messages.analysis import analyse_messages
+from evaluation.messages.analysis import analyze_messages
 from evaluation.messages.promises import Promise
 from evaluation.report.policy_names import game_title, policy_names
 from welfare_env import Game, RecordError, UnknownAgentError, View
@@ -64,7 +64,7 @@ def annotations_of(game: Game, facts: Mapping[str, Any], map_name: str | None = 
         names = {power: short[policy] for power, policy in players.items()}
         recorded = _recorded_deviators(facts)
         deviators = _minority(players) if recorded is None else recorded
-        found = analyse_messages(record, map_name).promises
+        found = analyze_messages(record, map_name).promises
         return Annotations(
             title=_short(game_title(names, power_names(game.powers))) if players else "",
             players=players,

@@ -14,7 +14,7 @@ from agents.runtime.results import Result, tables_of
 from agents.runtime.table_files import Row
 from evaluation.measures.intervals import mean_estimate, plain, share_estimate
 from evaluation.measures.promise_keeping import kept_promises
-from evaluation.messages.analysis import MessageAnalysis, analyse_messages
+from evaluation.messages.analysis import MessageAnalysis, analyze_messages
 from evaluation.messages.promises import KINDS, Kind
 from evaluation.play.stored_games import played, seats
 from evaluation.tables.game_tables import BRACKETS, MEANING, add_row, cell, titled
@@ -76,12 +76,12 @@ def talks(records: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Talk]:
 
     Raises:
         RecordError: a record is damaged.
-        UnknownMapError, MapFormatError: as for `analyse_messages`.
+        UnknownMapError, MapFormatError: as for `analyze_messages`.
     """
     found: dict[tuple[str, str], dict[str, MessageAnalysis]] = {}
     for name, record in records:
         try:
-            analysis, condition = analyse_messages(record), _condition(name, record)
+            analysis, condition = analyze_messages(record), _condition(name, record)
         except (UnknownMapError, MapFormatError):
             raise
         except (AttributeError, KeyError, TypeError, ValueError, RecordError) as error:

@@ -221,7 +221,7 @@ class CheckedGame:
                     yield f"there is no highest epsilon, but depth {level} costs less"
 
 
-def faults(table: Sequence[Mapping[str, object]]) -> list[str]:
+def table_faults(table: Sequence[Mapping[str, object]]) -> list[str]:
     """What is wrong with a periodic table, as its JSON has it; empty if nothing is."""
     numbers = [entry["number"] for entry in table]
     found = [] if numbers == list(range(1, 79)) else ["the games are not numbered from 1 to 78"]

@@ -10,7 +10,7 @@ from agents.runtime.table_files import TableError
 from evaluation.experiment_files.loading import Experiment
 from evaluation.measures.metrics import measure
 from evaluation.measures.rows import game_rows
-from evaluation.messages.analysis import analyse_messages
+from evaluation.messages.analysis import analyze_messages
 from evaluation.tables.columns import TABLES
 from tools.columns import PAGE, written
 from welfare_env import Rules, View
@@ -60,7 +60,7 @@ def test_every_measure_of_a_game_is_a_column() -> None:
 
 def test_promises_and_messages_of_each_power_add_up() -> None:
     (record,) = evaluation.self_play("dove", 1, rules=RULES).records
-    rows, told = game_rows([measure(record)], "dove"), analyse_messages(record)
+    rows, told = game_rows([measure(record)], "dove"), analyze_messages(record)
     assert sum(row["messages"] for row in rows) == told.messages > 0
     assert sum(row["promises"] for row in rows) == len(told.promises) > 0
     for row in rows:

@@ -18,7 +18,7 @@ from evaluation import EvaluationError, ExperimentError, GameSpec
 from evaluation.cli.commands import app
 from evaluation.experiment_files.loading import load_experiment, read_experiment
 from evaluation.experiments.deviators import read_deviators
-from evaluation.messages.analysis import analyse_messages
+from evaluation.messages.analysis import analyze_messages
 from evaluation.report.figures import profile_label
 from evaluation.report.page import markdown_table, report_page
 from evaluation.report.report_folder import (
@@ -73,7 +73,7 @@ class TestMeasures:
         assert measures["root_nash_welfare"] == alone.root_nash_welfare
         assert measures["proficiency"] == alone.proficiency
         assert measures["exploitability"] == attacked.value
-        shares = tuple(analyse_messages(record).kept_share() for record in alone.records)
+        shares = tuple(analyze_messages(record).kept_share() for record in alone.records)
         assert measures["kept_promises"].per_game == shares
         used = alone.usage
         assert used is not None

@@ -9,7 +9,7 @@ import pytest
 
 import agents
 import welfare_env
-from evaluation.messages.analysis import analyse_messages
+from evaluation.messages.analysis import analyze_messages
 from evaluation.tables.message_tables import Talk, talk_tables
 from welfare_env import Game, Rules
 from welfare_env.errors import RecordError
@@ -30,7 +30,7 @@ def said(*messages, orders=None, winter=None, phases=1):
 
 
 def verdicts(record):
-    return [(promise.kind, promise.is_kept) for promise in analyse_messages(record).promises]
+    return [(promise.kind, promise.is_kept) for promise in analyze_messages(record).promises]
 
 
 PARIS_MOVES = {"FRANCE": ["A PAR - BUR", "A MAR H", "F BRE - MAO"]}
@@ -163,7 +163,7 @@ def test_shares_by_kind_and_sender():
         ("ITALY", "GLOBAL", "I will hold."),
         orders=PARIS_MOVES,
     )
-    found = analyse_messages(record)
+    found = analyze_messages(record)
     assert (found.kept(), found.broken(), found.kept_share()) == (1, 2, pytest.approx(1 / 3))
     assert (found.kept("hold"), found.broken("hold", "FRANCE"), found.kept_share(sender="ITALY")) == (1, 1, 1.0)
     assert math.isnan(found.kept_share("support"))
@@ -176,7 +176,7 @@ def test_the_tables_count_over_games():
         ("ITALY", "FRANCE", "I will hold."),
         orders=PARIS_MOVES,
     )
-    row = Talk("", "", dict.fromkeys(("one", "other"), analyse_messages(record)))
+    row = Talk("", "", dict.fromkeys(("one", "other"), analyze_messages(record)))
     tables = talk_tables([row])
     messages, promises, matrix = ([list(map(str, column.cells)) for column in each.columns] for each in tables)
     assert [column[0].split()[0] for column in messages[1:4]] == ["2", "2.0", "0.50"]
@@ -188,7 +188,7 @@ def test_the_tables_count_over_games():
 
 def test_who_talks_to_whom():
     private = [("FRANCE", "ITALY", "Hello you"), ("FRANCE", "ITALY", "Well?"), ("ITALY", "FRANCE", "No")]
-    found = analyse_messages(said(("FRANCE", "GLOBAL", "Hello"), *private))
+    found = analyze_messages(said(("FRANCE", "GLOBAL", "Hello"), *private))
     assert found.matrix == {"FRANCE": {"GLOBAL": 1, "ITALY": 2}, "ITALY": {"FRANCE": 1}}
     assert (found.messages, found.public_share) == (4, 0.25)
 
@@ -207,20 +207,20 @@ def test_similarity_is_the_mean_cosine_of_all_pairs():
     pairs = {True: [], False: []}
     for i, j in combinations(range(len(texts)), 2):
         pairs[senders[i] == senders[j]].append(cosine(texts[i], texts[j]))
-    found = analyse_messages(record).similarity
+    found = analyze_messages(record).similarity
     assert found.own == pytest.approx(sum(pairs[True]) / len(pairs[True]))
     assert found.others == pytest.approx(sum(pairs[False]) / len(pairs[False]))
 
 
 def test_similarity_at_its_ends():
-    same = analyse_messages(said(("FRANCE", "ITALY", "Peace now"), ("ITALY", "FRANCE", "now, PEACE"))).similarity
-    other = analyse_messages(said(("FRANCE", "ITALY", "Peace"), ("ITALY", "FRANCE", "War"))).similarity
+    same = analyze_messages(said(("FRANCE", "ITALY", "Peace now"), ("ITALY", "FRANCE", "now, PEACE"))).similarity
+    other = analyze_messages(said(("FRANCE", "ITALY", "Peace"), ("ITALY", "FRANCE", "War"))).similarity
     assert (same.others, other.others) == (pytest.approx(1.0), 0.0)
     assert math.isnan(same.own)
 
 
 def test_a_silent_game():
-    found = analyse_messages(said())
+    found = analyze_messages(said())
     assert found.messages == 0
     assert math.isnan(found.public_share)
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["public_share"] is None
@@ -229,7 +229,7 @@ def test_a_silent_game():
 @pytest.mark.parametrize("damage", [{}, {"phases": [{}]}, {"phases": 5, "map": "standard"}])
 def test_what_is_no_record(damage):
     with pytest.raises(RecordError, match="damaged"):
-        analyse_messages(damage)
+        analyze_messages(damage)
 
 
 def test_any_text_is_read():
@@ -237,7 +237,7 @@ def test_any_text_is_read():
     signs = "I will hold not enter PAR you's \u2019\u202e\u0000\n<b>.?!;" + chr(0x1F600)
     texts = ["".join(rng.choices(signs, k=200)) for _ in range(50)] + ["I will " * 500, "I won't " * 400]
     record = said(*[("FRANCE", "ITALY", text[:4000]) for text in texts])
-    assert analyse_messages(record).messages == 52
+    assert analyze_messages(record).messages == 52
 
 
 def test_doves_promise_and_keep_their_word():
@@ -249,7 +249,7 @@ def test_doves_promise_and_keep_their_word():
     for power in env.agent_iter():
         observation, _, terminated, truncated, info = env.last()
         env.step(None if terminated or truncated else doves[power].act(observation, info))
-    found = analyse_messages(env.unwrapped.game.record())
+    found = analyze_messages(env.unwrapped.game.record())
     assert found.broken() == 0
     assert found.kept("hold") > 0
     assert found.kept("not enter") == 7 * 8  # each in every movement phase

@@ -20,7 +20,7 @@ from evaluation.experiments.red_team import attacks_on
 from evaluation.measures.alpha_rank import alpha_rank
 from evaluation.measures.basins import rest_points
 from evaluation.measures.symmetric_game import GameTableError, SymmetricGame
-from evaluation.messages.analysis import analyse_messages
+from evaluation.messages.analysis import analyze_messages
 from welfare_env import Rules, WelfareEnvError
 from welfare_env.errors import RecordError
 
@@ -160,7 +160,7 @@ def test_messages_of_odd_records(record: dict[str, Any], data: st.DataObject) ->
             if not isinstance(wrong, dict) or "phases" not in wrong:
                 break
     try:
-        json.dumps(analyse_messages(wrong).to_dict())
+        json.dumps(analyze_messages(wrong).to_dict())
     except WelfareEnvError as error:
         assert len(str(error)) < 1000  # noqa: PT017
 
@@ -184,7 +184,7 @@ def test_messages_of_wrong_records_are_named(record: dict[str, Any], place: tupl
         part = part[step]
     part[place[-1]] = value
     with pytest.raises(RecordError, match="damaged or no saved game"):
-        analyse_messages(wrong)
+        analyze_messages(wrong)
 
 
 @examples(100)

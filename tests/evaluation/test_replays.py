@@ -14,7 +14,7 @@ import agents
 import evaluation
 import welfare_env
 from evaluation.cli.commands import app
-from evaluation.messages.analysis import analyse_messages
+from evaluation.messages.analysis import analyze_messages
 from evaluation.play.games import GameSpec, play_game
 from evaluation.report.replays import annotations_of
 from welfare_env import Game, RecordError, Rules
@@ -248,7 +248,7 @@ class TestStages:
 
 class TestMessages:
     def test_promises_are_those_of_the_analysis(self, talked):
-        found, told = analyse_messages(talked).promises, annotated(talked)
+        found, told = analyze_messages(talked).promises, annotated(talked)
         assert [(one.phase, one.sentence, one.is_kept) for one in told.promises] == [
             (one.phase, one.sentence, one.is_kept) for one in found
         ]
@@ -262,7 +262,7 @@ class TestMessages:
         marked = [
             mark for phase in embedded(tmp_path / "page.html")["phases"] for m in phase["messages"] for mark in m[4:]
         ]
-        assert sum(map(len, marked)) == len(analyse_messages(talked).promises)
+        assert sum(map(len, marked)) == len(analyze_messages(talked).promises)
 
     def test_reasoning_is_that_of_the_turns(self, talked):
         turns = talked["welfare_env"]["language_models"]["FRANCE"][0]["turns"]

@@ -19,7 +19,7 @@ from evaluation.cli.commands import app
 from evaluation.exact import best_response, certify, exploitability
 from evaluation.experiment_files.loading import Experiment
 from evaluation.experiments.red_team import BUDGETS, AttackBudget
-from evaluation.messages.analysis import analyse_messages
+from evaluation.messages.analysis import analyze_messages
 from evaluation.tables.message_tables import talks
 from welfare_env import Rules
 from welfare_env.game.record import save_record
@@ -72,7 +72,7 @@ def results() -> dict[str, tuple[str, Printable]]:
         "best response": ("exact", best_response("clique:3", "prosocial", "PLAYERA", years=2)),
         "certified": ("exact", certify("clique:3", "prosocial", ["PLAYERA", "PLAYERB"], years=2)),
         "exact": ("exact", exploitability("clique:3", "prosocial", years=2)),
-        "messages": ("messages", analyse_messages(own.records[0])),
+        "messages": ("messages", analyze_messages(own.records[0])),
         "talk": ("messages", talk),
         "comparison": ("differences", evaluation.compare("dove", "hold", games=2, **TOY)),
         "mix": ("", crossed.mixes[1, 2]),

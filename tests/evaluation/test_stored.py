@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import evaluation
 import welfare_env
 from evaluation.cli.commands import app
-from evaluation.messages.analysis import analyse_messages
+from evaluation.messages.analysis import analyze_messages
 from evaluation.play.games import GameSpec, game_seed
 from evaluation.play.store import specification_key
 from evaluation.play.stored_games import day, seats
@@ -183,7 +183,7 @@ class TestMessages:
         with evaluation.GameStore(shelf) as store:
             for row in rows:
                 for key, analysis in row["games"].items():
-                    assert analysis == json.loads(json.dumps(analyse_messages(store.record(key)).to_dict()))
+                    assert analysis == json.loads(json.dumps(analyze_messages(store.record(key)).to_dict()))
         found = [game["promises"]["hold"]["found"] for game in rows[0]["games"].values()]
         assert min(found) > 0
         assert all("sentence" in each for game in rows[0]["games"].values() for each in game["sentences"])

@@ -19,6 +19,7 @@ from modal_env.logic.tournaments import tournament
 from modal_env.search.behaviors import two_boxes
 from modal_env.search.direct_agents import agent_with, survey
 from modal_env.search.findings import Findings, findings
+from studies import modal_evolution
 
 DOCS = Path(__file__).parents[2] / "docs"
 EQUILIBRIA, EVOLUTION, SEARCH = "modal-equilibria.md", "modal-evolution.md", "modal-search.md"
@@ -148,11 +149,8 @@ class TestEvolution:
         assert f"after {sum(run.steps for run in later[:-1]):,} steps for ε = 1/100" in words(EVOLUTION)
 
     @pytest.mark.slow
-    def test_the_pictures(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.chdir(tmp_path)
-        scope: dict = {"Game": Game, "POST": POST, "replicator": replicator, "growth": growth, "basins": basins}
-        scope |= {"Fraction": Fraction, "e": Fraction(1, 10), "game": Game(POST, "1/10")}
-        exec(code(EVOLUTION, "import numpy as np"), scope)  # noqa: S102
+    def test_the_pictures(self, tmp_path: Path) -> None:
+        modal_evolution.main(tmp_path)
         shown = set(re.findall(r"pictures/(modal-[a-z-]+\.png)", page(EVOLUTION)))
         assert {path.name for path in tmp_path.iterdir()} == shown
 
@@ -160,7 +158,7 @@ class TestEvolution:
 def matrix_at(epsilon: Fraction) -> list[list[Fraction]]:
     """What the page's block makes, at any epsilon."""
     scope: dict = {"e": epsilon}
-    exec(code(EVOLUTION, "from modal_env.search.behaviors").split("print(basins")[0], scope)  # noqa: S102
+    exec(code(EVOLUTION, "from modal_env import DefectBot").split("print(basins")[0], scope)  # noqa: S102
     return scope["matrix"]
 
 

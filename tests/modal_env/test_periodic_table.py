@@ -19,7 +19,7 @@ from modal_env.search import periodic_table, table_checker
 from modal_env.search.direct_agents import agent_with, survey
 from modal_env.search.periodic_table import kinds, readings
 from modal_env.search.plays import OUTCOMES, plays
-from modal_env.search.table_checker import faults, outcome, reachable, read
+from modal_env.search.table_checker import outcome, reachable, read, table_faults
 from studies.periodic_table import main, text
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -35,7 +35,7 @@ def maximin(paid: dict[str, F]) -> F:
 
 
 def test_the_table_is_accepted(table: list[dict]) -> None:
-    assert faults(table) == []
+    assert table_faults(table) == []
 
 
 def new(table: list[dict], number: int) -> dict:
@@ -61,7 +61,7 @@ CORRUPTIONS = {
 def test_wrong_tables_are_refused(table: list[dict], corruption: str) -> None:
     wrong = copy.deepcopy(table)
     CORRUPTIONS[corruption](wrong)
-    assert faults(wrong)
+    assert table_faults(wrong)
 
 
 def test_the_checker_shares_no_code() -> None:
