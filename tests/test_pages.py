@@ -120,8 +120,8 @@ def commands(page):
                 yield shlex.split(found[1] or "", comments=True)
 
 
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-PAGES = [page for page in PAGES if any(commands(page))]
+ALL = [ROOT / "README.md", *(page for page in sorted(DOCS.rglob("*.md")) if "_build" not in page.parts)]
+PAGES = [page for page in ALL if any(commands(page))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -150,7 +150,7 @@ def below_faces(path):
     return {module for module in IMPORT.findall(code) if module not in FACES | SUB_FACES}
 
 
-SHOWN = [ROOT / "README.md", *sorted(DOCS.rglob("*.md")), *sorted((ROOT / "examples").glob("*.py"))]
+SHOWN = [*ALL, *sorted((ROOT / "examples").glob("*.py"))]
 
 
 @pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.relative_to(ROOT).as_posix())

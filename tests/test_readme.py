@@ -58,6 +58,8 @@ def defined_in(module):
             names.add(node.asname or node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names.add(node.id)
+            if node.id == "_HOMES":  # names that a face imports on first use
+                names |= set(re.findall(r"\w+", module.read_text().partition("_HOMES = {")[2].partition("\n}")[0]))
     return names
 
 
