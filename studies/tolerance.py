@@ -52,7 +52,8 @@ class Line:
 
     Attributes:
         seat: of the other.
-        welfare: root Nash welfare of the residents, with its 95% interval.
+        welfare: root Nash welfare of the residents.
+        low, high: its 95% interval; None if all games are alike, which gives none.
         least: what the poorest resident of a game has, points a year.
         taken: points a year of the other.
         armed: Winters in which a resident has a unit.
@@ -64,8 +65,8 @@ class Line:
     years: int
     seat: str
     welfare: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     least: float
     taken: float
     armed: float
@@ -107,8 +108,8 @@ def line(name: str, other: str, years: int, games: int, means: dict[str, Any]) -
         years,
         seat,
         welfare.value,
-        welfare.low,
-        welfare.high,
+        welfare.low if welfare.has_interval else None,
+        welfare.high if welfare.has_interval else None,
         float(np.mean([min(game.welfare_per_year[power] for power in others) for game in found])),
         float(np.mean([game.welfare_per_year[seat] for game in found])),
         float(np.mean([_armed(game, others) for game in found])),
@@ -135,7 +136,8 @@ def table(lines: list[Line]) -> Table:
     for name in ("years", "welfare", "poorest", "the other", "years armed", "loot (most)"):
         shown.add_column(name, justify="right")
     for each in lines:
-        welfare = f"{each.welfare:.2f} [{each.low:.2f}, {each.high:.2f}]"
+        around = "[all alike]" if each.low is None else f"[{each.low:.2f}, {each.high:.2f}]"
+        welfare = f"{each.welfare:.2f} {around}"
         loot = f"{each.loot:.1f} ({each.most_loot})"
         numbers = (f"{each.least:.2f}", f"{each.taken:.2f}", f"{each.armed:.1f}", loot)
         shown.add_row(each.residents, each.other, each.seat.title(), str(each.years), welfare, *numbers)

@@ -9,7 +9,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evaluation.measures.intervals import CONFIDENCE, Coalition, Estimate, Floats, SampleError, Seed, mean_estimates
+from evaluation.measures.intervals import (
+    CONFIDENCE,
+    Coalition,
+    Estimate,
+    Floats,
+    SampleError,
+    Seed,
+    mean_estimate,
+    mean_estimates,
+)
 
 Points = Mapping[str, ArrayLike]  # power -> [games] its points a year
 
@@ -23,11 +32,13 @@ class CoalitionGain:
         deviator: what they play; "" if there is only one.
         gain: of the member who gains least. `per_game` is that member's.
         members: member -> its own gain. `per_game` is relative to the self-play game of the same seed.
+        total: of all members together, which is what counts if they may pay each other.
     """
 
     coalition: Coalition
     gain: Estimate
     members: dict[str, Estimate]
+    total: Estimate
     deviator: str = ""
 
 
@@ -61,7 +72,7 @@ def coalition_gain(
         together = mean_estimates(columns, rng, confidence=1 - (1 - CONFIDENCE) / len(members))
         low = min(bound_of(member, "low") for member in members.values())
         least = replace(least, low=low, high=min(bound_of(member, "high") for member in together.values()))
-    return CoalitionGain(coalition, least, members, deviator)
+    return CoalitionGain(coalition, least, members, mean_estimate(gains.sum(axis=1), rng), deviator)
 
 
 def bound_of(estimate: Estimate, side: Literal["low", "high"]) -> float:

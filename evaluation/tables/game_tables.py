@@ -14,6 +14,7 @@ from rich.text import Text
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.experiments.self_play import SelfPlayResult
+from evaluation.measures.gains import CoalitionGain
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate
 from evaluation.play.store import StoredGame
 from evaluation.play.stored_games import SHOWN_KEY, StoredCondition, day
@@ -96,12 +97,13 @@ def coalition_table(result: ExploitabilityResult) -> Table:
     tried = sum(each.deviator == result.deviator for each in result.screened)
     left = tried - len(gains)
     others = f"gained less in the games for choosing, and were not measured: {left} of {tried} coalitions"
-    columns = ("coalition", ">gain, WP a year", ">each member", ">others' root Nash welfare")
+    columns = ("coalition", ">gain, WP a year", ">each member", ">together", ">others' root Nash welfare")
     table = titled(f"Deviator {result.deviator}", others if left > 0 else "", columns)
     for gain in gains:
         members = "\n".join(f"{power} {cell(member)}" for power, member in gain.members.items())
         others = cell(result.victims_welfare[gain.coalition])
-        add_row(table, "\n".join(gain.coalition), cell(gain.gain), members if len(gain.members) > 1 else "", others)
+        own = (members, cell(gain.total)) if len(gain.members) > 1 else ("", "")
+        add_row(table, "\n".join(gain.coalition), cell(gain.gain), *own, others)
     return table
 
 
@@ -113,20 +115,27 @@ def red_team_table(result: RedTeamResult) -> Table:
         below(
             f"{len(played.screened)} attacks were compared, and the best of each kind played {len(played.baseline)} "
             "other games. powers: how many attack. gain: of the member who gains least, over self-play, in points a "
-            "year, with its 95% interval. contender: did about as well as the best. pact: one policy plays all "
+            "year, with its 95% interval. together: the members' sum, its mean. "
+            "contender: did about as well as the best. pact: one policy plays all "
             "members; otherwise each plays by itself",
             played.notes,
         ),
-        (">powers", "kind", "|best attack", "coalition", ">gain"),
+        (">powers", "kind", "|best attack", "coalition", ">together", ">gain"),
     )
     for (size, kind), best in sorted(result.by_kind().items()):
-        add_row(table, str(size), kind, best.deviator, "\n".join(best.coalition), cell(best.gain))
+        add_row(table, str(size), kind, best.deviator, "\n".join(best.coalition), _total(best), cell(best.gain))
     table.add_section()
     shown = [result.best, *result.by_kind().values()]
     contenders = [("contender", each) for each in played.gains if each not in shown]
     for kind, each in [("all", result.best), *contenders]:
-        add_row(table, str(len(each.coalition)), kind, each.deviator, "\n".join(each.coalition), cell(each.gain))
+        who = "\n".join(each.coalition)
+        add_row(table, str(len(each.coalition)), kind, each.deviator, who, _total(each), cell(each.gain))
     return table
+
+
+def _total(gain: CoalitionGain) -> str:
+    """What several members gain together, without its interval."""
+    return f"{gain.total.value:z.2f}" if len(gain.members) > 1 else ""
 
 
 def stored_table(

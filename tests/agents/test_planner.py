@@ -289,6 +289,13 @@ class TestPlanner:
         assert gain * 5 == pytest.approx(best.gain)
 
     @pytest.mark.slow
+    def test_with_enough_budget_it_attains_the_exact_value_among_four(self) -> None:
+        best = exact.best_response("clique:4", "prosocial", "PLAYERA", years=3)
+        rules = Rules(years=3, press=None)
+        gain = self.gain("prosocial", "plan:budget=60", ("PLAYERA",), games=3, map_name="clique:4", rules=rules)
+        assert gain * 3 == pytest.approx(best.gain) == pytest.approx(2)
+
+    @pytest.mark.slow
     def test_it_finds_that_sheriffs_can_be_robbed_of_their_homes(self) -> None:
         assert self.gain("sheriff", "plan:budget=100", ("GERMANY",), **STANDARD) >= 0.4
 

@@ -28,6 +28,7 @@ def test_the_gain_is_the_least_mean_of_a_member(seed: int, games: int, coalition
     assert {power: member.value for power, member in found.members.items()} == pytest.approx(means)
     assert found.gain.value == pytest.approx(min(means.values()))
     assert found.gain.value == pytest.approx(plain.fmean(found.gain.per_game))
+    assert found.total.value == pytest.approx(sum(means.values()))
     assert (found.coalition, found.deviator, found.gain.n) == (coalition, "x", games)
 
 

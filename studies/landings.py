@@ -1,0 +1,141 @@
+"""Landings in all homes of a power, for all who may take, receive and lose them.
+
+    python -m studies.landings                     # two CPU-minutes
+    python -m studies.landings --against prosocial --best 3
+
+Every power alone, and every pair in both roles, against each victim (`agents` "campaign:plan=landing"): 252 attacks,
+one game each. Those that gain most, by the least member, by both together and by the best member, play 20 other games.
+Ten years, without press. Finished games are kept, and an interrupted study goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+import evaluation
+from agents.runtime.progress import metered
+from agents.runtime.tables import print_tables
+from agents.scripted.planner.plans import nearest
+from evaluation.experiments.exploitability import plan_exploitability
+from evaluation.measures.gains import CoalitionGain
+from welfare_env import Rules, load_board
+
+RULES = Rules(press=None)
+BOARD = load_board("standard")
+CHOOSING_SEED = 1
+CONCEPTS = ("least member", "together", "best member")  # what may be chosen by
+
+
+@dataclass(frozen=True)
+class Attack:
+    """Who takes, who receives ("" for nobody), and who loses."""
+
+    taker: str
+    receiver: str
+    victim: str
+
+    @property
+    def coalition(self) -> tuple[str, ...]:
+        """The attackers in the board's order."""
+        return tuple(power for power in BOARD.powers if power in (self.taker, self.receiver))
+
+    @property
+    def deviator(self) -> str:
+        """The attack as a policy."""
+        near = nearest(BOARD, self.taker, self.coalition)
+        taker = self.coalition.index(self.taker) + 1
+        return f"campaign:plan=landing,victim={near.index(self.victim) + 1},taker={taker}"
+
+
+def attacks() -> list[Attack]:
+    """All of them."""
+    pairs = [pair for each in combinations(BOARD.powers, 2) for pair in (each, each[::-1])]
+    roles = [*((power, "") for power in BOARD.powers), *pairs]
+    return [Attack(*role, victim) for role in roles for victim in BOARD.powers if victim not in role]
+
+
+def worth(gain: CoalitionGain, concept: str) -> float:
+    """A gain by one of `CONCEPTS`."""
+    members = [member.value for member in gain.members.values()]
+    return {"least member": min(members), "together": sum(members), "best member": max(members)}[concept]
+
+
+def measure(
+    against: str, best: int, games: int, setting: evaluation.Setting
+) -> dict[str, list[tuple[Attack, CoalitionGain]]]:
+    """Concept -> the attacks that gain most in one game each, with their gains in others."""
+
+    def gain(attack: Attack, number: int, seed: int) -> CoalitionGain:
+        own = replace(setting, seed=seed)
+        plan = plan_exploitability(
+            against,
+            number,
+            own,
+            deviator=attack.deviator,
+            coalitions=[attack.coalition],
+            coordinated=bool(attack.receiver),
+        )
+        return plan.run(own).best_gain
+
+    tried = {attack: gain(attack, 1, CHOOSING_SEED) for attack in attacks()}
+    first = {concept: sorted(tried, key=lambda each: -worth(tried[each], concept))[:best] for concept in CONCEPTS}
+    return {concept: [(each, gain(each, games, 0)) for each in found] for concept, found in first.items()}
+
+
+def rows(found: list[tuple[Attack, CoalitionGain]]) -> list[dict[str, Any]]:
+    """As plain JSON types."""
+    return [
+        {
+            **asdict(attack),
+            "deviator": attack.deviator,
+            "gains": {who: each.to_dict() for who, each in gain.members.items()},
+        }
+        for attack, gain in found
+    ]
+
+
+def table(concept: str, found: list[tuple[Attack, CoalitionGain]]) -> Table:
+    """The best attacks by a concept."""
+    shown = Table(title=f"By the gain of the {concept}" if " " in concept else "By the gain of both together")
+    for name in ("takes", "receives", "from"):
+        shown.add_column(name)
+    for name in ("taker", "receiver", "together"):
+        shown.add_column(name, justify="right")
+    for attack, gain in found:
+        members = [gain.members.get(power) for power in (attack.taker, attack.receiver)]
+        cells = [f"{each.value:+.2f} {each.around('+.2f')}" if each else "" for each in (*members, gain.total)]
+        shown.add_row(*(power.title() for power in (attack.taker, attack.receiver, attack.victim)), *cells)
+    return shown
+
+
+def main(
+    against: Annotated[str, typer.Option(help="Who is attacked.")] = "marshal",
+    best: Annotated[int, typer.Option(min=1, help="Attacks that are measured, by each concept.")] = 3,
+    games: Annotated[int, typer.Option(min=2, help="Of each attack that is measured.")] = 20,
+    out: Annotated[Path, typer.Option(help="Folder for the games and the figures.")] = Path("runs/landings"),
+    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
+) -> None:
+    """Choose, measure, print the tables and write landings.json."""
+    out.mkdir(parents=True, exist_ok=True)
+    total = 2 * len(attacks()) + 2 * len(CONCEPTS) * best * games
+    with (
+        evaluation.GameStore(out / "games.sqlite") as store,
+        evaluation.Workers(workers) as pool,
+        metered(f"landing among {against}", total, "games") as meter,
+    ):
+        setting = evaluation.Setting(rules=RULES, store=store, workers=pool, report=meter.advance)
+        measured = measure(against, best, games, setting)
+    (out / "landings.json").write_text(json.dumps({name: rows(found) for name, found in measured.items()}, indent=1))
+    print_tables(*(table(concept, found) for concept, found in measured.items()))
+
+
+if __name__ == "__main__":
+    typer.run(main)
