@@ -2,6 +2,7 @@
 
 import email
 import email.message
+import json
 import os
 import re
 import subprocess
@@ -118,6 +119,22 @@ def test_the_changelog_has_this_version(project: dict[str, Any]) -> None:
 
 def test_the_citation_has_this_version(project: dict[str, Any]) -> None:
     assert f"\nversion: {project['version']}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_the_metadata_of_the_archive_have_this_version(project: dict[str, Any]) -> None:
+    """Zenodo reads this file when a release is made."""
+    archived = json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8"))
+    assert (archived["version"], archived["license"]) == (project["version"], project["license"])
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f'title: "{archived["title"]}"' in cited
+    assert [f"name: {each['name']}" in cited for each in archived["creators"]] == [True] * len(archived["creators"])
+
+
+@pytest.mark.parametrize("name", ["welfare_diplomacy", "inspect_welfare_diplomacy"])
+def test_companions_have_this_version_and_license(name: str, project: dict[str, Any]) -> None:
+    table = tomllib.loads((ROOT / "environments" / name / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert (table["version"], table["license"]) == (project["version"], project["license"])
+    assert any(_canonical(wanted) == "welfare-env" for wanted in table["dependencies"])
 
 
 def test_every_dependency_is_pinned(project: dict[str, Any]) -> None:

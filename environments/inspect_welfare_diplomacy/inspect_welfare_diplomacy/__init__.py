@@ -1,0 +1,1 @@
+"""Welfare Diplomacy for inspect-ai: see `tasks`."""
