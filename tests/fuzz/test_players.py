@@ -366,26 +366,22 @@ HEADERS = st.dictionaries(
 
 @functools.cache
 def model_of(api: str) -> tuple[Any, list[tuple[int, dict[str, str], bytes]]]:
-    """A model whose SDK gets what is put into the list, without a network."""
+    """A model that gets what is put into the list, without a network."""
     os.environ["HOSTILE_KEY"] = KEY
     sending: list[tuple[int, dict[str, str], bytes]] = []
     base = AnthropicModel if api == "messages" else OpenAIModel
 
-    class Mocked(base):  # type: ignore[misc, valid-type]
-        def new_client(self, sdk: Any, **options: Any) -> Any:
-            http = self._connection._http
-
-            def respond(request: Any) -> Any:
-                status, headers, content = sending[0]
-                return http.Response(status, headers=headers, stream=http.ByteStream(content))
-
-            hooks = options["http_client"].event_hooks
-            client = sdk.DefaultAsyncHttpxClient(transport=http.MockTransport(respond), event_hooks=hooks)
-            return super().new_client(sdk, **options | {"http_client": client})
-
     settings: dict[str, Any] = {"key_variable": "HOSTILE_KEY", "base_url": "http://127.0.0.1:1", "retries": 0}
     settings |= {"prices": {"any": Price(1.0, 2.0)}} | ({} if api == "messages" else {"api": api})
-    return Mocked("any", **settings), sending
+    model = base("any", **settings)
+    http = model._connection._http
+
+    def respond(request: Any) -> Any:
+        status, headers, content = sending[0]
+        return http.Response(status, headers=headers, stream=http.ByteStream(content))
+
+    model._connection.new_line = lambda: http.MockTransport(respond)
+    return model, sending
 
 
 def receive(api: str, status: int, headers: dict[str, str], content: bytes) -> Any:

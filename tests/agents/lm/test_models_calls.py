@@ -16,7 +16,7 @@ import pytest
 from agents.lm.errors import ENDING_KINDS, FAULT_KINDS, ModelError
 from agents.lm.models import Block, Model, Reply, Request
 from agents.lm.models.limits import Clock
-from agents.lm.models.providers.connection import CONNECTIONS, fair_timeout
+from agents.lm.models.providers.connection import fair_timeout, proxy_of
 from agents.lm.models.providers.faults import status_fault
 from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.stub import StubServer
@@ -304,26 +304,50 @@ class TestAtOnce:
         assert stub.peak <= (own_limit or 136)
         assert own_limit or stub.peak > 128
 
-    def test_a_client_has_few_connections_and_the_first_are_used_again(
+    def test_free_connections_are_used_again(
         self, api: str, connect: Connect, question: Request, stub: StubServer
     ) -> None:
-        """Of one client the HTTP library looks through all connections for each question."""
         stub.latency = 0.05
         model = connect(api, clock=Clock())
 
-        async def clients_after(number: int) -> list[int]:
+        async def opened_after(number: int) -> int:
             await asyncio.gather(*(model.acomplete(question) for _ in range(number)))
-            (clients,) = model._connection._clients.values()
-            return [client.questions for client in clients]
+            (lines,) = model._connection._lines.values()
+            assert len(lines.idle) == len(lines.made)
+            return len(lines.made)
 
         async def main() -> None:
-            assert await clients_after(CONNECTIONS) == [0]
-            assert await clients_after(2 * CONNECTIONS + 1) == [0, 0, 0]
-            assert await clients_after(1) == [0, 0, 0]
+            assert await opened_after(3) == 3
+            assert await opened_after(7) == 7
+            assert await opened_after(2) == 7
             await model.aclose()
-            assert not list(model._connection._clients.values())
+            assert not list(model._connection._lines.values())
 
         asyncio.run(main())
+
+
+class TestProxies:
+    """What the environment says of proxies, as HTTP libraries take it."""
+
+    def test_which(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HTTP_PROXY", "proxy:3128")
+        monkeypatch.setenv("ALL_PROXY", "socks5://all:1080")
+        monkeypatch.setenv("NO_PROXY", "localhost,.inside")
+        assert proxy_of("http://host/v1") == "http://proxy:3128"
+        assert proxy_of("https://host/v1") == "socks5://all:1080"
+        assert proxy_of("http://localhost:8000/v1") is proxy_of("https://a.inside/v1") is None
+        monkeypatch.delenv("ALL_PROXY")
+        assert proxy_of("https://host/v1") is None
+
+    def test_it_is_asked(
+        self, sdk: str, stub: StubServer, connect: Connect, question: Request, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """No such host exists, so only a proxy can answer; the stub takes whole addresses, as proxies do."""
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{stub.port}")
+        path = "" if sdk == "messages" else "/v1"
+        model = connect(sdk, base_url=f"http://nowhere.invalid{path}", retries=0, clock=Clock())
+        assert model.complete(question).text
+        assert len(stub.requests) == 1
 
 
 class TestTimeout:

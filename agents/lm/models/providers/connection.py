@@ -1,4 +1,8 @@
-"""The connection to one server: the SDK's clients, the key, limits of time and size, and connection faults."""
+"""The connection to one server: what the SDK sends with a question, the key, limits of time and size, and faults.
+
+The SDK writes the head of the first question: address, key, versions. All questions are then sent with that head by the
+transports of the SDK's HTTP library, without the layers above them (docs/decisions/0004-two-sdks.md).
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,16 @@ import asyncio
 import importlib
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from threading import Lock
 from types import ModuleType
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
 from agents.lm.errors import ConfigError
@@ -25,33 +32,47 @@ MAX_ERROR_BYTES = 2**16
 """Limit of an error's body; what follows is not read."""
 
 MAX_CODING = 200  # characters of the name of an encoding in an error
-CONNECTIONS = 16
-"""Connections of one client: for each question the HTTP library looks through all of them."""
-
 LATE = 0.1  # seconds after which the event loop counts as having been busy
 LONGEST_CONNECTING = 15.0  # seconds until the server counts as unreachable
 SHORTEST_CONNECTING = 1.0  # a shorter limit mistakes our own busy process for an absent server
-UNREAD = "X-Stainless-Raw-Response"
-"""Header by which both SDKs, which do not send it on as it is, are told to leave the body of an answer to us."""
-
 _CODINGS = ("", "identity", "none", "utf-8", "gzip", "deflate")  # those that expand a thousandfold at most
 
 
-@dataclass
-class _Client:
-    """One of the SDK's clients.
+_KEPT_ALIVE = {"TCP_KEEPINTVL": 60, "TCP_KEEPCNT": 5, "TCP_KEEPIDLE": 60}
+"""Seconds and counts of signs of life, since what is between us may close a connection on which a model thinks for
+minutes; those of Anthropic's SDK."""
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What is sent before the body of a question.
 
     Attributes:
-        sdk: the client.
-        questions: questions that it is asking now.
+        url: the whole address, of the HTTP library.
+        headers: with the key, of the HTTP library.
     """
 
-    sdk: Any
-    questions: int = 0
+    url: Any
+    headers: Any
+
+
+@dataclass
+class _Lines:
+    """The transports of one event loop, of one connection each: with more, the library looks through all each time.
+
+    Attributes:
+        heads: path -> what the SDK sends before the body.
+        idle: those that are free, the last used last.
+        made: all.
+    """
+
+    heads: dict[str, _Head] = field(default_factory=dict)
+    idle: list[Any] = field(default_factory=list)
+    made: list[Any] = field(default_factory=list)
 
 
 class Connection:
-    """A connection to one server through a provider's SDK, for any number of event loops.
+    """A connection to one server that a provider's SDK knows, for any number of event loops.
 
     Args:
         sdk: the name of the SDK's package.
@@ -78,38 +99,55 @@ class Connection:
         self._timeout, self._new_client = timeout, new_client
         self.was_reached = False
         self._lock = Lock()
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, list[_Client]] = WeakKeyDictionary()
+        self._lines: WeakKeyDictionary[asyncio.AbstractEventLoop, _Lines] = WeakKeyDictionary()
 
     async def send(self, path: str, body: Mapping[str, Any]) -> bytes:
         """Sends a request and waits for the whole answer.
 
         Args:
             path: where to, after the server's address.
-            body: its JSON. The SDK's functions for single endpoints would walk through every value of it.
+            body: its JSON.
 
         Raises:
             Fault: no answer, or not in time, or it is too long, or an error.
             ConfigError: the SDK is not installed, or there is no key.
         """
         read = bytearray()
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        with self._lock:
+            lines = self._lines.setdefault(asyncio.get_running_loop(), _Lines())  # of the loop that opens them
+        line = None
         try:
-            with self._client() as client:
-                async with fair_timeout(self._timeout):
-                    asked = client.post(path, cast_to=object, body=body, options=self._options)
-                    await _read_whole(await asked, read)
+            async with fair_timeout(self._timeout):
+                head = lines.heads.get(path) or await self._written_head(lines, path)
+                line = self._line(lines)
+                extensions = {"timeout": self._times.as_dict()}
+                asked = self._http.Request(
+                    "POST", head.url, headers=head.headers, content=content, extensions=extensions
+                )
+                response = await line.handle_async_request(asked)
+                try:
+                    await self._look(response)
+                    await _read_whole(response, read)
+                finally:
+                    await response.aclose()
             return unpacked(bytes(read))
         except TimeoutError:
             fault = self._late()
         except self._errors as error:
             fault = self._fault(error)
+        finally:
+            if line is not None:
+                lines.idle.append(line)
         if is_whole(content := bytes(read)):
             return content  # only the end of the body was wrong, or never came
         raise fault
 
     async def close(self) -> None:
         """Closes the connections of the running event loop."""
-        for client in self._clients.pop(asyncio.get_running_loop(), ()):
-            await client.sdk.close()
+        lines = self._lines.pop(asyncio.get_running_loop(), None)
+        for line in [] if lines is None else lines.made:
+            await line.aclose()
 
     def redacted(self, text: str) -> str:
         """A server's text without the key."""
@@ -124,7 +162,7 @@ class Connection:
         return os.environ.get(self._key_variable or "", "").strip()
 
     async def _look(self, response: Any) -> None:
-        """Checks the head of every answer before the SDK, which would read errors of any length and follow redirects.
+        """Checks the head of an answer; errors are read to a certain length, and redirects are not followed.
 
         Raises:
             Fault: it is an error, or in an encoding that was not asked for.
@@ -153,17 +191,16 @@ class Connection:
         return bytes(read[:MAX_ERROR_BYTES])
 
     def _fault(self, error: Exception) -> Fault:
-        """The fault for an error of the SDK or of its HTTP library."""
-        cause: BaseException = (isinstance(error, self._sdk.APIError) and error.__cause__) or error
-        if isinstance(cause, Fault):
-            return cause
-        if isinstance(cause, self._never_sent):
-            return Fault("unreachable", self._broken(cause))
-        if isinstance(cause, self._http.DecodingError):
-            return Fault("malformed", self._broken(cause))
-        if isinstance(cause, self._http.TimeoutException):
+        """The fault for an error of the HTTP library."""
+        if isinstance(error, Fault):
+            return error
+        if isinstance(error, self._never_sent):
+            return Fault("unreachable", self._broken(error))
+        if isinstance(error, self._http.DecodingError):
+            return Fault("malformed", self._broken(error))
+        if isinstance(error, self._http.TimeoutException):
             return self._late()
-        return Fault("connection", self._broken(cause))
+        return Fault("connection", self._broken(error))
 
     def _broken(self, cause: BaseException) -> str:
         return clean(self.redacted(f"{type(cause).__name__} {cause}")) + f", {self._url}"
@@ -171,42 +208,49 @@ class Connection:
     def _late(self) -> Fault:
         return Fault("timeout", f"no whole answer within {self._timeout:g} s")
 
-    @contextmanager
-    def _client(self) -> Iterator[Any]:
-        """The first of the SDK's clients with a connection to spare; a new one if there is none."""
-        loop = asyncio.get_running_loop()  # connections belong to the event loop that opened them
-        with self._lock:
-            clients = self._clients.setdefault(loop, [])
-            client = next((each for each in clients if each.questions < CONNECTIONS), None)
-            if client is None:
-                client = _Client(self._made())
-                clients.append(client)
-            client.questions += 1
-        try:
-            yield client.sdk
-        finally:
-            with self._lock:
-                client.questions -= 1
+    def _line(self, lines: _Lines) -> Any:
+        """A free transport; a new one if there is none."""
+        if not lines.idle:
+            lines.idle.append(self.new_line())
+            lines.made.append(lines.idle[-1])
+        return lines.idle.pop()
 
-    def _made(self) -> Any:
-        key = self._key()
+    def new_line(self) -> Any:
+        """A transport of the HTTP library, of one connection."""
+        return self._http.AsyncHTTPTransport(
+            verify=_certificates(self._http),
+            limits=self._http.Limits(max_connections=1, max_keepalive_connections=1),
+            proxy=proxy_of(self._url),
+            socket_options=_socket_options(),
+        )
+
+    async def _written_head(self, lines: _Lines, path: str) -> _Head:
+        """What the SDK sends before the body of a question: it is asked for one that goes nowhere."""
+        key, heads = self._key(), []
+
+        def note(request: Any) -> Any:
+            request.headers.pop("Content-Length", None)
+            heads.append(_Head(request.url, request.headers))
+            return self._http.Response(200, json={})
+
+        client = self._sdk.DefaultAsyncHttpxClient(transport=self._http.MockTransport(note), base_url=self._url)
+        # Without a key from us the SDK would look for one elsewhere. The placeholder is not sent.
+        options = {"base_url": self._url, "timeout": self._times, "max_retries": 0, "http_client": client}
+        async with self._new_client(self._sdk, api_key=key or "none", **options) as sdk:
+            await sdk.post(path, cast_to=object, body={}, options=self._options)
+        return lines.heads.setdefault(path, heads[0])
+
+    @cached_property
+    def _times(self) -> Any:
         half = self._timeout / 2  # to distinguish absent servers from slow ones
         connecting = min(max(half, SHORTEST_CONNECTING), LONGEST_CONNECTING)
-        timeout = self._http.Timeout(self._timeout, connect=connecting)
-        hooks = {"response": [self._look]}
-        limits = self._http.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS)
-        http = self._sdk.DefaultAsyncHttpxClient(
-            timeout=timeout, event_hooks=hooks, base_url=self._url, limits=limits, verify=_certificates(self._http)
-        )
-        # Without a key from us the SDK would look for one elsewhere. The placeholder is not sent.
-        options = {"base_url": self._url, "timeout": timeout, "max_retries": 0, "http_client": http}
-        return self._new_client(self._sdk, api_key=key or "none", **options)
+        return self._http.Timeout(self._timeout, connect=connecting)
 
     @cached_property
     def _options(self) -> dict[str, Any]:
         no_header = self._sdk.Omit()
         no_key = {} if self._key_variable else {"Authorization": no_header, "X-Api-Key": no_header}
-        return {"headers": {"Accept-Encoding": "gzip, deflate", UNREAD: "stream"} | no_key}
+        return {"headers": {"Accept-Encoding": "gzip, deflate"} | no_key}
 
     def _key(self) -> str:
         """The key, or "" to send none."""
@@ -233,7 +277,7 @@ class Connection:
 
     @cached_property
     def _errors(self) -> tuple[type[Exception], ...]:
-        return Fault, self._sdk.APIError, self._http.HTTPError, self._http.StreamError, OSError
+        return Fault, self._http.HTTPError, self._http.StreamError, OSError
 
     @cached_property
     def _never_sent(self) -> tuple[type[Exception], ...]:
@@ -275,18 +319,31 @@ def _certificates(http: ModuleType) -> Any:
 
 
 async def _read_whole(response: Any, read: bytearray) -> None:
-    """Reads the whole body of an answer into `read`, and closes it.
+    """Reads the whole body of an answer into `read`.
 
     Raises:
         Fault: it is too long.
     """
-    try:
-        async for piece in response.iter_bytes():
-            read += piece
-            if len(read) > MAX_REPLY_BYTES:
-                raise Fault("too long", f"the answer is longer than {MAX_REPLY_BYTES} bytes")
-    finally:
-        await response.close()
+    async for piece in response.aiter_bytes():
+        read += piece
+        if len(read) > MAX_REPLY_BYTES:
+            raise Fault("too long", f"the answer is longer than {MAX_REPLY_BYTES} bytes")
+
+
+def proxy_of(url: str) -> str | None:
+    """The proxy that the environment names for an address (HTTPS_PROXY, ALL_PROXY, NO_PROXY), or None."""
+    parts, proxies = urlsplit(url), getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(parts.netloc):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+@cache
+def _socket_options() -> list[tuple[int, int, int]]:
+    named = [(socket.IPPROTO_TCP, getattr(socket, name, None), value) for name, value in _KEPT_ALIVE.items()]
+    known = [(level, name, value) for level, name, value in named if name is not None]
+    return [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), *known]
 
 
 def _readable(content: bytes) -> Any:
