@@ -13,14 +13,13 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from agents.lm.errors import ModelError
-from agents.lm.models.protocol import Block, Reply, Request
+from agents.lm.models.protocol import Reply, Request
 from agents.lm.models.providers.faults import SCHEMA
-from agents.lm.models.providers.openai import GRAMMARS, OpenAIModel
-from agents.lm.models.providers.openai import PROBE as GRAMMAR_PROBE
+from agents.lm.models.providers.grammars import GRAMMARS, PROBE, probe_request, probes
+from agents.lm.models.providers.openai import OpenAIModel
 from agents.lm.models.providers.remote_model import is_same_model
 from agents.lm.reading.fields import is_cut_off
 from agents.lm.reading.obeying import obeys
-from agents.lm.reading.order_schema import object_schema
 from agents.lm.reading.parsing import parse
 from agents.lm.reading.thinking import without_thinking
 from welfare_env import Game, Rules
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
     from agents.lm.player import LMPolicy
     from welfare_env.game.view import View
 
-SECRET = "quagga-7391"
-PROBE = object_schema({"word": {"type": "string", "enum": [SECRET]}})
-PROBE_TOKENS = 2000  # room for thinking
 QUESTIONS_OF_A_YEAR = 2  # movement phases, and a Winter
 
 
@@ -104,12 +100,6 @@ def check_model(
     return [*_answering(model, probe), *_schema(player, probe), *_forms(player, asked), *_costs(player, asked, rules)]
 
 
-def probe_request(name: str = "probe") -> Request:
-    """A question whose answer only its schema knows."""
-    text = 'Answer with the JSON object {"word": "none"}, and nothing else.'
-    return Request((), (Block(text),), PROBE, name, PROBE_TOKENS, None, None)
-
-
 def _answering(model: Model, probe: Reply) -> Iterator[Finding]:
     asked = model.name.partition("/")[2]
     if not probe.model:
@@ -124,7 +114,8 @@ def _answering(model: Model, probe: Reply) -> Iterator[Finding]:
 def _schema(player: LMPolicy, probe: Reply) -> Iterator[Finding]:
     model, style = player.model, player.style
     if obeys(probe.text, PROBE):
-        how = f"as a grammar ({model.settings['grammar']})" if model.settings.get("grammar") else "as a schema"
+        kind = getattr(model, "kind", None)
+        how = f"as a grammar ({kind})" if kind else "as a schema"
         good = style.schema != "none"
         advice = "" if good else "schema=orders has the server admit legal orders only"
         yield Finding("schema of a reply", f"enforced, {how}", good, advice)
@@ -145,9 +136,11 @@ def _grammar(model: Model) -> str | None:
     """The kind of grammar that the server enforces."""
     if not isinstance(model, OpenAIModel) or model.api != "chat" or model.is_own_server:
         return None
-    for number, name in enumerate(GRAMMARS):
+    for name, request in probes().items():
+        if name is None:
+            continue
         try:
-            reply = model.complete(probe_request(f"{GRAMMAR_PROBE}{number}"))
+            reply = model.complete(request)
         except ModelError:
             continue
         if obeys(reply.text, PROBE):

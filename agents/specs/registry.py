@@ -512,7 +512,7 @@ LM_OPTIONS: dict[str, Callable[[Part], Any]] = {
     "summaries": _one_of("phases", "rolling"),
     "schema": _one_of("orders", "all", "form", "none"),
     "api": _one_of("chat", "responses"),
-    "grammar": _one_of("vllm", "llama.cpp", "sglang"),
+    "grammar": _one_of("auto", "vllm", "llama.cpp", "sglang"),
     "base_url": _address,
     "key_variable": _variable,
     "effort": _word,

@@ -16,7 +16,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from threading import Lock, RLock
 from typing import Any, TypeVar, get_args
@@ -67,8 +67,10 @@ def reply_key(model: Model, request: Request) -> str:
     asked = {field.name: getattr(request, field.name) for field in fields(request)}
     texts = [block.text.encode() for block in (*request.system, *request.user)]
     blocks = [[(len(block.text), block.cache) for block in asked.pop(part)] for part in ("system", "user")]
-    rest = json.dumps([KEY_VERSION, _model_text(model), blocks, asked])
-    return hashlib.sha256(b"".join([rest.encode("ascii"), *texts])).hexdigest()
+    begin = json.dumps([KEY_VERSION, _model_text(model), blocks, {"schema": None}]).removesuffix("null}]")
+    rest = json.dumps({name: value for name, value in asked.items() if name != "schema"}).removeprefix("{")
+    head = f"{begin}{request.schema_text}, {rest}]"  # the JSON of a list of all, as in files of earlier versions
+    return hashlib.sha256(b"".join([head.encode("ascii"), *texts])).hexdigest()
 
 
 class ResponseCache:
@@ -127,8 +129,8 @@ class ResponseCache:
         """
         text = json.dumps(outcome_dict(outcome))
         row = (key, _model_text(model), text, _checksum(key, text))
-        self._writing.run("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?)", *row)
-        return self.get(key) or outcome
+        is_new = self._writing.run("INSERT OR IGNORE INTO replies VALUES (?, ?, ?, ?) RETURNING key", *row)
+        return outcome if is_new else self.get(key) or outcome
 
     def count(self) -> int:
         """Number of replies, including failed calls.
@@ -404,8 +406,8 @@ def _checksum(key: str, text: str) -> str:
 def outcome_dict(outcome: Reply | ModelError) -> dict[str, Any]:
     """A reply or a failed call as plain JSON; of a failure the kind comes first, for `forget_passing`."""
     if isinstance(outcome, Reply):
-        return asdict(outcome) | {"faults": list(outcome.faults)}
-    usage = None if outcome.usage is None else asdict(outcome.usage)
+        return vars(outcome) | {"usage": dict(vars(outcome.usage)), "faults": list(outcome.faults)}
+    usage = None if outcome.usage is None else dict(vars(outcome.usage))
     return {"failed": outcome.kind, "text": str(outcome), "faults": list(outcome.faults), "usage": usage}
 
 

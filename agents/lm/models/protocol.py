@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from agents.lm.errors import ConfigError, PromptError
@@ -77,6 +79,11 @@ class Request:
     def prompt(self) -> str:
         """The whole prompt, system and user, as one text."""
         return "".join(block.text for block in (*self.system, *self.user))
+
+    @cached_property
+    def schema_text(self) -> str:
+        """The schema as JSON; "null" for none."""
+        return json.dumps(self.schema)
 
 
 def _check_text(text: str, where: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,8 +86,14 @@ def _shuffled(view: View, seed: int | None) -> Mapping[str, Sequence[str]]:
     if seed is None:
         return view.legal_orders
     keys = list(view.legal_orders)
-    order = np.random.default_rng([seed, *view.phase.encode(), *view.power.encode()]).permutation(len(keys))
-    return {keys[number]: view.legal_orders[keys[number]] for number in order.tolist()}
+    return {keys[number]: view.legal_orders[keys[number]] for number in _drawn(seed, view.phase, view.power, len(keys))}
+
+
+@lru_cache(1000)
+def _drawn(seed: int, phase: str, power: str, number: int) -> list[int]:
+    """A sequence for a phase of a game, which is asked for several times a question."""
+    sequence: list[int] = np.random.default_rng([seed, *phase.encode(), *power.encode()]).permutation(number).tolist()
+    return sequence
 
 
 def _order_sets(view: View, seed: int | None) -> Iterator[dict[str, Sequence[str]]]:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import agents
-from agents.lm.checking import PROBE, SECRET, Finding, check_model, questions_of_a_game, views
+from agents.lm.checking import Finding, check_model, questions_of_a_game, views
+from agents.lm.models.providers.grammars import PROBE, SECRET
 from agents.lm.models.providers.remote_model import is_same_model
 from agents.lm.player import LMPolicy
 from agents.lm.reading.obeying import obeys
@@ -75,6 +76,7 @@ def test_a_server_that_enforces_grammars_only(name: str, field: str) -> None:
     with server(answer) as stub:
         assert found(stub)["schema of a reply"].advice == f"set grammar={name}"
         assert found(stub, f",grammar={name}")["schema of a reply"].result == f"enforced, as a grammar ({name})"
+        assert found(stub, ",grammar=auto")["schema of a reply"].result == f"enforced, as a grammar ({name})"
 
 
 def test_a_server_that_refuses_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:

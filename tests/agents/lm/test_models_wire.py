@@ -11,7 +11,7 @@ from agents.lm.errors import ConfigError, ModelError, PromptError
 from agents.lm.models import AnthropicModel, Block, Model, OpenAIModel, Reply, Request, make_model
 from agents.lm.models.cache import reply_key
 from agents.lm.models.providers.anthropic import MAX_CACHE_MARKS
-from agents.lm.models.providers.openai import GRAMMARS
+from agents.lm.models.providers.grammars import GRAMMARS
 from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.reading.grammar import Grammar
 from agents.lm.stub import StubServer
@@ -90,7 +90,7 @@ class TestOpenAI:
         assert sent(stub).keys() == {"model", "max_tokens", "temperature", "top_p"}
 
     def test_grammars_that_cannot_be(self, connect: Connect, question: Request, stub: StubServer) -> None:
-        with pytest.raises(ConfigError, match=r"grammar 'ebnf': give one of vllm, llama.cpp"):
+        with pytest.raises(ConfigError, match=r"grammar 'ebnf': give one of auto, vllm, llama.cpp"):
             connect("chat", grammar="ebnf")
         for settings in ({"api": "responses"}, {"base_url": None}):
             with pytest.raises(ConfigError, match="OpenAI takes none: give the base_url"):

@@ -7,13 +7,15 @@ two gets the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import asyncio
+from collections.abc import Collection, Mapping
+from concurrent.futures import Future
 from types import ModuleType
 from typing import Any, ClassVar
 
-from agents.lm.errors import ConfigError
+from agents.lm.errors import ConfigError, ModelError
 from agents.lm.models.prices import Counts
-from agents.lm.models.protocol import Block, Finish, Request
+from agents.lm.models.protocol import Block, Finish, Reply, Request
 from agents.lm.models.providers.answers import (
     Answer,
     called,
@@ -26,22 +28,13 @@ from agents.lm.models.providers.answers import (
 )
 from agents.lm.models.providers.events import field
 from agents.lm.models.providers.faults import LIMIT, SCHEMA, Fault, clean
+from agents.lm.models.providers.grammars import AUTO, GRAMMARS, PROBE, grammar_fields, probed, probed_grammar, probes
 from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.models.settings import check_number
-from agents.lm.reading.grammar import Grammar
+from agents.lm.reading.obeying import obeys
 
 MOST_SEED = 2**31  # seeds are below this
 APIS = ("chat", "responses")
-GRAMMARS: dict[str, Callable[[str], dict[str, Any]]] = {
-    "vllm": lambda text: {"structured_outputs": {"grammar": text}},
-    "llama.cpp": lambda text: {"grammar": text},
-    "sglang": lambda text: {"ebnf": text},
-}
-"""How servers take a grammar (GBNF) in place of a schema: further fields of the body."""
-
-PROBE = "grammar-"
-"""The name of a schema begins with it, and ends with the number of a kind of grammar, to try that with one question."""
-
 _REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 """Where chat servers put the model's thinking."""
 
@@ -58,12 +51,17 @@ class OpenAIModel(RemoteModel):
     Args:
         model: the model's name on the server.
         api: "chat" for Chat Completions, which every compatible server has, or "responses".
-        grammar: the server's kind, of `GRAMMARS`, to send the schema of a reply as a grammar; None sends the schema.
+        grammar: the server's kind, of `GRAMMARS` (`agents.lm.models.providers.grammars`), to send the schema of a reply
+            as a grammar; None sends the schema; "auto" finds out by a short question what the server enforces, before
+            the first one that has a schema.
         seed: for servers that draw with one; games then differ by their own seeds, which are added. None sends none.
         **options: as for `RemoteModel`.
 
     Raises:
         ConfigError: an invalid option, or a budget in dollars without a price.
+
+    Attributes:
+        kind: of `GRAMMARS`, as which schemas are sent; None as themselves, and before "auto" has found one.
     """
 
     PROVIDER: ClassVar[str] = "openai"
@@ -77,21 +75,63 @@ class OpenAIModel(RemoteModel):
     ) -> None:
         if api not in APIS:
             raise ConfigError(f"api {api!r}: give one of {', '.join(APIS)}")
-        if grammar is not None and grammar not in GRAMMARS:
-            raise ConfigError(f"grammar {grammar!r:.80}: give one of {', '.join(GRAMMARS)}")
+        if grammar is not None and grammar not in (AUTO, *GRAMMARS):
+            raise ConfigError(f"grammar {grammar!r:.80}: give one of {AUTO}, {', '.join(GRAMMARS)}")
         check_number("seed", 0 if seed is None else seed, whole=True)
         super().__init__(model, **options)
-        if grammar is not None and (api != "chat" or self.is_own_server):
+        if grammar not in (None, AUTO) and (api != "chat" or self.is_own_server):
             raise ConfigError(
                 f"grammar {grammar!r}: OpenAI takes none: give the base_url of such a server, and api=chat"
             )
         self.api, self.grammar, self.seed = api, grammar, seed
+        self.kind = None if grammar == AUTO else grammar
+        self._is_decided = grammar != AUTO or api != "chat" or self.is_own_server
+        self._asking: Future[None] | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
         """What the replies depend on besides the request, as plain JSON values."""
         own = {"grammar": self.grammar, "seed": self.seed}
         return super().settings | {"api": self.api} | {name: value for name, value in own.items() if value is not None}
+
+    async def acomplete(self, request: Request) -> Reply:
+        """As `RemoteModel.acomplete`; with grammar "auto" the first question with a schema waits for the decision."""
+        if not self._is_decided and request.schema is not None and not probed(request):
+            await self._decide()
+        return await super().acomplete(request)
+
+    async def _decide(self) -> None:
+        """Finds out, once for all questions, what the server enforces; others wait meanwhile."""
+        while not self._is_decided:
+            own: Future[None] = Future()
+            own.set_running_or_notify_cancel()  # so that no waiter can cancel it for the others
+            with self._lock:
+                asking = self._asking = self._asking or own
+            if asking is not own:
+                await asyncio.wrap_future(asking)
+                continue
+            try:
+                await self._probe()
+                self._is_decided = True
+            finally:  # after an error one of the others asks
+                with self._lock:
+                    self._asking = None
+                own.set_result(None)
+
+    async def _probe(self) -> None:
+        """Sets `kind` to the first way in which the server enforces the schema of a short question."""
+        for kind, request in probes().items():
+            try:
+                reply = await super().acomplete(request)
+            except ModelError:
+                continue
+            if obeys(reply.text, PROBE):
+                if kind is not None:
+                    with self._lock:
+                        self.kind, self.without = kind, self.without - {SCHEMA}
+                self.warn_once(f"grammar=auto: the server enforces {'schemas' if kind is None else f'grammar={kind}'}")
+                return
+        self.warn_once("grammar=auto: the server enforces nothing: set schema=none,add=legal_orders")
 
     def body(self, request: Request, without: Collection[str]) -> dict[str, Any]:
         """The JSON of a question.
@@ -102,10 +142,10 @@ class OpenAIModel(RemoteModel):
         body = self._chat_body(request, without) if self.api == "chat" else self._responses_body(request)
         if request.cache_key and self.is_own_server:
             body["prompt_cache_key"] = request.cache_key
-        is_probe = request.schema_name.startswith(PROBE)
-        schema = request.schema if is_probe else self.schema(request, without)
+        kind = probed_grammar(request) if probed(request) else self.kind
+        schema = self.schema(request, without) if kind == self.kind else request.schema
         if schema is not None:
-            body |= self._form(request.schema_name, schema)
+            body |= self._form(request.schema_name, schema) if kind is None else grammar_fields(kind, schema)
         if self.seed is not None:
             body["seed"] = (self.seed + request.sample) % MOST_SEED
         return {"model": self.model} | self.sampling(request, without) | body | self.extra
@@ -127,10 +167,14 @@ class OpenAIModel(RemoteModel):
         """The SDK's async client."""
         return sdk.AsyncOpenAI(**options)
 
+    def _look(self, request: Request, reply: Reply) -> None:
+        if not probed(request):
+            super()._look(request, reply)
+
     def optional(self, request: Request) -> dict[str, str]:
         """As for every model; here the limit of a reply has two names."""
         known = super().optional(request) | ({LIMIT: self._limits[0]} if self.api == "chat" else {})
-        if request.schema_name.startswith(PROBE):
+        if probed_grammar(request) is not None:
             known.pop(SCHEMA, None)  # a grammar that is refused says nothing about schemas
         return known
 
@@ -169,20 +213,10 @@ class OpenAIModel(RemoteModel):
         return body
 
     def _form(self, name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-        grammar = list(GRAMMARS)[int(name.removeprefix(PROBE))] if name.startswith(PROBE) else self.grammar
-        if grammar is not None:
-            return GRAMMARS[grammar](_gbnf(schema))
         told = {"name": name, "schema": schema, "strict": True}
         if self.api == "chat":
             return {"response_format": {"type": "json_schema", "json_schema": told}}
         return {"text": {"format": {"type": "json_schema", **told}}}
-
-
-def _gbnf(schema: Mapping[str, Any]) -> str:
-    try:
-        return Grammar(schema).gbnf()
-    except ValueError as error:
-        raise ConfigError(f"grammar: {error}") from error
 
 
 def _text(blocks: tuple[Block, ...]) -> str:

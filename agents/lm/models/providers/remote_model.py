@@ -35,6 +35,7 @@ from agents.lm.reading.obeying import obeys
 
 BETWEEN_WARNINGS = 60.0  # seconds between warnings of one kind of fault
 LEAST_AT_ONCE, MOST_AT_ONCE = 128, 900  # questions at a time; each is a connection, and systems allow some 1,000
+MOST_LOOKED_AT = 100  # replies that are compared with their schema; after that many it is known whether it is enforced
 FIRST_QUESTIONS = 5  # if all of them fail, the server is assumed not to answer the rest of the run either
 
 _log = logging.getLogger(__name__)
@@ -137,6 +138,7 @@ class RemoteModel(ABC):
         self.clock = clock or Clock()
         self.has_answered = False
         self._given_up = 0  # questions given up before the first answer
+        self._looked = 0  # replies compared with their schema
         self.rng = rng or np.random.default_rng(0)
         self.without: frozenset[str] = frozenset()  # parameters that the server has rejected
         self._told: set[str] = set()
@@ -218,7 +220,10 @@ class RemoteModel(ABC):
         if reply.model and not is_same_model(self.model, reply.model):
             self.warn_once(f"{reply.model} answers, where {self.model} was asked")
         schema = self.schema(request, self.without)
-        if schema is not None and reply.finish == "stop" and not obeys(reply.text, schema):
+        if schema is None or reply.finish != "stop" or self._looked >= MOST_LOOKED_AT:
+            return
+        self._looked += 1
+        if not obeys(reply.text, schema):
             self.warn_once(
                 "a reply is not of the schema that was sent, so the server does not enforce it: "
                 "`welfare-env check-model` says what to set"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Protocol
 
 import numpy as np
@@ -151,5 +150,5 @@ class Call:
 
 def most_tokens(request: Request) -> int:
     """An upper bound on the tokens of a prompt and its schema: no text has more tokens than bytes."""
-    schema = 0 if request.schema is None else len(json.dumps(request.schema))
+    schema = 0 if request.schema is None else len(request.schema_text)
     return len(request.prompt.encode()) + schema + BESIDES

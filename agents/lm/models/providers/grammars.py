@@ -1,0 +1,67 @@
+"""How servers take a grammar in place of a schema, and which of these ways a server knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agents.lm.errors import ConfigError
+from agents.lm.models.protocol import Block, Request
+from agents.lm.reading.grammar import Grammar
+from agents.lm.reading.order_schema import object_schema
+
+GRAMMARS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "vllm": lambda text: {"structured_outputs": {"grammar": text}},
+    "llama.cpp": lambda text: {"grammar": text},
+    "sglang": lambda text: {"ebnf": text},
+}
+"""How servers take a grammar (GBNF): further fields of the body."""
+
+AUTO = "auto"
+"""In place of one of these: the server is asked, with the first question that has a schema."""
+
+SECRET = "quagga-7391"
+PROBE = object_schema({"word": {"type": "string", "enum": [SECRET]}})
+"""The schema of a question whose answer only the schema knows."""
+
+PROBE_TOKENS = 2000  # room for thinking
+
+_PROBED = "grammar-"
+_AS_SCHEMA = f"{_PROBED}none"
+
+
+def probe_request(name: str = "probe") -> Request:
+    """A question whose answer only its schema knows."""
+    text = 'Answer with the JSON object {"word": "none"}, and nothing else.'
+    return Request((), (Block(text),), PROBE, name, PROBE_TOKENS, None, None)
+
+
+def probes() -> dict[str | None, Request]:
+    """Such questions for each way in which a server may enforce: None for the schema itself, and `GRAMMARS`."""
+    return {None: probe_request(_AS_SCHEMA)} | {
+        name: probe_request(f"{_PROBED}{number}") for number, name in enumerate(GRAMMARS)
+    }
+
+
+def probed(request: Request) -> bool:
+    """Whether it is one of `probes`."""
+    return request.schema_name.startswith(_PROBED)
+
+
+def probed_grammar(request: Request) -> str | None:
+    """The grammar that one of `probes` is sent with; None for the schema itself, and for all other questions."""
+    if not probed(request) or request.schema_name == _AS_SCHEMA:
+        return None
+    return list(GRAMMARS)[int(request.schema_name.removeprefix(_PROBED))]
+
+
+def grammar_fields(kind: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a body that has a grammar in place of a schema.
+
+    Raises:
+        ConfigError: no grammar can be made of the schema.
+    """
+    try:
+        return GRAMMARS[kind](Grammar(schema).gbnf())
+    except ValueError as error:
+        raise ConfigError(f"grammar: {error}") from error
