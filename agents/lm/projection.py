@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agents.lm.checking import questions_of_a_game
@@ -46,11 +47,29 @@ def least_usage(player: LMPolicy, rules: Rules, map_name: str = "standard") -> t
     return number, Usage(number * tokens, 0, 0, dollars)
 
 
-def projected(player: LMPolicy, rules: Rules, map_name: str = "standard") -> str:
-    """`least_usage` as a line of text; arguments and errors as there."""
-    number, usage = least_usage(player, rules, map_name)
-    cost = "no price is known" if usage.dollars is None else f"${usage.dollars:.2f} without a provider's cache"
-    return (
-        f"{player.model.name}: a game with itself, of {rules.years} years, asks about {number:,} questions, with at "
-        f"least {usage.input_tokens / 1e6:.2f}M tokens of prompts; {cost}"
-    )
+@dataclass(frozen=True)
+class Projection:
+    """What a game of a model with itself is expected to use at least.
+
+    Attributes:
+        model: its name.
+        years: of the game.
+        questions: how many are asked.
+        usage: of their prompts; dollars are None if no price is known.
+    """
+
+    model: str
+    years: int
+    questions: int
+    usage: Usage
+
+    @classmethod
+    def of(cls, player: LMPolicy, rules: Rules, map_name: str = "standard") -> Projection:
+        """`least_usage` of a player; arguments and errors as there."""
+        return cls(player.model.name, rules.years, *least_usage(player, rules, map_name))
+
+    def times(self, games: int) -> Projection:
+        """That of so many games."""
+        dollars = None if self.usage.dollars is None else games * self.usage.dollars
+        usage = Usage(games * self.usage.input_tokens, 0, 0, dollars)
+        return Projection(self.model, self.years, games * self.questions, usage)

@@ -108,7 +108,7 @@ def experiment(
             policies_of(chosen),
             [GameSettings()],  # their rules are the file's own
             lambda each: [plan_experiment(chosen, each)],
-            tells_costs=False,
+            rules=[(each.rules, each.map_name) for each in chosen.conditions],
         )
         tables.write(result.rows())
         page = write_results(result, folder, command_line("experiment"), earlier, replays)

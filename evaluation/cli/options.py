@@ -24,12 +24,14 @@ from evaluation.cli.console import print_json
 from evaluation.experiments.attacks import GAMES
 from evaluation.experiments.deviators import PORTFOLIO, filled
 from evaluation.experiments.evaluation_plan import EvaluationPlan
-from evaluation.measures.lm_usage import spent
+from evaluation.measures.lm_usage import projection_table, spent
 from evaluation.measures.rows import same_columns
 from evaluation.play.execution import Execution
 from evaluation.play.game_settings import GameSettings
 from evaluation.play.store import DEFAULT_PATH, GameStore
+from modal_env.console import plain_console
 from modal_env.interruptions import patient
+from modal_env.text_tables import WIDE
 from welfare_env import Rules
 from welfare_env.errors import UnknownPowerError, did_you_mean
 
@@ -280,14 +282,14 @@ class RunOptions:
         policies: Iterable[Spec],
         settings: Iterable[GameSettings],
         plan: Callable[[GameSettings], Iterable[EvaluationPlan[T]]],
-        tells_costs: bool = True,
+        rules: Iterable[tuple[Rules, str]] | None = None,
     ) -> list[T]:
         """The results of evaluations, which are all planned before the first game; with a progress bar on stderr.
 
         Args:
             policies: as given, to know whether language models play.
             plan: the evaluations with some settings.
-            tells_costs: whether to say what a game of these settings costs.
+            rules: rules and maps that are played; None for those of the settings.
 
         Raises:
             UnknownAgentError, ConfigError: an invalid policy or budget.
@@ -296,8 +298,6 @@ class RunOptions:
         """
         policies, settings = list(policies), list(settings)
         models = self._models(policies)
-        if models is not None and tells_costs:
-            _tell_costs(policies, settings, models)
         # Replies that are on their way are paid for and waited for; a cluster takes a while to end.
         waits = patient() if models is not None or self.ray_address else nullcontext()
         with waits, GameStore(self.store) as store, self._pool() as pool:
@@ -307,6 +307,9 @@ class RunOptions:
                 models.cache.count()  # raises before the first game if the file cannot be used
             try:
                 total = sum(each.most_games for each in plans)
+                if models is not None:
+                    kinds = [(own.played, own.map_name) for own in settings] if rules is None else list(rules)
+                    _tell_costs(policies, kinds, execution, total)
                 with metered("playing", total, "games", _sources(store, models)) as meter:
                     return [each.play(meter.advance) for each in plans]
             finally:
@@ -345,20 +348,23 @@ def _sources(store: GameStore, models: SharedModels | None) -> Sources:
     return Sources(str(store.path), spent=spent_so_far)
 
 
-def _tell_costs(policies: Iterable[Spec], settings: Iterable[GameSettings], models: SharedModels) -> None:
-    """Says on stderr what a game of each language model uses at least, before the first is played."""
+def _tell_costs(policies: Iterable[Spec], kinds: Iterable[tuple[Rules, str]], execution: Execution, total: int) -> None:
+    """Prints on stderr what games of each language model use at least, before the first is played."""
     from agents.lm.errors import PromptError
     from agents.lm.player import language_models
-    from agents.lm.projection import projected
+    from agents.lm.projection import Projection
 
-    kinds = dict.fromkeys((own.played, own.map_name) for own in settings)
-    players = [player for policy in policies if policy.models for player in language_models(policy.make(models))]
-    told: dict[str, None] = {}
+    players = [player for policy in policies if policy.models for player in language_models(execution.sample(policy))]
+    found: dict[tuple[str, Rules], Projection] = {}
     for player in players:
         for rules, map_name in kinds:
             try:
-                told[projected(player, rules, map_name)] = None
+                one = Projection.of(player, rules, map_name)
             except PromptError:  # a mediator's, say: if it does not fit its own seat either, the game says so
                 continue
-    for line in told:
-        print(line, file=sys.stderr)
+            kept = found.setdefault((one.model, rules), one)
+            if kept.usage.input_tokens < one.usage.input_tokens:  # of several prompts the longest
+                found[one.model, rules] = one
+    if found:
+        width = None if sys.stderr.isatty() else WIDE
+        plain_console(stderr=True, width=width).print(projection_table(list(found.values()), total))

@@ -15,6 +15,7 @@ from agents.lm.transcript import without_texts as bare_reply
 
 if TYPE_CHECKING:
     from agents.lm.models import Usage
+    from agents.lm.projection import Projection
 
 
 @dataclass(frozen=True)
@@ -295,6 +296,32 @@ def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:
         counted = (*usage.faults.items(), *usage.endings.items(), *usage.losses.items())
         wrong = ", ".join(f"{kind} {number}" for kind, number in counted)
         table.add_row(*map(Text, (policy, *counts, dollars, wrong or "none")))
+    return table
+
+
+def projection_table(games: Sequence[Projection], most_games: int) -> Table:
+    """What games use at least, before the first is played, in the columns of `usage_table`.
+
+    Args:
+        games: one of each model and rules.
+        most_games: how many are played at most; each costs at most what the dearest of `games` does.
+    """
+    caption = (
+        "At least: prompts as long as the first of a game, no replies, none from a provider's cache. Stored games and "
+        "kept replies cost nothing."
+    )
+    table = Table(title=Text("Language models, before the first game"), caption=Text(caption))
+    table.title_justify = table.caption_justify = "left"
+    table.add_column("policy", overflow="fold")
+    for name in ("years", "calls", "input tokens", "list price"):
+        table.add_column(name, justify="right")
+    rows = [(f"a game of {each.model} with itself", each) for each in games]
+    dearest = max(games, key=lambda each: each.usage.input_tokens)
+    rows.append((f"up to {most_games} such games", dearest.times(most_games)))
+    for name, each in rows:
+        dollars = "unknown" if each.usage.dollars is None else f"${each.usage.dollars:.2f}"
+        counts = (str(each.years), f"{each.questions:,}", f"{each.usage.input_tokens:,}", dollars)
+        table.add_row(*map(Text, (name, *counts)))
     return table
 
 

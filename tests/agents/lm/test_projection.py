@@ -10,8 +10,9 @@ from agents.lm.checking import questions_of_a_game
 from agents.lm.models import OpenAIModel
 from agents.lm.models.prices import Price
 from agents.lm.player import LMPolicy, make_player
-from agents.lm.projection import least_usage, projected
+from agents.lm.projection import Projection, least_usage
 from evaluation.cli.app import app
+from evaluation.measures.lm_usage import projection_table
 from evaluation.play.games import GameSpec, play_game
 from welfare_env import Rules, load_board
 
@@ -34,8 +35,25 @@ def test_dollars_are_those_of_the_price(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     one = least_usage(priced(2.0), Rules(years=1))[1]
     assert one.dollars == pytest.approx(2.0 * one.input_tokens / 1e6)
-    assert "$" in projected(priced(2.0), Rules(years=1))
-    assert "no price is known" in projected(make_player("scripted/stub"), Rules(years=1))
+    twice = Projection.of(priced(2.0), Rules(years=1)).times(2)
+    assert twice.usage.dollars == pytest.approx(2 * one.dollars)
+    assert twice.usage.input_tokens == 2 * one.input_tokens
+    assert Projection.of(make_player("scripted/stub"), Rules(years=1)).times(2).usage.dollars is None
+
+
+def test_the_table_has_each_game_and_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them cost at most as many of the dearest."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    games = [Projection.of(priced(2.0), Rules(years=years)) for years in (1, 3)]
+    cells = [list(column.cells) for column in projection_table(games, 40).columns]
+    assert [str(cell) for cell in cells[0]] == [
+        "a game of openai/any with itself",
+        "a game of openai/any with itself",
+        "up to 40 such games",
+    ]
+    assert [str(cell) for cell in cells[1]] == ["1", "3", "3"]
+    assert str(cells[3][-1]) == f"{40 * games[1].usage.input_tokens:,}"
+    assert str(cells[4][0]) == f"${games[0].usage.dollars:.2f}"
 
 
 def priced(dollars: float) -> LMPolicy:
@@ -48,10 +66,26 @@ def test_longer_games_cost_more() -> None:
     assert tokens[1] > 9 * tokens[0]
 
 
+EXPERIMENT = """
+title = "One"
+profiles = ["lm:scripted/stub"]
+games = 1
+simultaneous = true
+[rules]
+years = 1
+"""
+
+
 @pytest.mark.slow
-def test_a_command_says_it_before_the_first_game(tmp_path: Path) -> None:
-    command = ["self-play", "lm:scripted/stub", "--years", "1", "--games", "1", "--simultaneous"]
-    done = CliRunner().invoke(app, [*command, "--store", f"{tmp_path}/s.sqlite", "--lm-cache", f"{tmp_path}/r.sqlite"])
+@pytest.mark.parametrize("command", ["self-play", "experiment"])
+def test_commands_say_it_before_the_first_game(command: str, tmp_path: Path) -> None:
+    file = tmp_path / "one.toml"
+    file.write_text(EXPERIMENT, encoding="utf-8")
+    played = ["lm:scripted/stub", "--years", "1", "--games", "1", "--simultaneous"]
+    given = played if command == "self-play" else [str(file), "--out", f"{tmp_path}/out"]
+    kept = ["--store", f"{tmp_path}/s.sqlite", "--lm-cache", f"{tmp_path}/r.sqlite"]
+    done = CliRunner().invoke(app, [command, *given, *kept])
     assert done.exit_code == 0, done.output
-    said = done.stderr.index("scripted/stub: a game with itself, of 1 years")
+    said = done.stderr.index("a game of scripted/stub with itself")
     assert said < done.stderr.index("spent in this run")
+    assert "up to 1 such games" in done.stderr
