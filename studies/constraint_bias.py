@@ -1,12 +1,15 @@
-"""What an enforced schema decides by itself: Winters of models with random weights.
+"""What an enforced schema decides by itself: Winters of models with random weights, held to it and free.
 
-    python -m studies.constraint_bias        # a minute
+    python -m studies.constraint_bias        # two minutes
 
 A model that knows nothing writes character by character, and may write only what the schema allows next. Each draw is
 another model: a recurrent network with weights of its own. For a Winter with units to disband, and for one with fewer
 builds than places, the table has how often each key gets an order rather than WAIVE, by where it stands; without a bias
-all keys of a Winter would have the same share. *shuffled* draws the sequence of keys for each game, as players do. Free
-of the schema such a model writes no JSON at all.
+all keys of a Winter would have the same share. *shuffled* draws the sequence of keys for each game, as players do.
+
+*free* is the same model without the schema. It practically never writes a legal reply, so legal replies are drawn by
+the chance that it writes them: what would be left of countless free replies if the others were thrown away. *stub* is
+the stub server's model, which draws evenly from what a schema allows, or repeats orders that the prompt mentions.
 """
 
 from __future__ import annotations
@@ -14,14 +17,17 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 from rich.table import Table
 
-from agents.lm.reading.order_schema import NOTHING, order_schema
+from agents.lm.player import make_player
+from agents.lm.reading.order_schema import NOTHING, neutral_orders, order_schema
+from agents.lm.reading.parsing import parse
+from agents.lm.stub.replies import stub_reply
 from agents.runtime.progress import metered
 from agents.runtime.tables import print_tables
 from welfare_env import Game, Rules
@@ -31,6 +37,7 @@ RULES = Rules(press=None)
 HOMES = {"FRANCE": ["BRE", "MAR", "PAR"], "TURKEY": ["ANK", "CON", "SMY"]}
 CHARACTERS = [chr(code) for code in range(32, 127)]
 WIDTH = 24
+FREELY = 1000
 
 
 def winter(power: str, units: Sequence[str], centers: Sequence[str]) -> View:
@@ -67,6 +74,20 @@ class RandomModel:
         self.read(chosen)
         return chosen
 
+    def chances(self, texts: Sequence[str]) -> np.ndarray:
+        """The chances of texts, if it may write anything and has written one of them; they add up to 1."""
+        longest = max(map(len, texts))
+        codes = np.array([[ord(each) - 32 for each in text.ljust(longest)] for text in texts])
+        lengths = np.array([len(text) for text in texts])
+        logs, states, all_texts = np.zeros(len(texts)), np.tile(self._state, (len(texts), 1)), np.arange(len(texts))
+        for place in range(longest):
+            logits = np.tanh(states) @ self._out
+            logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
+            logs += logits[all_texts, codes[:, place]] * (place < lengths)
+            states = np.tanh(states @ self._inner + self._seen[codes[:, place]])
+        chances: np.ndarray = np.exp(logs - logs.max())
+        return chances / chances.sum()
+
     def read(self, text: str) -> None:
         """Move on by what was written."""
         for each in text:
@@ -94,7 +115,21 @@ def written(model: RandomModel, language: Sequence[str]) -> dict[str, str]:
     return dict(json.loads(left[0]))
 
 
-def shares(view: View, draws: int, is_shuffled: bool) -> tuple[list[float], dict[str, float]]:
+def held(draw: int, language: Sequence[str]) -> Mapping[str, str]:
+    """The reply of a model that is held to the language."""
+    return written(RandomModel(draw), language)
+
+
+def free(draw: int, language: Sequence[str]) -> Mapping[str, str]:
+    """One of the legal replies that a model writes which is held to nothing."""
+    model = RandomModel(draw)
+    chosen = np.random.default_rng([draw, 1]).choice(len(language), p=model.chances(language))
+    return dict(json.loads(language[chosen]))
+
+
+def shares(
+    view: View, draws: int, is_shuffled: bool, reply_of: Callable[[int, Sequence[str]], Mapping[str, str]]
+) -> tuple[list[float], dict[str, float]]:
     """How often there is an order: by the place of a key in the sequence of all, and by key."""
     by_place, by_key = Counter[int](), Counter[str]()
     language = replies(order_schema(view))
@@ -102,24 +137,63 @@ def shares(view: View, draws: int, is_shuffled: bool) -> tuple[list[float], dict
         if is_shuffled:
             language = replies(order_schema(view, seed=draw))
         keys = list(dict.fromkeys(key for text in language for key in json.loads(text)))
-        reply = written(RandomModel(draw), language)
+        reply = reply_of(draw, language)
         ordered = [place for place, key in enumerate(keys) if reply.get(key, NOTHING) != NOTHING]
         by_place.update(ordered)
         by_key.update(keys[place] for place in ordered)
     return [by_place[place] / draws for place in range(len(keys))], {key: by_key[key] / draws for key in sorted(keys)}
 
 
+def stub_shares(view: View, draws: int, schema: str) -> tuple[list[float], dict[str, float]]:
+    """As `shares`, of the stub in as many games; a free one has no sequence of its own."""
+    player = make_player("scripted/stub", schema=schema)
+    by_place, by_key = Counter[int](), Counter[str]()
+    for draw in range(draws):
+        player.reset(view.power, draw)
+        request = player.question(view)
+        orders = parse(stub_reply(request.prompt, request.schema), view).orders
+        keys = list(neutral_orders(view, seed=draw))
+        keys += [key for key in view.legal_orders if key not in keys]
+        ordered = [key for key in keys if set(orders) & set(view.legal_orders[key])]
+        by_place.update(keys.index(key) for key in ordered)
+        by_key.update(ordered)
+    return [by_place[place] / draws for place in range(len(keys))], {key: by_key[key] / draws for key in sorted(keys)}
+
+
+def freely_valid(draws: int) -> int:
+    """How many of so many models write JSON without a schema, if they may write 200 characters."""
+    found = 0
+    for draw in range(draws):
+        model = RandomModel(draw)
+        try:
+            json.loads("".join(model.choose(CHARACTERS) for _ in range(200)))
+            found += 1
+        except ValueError:
+            continue
+    return found
+
+
 def main(draws: Annotated[int, typer.Option(min=1, help="Models for each Winter.")] = 2000) -> None:
     """Print the table."""
-    table = Table(title="Share of random models that give a key an order", caption=f"{draws} models; ± 0.02")
-    for name in ("Winter", "keys", "by place", "by key"):
+    caption = f"{draws} models; ± {1 / np.sqrt(draws):.2f}. Of {FREELY} models that may write anything, "
+    caption += f"{freely_valid(FREELY)} wrote JSON."
+    table = Table(title="Share of random models that give a key an order", caption=caption)
+    for name in ("Winter", "model", "keys", "by place", "by key"):
         table.add_column(name, overflow="fold")
-    with metered("writing", 2 * len(WINTERS), "Winters") as meter:
-        for (name, view), is_shuffled in itertools.product(WINTERS.items(), (False, True)):
-            places, keys = shares(view, draws, is_shuffled)
+    ways: dict[tuple[str, str], Callable[[View], tuple[list[float], dict[str, float]]]] = {
+        ("held to the schema", "as they are"): lambda view: shares(view, draws, False, held),
+        ("free", "as they are"): lambda view: shares(view, draws, False, free),
+        ("held to the schema", "shuffled"): lambda view: shares(view, draws, True, held),
+        ("free", "shuffled"): lambda view: shares(view, draws, True, free),
+        ("stub, held", "shuffled"): lambda view: stub_shares(view, draws, "orders"),
+        ("stub, free", "shuffled"): lambda view: stub_shares(view, draws, "none"),
+    }
+    with metered("writing", len(ways) * len(WINTERS), "Winters") as meter:
+        for (name, view), ((model, sequence), way) in itertools.product(WINTERS.items(), ways.items()):
+            places, keys = way(view)
             told = ", ".join(f"{key} {share:.2f}" for key, share in keys.items())
             by_place = " ".join(f"{share:.2f}" for share in places)
-            table.add_row(name, "shuffled" if is_shuffled else "as they are", by_place, told)
+            table.add_row(name, model, sequence, by_place, told)
             meter.advance(1)
     print_tables(table)
 
