@@ -71,7 +71,9 @@ def worth(gain: CoalitionGain, concept: str) -> float:
 def measure(
     against: str, best: int, games: int, setting: evaluation.Setting
 ) -> dict[str, list[tuple[Attack, CoalitionGain]]]:
-    """Concept -> the attacks that gain most in one game each, with their gains in others."""
+    """Concept -> the attacks that gain most in one game each, with their gains in others; without those that never come
+    about, whose members have what they have in peace.
+    """
 
     def gain(attack: Attack, number: int, seed: int) -> CoalitionGain:
         own = replace(setting, seed=seed)
@@ -86,7 +88,8 @@ def measure(
         return plan.run(own).best_gain
 
     tried = {attack: gain(attack, 1, CHOOSING_SEED) for attack in attacks()}
-    first = {concept: sorted(tried, key=lambda each: -worth(tried[each], concept))[:best] for concept in CONCEPTS}
+    landed = [attack for attack, each in tried.items() if any(each.gain.per_game) or any(each.total.per_game)]
+    first = {concept: sorted(landed, key=lambda each: -worth(tried[each], concept))[:best] for concept in CONCEPTS}
     return {concept: [(each, gain(each, games, 0)) for each in found] for concept, found in first.items()}
 
 
