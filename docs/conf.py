@@ -15,7 +15,7 @@ version = release = next(
 )
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
-extensions += ["diagrams", "repository_links", "faces", "commands"]
+extensions += ["diagrams", "repository_links", "faces", "commands", "gallery"]
 exclude_patterns = ["_build", "pictures/README.md"]
 html_theme = "furo"
 html_title = f"welfare-env {release}"

@@ -1,12 +1,15 @@
 """The site: its navigation, its diagrams, and the check of what is built. Nothing here needs Sphinx."""
 
+import gzip
 import importlib.util
+import json
 import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from evaluation.report.replays import write_replay
 from tools import site
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -42,6 +45,20 @@ def test_the_navigation_has_every_page_once():
         seen += below
         todo += below
     assert sorted(seen) == sorted(pages)
+
+
+def test_every_saved_game_of_the_gallery_is_linked_as_a_page_and_small():
+    games = {path.name.replace(".json.gz", "") for path in (DOCS / "gallery").glob("*.json.gz")}
+    linked = set(re.findall(r'<a href="([\w-]+)\.html">', (DOCS / "gallery" / "README.md").read_text()))
+    assert games == linked != set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", sorted((DOCS / "gallery").glob("*.json.gz")), ids=lambda game: game.name)
+def test_a_game_of_the_gallery_is_a_page_below_a_megabyte(game, tmp_path):
+    record = json.loads(gzip.decompress(game.read_bytes()))
+    write_replay(record, tmp_path / "page.html")
+    assert site.faults(tmp_path) == []
 
 
 @pytest.mark.parametrize("number", range(8))
