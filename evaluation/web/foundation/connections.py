@@ -18,7 +18,7 @@ class ConnectionLimits:
     """How many connections there may be, and how long each may take.
 
     Attributes:
-        most_each: connections of one address; behind a reverse proxy all have the proxy's address.
+        most_each: connections of one address.
         most: connections of all.
         head_seconds: in which the head of a request must be there.
         send_seconds: for which a reader may let the answer wait; then the connection is dropped, and an event stream

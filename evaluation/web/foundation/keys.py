@@ -21,6 +21,11 @@ def new_token() -> str:
     return secrets.token_urlsafe(TOKEN_BYTES)
 
 
+def is_whole(given: str) -> bool:
+    """Whether a text has the form of `new_token`."""
+    return re.fullmatch("[A-Za-z0-9_-]{32}", given) is not None
+
+
 def is_token(given: object, token: str) -> bool:
     """Whether what was given is the token; takes the same time for every wrong one."""
     return isinstance(given, str) and hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())

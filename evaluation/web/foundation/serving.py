@@ -11,6 +11,7 @@ inline style: the security policy of `guard` refuses both.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import resource
 import socket
@@ -48,7 +49,7 @@ class Address:
         port: 0 for a free one.
         public_url: of a reverse proxy before it, such as "https://play.example.org"; cookies are then for https only.
         names: further names under which the server is asked for.
-        limits: of connections.
+        limits: of connections; behind a reverse proxy all have the proxy's address, and the proxy must count them.
 
     Raises:
         EvaluationError: a public URL that is none, or has a path.
@@ -137,9 +138,12 @@ def run_site(site: ASGIApp, address: Address, on_start: Callable[[str], None] = 
 
 def make_server(site: ASGIApp, address: Address) -> uvicorn.Server:
     """A server without a log of requests."""
+    limits = address.limits
+    if address.public_url:
+        limits = dataclasses.replace(limits, most_each=limits.most)
     config = uvicorn.Config(
         site,
-        http=limited(address.limits),
+        http=limited(limits),
         ws="none",
         log_level="warning",
         access_log=False,

@@ -97,8 +97,9 @@ class Hosted:
         while not self.table.is_done:
             actions = await asyncio.to_thread(self.table.think)
             await self._wait_for_people()
+            spare = await asyncio.to_thread(self.table.think_late)  # meanwhile people may still answer
             async with self.lock:
-                await asyncio.to_thread(self.table.advance, actions)
+                await asyncio.to_thread(self.table.advance, actions | spare)
             self.topic.move(self.table.position)
 
     async def _wait_for_people(self) -> None:
@@ -234,7 +235,8 @@ class Host:
             return
         record = hosted.table.record()
         if self.store is not None and not hosted.table.settings.is_practice:
-            specification = hosted.table.settings.spec.to_dict(self.models)
+            # Of this game alone, and the same if the server was killed before `game.json` was there.
+            specification = hosted.table.settings.spec.to_dict(self.models) | {"sitting": hosted.name}
             record["welfare_env"]["key"] = specification_key(specification)
             with GameStore(self.store) as store:  # here, since a store belongs to the thread that opened it
                 store.put(specification, record)

@@ -238,6 +238,10 @@ class Table:
         """What the policies do in this step; takes as long as they think. Nothing has changed yet."""
         return self._thought([player for player in self._env.agents if player not in self.people], self._seats.policies)
 
+    def think_late(self) -> dict[str, Any]:
+        """What policies do for people who have not answered; takes as long as they think. Nothing has changed yet."""
+        return self._thought([seat for seat in self.awaited if seat in self._late], self._late)
+
     def _thought(self, players: Sequence[str], policies: Mapping[str, Policy]) -> dict[str, Any]:
         actions = {}
         for player in players:
@@ -252,10 +256,9 @@ class Table:
         return actions
 
     def advance(self, actions: Mapping[str, Any]) -> None:
-        """Play the step with the policies' actions (of `think`); people who have not answered are late."""
+        """Play the step with the policies' actions (of `think` and `think_late`); who has not answered is late."""
         late = self.awaited
-        spare = self._thought([seat for seat in late if seat in self._late], self._late)
-        effect = self._played({**actions, **self._persons_actions(), **spare})
+        effect = self._played({**actions, **self._persons_actions()})
         entry = {"kind": "step", "step": effect.pop("step"), "late": late, "failed": dict(self.failed), **effect}
         self._after_step(self._journaled(entry))
 

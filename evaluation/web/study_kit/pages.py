@@ -62,9 +62,14 @@ def trouble(text: str) -> str:
     return f'<p class="trouble" role="alert">{escape(text)}</p>' if text else ""
 
 
-def consent_form(study: Study, step: str, problem: str, nickname: str = "") -> str:
-    """The consent, with the chosen nickname."""
-    own = f"""<p><label for="nickname">A nickname of your choice (not your name)</label>
+def consent_form(study: Study, step: str, problem: str, visit: str, nickname: str = "") -> str:
+    """The consent, with the chosen nickname.
+
+    Args:
+        visit: the secret that the participant will have: a form that is sent twice makes one participant.
+    """
+    own = f"""<input type="hidden" name="visit" value="{escape(visit)}">
+<p><label for="nickname">A nickname of your choice (not your name)</label>
 <input id="nickname" name="nickname" maxlength="{LONGEST_NICKNAME}" autocomplete="off" value="{escape(nickname)}"></p>
 <p><label class="tick"><input type="checkbox" name="{AGREED}" value="yes"> I have read this and agree.</label></p>"""
     return f'<div class="card">{prose(study.consent)}</div>{trouble(problem)}{form(step, own, "Take part")}'

@@ -74,8 +74,8 @@ class StudyRoutes:
         """The page of a participant's step."""
         person = self._person(request)
         if person is None:
-            body = pages.consent_form(self.folder.study, CONSENT, "") if self.folder.free_slot() else _told(FULL)
-            return self._page(body)
+            new = pages.consent_form(self.folder.study, CONSENT, "", keys.new_token())
+            return self._page(new if self.folder.free_slot() else _told(FULL))
         async with self._lock:
             await self._settle(person)
             return self._page(self._body(person, {}, {}))
@@ -115,7 +115,9 @@ class StudyRoutes:
 
     async def _come(self, given: Mapping[str, str]) -> Response:
         """Somebody new: they have read the consent."""
-        study, nickname = self.folder.study, given.get("nickname", "")
+        study, nickname, secret = self.folder.study, given.get("nickname", ""), given.get("visit", "")
+        if not keys.is_whole(secret):
+            return self._page(_told("Please open the link of the study again."), 422)
         if self.folder.free_slot() is None or len(self.folder.people) > MOST_EACH * (1 + len(self.folder.slots)):
             return self._page(_told(FULL))
         problem = "" if given.get(pages.AGREED) == "yes" else "Tick the box to take part, or close this page."
@@ -123,10 +125,12 @@ class StudyRoutes:
             problem = f"Choose a nickname of 1 to {pages.LONGEST_NICKNAME} characters."
         if problem:
             shown = nickname if nickname.isprintable() else ""
-            return self._page(pages.consent_form(study, CONSENT, problem, shown), 422)
-        secret = keys.new_token()
-        person = await asyncio.to_thread(self.folder.come, secret)
-        await asyncio.to_thread(person.add, CONSENT, nickname=nickname)
+            return self._page(pages.consent_form(study, CONSENT, problem, secret, shown), 422)
+        person = self.folder.find(secret)
+        if person is None:
+            person = await asyncio.to_thread(self.folder.come, secret)
+        if not person.last(CONSENT):  # else the answer to this form was lost
+            await asyncio.to_thread(person.add, CONSENT, nickname=nickname)
         parts = [f"{COOKIE}={secret}", f"Path={self.place}", "Max-Age=7776000", "HttpOnly", "SameSite=Strict"]
         cookie = "; ".join([*parts, *(["Secure"] if self.is_secure else [])])
         return RedirectResponse(self.place, 303, {"set-cookie": cookie})

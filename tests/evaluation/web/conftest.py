@@ -106,11 +106,14 @@ class Player:
 class Server:
     """A server of games, and the links of one."""
 
-    def __init__(self, folder: Path, settings: TableSettings | str, limits: ConnectionLimits, port: int = 0) -> None:
+    def __init__(
+        self, folder: Path, settings: TableSettings | str, limits: ConnectionLimits, port: int = 0, public_url: str = ""
+    ) -> None:
         self.host = Host(folder)
         self.game = settings if isinstance(settings, str) else self.host.create(settings)
-        self.address = Address(limits=limits, port=port)
-        site = make_site(PlayRoutes(self.host).routes, self.address, lambda app: _running(self.host, self.game))
+        self.address = Address(limits=limits, port=port, public_url=public_url)
+        routes = PlayRoutes(self.host, self.address.is_secure).routes
+        site = make_site(routes, self.address, lambda app: _running(self.host, self.game))
         self.server = make_server(site, self.address)
 
     @property
@@ -143,10 +146,13 @@ def serving(tmp_path) -> Iterator[Callable[..., Server]]:
             folder: Path | None = None,
             name: str = "",
             port: int = 0,
+            public_url: str = "",
             **own: Any,
         ) -> Server:
             settings = profile if isinstance(profile, TableSettings) else quick(profile, **own)
-            server = Server(folder or tmp_path / "games", name or settings, limits or ConnectionLimits(), port)
+            server = Server(
+                folder or tmp_path / "games", name or settings, limits or ConnectionLimits(), port, public_url
+            )
             return stack.enter_context(server.running())
 
         yield start

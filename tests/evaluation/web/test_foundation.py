@@ -29,7 +29,7 @@ LIMITS = ConnectionLimits(most_each=20, most=60, head_seconds=0.5, send_seconds=
 class Site:
     """A small site that runs in a thread."""
 
-    def __init__(self, limits: ConnectionLimits = LIMITS) -> None:
+    def __init__(self, limits: ConnectionLimits = LIMITS, public_url: str = "") -> None:
         self.topic = Topic(3)
         self.streams = Streams(most=4, pulse=0.2)
         self.sent = 0
@@ -39,7 +39,7 @@ class Site:
             Route("/events", self.events),
             Route("/big", self.big),
         ]
-        self.address = Address(limits=limits, names=["play.test"])
+        self.address = Address(limits=limits, names=["play.test"], public_url=public_url)
         self.server = make_server(make_site(routes, self.address), self.address)
 
     async def events(self, request):
@@ -95,9 +95,10 @@ def test_every_answer_has_the_headers_of_safety(site):
     assert "unsafe" not in SECURITY_POLICY
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.test", "evil.test:80", "127.0.0.1.evil.test", "", "localhost@evil.test", "[", "a]:1"]
-)
+FOREIGN = ["evil.test", "evil.test:80", "127.0.0.1.evil.test", "evil-play.test", "a.localhost"]
+
+
+@pytest.mark.parametrize("host", [*FOREIGN, "", "localhost@evil.test", "[", "a]:1"])
 def test_a_name_that_was_made_to_lead_here_is_refused(site, host):
     assert ask(site, Host=host).status == 421
 
@@ -169,6 +170,16 @@ def test_one_address_holds_few_connections(site):
     assert ask(site).status == 200
 
 
+def test_behind_a_proxy_all_people_have_one_address():
+    made = Site(ConnectionLimits(most_each=2, most=60), "https://play.test")
+    with made.running() as port:
+        opened = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(12)]
+        time.sleep(0.2)
+        assert not any(is_closed(sock) for sock in opened)
+        for sock in opened:
+            sock.close()
+
+
 def is_cut_off(sock: socket.socket) -> bool:
     try:
         return sock.recv(10) == b""
@@ -208,7 +219,9 @@ def test_streams_tell_what_was_missed_and_what_comes(site):
     site.topic.position = 9  # as a restart finds it
     later = events(site, **{"Last-Event-ID": "3"})
     assert [next(later) for _ in range(3)] == ["retry: 1500", "id: 9", "data: 9"]
-    for stream in (fresh, back, later):
+    ahead = events(site, **{"Last-Event-ID": "12"})  # what it saw was never on disk: a journal was put back
+    assert [next(ahead) for _ in range(3)] == ["retry: 1500", "id: 9", "data: 9"]
+    for stream in (fresh, back, later, ahead):
         stream.close()
 
 

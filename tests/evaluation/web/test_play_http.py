@@ -79,6 +79,20 @@ def test_a_finished_game_is_in_the_store(serving, tmp_path):
     assert kept["welfare_env"]["players"] == {"PLAYERA": "human", "PLAYERB": "hold", "PLAYERC": "hold"}
 
 
+def test_a_game_is_stored_once_though_the_server_is_killed_while_it_saves(serving, tmp_path):
+    server = serving("PLAYERA*human: + 2*hold", begin="now", rules=Rules(years=1, message_rounds=0))
+    server.host.store = tmp_path / "games.sqlite"
+    play_on([server.player("PLAYERA").enter()])
+    saved = server.host.folder / server.game / "game.json"
+    wait_for(saved.exists)
+    record = saved.read_bytes()
+    saved.unlink()  # it was in the store, and not yet in its folder
+    server.host._keep(server.host._open[server.game])
+    assert saved.read_bytes() == record
+    with GameStore(server.host.store) as store:
+        assert store.count() == 1
+
+
 def game_key(server) -> str:
     saved = json.loads((server.host.folder / server.game / "game.json").read_text())
     return saved["welfare_env"]["key"]

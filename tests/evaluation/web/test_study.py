@@ -21,6 +21,7 @@ from evaluation.measures.metrics import measure
 from evaluation.measures.rows import game_rows
 from evaluation.play.store import GameStore
 from evaluation.web.foundation.guard import FORM, JSON
+from evaluation.web.foundation.keys import new_token
 from evaluation.web.foundation.serving import Address, make_server, make_site
 from evaluation.web.games.hosting import Host
 from evaluation.web.games.play_routes import PlayRoutes
@@ -28,7 +29,7 @@ from evaluation.web.study_kit.assignment import slots
 from evaluation.web.study_kit.command import _stopping
 from evaluation.web.study_kit.export import export
 from evaluation.web.study_kit.parser import StudyError, read_study
-from evaluation.web.study_kit.participants import GAMES, StudyFolder
+from evaluation.web.study_kit.participants import GAMES, StudyFolder, participant_id
 from evaluation.web.study_kit.study import Payment
 from evaluation.web.study_kit.study_routes import StudyRoutes
 from tests.evaluation.web.conftest import running_site, until
@@ -163,7 +164,7 @@ class Person:
     """A participant who is a script."""
 
     def __init__(self, port: int, name: str) -> None:
-        self.port, self.place = port, f"/study/{name}"
+        self.port, self.place, self.visit = port, f"/study/{name}", new_token()
         self.cookies: dict[str, str] = {}
 
     def ask(self, path: str, body: Any = None, kind: str = FORM, **headers: str) -> tuple[int, str, str]:
@@ -183,6 +184,7 @@ class Person:
         return answer.status, text, answer.getheader("location") or ""
 
     def send(self, step: str, **given: str) -> tuple[int, str, str]:
+        given = {"visit": self.visit, **given} if step == "consent" else given
         return self.ask(self.place, {"step": step, **given})
 
     def page(self) -> str:
@@ -242,6 +244,32 @@ def test_a_participant_goes_through_a_study(tmp_path: Path) -> None:
         assert person.send("play")[2] == person.place, "a step that is over is not taken again"
         with GameStore(opened.store) as store:
             assert store.count() == 1, "practice does not count"
+
+
+def test_a_consent_whose_answer_is_lost_makes_one_participant(tmp_path: Path) -> None:
+    with served(tmp_path / "study", study()) as (opened, port):
+        person = Person(port, opened.name)
+        person.visit = person.page().partition('name="visit" value="')[2].partition('"')[0]
+        for _ in range(2):
+            person.cookies = {}
+            assert person.send("consent", nickname="Ada", agreed="yes")[0] == 303
+        assert [each.id for each in opened.people.values()] == [participant_id(person.visit)]
+        assert "How old are you?" in person.page()
+        assert Person(port, opened.name).send("consent", nickname="Eve", agreed="yes", visit="x")[0] == 422
+        assert len(opened.people) == 1
+
+
+def test_no_game_begins_when_the_budget_is_used_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with served(tmp_path / "study", study()) as (opened, port):
+        person = Person(port, opened.name)
+        person.send("consent", nickname="Ada", agreed="yes")
+        person.send("before", age="33")
+        person.send("instructions", points="Centers without units")
+        monkeypatch.setattr(StudyRoutes, "_is_spent", True)
+        status, text, _ = person.send("practice", go="play")
+        assert (status, "come back later" in text) == (503, True)
+        monkeypatch.undo()
+        assert person.send("practice", go="play")[0] == 303
 
 
 def test_a_comprehension_check_that_is_failed_ends_the_study(tmp_path: Path) -> None:

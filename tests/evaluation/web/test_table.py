@@ -337,7 +337,7 @@ def test_who_is_late_holds_or_is_played_by_a_policy(tmp_path, quick_settings, la
     while not table.is_done:
         if "PLAYERA" in table.awaited:
             table.accept("PLAYERA", entry(table, **random_answer(table, "PLAYERA", rng)))
-        table.advance(table.think())
+        table.advance(table.think() | table.think_late())
     orders = [phase.orders["PLAYERB"] for phase in table.game.history]
     assert any(orders) == (late == "random")
     table.stop()

@@ -1,0 +1,69 @@
+"""The commands that host games: budgets of language models, and links that the host makes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+pytest.importorskip("starlette")
+
+from evaluation.cli.commands import app
+from evaluation.web.games.hosting import Host
+from evaluation.web.games.links import LinkRefused, Links
+
+GAME = """
+profile = "FRANCE*human: + 6*{others}"
+late = "{late}"
+"""
+BROWSER = "a browser's own number"
+
+
+def run(*given: str) -> tuple[int, str]:
+    found = CliRunner().invoke(app, given, env={"COLUMNS": "300", "OPENAI_API_KEY": "none"})
+    return found.exit_code, found.output
+
+
+@pytest.mark.parametrize(("others", "late"), [("lm:openai/any", "hold"), ("hold", "lm:openai/any")])
+def test_games_with_people_and_language_models_need_a_budget(tmp_path: Path, others: str, late: str) -> None:
+    file = tmp_path / "game.toml"
+    file.write_text(GAME.format(others=others, late=late))
+    code, told = run("serve", str(file), "--folder", str(tmp_path / "games"))
+    assert (code, "--budget-tokens or --budget-dollars" in told) == (2, True)
+    assert not (tmp_path / "games").exists()
+    study = tmp_path / "study.toml"
+    study.write_text(
+        f'title = "x"\nconsent = "x"\ninstructions = "x"\nlate = "{late}"\n[rules]\nyears = 1\n'
+        f'[[conditions]]\nname = "one"\nothers = "{others}"\n'
+    )
+    code, told = run("study", "serve", str(study), "--folder", str(tmp_path / "study"))
+    assert (code, "--budget-tokens or --budget-dollars" in told) == (2, True)
+
+
+def test_play_needs_a_budget_for_language_models_and_for_nobody_else(tmp_path: Path) -> None:
+    code, told = run("play", "FRANCE", "--others", "lm:openai/any", "--terminal")
+    assert (code, "--budget-tokens or --budget-dollars" in told) == (2, True)
+    code, told = run("play", "FRANCE", "--others", "hold", "--budget-tokens", "9", "--terminal")
+    assert (code, "none of these policies is one" in told) == (2, True)
+
+
+def test_the_host_makes_another_link(tmp_path: Path, quick_settings) -> None:
+    host = Host(tmp_path / "games")
+    name = host.create(quick_settings("PLAYERA*human: + 2*hold", spectators="public"))
+    host.links(name).serve("https://play.example.org")
+    folder = tmp_path / "games" / name
+    code, told = run("invite", str(folder), "playera")
+    where, _, token = told.strip().partition("#")
+    assert (code, where) == (0, f"https://play.example.org/g/{name}/PLAYERA")
+    links = Links(folder)
+    assert links.trade("PLAYERA", token, BROWSER) == 0
+    assert token not in "".join(path.read_text() for path in folder.iterdir())
+    alone = run("invite", str(folder), "PLAYERA", "--alone")[1].strip().partition("#")[2]
+    assert links.trade("PLAYERA", alone, BROWSER) == 1
+    with pytest.raises(LinkRefused, match="ended by the host"):
+        links.trade("PLAYERA", token, BROWSER)
+    assert run("invite", str(folder), "spectator")[0] == 0
+    for wrong in ((str(folder), "PLAYERB"), (str(tmp_path / "none"), "PLAYERA"), (str(tmp_path), "PLAYERA")):
+        assert run("invite", *wrong)[0] != 0
+    assert not (tmp_path / "none").exists()
+    assert json.loads((folder / "links.jsonl").read_text().splitlines()[0])["kind"] == "served"
