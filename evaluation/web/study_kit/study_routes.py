@@ -39,7 +39,7 @@ from evaluation.web.study_kit.study import (
 COOKIE = "participant"
 MOST_FIELDS = 300
 MOST_EACH = 20  # people who come for each slot, before the study takes them for a flood
-PATIENCE = 10.0  # seconds until a game that is over is saved
+PATIENCE = 60.0  # seconds until a game that is over is saved
 HEADERS = {"content-security-policy": pages.POLICY, "referrer-policy": "same-origin"}  # forms then say their origin
 FULL = "This study has all the participants that it needs. Thank you for your interest."
 PAUSED = "The study pauses; no game can begin now. Please come back later: this page goes on where you are."
@@ -76,6 +76,7 @@ class StudyRoutes:
         if person is None:
             new = pages.consent_form(self.folder.study, CONSENT, "", keys.new_token())
             return self._page(new if self.folder.free_slot() else _told(FULL))
+        await self._saved(person)
         async with self._lock:
             await self._settle(person)
             return self._page(self._body(person, {}, {}))
@@ -87,8 +88,10 @@ class StudyRoutes:
         except ValueError:
             return PlainTextResponse("this is no form", 400)
         given = {name: value.strip() for name, value in pairs}
+        person = self._person(request)
+        if person is not None:
+            await self._saved(person)
         async with self._lock:
-            person = self._person(request)
             if person is None:
                 return await self._come(given)
             await self._settle(person)
@@ -135,16 +138,19 @@ class StudyRoutes:
         cookie = "; ".join([*parts, *(["Secure"] if self.is_secure else [])])
         return RedirectResponse(self.place, 303, {"set-cookie": cookie})
 
-    async def _settle(self, person: Participant) -> None:
-        """Go on from a game that is over, and give who is done a code."""
-        study = self.folder.study
+    async def _saved(self, person: Participant) -> None:
+        """Wait until a game that is over is saved; others do not wait for it."""
         game = person.game(PLAY)
-        if person.step(study) == PLAY and game:
-            hosted = None if self.folder.is_over(game) else await self.host.find(game)
+        if person.step(self.folder.study) == PLAY and game and not self.folder.is_over(game):
+            hosted = await self.host.find(game)
             if hosted is not None and hosted.table.is_done and hosted.task is not None:
                 await asyncio.wait([hosted.task], timeout=PATIENCE)
-            if self.folder.is_over(game):
-                await asyncio.to_thread(self.folder.finish_game, person)
+
+    async def _settle(self, person: Participant) -> None:
+        """Go on from a game that is over, and give who is done a code."""
+        study, game = self.folder.study, person.game(PLAY)
+        if person.step(study) == PLAY and game and self.folder.is_over(game):
+            await asyncio.to_thread(self.folder.finish_game, person)
         if person.step(study) == DONE and not person.last(DONE):
             code = study.completion_code or secrets.token_hex(4).upper()
             await asyncio.to_thread(person.add, DONE, code=code)

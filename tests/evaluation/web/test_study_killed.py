@@ -23,7 +23,7 @@ from evaluation.web.study_kit.export import decisions_table, games_table, partic
 from evaluation.web.study_kit.participants import GAMES, StudyFolder, participant_id
 from tests.evaluation.web.test_study import FORM, SECRET, TEXT, Person
 
-KILLS, PEOPLE = 8, 4
+KILLS, PEOPLE = 5, 4
 STEPS = ("come", "consent", "before", "instructions", "practice", "slot", "play", "after", "done")
 
 

@@ -271,6 +271,48 @@ def test_a_run_that_is_watched_gives_the_same_results_and_files(tmp_path: Path) 
     assert (last.run.state, last.stored) == ("finished", 24)
 
 
+SMALL = ["--map", "clique:3", "--years", "1"]
+LONG = {
+    "red-team": ["red-team", "dove", *SMALL, "--message-rounds", "0", "--budget", "quick", "--games", "2"],
+    "league": [
+        "train",
+        "welfare",
+        *SMALL,
+        "--iterations",
+        "2",
+        "--games",
+        "4",
+        "--league-every",
+        "1",
+        "--out",
+        "runs/a",
+    ],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LONG)
+def test_a_red_team_and_a_league_are_followed(tmp_path: Path, name: str) -> None:
+    if name == "league":
+        pytest.importorskip("ray")
+        pytest.importorskip("torch")
+    code = "from evaluation.cli.main import main; main()"
+    command = [sys.executable, "-c", code, *LONG[name], "--workers", "1"]
+    watcher, looks = Watcher(tmp_path / "runs" / "status"), []
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as run:
+        while run.poll() is None:
+            looks.extend(watcher.look())
+            time.sleep(0.1)
+        assert run.stderr is not None
+        assert run.returncode == 0, run.stderr.read().decode()[-2000:]
+    (last,) = watcher.look(measures_all=True)
+    assert (last.run.state, {each.trouble for each in looks}) == ("finished", {""})
+    assert "running" in {each.run.state for each in looks}
+    done = [stage.done for each in looks for stage in each.run.stages]
+    assert max(done) > min(done), "it was seen to go on"
+    assert last.stored > 0 if name == "red-team" else last.run.folder.endswith("a")
+
+
 @pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.skipif(chromium() is None, reason="needs Chromium (Debian: apt install chromium)")
