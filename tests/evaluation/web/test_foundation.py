@@ -162,11 +162,10 @@ def test_a_reader_that_does_not_read_is_dropped(site):
 def test_one_address_holds_few_connections(site):
     time.sleep(0.7)
     opened = [socket.create_connection(("127.0.0.1", site.port), timeout=10) for _ in range(60)]
-    time.sleep(0.2)
-    assert sum(is_closed(sock) for sock in opened) >= 40
+    until(lambda: sum(is_closed(sock) for sock in opened) >= 40)
     for sock in opened:
         sock.close()
-    time.sleep(0.3)
+    until(lambda: not site.server.server_state.connections)
     assert ask(site).status == 200
 
 
