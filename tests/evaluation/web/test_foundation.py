@@ -159,14 +159,22 @@ def test_a_reader_that_does_not_read_is_dropped(site):
         until(lambda: not site.server.server_state.connections)
 
 
-def test_one_address_holds_few_connections(site):
-    time.sleep(0.7)
-    opened = [socket.create_connection(("127.0.0.1", site.port), timeout=10) for _ in range(60)]
-    until(lambda: sum(is_closed(sock) for sock in opened) >= 40)
-    for sock in opened:
-        sock.close()
-    until(lambda: not site.server.server_state.connections)
-    assert ask(site).status == 200
+def test_connections_have_limits_of_one_address_and_of_all():
+    made = Site(ConnectionLimits(most_each=20, most=30, head_seconds=60))
+    with made.running() as port:
+        first = connect(port, "127.0.0.1")
+        until(lambda: sum(map(is_closed, first)) == 10)
+        second = connect(port, "127.0.0.2")
+        until(lambda: sum(map(is_closed, second)) == 20)
+        for sock in (*first, *second):
+            sock.close()
+        until(lambda: not made.server.server_state.connections)
+        made.port = port
+        assert ask(made).status == 200
+
+
+def connect(port, source) -> list[socket.socket]:
+    return [socket.create_connection(("127.0.0.1", port), 10, (source, 0)) for _ in range(30)]
 
 
 def test_behind_a_proxy_all_people_have_one_address():
