@@ -25,7 +25,8 @@ Programs that are no formulas: `READERS` (by name), `Simulator`, `Quine`, `Choos
 Plays: `play`, `play_mixed` (of programs of all kinds, in a `Context`), `tournament`, `fixed_point`, and `replies` (all
 possible outcomes against given agents).
 The game: `Game`, `equilibria`, `ranges`, `exploitability`, `survives`, `survival_range`, `open_spiel_game`.
-Populations: `replicator`, `growth`, `basins`.
+Populations: `replicator`, `growth`, `basins`; finite ones: `fixation`, `rare_mutations`, `solved_shares`,
+`simulated_shares`; with noise: `noisy_basins`.
 Environments: `make`, `parallel_env`, described in `modal_env.envs.aec`. Command line: ``python -m modal_env --help``.
 """
 
@@ -49,8 +50,11 @@ from pettingzoo import register as _register
 from modal_env import errors
 from modal_env.checks import takes_arguments_of
 from modal_env.dynamics.basins import basins, power_law
+from modal_env.dynamics.finite import fixation, rare_mutations, solved_shares
 from modal_env.dynamics.growth import growth
+from modal_env.dynamics.noisy import noisy_basins
 from modal_env.dynamics.replicator import replicator
+from modal_env.dynamics.simulated import simulated_shares
 from modal_env.dynamics.stability import jacobian
 from modal_env.envs.rounds import Round
 from modal_env.envs.setting import Setting, make_setting
@@ -142,12 +146,14 @@ __all__ = [
     "equilibria",
     "errors",
     "exploitability",
+    "fixation",
     "fixed_point",
     "growth",
     "jacobian",
     "library",
     "make",
     "mix_text",
+    "noisy_basins",
     "open_spiel_game",
     "parallel_env",
     "parse",
@@ -155,8 +161,11 @@ __all__ = [
     "play_mixed",
     "power_law",
     "ranges",
+    "rare_mutations",
     "replicator",
     "replies",
+    "simulated_shares",
+    "solved_shares",
     "survival_range",
     "survives",
     "tournament",

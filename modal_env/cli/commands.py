@@ -1,4 +1,4 @@
-"""Command line: ``python -m modal_env play | tournament | equilibria | evolve | search | reading | page``."""
+"""Command line: ``python -m modal_env play | tournament | equilibria | evolve | populations | noise | search ...``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import typer
 from modal_env.cli.arguments import all_different, read_agents, read_programs, read_shares
 from modal_env.cli.evolution import evolve
 from modal_env.cli.page import library_page
+from modal_env.cli.populations import noise, populations
+from modal_env.cli.questions import stable, words
 from modal_env.cli.shared import (
     AGENTS,
     NAMES,
@@ -145,6 +147,10 @@ def equilibria(
 
 
 app.command()(evolve)
+app.command()(populations)
+app.command()(noise)
+app.command()(stable)
+app.command()(words)
 
 
 @app.command()

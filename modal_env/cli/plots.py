@@ -17,6 +17,7 @@ import numpy as np
 
 from modal_env.checks import brief, items, real
 from modal_env.dynamics.basins import Estimate, PowerLaw
+from modal_env.dynamics.finite import Shares
 from modal_env.dynamics.growth import Growth
 from modal_env.dynamics.populations import Floats
 from modal_env.dynamics.replicator import Limit, Trajectory
@@ -161,6 +162,36 @@ def basin_over_epsilon(
         title=title,
     )
     axes.grid(visible=True, which="both", alpha=0.25)
+    _finish(axes)
+    return figure
+
+
+def cooperation_over_epsilon(epsilons: Sequence[Fraction | float], found: Sequence[Shares]) -> Figure:
+    """The share of pairs that both cooperate, over epsilon, a line for each size of the population.
+
+    Args:
+        epsilons: [points] of each entry of `found`.
+        found: [points]
+
+    Raises:
+        GameError: no points, or different numbers of epsilons and populations.
+    """
+    if not epsilons or len(epsilons) != len(found):
+        raise GameError(f"{len(epsilons)} epsilons and {len(found)} populations: give one or more of each, as many")
+    figure, axes = _new_figure(6.4, 4.6)
+    for number, size in enumerate(dict.fromkeys(one.size for one in found)):
+        points = sorted(
+            (float(epsilon), one.cooperation) for epsilon, one in zip(epsilons, found, strict=True) if one.size == size
+        )
+        x, values = [epsilon for epsilon, _ in points], [estimate.value for _, estimate in points]
+        ends = [[e.value - e.low for _, e in points], [e.high - e.value for _, e in points]]
+        dashes, color = _DASHES[number % len(_DASHES)], PALETTE[number % len(PALETTE)]
+        axes.errorbar(x, values, ends, marker="o", markersize=3, linestyle=dashes, color=color, label=f"{size} members")
+    one = found[0]
+    axes.set(xlabel="ε, the price of one unit of cost", ylabel="share of pairs that both cooperate", ylim=(0, 1))
+    axes.set_title(
+        f"{one.process}, {'rare mutations' if one.how == 'rare mutations' else f'mutation {one.mutation:g}'}"
+    )
     _finish(axes)
     return figure
 

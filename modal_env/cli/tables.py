@@ -17,8 +17,10 @@ from modal_env.logic.syntax import Agent
 from modal_env.text_tables import Square, add_row, new_table, with_legend
 
 if TYPE_CHECKING:
-    from modal_env.dynamics.basins import Basins
+    from modal_env.dynamics.basins import Basins, Estimate
+    from modal_env.dynamics.finite import Shares
     from modal_env.dynamics.growth import Growth
+    from modal_env.dynamics.noisy import NoisyBasins
     from modal_env.dynamics.replicator import Trajectory
     from modal_env.games.payoffs import PayoffTable
     from modal_env.games.ranges import Ranges
@@ -26,12 +28,16 @@ if TYPE_CHECKING:
     from modal_env.logic.provability import Outcome
     from modal_env.logic.tournaments import Tournament
     from modal_env.search.best_replies import Reply
+    from modal_env.search.invaders import Verdict
     from modal_env.search.periodic_table import Reading
+    from modal_env.search.words import WordAgent
 
 Row = TypeVar("Row")
 
 NARROW = 30  # columns of a table at least, even on a narrower terminal
 LONG = 16  # characters of the longest name used as a column head
+MOST_FREQUENT = 4  # agents of a population that are named
+LEAST = 0.005  # share from which an agent is named
 SHOWN = 20  # rows shown at either end of a long table
 LONG_GAP = 0.1  # fraction of a run: shortest time without a majority that gets a row of its own
 MOVES = {0.0: "D", 1.0: "C"}
@@ -207,6 +213,40 @@ def basins_table(games: Sequence[Game], found: Sequence[Basins]) -> Group:
     return with_legend(table, f"shares of random starts with 95% intervals (Wilson){rest}")
 
 
+def shares_table(games: Sequence[Game], found: Sequence[Shares]) -> Group:
+    """One row per population: the share of pairs that cooperate, and the most frequent agents."""
+    one, cost = found[0], f"cost: {games[0].cost}"
+    of = cost if games[0].payoffs == PAYOFFS else f"{cost}, {games[0].payoffs}"
+    rate = f"mutation {one.mutation:g}" if one.mutation or one.how != "rare mutations" else "rare mutations"
+    title = f"Share of time, {one.process}, {rate}, {of}"
+    table = new_table(title, ">epsilon", ">members", ">both cooperate", "most frequent")
+    for game, each in zip(games, found, strict=True):
+        most = sorted(zip(each.names, each.means, strict=True), key=lambda pair: -pair[1].value)[:MOST_FREQUENT]
+        shares = ", ".join(f"{name} {mean.value:.3g}" for name, mean in most if mean.value >= LEAST)
+        add_row(table, str(game.epsilon), str(each.size), _estimated(each.cooperation), shares)
+    how = "simulated, with 95% intervals from ten runs" if one.how == "simulated" else "computed, not simulated"
+    return with_legend(table, f"{how}; both cooperate: share of pairs of members")
+
+
+def _estimated(estimate: Estimate) -> str:
+    return f"{estimate.value:.4f}" if estimate.low == estimate.high else format(estimate, ".4f")
+
+
+def noisy_table(game: Game, found: NoisyBasins, how: str) -> Group:
+    """One row per agent that has the largest share at a rest point."""
+    table = new_table(f"Where random starts come to rest: {how}, {terms(game)}", "largest share", ">starts", ">share")
+    for row in found.rows():
+        if row["starts"]:
+            add_row(
+                table, str(row["end"]), str(row["starts"]), f"{row['share']:.4g} [{row['low']:.4g}, {row['high']:.4g}]"
+            )
+    rests = "; ".join(
+        ", ".join(f"{name} {share:.3g}" for name, share in zip(game.names, rest, strict=True) if share >= LEAST)
+        for rest in found.rests[:3]
+    )
+    return with_legend(table, f"shares with 95% intervals (Wilson); most frequent rest points: {rests or 'none'}")
+
+
 def replies_table(game: Game, mix: Mix, found: Sequence[Reply]) -> Group:
     """One row per reply, the best first."""
     columns = [f"={label}" for label in labels(game.agents)]
@@ -233,6 +273,23 @@ def readings_table(table: PayoffTable, found: Sequence[Reading]) -> Group:
         add_row(shown, one.outcome, paid, ends + until, one.first.unicode, one.second.unicode)
     without = ", ".join(table.pure) or "none"
     return with_legend(shown, f"pure equilibria without reading: {without}; these remain at every epsilon")
+
+
+def verdicts_table(epsilon: str, found: Sequence[Verdict]) -> Group:
+    """One row per agent."""
+    table = new_table(f"Mutants of an agent's depth, epsilon {epsilon}", "agent", ">depth", "is", "by", ">gain")
+    for one in found:
+        mutant = "" if one.invader is None else one.invader.unicode
+        add_row(table, labels([one.agent])[0], str(one.agent.depth), one.kind, mutant, str(one.gain) if mutant else "")
+    return with_legend(table, "gain: what a mutant is paid more; of a neutral one it is 0 against both")
+
+
+def words_table(depth: int, length: int, found: Sequence[WordAgent]) -> Group:
+    """One row per word."""
+    table = new_table(f"Words of up to {length} letters, depth {depth}", "word", "below", "of its depth", "for epsilon")
+    for one in found:
+        add_row(table, one.word, ", ".join(sorted(one.below)), ", ".join(sorted(one.alike)), f"0 to 1/{depth}")
+    return with_legend(table, "outcomes of agents of smaller depth and of its depth against it, their move first")
 
 
 def _paid(game: Game, mix: Mix, reply: Reply) -> Fraction:

@@ -137,10 +137,8 @@ def _grouped(moves: Floats) -> Floats:
     left = moves.copy()
     for last in range(len(left) - 1, 0, -1):
         away = left[last, :last].sum()
-        if away == 0:  # never left, as far as floats tell: all others lead there in the end
-            weights = np.zeros(len(left))
-            weights[last] = 1.0
-            return weights
+        if away == 0:
+            raise GameError("an agent is left with a chance below 1e-300: give fewer members or a smaller intensity")
         left[:last, last] /= away
         left[:last, :last] += np.outer(left[:last, last], left[last, :last])
     weights = np.zeros(len(left))

@@ -190,13 +190,3 @@ def read_payoffs(path: str | Path) -> PayoffTable:
         return as_table(given)
     except GameError as error:
         raise GameError(f"payoffs in {path}: {error}") from error
-
-
-def check_dilemma(table: PayoffTable, claim: str) -> None:
-    """Check that a game is a prisoner's dilemma, for what is known of these only.
-
-    Raises:
-        GameError: it is none; the message names the claim.
-    """
-    if not table.is_dilemma:
-        raise GameError(f"{table}: {claim} is about prisoner's dilemmas, DC > CC > DD > CD in both seats")

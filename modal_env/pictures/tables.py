@@ -15,8 +15,8 @@ LONGEST = 7  # characters of a fraction that is shown exactly
 MEANINGS = {
     "CC": "both cooperate",
     "DD": "both defect",
-    "DC": "the row's agent exploits the column's",
-    "CD": "the row's agent is exploited",
+    "DC": "the row's agent defects, the column's cooperates",
+    "CD": "the row's agent cooperates, the column's defects",
 }
 BEST = '<li><i class="best">2</i>best reply to the column\'s agent</li>'
 COIN = '<li><i class="coin">?</i>a coin is tossed</li>'

@@ -21,10 +21,12 @@ from numpy.typing import NDArray
 from modal_env.checks import whole
 from modal_env.errors import GameError
 from modal_env.logic.finite_machines import machine
+from modal_env.logic.library import LIBRARY
 from modal_env.logic.notation import Agent, Op, as_agent
 from modal_env.search.best_replies import Types, agent_of
 
 MAX_DEPTH = 2  # the 133 types of depth 3 would give 2**133 behaviors
+NAMED_SHALLOW = ("CooperateBot", "DefectBot", "FairBot", "UnfairBot", "CUPOD", "ReverseFairBot", "FalseBot", "TrueBot")
 PAYOFFS = ((1, 3), (0, 2))
 """Payoff of a player by its own move (D, C) and the other's: punishment, temptation, sucker's payoff, reward."""
 
@@ -229,3 +231,13 @@ def _meet_all(following, payoffs, best, befriends):  # type: ignore[no-untyped-d
                     befriends[b] = befriends[b] or y == 1
                     break
                 s, t = u, v
+
+
+def shallow_agents() -> tuple[Agent, ...]:
+    """The 16 direct agents of depth up to 1, then PrudentBot, SlipBot, MirrorBot and OneBot.
+
+    Those that behave like an agent of the library have its name.
+    """
+    known = {code_of(LIBRARY[name], 1): name for name in NAMED_SHALLOW}
+    found = [agent_with(code, 1).renamed(known.get(code, f"Direct{code}")) for code in range(16)]
+    return (*found, *(LIBRARY[name] for name in ("PrudentBot", "SlipBot", "MirrorBot", "OneBot")))

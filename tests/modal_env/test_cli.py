@@ -364,3 +364,51 @@ def test_importing_modal_env_stays_light():
     code = f"import sys, modal_env; print(*sorted({heavy!r} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("play GroundedFairBot DefectBot", "1/10"),
+        ("play TableBot DefectBot --game stag-hunt", "C"),
+        ("tournament FB CliqueBot --epsilon 1/10", "CliqueBot"),
+        ("equilibria FB CliqueBot DB", "CliqueBot"),
+        ("populations --size 20 --epsilon 1/10", "0.8496"),
+        ("populations --size 8 --mutation 0.01 --process best-reply", "best-reply"),
+        ("populations --size 8 --mutation 0.01 --steps 2000", "ten runs"),
+        ("noise --rule best-response --starts 5 --time 1", "moving"),
+        ("words --depth 2 --length 6", "CCDC"),
+        ("stable DefectBot FairBot", "invaded"),
+    ],
+)
+def test_verbs_about_readers_and_populations(words, said):
+    result = RUNNER.invoke(app, words.split())
+    assert result.exit_code == 0, result.output
+    assert said in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("play GroundedFairBot DefectBot --worlds 3", "goes with two formulas"),
+        ("play FB PB --game chicken", "formulas do not"),
+        ("search GroundedFairBot", "is no formula"),
+        ("play Bully=true FB", "choose another name"),
+        ("populations FB --shallow", "leave one of the two out"),
+        ("populations --steps 1000", "goes with --mutation"),
+        ("populations --process logit", "needs --mutation"),
+    ],
+)
+def test_what_does_not_go_together_is_told(words, said):
+    result = RUNNER.invoke(app, words.split())
+    assert result.exit_code == 2
+    assert said in " ".join(result.stderr.split())
+
+
+def test_a_tournament_of_41_agents_in_a_pipe_is_a_table_of_all():
+    agents = [f"A{number}={'~' * number}true" for number in range(41)]
+    result = RUNNER.invoke(app, ["tournament", *agents])
+    assert result.exit_code == 0
+    assert "more agents" not in result.stdout
+    assert all(f"A{number}" in result.stdout for number in range(41))
+    assert "┃" in result.stdout

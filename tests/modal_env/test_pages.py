@@ -9,16 +9,20 @@ import numpy as np
 import pytest
 
 from modal_env.dynamics.basins import Basins, basins, power_law
+from modal_env.dynamics.finite import rare_mutations, solved_shares
 from modal_env.dynamics.growth import census, growth
 from modal_env.dynamics.replicator import replicator
 from modal_env.games.equilibria import equilibria
 from modal_env.games.game import COSTS, Game
 from modal_env.games.ranges import ranges
-from modal_env.logic.library import LIBRARY, POST, DefectBot
+from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot
 from modal_env.logic.tournaments import tournament
 from modal_env.search.behaviors import two_boxes
-from modal_env.search.direct_agents import agent_with, survey
+from modal_env.search.direct_agents import agent_with, shallow_agents, survey
 from modal_env.search.findings import Findings, findings
+from modal_env.search.invaders import verdicts
+from modal_env.search.plays import plays
+from modal_env.search.words import words as find_words
 from studies import modal_evolution
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -53,7 +57,9 @@ def cells(name: str, *first: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "lines"), [(EVOLUTION, 10), (EQUILIBRIA, 30), ("modal-readers.md", 5)])
+@pytest.mark.parametrize(
+    ("name", "lines"), [(EVOLUTION, 10), (EQUILIBRIA, 30), ("modal-readers.md", 5), ("modal-primer.md", 4)]
+)
 def test_the_python_of_a_page_gives_what_it_says(name: str, lines: int) -> None:
     failed, attempted = doctest.testfile(str(DOCS / name), module_relative=False, encoding="utf-8")
     assert (failed, attempted >= lines) == (0, True)
@@ -243,6 +249,63 @@ def test_the_lemma_counts_are_one_sided() -> None:
 
 
 @pytest.mark.slow
+def test_cooperation_in_finite_populations() -> None:
+    libraries = {
+        "the post's four": POST,
+        "the shallow ones": shallow_agents(),
+        "the library": tuple(LIBRARY.values()),
+    }
+    rows = [line.strip("|").split("|") for line in page(EVOLUTION).splitlines() if line.count("|") == 7]
+    first = next(place for place, row in enumerate(rows) if row[0].strip() == "the post's four")
+    game, checked = Game(POST, 0), 0
+    for row in rows[first : first + 15]:
+        name, epsilon, *told = map(str.strip, row)
+        game = Game(libraries[name], 0) if name else game
+        for size, cell in zip((20, 50, 100, 200), told, strict=True):
+            found = rare_mutations(game.at(epsilon), size)
+            most = max(zip(found.means, found.names, strict=True), key=lambda pair: pair[0].value)[1]
+            assert cell == f"{found.cooperation.value:.3f} {most}"
+            checked += 1
+    assert checked == 60
+    assert f"have {solved_shares(Game(POST, '1/10'), 20, 0.01).cooperation.value:.3f} in place" in words(EVOLUTION)
+
+
+def test_the_lemma_with_mutual_cooperation_at_depth_2() -> None:
+    found = plays(2)
+    least, reach = found.profiles[:, 0], found.profiles[:, 1:]
+    count = np.bincount(found.profile, minlength=len(least))
+    both, friendly = (reach & 8) > 0, (reach & 10) > 0  # CC; CC or DC, the opponent's move first
+    mutual = (least == 2) & both[:, 2]
+    told = [count[mutual].sum(), count[mutual & ~friendly[:, 1]].sum(), count[mutual & ~both[:, 1]].sum()]
+    said = words(SEARCH)
+    assert f"Of those of depth 2, {told[0]:,} cooperate mutually" in said
+    assert f"{told[1]:,} of these cooperate with none of depth up to 1 ({told[2]:,} with none that" in said
+
+
+@pytest.mark.parametrize("depth", [2, pytest.param(3, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.slow)])
+def test_the_words(depth: int) -> None:
+    line = next(
+        line for line in page(SEARCH).splitlines() if line.startswith(f"welfare-env modal words --depth {depth}")
+    )
+    told = line.split("#")[1].replace("alone, SlipBot's word", "").split()
+    assert told == [found.word for found in find_words(depth, 9 if depth == 2 else 8)]
+
+
+@pytest.mark.slow
+def test_who_is_stable() -> None:
+    found = {one.agent.name: one.kind for one in verdicts("1/10")}
+    assert [name for name, kind in found.items() if kind != "invaded"] == [
+        "DefectBot",
+        "SlipBot",
+        "MirrorBot",
+        "OneBot",
+    ]
+    assert found["DefectBot"] == "stable"
+    invaders = {one.agent.name: one.invader for one in verdicts("1/3", ["FairBot", "PrudentBot", "CooperateBot"])}
+    assert invaders == {"FairBot": CooperateBot, "PrudentBot": FairBot, "CooperateBot": DefectBot}
+
+
+@pytest.mark.slow
 class TestSearch:
     def test_the_classes(self, answers: Findings) -> None:
         listed, said = answers.behaviors, words(SEARCH)
@@ -278,5 +341,12 @@ class TestSearch:
 
 
 def test_every_slow_test_checks_a_page_that_is_there() -> None:
-    assert {path.name for path in DOCS.glob("modal-*.md")} == {EQUILIBRIA, EVOLUTION, SEARCH, PICTURES}
+    assert {path.name for path in DOCS.glob("modal-*.md")} == {
+        EQUILIBRIA,
+        EVOLUTION,
+        SEARCH,
+        PICTURES,
+        "modal-readers.md",
+        "modal-primer.md",
+    }
     assert set(LIBRARY) >= set(code(EVOLUTION, ">>> names").split('"""')[1].replace("...", "").split())

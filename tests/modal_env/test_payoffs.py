@@ -14,7 +14,7 @@ from modal_env.games.costs import COSTS, as_cost
 from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of, exploitability
 from modal_env.games.game import PAYOFFS, Game, meet
 from modal_env.games.ordinal_games import COMMON_NAMES, RAPOPORT_GUYER, number_of, place, rows_of, variants
-from modal_env.games.payoffs import MOVES, PRESETS, as_table, check_dilemma, read_payoffs
+from modal_env.games.payoffs import MOVES, PRESETS, as_table, read_payoffs
 from modal_env.games.ranges import ranges
 from modal_env.games.survival import survival_range, survives
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, SlipBot
@@ -170,10 +170,7 @@ def test_a_missing_file_is_told(tmp_path) -> None:
         read_payoffs(tmp_path / "no.toml")
 
 
-def test_claims_about_dilemmas_are_checked() -> None:
-    check_dilemma(PAYOFFS, "this")
-    with pytest.raises(GameError, match="stag-hunt: this is about prisoner's dilemmas"):
-        check_dilemma(PRESETS["stag-hunt"], "this")
+def test_symmetric_equilibria_are_of_symmetric_games() -> None:
     with pytest.raises(GameError, match="seats are paid differently"):
         equilibria(POST, 0, payoffs="matching-pennies", symmetric_only=True)
 

@@ -1,0 +1,42 @@
+"""The commands about open questions: who is stable, and which words are equilibria."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from modal_env.cli.arguments import read_agents
+from modal_env.cli.shared import Agents, Epsilon, all_errors_printed, show
+from modal_env.cli.tables import verdicts_table, words_table
+from modal_env.console import watched
+from modal_env.logic.library import LIBRARY
+
+
+def stable(agents: Agents = None, epsilon: Epsilon = "1/10") -> None:
+    """Which agents are evolutionarily stable under mutation to all agents of their depth, and who invades the rest.
+
+    Without agents, the whole library. Mutants of depth up to 2 that call CooperateBot, DefectBot and FairBot are
+    searched completely.
+    """
+    with all_errors_printed():
+        from modal_env.search.invaders import verdicts  # which loads numba
+
+        residents = read_agents(agents) if agents else [*LIBRARY.values()]
+        with watched("looking for mutants") as report:
+            found = verdicts(epsilon, residents, report=report)
+        show(verdicts_table(epsilon, found))
+
+
+def words(
+    depth: Annotated[int, typer.Option(min=1, max=4, help="Depth of the agents.")] = 3,
+    length: Annotated[int, typer.Option(min=1, max=14, help="Longest word.")] = 8,
+) -> None:
+    """Words such as CCCDDC that an agent plays with itself, and with nobody shallower: pure equilibria.
+
+    Among direct agents, which say X(me) only, at all prices up to 1/depth.
+    """
+    with all_errors_printed():
+        from modal_env.search.words import words as find_words  # which loads numba
+
+        show(words_table(depth, length, [*find_words(depth, length)]))

@@ -1,0 +1,88 @@
+"""Which agents are evolutionarily stable under mutation to all agents of their depth, and who invades the others.
+
+A mutant M invades a population of R if it is paid more against R than R is, or as much and then more against M than R
+is (Maynard Smith and Price 1973). R is *stable* if every mutant that behaves otherwise is paid less in this sense, and
+*neutrally stable* if none is paid more.
+
+Replies against R are complete for agents without `me` that call given ones (`modal_env.search.best_replies`); of those
+with the same outcome one stands for all. So "invaded" is proven by the mutant, "stable" rests on the search, and where
+a mutant is paid as much as R, only the listed mutants are looked at. docs/modal-search.md has what is proven of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from modal_env.checks import Number
+from modal_env.games.game import check_epsilon, meet
+from modal_env.logic.library import LIBRARY, CooperateBot, DefectBot, FairBot
+from modal_env.logic.notation import Agent, as_agents
+from modal_env.progress import Report, no_report
+from modal_env.search.best_replies import replies
+
+CALLS = (CooperateBot, DefectBot, FairBot)
+SEARCHED_DEPTH = 2
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether an agent resists mutants.
+
+    Attributes:
+        agent: the resident.
+        kind: "stable", "neutrally stable" or "invaded".
+        invader: a mutant that invades, the one with the largest gain; else one that is paid as much, or None.
+        gain: what the invader is paid more against the resident; 0 if it gains only against itself.
+    """
+
+    agent: Agent
+    kind: str
+    invader: Agent | None
+    gain: Fraction
+
+
+def verdicts(
+    epsilon: Number = "1/10",
+    agents: Iterable[Agent | str] = tuple(LIBRARY.values()),
+    calls: Sequence[Agent] = CALLS,
+    report: Report = no_report,
+) -> list[Verdict]:
+    """What becomes of populations of each agent, in the prisoner's dilemma with the price of depth.
+
+    Mutants are all agents of the resident's depth (of depth up to 2, if it is deeper) that call X on themselves and on
+    `calls`, and those agents of the library that are no deeper. RandomBot, which has no proof, is left out.
+
+    Raises:
+        GameError, FormulaError: as `Game` and `replies`.
+    """
+    price, found = check_epsilon(epsilon), []
+    residents = [agent for agent in as_agents(agents) if not agent.is_random]
+    for number, agent in enumerate(residents):
+        report(number / len(residents))
+        found.append(_verdict(agent, price, _mutants(agent, calls)))
+    return found
+
+
+def _mutants(agent: Agent, calls: Sequence[Agent]) -> list[Agent]:
+    depth = min(agent.depth, SEARCHED_DEPTH)
+    able = [call for call in calls if call.depth <= depth]
+    listed = [other for other in LIBRARY.values() if other.depth <= agent.depth and not other.is_random]
+    return [*(reply.agent for reply in replies([agent], able, depth=depth)), *listed]
+
+
+def _verdict(agent: Agent, price: Fraction, mutants: Sequence[Agent]) -> Verdict:
+    own = meet(agent, agent).paid(price)
+    best: tuple[Fraction, Fraction, Agent] | None = None
+    for mutant in mutants:
+        if mutant == agent:
+            continue
+        gain = meet(mutant, agent).paid(price) - own
+        then = meet(mutant, mutant).paid(price) - meet(agent, mutant).paid(price) if gain == 0 else Fraction(0)
+        if best is None or (gain, then) > best[:2]:
+            best = gain, then, mutant
+    if best is None or (max(best[:2]) <= 0 and min(best[:2]) < 0):
+        return Verdict(agent, "stable", None, Fraction(0))
+    kind = "neutrally stable" if best[0] == best[1] == 0 else "invaded"
+    return Verdict(agent, kind, best[2], best[0])

@@ -1,0 +1,92 @@
+"""Agents that know a word, beside the evaluator of the table's checker, which shares no code with the search."""
+
+from __future__ import annotations
+
+import pytest
+
+from modal_env.errors import GameError
+from modal_env.logic.provability import play
+from modal_env.search.best_replies import replies
+from modal_env.search.findings import CALLS
+from modal_env.search.table_checker import depth as depth_of
+from modal_env.search.table_checker import outcome, reachable, read, view
+from modal_env.search.words import word_agent, words
+
+
+def moves_of(word: str, depth: int, history: tuple[bool, ...]) -> bool:
+    """What the agent of a word does after a history of its opponent's moves, from the definition."""
+    seen = view(history, depth)
+    for length in range(len(word) + 2 * depth + 2):
+        own = tuple(word[min(n, len(word) - 1)] == "C" for n in range(length))
+        if view(own, depth) == seen:
+            return word[min(length, len(word) - 1)] == "C"
+    return False
+
+
+def friends(word: str, depth: int, lower: int) -> set[str]:
+    """All outcomes of agents of a lower depth, with the views of the checker in place of types."""
+    found: set[str] = set()
+    todo: list[tuple[dict[object, bool], tuple[bool, ...], tuple[bool, ...]]] = [({}, (), ())]
+    while todo:
+        decided, own, theirs = todo.pop()
+        seen = view(theirs, lower)
+        if seen not in decided:
+            todo += [({**decided, seen: move}, own, theirs) for move in (True, False)]
+            continue
+        own_now, theirs_now = (*own, decided[seen]), (*theirs, moves_of(word, depth, own))
+        if view(own_now, depth) == view(own, depth) and view(theirs_now, lower) == seen:
+            found.add("DC"[own_now[-1]] + "DC"[theirs_now[-1]])
+        else:
+            todo.append((decided, own_now, theirs_now))
+    return found
+
+
+@pytest.mark.parametrize("depth", [2, 3, 4])
+def test_the_words_of_the_proof_are_equilibria(depth: int) -> None:
+    word = "C" * depth + "D" * (depth - 1) + "C"
+    found = word_agent(word, depth)
+    assert found is not None
+    assert found.is_equilibrium
+    assert found.below == friends(word, depth, depth - 1) == {"CD", "DD"}
+    assert found.alike == friends(word, depth, depth) == {"CC", "CD", "DD"}
+
+
+@pytest.mark.parametrize("depth", [5, 6])
+def test_and_at_greater_depths(depth: int) -> None:
+    found = word_agent("C" * depth + "D" * (depth - 1) + "C", depth)
+    assert found is not None
+    assert "CC" not in found.below
+    assert "DC" not in found.below | found.alike
+
+
+@pytest.mark.slow
+def test_the_formula_of_a_word_does_what_the_word_says() -> None:
+    found = word_agent("CCCDDC", 3)
+    assert found is not None
+    agent = found.agent
+    assert agent.depth == 3
+    own = play(agent, agent, 8)
+    assert "".join("DC"[bool(first)] for first, _ in own.trace) == "CCCDDCCC"
+    formula = read(agent.text)
+    assert depth_of(formula) == 3
+    assert outcome(formula, formula) == "CC"
+    assert reachable(formula, 2) == {"CD", "DD"}
+
+
+@pytest.mark.slow
+def test_agents_that_call_others_may_have_its_cooperation() -> None:
+    found = word_agent("CDCCDC", 3)
+    assert found is not None
+    assert (("C", "C"),) in [reply.moves for reply in replies([found.agent], CALLS, depth=2)]
+
+
+def test_how_many_words_there_are() -> None:
+    assert [found.word for found in words(2, 6)] == ["CCDC"]
+    assert [found.word for found in words(3, 6)] == ["CCCDDC", "CDCCDC", "DCCCDC"]
+    assert [*words(1, 6)] == []
+    assert word_agent("CCCDC", 2) is None  # at depth 2, three worlds of C look like two
+
+
+def test_wrong_words_are_refused() -> None:
+    with pytest.raises(GameError, match="letters C and D"):
+        word_agent("CXD", 2)
