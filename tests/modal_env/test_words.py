@@ -7,7 +7,9 @@ import pytest
 from modal_env.errors import GameError
 from modal_env.logic.provability import play
 from modal_env.search.best_replies import replies
+from modal_env.search.direct_agents import agent_with
 from modal_env.search.findings import CALLS
+from modal_env.search.settling import latest_world
 from modal_env.search.table_checker import depth as depth_of
 from modal_env.search.table_checker import outcome, reachable, read, view
 from modal_env.search.words import word_agent, words
@@ -85,6 +87,21 @@ def test_how_many_words_there_are() -> None:
     assert [found.word for found in words(3, 6)] == ["CCCDDC", "CDCCDC", "DCCCDC"]
     assert [*words(1, 6)] == []
     assert word_agent("CCCDC", 2) is None  # at depth 2, three worlds of C look like two
+
+
+@pytest.mark.parametrize(("depth", "world"), [(1, 3), (2, 8), (3, 15), pytest.param(4, 24, marks=pytest.mark.slow)])
+def test_the_latest_world(depth: int, world: int) -> None:
+    assert latest_world(depth) == world
+
+
+def test_the_latest_world_is_that_of_the_16_agents_of_depth_1() -> None:
+    agents = [agent_with(code, 1) for code in range(16)]
+    settled = []
+    for a in agents:
+        for b in agents:
+            moves = play(a, b, 20).trace
+            settled.append(max((n + 1 for n in range(19) if moves[n] != moves[n + 1]), default=0))
+    assert max(settled) <= latest_world(1)
 
 
 def test_wrong_words_are_refused() -> None:

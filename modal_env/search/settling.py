@@ -1,0 +1,45 @@
+"""How late the play of two direct agents of a depth can settle: the link between depth and the number of worlds.
+
+A play goes from pair to pair of types (`modal_env.search.best_replies`). An agent's move is a function of the type of its
+opponent's history, and no type comes back once it is left; so only while a type stays must the move stay. The latest
+world from which nothing changes is the longest path through pairs of types and moves.
+"""
+
+from __future__ import annotations
+
+from modal_env.checks import whole
+from modal_env.search.best_replies import Types
+
+Stand = tuple[int, int, int, int]  # the type that the first sees, its move, and the same of the second
+MAX_DEPTH = 4  # a million stands, ten seconds
+
+
+def latest_world(depth: int) -> int:
+    """The latest world at which the play of two direct agents of at most this depth settles: 3, 8, 15, 24.
+
+    Raises:
+        GameError: a depth that is not from 0 to `MAX_DEPTH`.
+    """
+    types = Types(whole("depth", depth, 0, MAX_DEPTH))
+    latest: dict[Stand, int] = {}
+    starts: list[Stand] = [(0, one, 0, other) for one in (0, 1) for other in (0, 1)]
+    waiting = list(starts)
+    while waiting:
+        stand = waiting[-1]
+        following = _following(stand, types)
+        if ahead := [after for after in following if after not in latest]:
+            waiting += ahead
+        else:
+            latest[stand] = max((1 + latest[after] for after in following), default=0)
+            waiting.pop()
+    return max(latest[start] for start in starts)
+
+
+def _following(stand: Stand, types: Types) -> list[Stand]:
+    """Where a play may stand one world later; nowhere if it has settled."""
+    first, move, second, reply = stand
+    seen, shown = types.after(first, reply), types.after(second, move)
+    if (seen, shown) == (first, second):
+        return []
+    moves, replies = (move,) if seen == first else (0, 1), (reply,) if shown == second else (0, 1)
+    return [(seen, one, shown, other) for one in moves for other in replies]
