@@ -1,8 +1,8 @@
 """How late the play of two direct agents of a depth can settle: the link between depth and the number of worlds.
 
-A play goes from pair to pair of types (`modal_env.search.best_replies`). An agent's move is a function of the type of its
-opponent's history, and no type comes back once it is left; so only while a type stays must the move stay. The latest
-world from which nothing changes is the longest path through pairs of types and moves.
+A play goes from pair to pair of types (`modal_env.search.best_replies`). An agent's move is a function of the type of
+its opponent's history, and no type comes back once it is left; so only while a type stays must the move stay. The
+latest world from which no type changes is the longest path through pairs of types and moves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MAX_DEPTH = 4  # a million stands, ten seconds
 
 
 def latest_world(depth: int) -> int:
-    """The latest world at which the play of two direct agents of at most this depth settles: 3, 8, 15, 24.
+    """The latest world at which a type changes for the last time, of two direct agents of a depth: 3, 8, 15, 24.
 
     Raises:
         GameError: a depth that is not from 0 to `MAX_DEPTH`.
