@@ -297,6 +297,21 @@ def test_in_fall_a_posse_takes_over_all_the_centers_that_it_can():
     assert game.view("ITALY").centers["ITALY"] == ("BUD",)
 
 
+@pytest.mark.parametrize(("due", "takes"), [("ENGLAND", False), ("FRANCE", True)])
+def test_a_posse_leaves_an_empty_center_to_the_friend_to_whom_it_is_due(due, takes):
+    units = {"ENGLAND": ["F NTH"], "FRANCE": ["A BUR"]}
+    centers = {"GERMANY": ["BEL"], "ENGLAND": ["LON"], "FRANCE": ["PAR"]}
+    game = welfare_env.Game.from_position("F1903M", units=units, centers=centers, rules=QUIET)
+    policy = agents.make("posse")
+    policy.reset("FRANCE", 0)
+    before = welfare_env.Game.from_position("S1902M", units=units, centers={due: ["BEL"]}, rules=QUIET)
+    owners = RightfulOwners()
+    owners.begin(before.view("FRANCE"))
+    policy.pursue(frozenset({"GERMANY"}), owners)
+    orders = policy.act(None, {"view": game.view("FRANCE")})
+    assert ("A BUR - BEL" in orders) == takes
+
+
 def test_a_posse_attacks_together():
     """An army in Rumania stood for years between units of three powers, each of which was too weak alone."""
     placed = {"TURKEY": ["F BUL/EC"], "AUSTRIA": ["A BUD", "A SER"], "RUSSIA": ["F SEV"], "ITALY": ["A RUM", "A GAL"]}

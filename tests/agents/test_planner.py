@@ -3,6 +3,7 @@
 import copy
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ import welfare_env
 from agents import PlanningPolicy, Policy, ReseedablePolicy
 from agents.policy import CoalitionPolicy
 from agents.scripted.planner.campaign import CampaignPolicy
+from agents.scripted.planner.landing import Traffic, landing, landing_moves, landing_winter
 from agents.scripted.planner.planner import PlannerPolicy
 from agents.scripted.planner.plans import PASSING, Course, Move, Neutral, Plan, PlanDrawer, describe, nearest
 from agents.scripted.planner.tactics import centers_wanted, rotation
 from agents.scripted.planner.world import PlanPlayer, World
 from evaluation import exact
-from welfare_env import Game, Rules
+from welfare_env import Game, Rules, View
 
 TOY = {"map_name": "clique:3", "rules": Rules(years=4, press=None)}
 STANDARD = {"rules": Rules(years=10, press=None)}
@@ -232,6 +234,33 @@ class TestTactics:
         game.advance()
         where = {unit[2:]: power for power in ("ITALY", "RUSSIA") for unit in game.units[power]}
         assert (where["TRI"], where["VIE"], where["BUD"]) == ("RUSSIA", "RUSSIA", "ITALY")
+
+
+class TestLandings:
+    land = Course(Move.LAND, ("ENGLAND",))
+
+    def view(self, phase: str, units: list[str], centers: list[str]) -> View:
+        game = Game.from_position(phase, {"GERMANY": units}, {"GERMANY": centers}, rules=Rules(years=9, press=None))
+        return game.view("GERMANY")
+
+    def test_no_more_units_than_centers(self) -> None:
+        """With two builds it could land in a year; it may build one, as the fleet stands already."""
+        found = landing(self.view("W1902A", ["F HEL"], ["KIE", "BER"]), "GERMANY", ["HOL", "DEN", "SWE"])
+        assert found is not None
+        assert (found.winters, sorted(found.built.values()), found.standing) == (2, [1, 1], {"F HEL": "SWE"})
+
+    def test_what_is_of_no_use_is_disbanded_before_others_are_built(self) -> None:
+        course = replace(self.land, wish=("DEN",))
+        view = self.view("W1902A", ["A SIL"], ["KIE", "BER", "MUN"])
+        assert landing_winter(view, course, ["GERMANY"]) == ["A SIL D"]
+        assert landing_winter(self.view("W1903A", [], ["KIE", "BER", "MUN"]), course, ["GERMANY"]) == ["A KIE B"]
+
+    def test_units_do_not_cross(self) -> None:
+        view, course = self.view("S1903M", ["A BER"], ["KIE", "BER"]), replace(self.land, wish=("HOL",))
+        traffic = Traffic()
+        traffic.add(["KIE", "BER"])
+        assert landing_moves(view, course, ["GERMANY"], traffic) == {"A BER": "A BER H"}
+        assert landing_moves(view, course, ["GERMANY"], Traffic()) == {"A BER": "A BER - KIE"}
 
 
 class TestPlanner:
