@@ -58,9 +58,11 @@ class Site:
         with listening(self.address) as sock:
             thread = threading.Thread(target=self.server.run, kwargs={"sockets": [sock]})
             thread.start()
-            yield sock.getsockname()[1]
-            self.server.should_exit = True
-            thread.join()
+            try:
+                yield sock.getsockname()[1]
+            finally:
+                self.server.should_exit = True
+                thread.join()
 
 
 @pytest.fixture(scope="module")
