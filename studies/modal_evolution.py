@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from modal_env import POST, Game, basins, growth, power_law, replicator
+from modal_env import POST, Game, basins, growth, power_law, rare_mutations, replicator
 from modal_env.cli import plots
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ MIXES: dict[str, list[Fraction | float]] = {  # of CooperateBot, DefectBot, Fair
     "DefectBot/FairBot mix": [0, 1 - EPSILON, EPSILON, 0],
 }
 STARTS = ([0.1, 0.8, 0.06, 0.04], [0.08, 0.7, 0.16, 0.06], [0.6, 0.37, 0.02, 0.01], [0.13, 0.001, 0.8, 0.069])
+PRICES = ("1/100", "1/50", "1/20", "1/10", "1/6", "1/4", "2/5")  # epsilon
+SIZES = (20, 50, 100, 200)  # members of finite populations
 BASINS = {10: 1_000_000, 20: 2_000_000, 50: 4_000_000, 100: 10_000_000}  # 1 / epsilon: random starts
 
 
@@ -29,8 +31,16 @@ def main(to: Annotated[Path, typer.Option(help="Where the pictures go.")] = Path
     """Draw all pictures of the page."""
     game = Game(POST, EPSILON)
     pictures = {"modal-simplex": simplex(game), **shares(game), "modal-growth": grown(game), "modal-basin": basin()}
+    pictures["modal-populations"] = populations()
     for name, picture in pictures.items():
         picture.savefig(to / f"{name}.png")
+
+
+def populations() -> Figure:
+    """How much finite populations cooperate, by price and size, in the limit of rare mutations."""
+    games = [Game(POST, epsilon) for epsilon in PRICES for _ in SIZES]
+    found = [rare_mutations(game, size) for game, size in zip(games, SIZES * len(PRICES), strict=True)]
+    return plots.cooperation_over_epsilon([game.epsilon for game in games], found)
 
 
 def simplex(game: Game) -> Figure:
