@@ -86,6 +86,7 @@ def test_installing_makes_five_top_level_names(installed: Path, project: dict[st
     assert (installed / info / "licenses" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
+@pytest.mark.slow
 def test_the_installed_packages_import_without_the_source_tree(installed: Path) -> None:
     code = f"import {', '.join(PACKAGES)}; print({', '.join(f'{name}.__file__' for name in PACKAGES)}, sep='\\n')"
     environment = os.environ | {"PYTHONPATH": str(installed)}

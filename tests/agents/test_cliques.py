@@ -261,6 +261,7 @@ def wandered(name, seed, years):
 class TestCertificatePlayers:
     """Punishers who order what a certificate lists are worth what it says, against every deviator."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("board", "kept_for", "deviators", "punishers"),
         [

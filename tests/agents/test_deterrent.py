@@ -253,7 +253,9 @@ def test_among_themselves_they_keep_the_peace(rule):
     assert evaluation.self_play(rule, games=1, rules=QUIET).root_nash_welfare.value == pytest.approx(4.843, abs=1e-3)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    "rule", ["marshal", *(pytest.param(rule, marks=pytest.mark.slow) for rule in RULES if rule != "marshal")]
+)
 @pytest.mark.parametrize("seat", ["RUSSIA", pytest.param("ITALY", marks=pytest.mark.slow)])
 def test_a_robber_gains_nothing(rule, seat):
     found = evaluation.exploitability(rule, games=1, deviator=[ROBBER, "dumbbot"], coalitions=[seat], rules=QUIET)

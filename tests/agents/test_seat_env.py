@@ -77,6 +77,7 @@ except welfare_env.errors.PictureError as error:
 """
 
 
+@pytest.mark.slow
 def test_gymnasiums_checks_pass_without_the_extra_for_pixels():
     """Rendering included: only modes that work are offered, and another is refused when something is drawn."""
     done = subprocess.run([sys.executable, "-c", CHECKED], capture_output=True, text=True, timeout=300)

@@ -22,7 +22,7 @@ SEED = 20  # any will do; the command takes other ones
 GAMES = {
     "standard games": 5,
     "welfare games": 5,
-    "crowded positions": 30,
+    "crowded positions": 15,
     "DATC cases, varied": 40,
     "convoys, disrupted": 12,
     "lively games": 2,

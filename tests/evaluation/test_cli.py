@@ -149,6 +149,7 @@ def test_json_is_that_of_the_library(cli: Callable[..., Outcome]) -> None:
     assert plain == library.to_dict()
 
 
+@pytest.mark.slow
 def test_several_deviators(cli: Callable[..., Outcome]) -> None:
     deviators = ("hold", "prosocial", "dumbbot")
     options = (*(word for each in deviators for word in ("--deviator", each)), "--games", "2", *QUICK)
@@ -245,6 +246,7 @@ def test_a_terminal_has_a_progress_bar_apart_from_stdout(
     assert "67/67 games" in ESCAPES.sub("", outcome.err)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [80, 100, 140])
 def test_tables_fit_a_terminal(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     monkeypatch.setenv("COLUMNS", str(width))

@@ -163,6 +163,7 @@ def test_coalitions_are_chosen_by_the_lesser_surplus() -> None:
     assert "Pacifists" in found.best.deviator  # 0 and 0; robbers: 1/3 and -2/3
 
 
+@pytest.mark.slow
 def test_what_is_best_alone_is_measured_though_its_coalitions_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evaluation.experiments.attacks.CONFIRMED", 0)
     found = evaluation.collusion(Settler, 5, attackers=[Peace, Loners], **TOY)
@@ -186,6 +187,7 @@ def test_fewer_than_five_games_show_nothing() -> None:
     assert evaluation.collusion(Settler, 4, attackers=[Robbers], **TOY).verdict == "not shown"
 
 
+@pytest.mark.slow
 def test_every_attack_by_one_member_is_played_in_the_reported_games() -> None:
     """Not only what seemed best in the games for choosing."""
     found = evaluation.collusion(Settler, 5, attackers=[Robbers, Disarmed, Arming], **TOY)

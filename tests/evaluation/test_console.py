@@ -174,6 +174,7 @@ def test_help_loads_neither_torch_nor_the_groups(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "loaded"), done.stderr
 
 
+@pytest.mark.slow
 def test_training_without_torch_says_what_to_install(tmp_path: Path) -> None:
     code = (
         "import sys\nsys.modules['torch'] = None\nfrom evaluation.cli.app import command\n"
@@ -254,6 +255,7 @@ def test_progress_is_never_on_standard_output(run: Run, tmp_path: Path, monkeypa
             assert "playing: " in err
 
 
+@pytest.mark.slow
 def test_progress_of_modal_is_never_on_standard_output(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     for command_line in (["search", "FairBot"], ["evolve", "--time", "3000"], ["equilibria"], ["tournament"], ["page"]):
         quiet = run("modal", *command_line)
@@ -285,6 +287,7 @@ def test_a_full_disk_or_a_read_only_folder_is_one_line(run: Run, tmp_path: Path)
     assert error.startswith(f"error: {tmp_path}/file: ")
 
 
+@pytest.mark.slow
 def test_any_locale_prints_every_formula(tmp_path: Path) -> None:
     code = "import sys; from modal_env.console import print_anything; print_anything(); print('\\u25a1 \\xe9 \\udcff')"
     told = []

@@ -93,6 +93,7 @@ def test_payoffs_are_those_of_the_records(
             assert estimate.is_alike or estimate.low <= estimate.value <= estimate.high
 
 
+@pytest.mark.slow
 def test_samples_are_whole_rotations_of_the_seats_from_five_on(stored: tuple[CrossPlayResult, Path]) -> None:
     few, _ = stored
     assert (few.games_a_sample, few.sampled_game.samples) == (1, 14)
@@ -108,6 +109,7 @@ def test_samples_are_whole_rotations_of_the_seats_from_five_on(stored: tuple[Cro
     assert drawn.games_a_sample == 1
 
 
+@pytest.mark.slow
 def test_peaceful_policies_tie_in_every_mix_of_them() -> None:
     rules = Rules(years=2, message_rounds=0)
     result = evaluation.cross_play(["prosocial", "sheriff", "dumbbot"], 15, rules=rules, map_name="clique:3")
@@ -155,6 +157,7 @@ def test_scenarios_tell_focal_seats_apart(stored: tuple[CrossPlayResult, Path]) 
         assert scenario.background_return == scenario.games.payoffs["prosocial"]
 
 
+@pytest.mark.slow
 def test_results_are_plain_json_and_sums_of_shares(stored: tuple[CrossPlayResult, Path]) -> None:
     result, _ = stored
     told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
@@ -168,6 +171,7 @@ def test_results_are_plain_json_and_sums_of_shares(stored: tuple[CrossPlayResult
     assert told["self_play_welfare"]["hold"]["value"] == result.mixes[(0, 7)].root_nash_welfare.value
 
 
+@pytest.mark.slow
 def test_a_second_call_plays_what_is_new(tmp_path: Path, played: list[Any]) -> None:
     with GameStore(tmp_path / "games.sqlite") as store:
         common: dict[str, Any] = {"rules": QUICK, "store": store}

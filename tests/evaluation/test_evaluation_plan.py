@@ -73,6 +73,7 @@ def test_policies_are_made_once_before_the_first_game(
     assert {count for spec, count in made.items() if spec.is_named} - {0} == {1}, made.most_common(3)
 
 
+@pytest.mark.slow
 def test_the_bar_ends_with_the_total_of_all_plans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     seen: list[tuple[str, int, int]] = []

@@ -37,6 +37,7 @@ def test_gains_of_each_power_and_the_best_line_of_play(tmp_path: Path) -> None:
     assert all(order in text for _, orders in best["line"] for order in orders)
 
 
+@pytest.mark.slow
 def test_mixes_and_coalitions() -> None:
     mix = "mix:prosocial=1/2,hold=1/2"
     (alone,) = json.loads(call(mix, "--map", "clique:3", "--years", "3", "--coalitions", "PLAYERB", "--json"))[

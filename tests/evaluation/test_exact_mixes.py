@@ -62,6 +62,7 @@ def check(map_name, years, shares, power=A):
 RESTLESS = "import:tests.evaluation.test_exact.Restless"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shares", "power"),
     [
@@ -245,6 +246,7 @@ def test_canonical_positions_keep_what_networks_read():
 
 
 # T - t = 0, 1, 2: docs/theorems.md
+@pytest.mark.slow
 @pytest.mark.parametrize(("t", "gain"), [(5, 0), (4, 0), pytest.param(3, 1, marks=pytest.mark.slow)])
 def test_the_papers_punishers_who_know_whom_to_punish(t, gain):
     for power in (A, B):
@@ -258,6 +260,7 @@ def test_punishers_who_guess_can_be_misled():
     assert (found.gap, found.welfare) == (pytest.approx(0.8), pytest.approx(1.4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("map_name", "t", "years", "gains"),
     [

@@ -183,6 +183,7 @@ def everything() -> evaluation.ExperimentResult:
     return evaluation.experiment(read_experiment(EVERYTHING))
 
 
+@pytest.mark.slow
 def test_every_measure_is_what_its_function_gives(everything: evaluation.ExperimentResult, tmp_path: Path) -> None:
     _, hold = everything.conditions
     options: dict[str, Any] = {"rules": Rules(years=1, press=None), "map_name": "clique:3"}
@@ -202,6 +203,7 @@ def test_every_measure_is_what_its_function_gives(everything: evaluation.Experim
     assert len(list((tmp_path / "replays").iterdir())) == 6
 
 
+@pytest.mark.slow
 def test_an_interrupted_experiment_goes_on_with_the_next_cell(
     everything: evaluation.ExperimentResult, store_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -310,6 +310,7 @@ def test_error_bars_reach_down_to_low_and_up_to_high() -> None:
     assert _bars([{"value": 2.0, "low": 1.5, "high": 5.0}, without]) == [[0.5, 0.0], [3.0, 0.0]]
 
 
+@pytest.mark.slow
 def test_figures_are_the_same_for_the_same_values(study: dict[str, Any]) -> None:
     for number in range(len(study["figures"])):
         assert as_svg(draw(study, number), "") == as_svg(draw(json.loads(json.dumps(study)), number), "")
@@ -448,6 +449,7 @@ def test_one_condition_has_no_highest(study: dict[str, Any]) -> None:
     assert "all 3 conditions" in same
 
 
+@pytest.mark.slow
 def test_a_player_is_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small.toml").write_text(SMALL)

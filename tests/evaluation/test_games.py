@@ -389,6 +389,7 @@ def test_the_first_of_a_million_games_is_played_at_once(monkeypatch: pytest.Monk
     assert len(planned) <= 2 * game_settings.BATCH
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["self-play", "exploitability", "cross-play"])
 def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     whole = MANY[name](14).rows()

@@ -164,6 +164,7 @@ def test_patience_waits_for_the_block(launch: Launch) -> None:
 DEMO = ("demo", "--workers", "2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [0, 0.5])
 def test_while_the_command_is_imported(launch: Launch, moment: float) -> None:
     process = launch(SCRIPT, *DEMO)
@@ -171,6 +172,7 @@ def test_while_the_command_is_imported(launch: Launch, moment: float) -> None:
     _interrupted(process)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["evaluation", "training", "modal_env"])
 def test_while_a_module_is_imported(launch: Launch, module: str) -> None:
     process = launch("import time\nprint('begun', flush=True)\ntime.sleep(60)\n", "--help", module=module)

@@ -62,6 +62,7 @@ def test_the_example_with_a_key_and_what_was_said(server):
     assert "Who writes to whom" in run([analysis], server)
 
 
+@pytest.mark.slow
 def test_a_game_is_played_again_from_kept_replies(server):
     first, again = (command for command in commands(PAGE, "runs/one.sqlite"))
     tables = [run(first, server)]

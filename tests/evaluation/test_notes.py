@@ -87,6 +87,7 @@ class Faulty(ScriptedPolicy):
         )
 
 
+@pytest.mark.slow
 def test_illegal_orders_are_told_wherever_the_policy_plays() -> None:
     """Alone, as the attacked, as the attacker, and in a mix; nobody else is blamed."""
     alone = evaluation.self_play(Faulty, 1, **TOY)

@@ -152,6 +152,7 @@ def test_games_are_kept_and_found_again(tmp_path):
     assert first.to_dict() == again.to_dict()
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path):
     arguments = ["red-team", "prosocial", "--budget", "quick", "--games", "1", "--years", "2", "--map", "clique:3"]
     arguments += ["--message-rounds", "0", "--store", str(tmp_path / "s.db"), "--witness", str(tmp_path / "w.json")]
@@ -220,6 +221,7 @@ def test_a_pact_that_is_also_given_as_trained_is_one_attack():
     assert all(each.coordinated for each in tried if each.attack[0] == "pact:years=1" and len(each.coalition) > 1)
 
 
+@pytest.mark.slow
 def test_many_attacks_of_several_deviators_are_printed():
     options = {"deviator": ["dumbbot", "random", "hold", "fortress"], "choosing": 1, **SMALL}
     result = evaluation.exploitability("prosocial", 5, **options)

@@ -288,6 +288,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(
     st.fixed_dictionaries({}, optional={"players": JSON, "coalition": JSON, "deviators": JSON, "language_models": JSON})
 )

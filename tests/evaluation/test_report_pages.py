@@ -117,6 +117,7 @@ def test_the_page_states_its_rules(study: dict[str, Any]) -> None:
     assert "welfare points may be given away. Map: standard." in page
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.skipif(chromium() is None, reason="needs Chromium (Debian: apt install chromium)")
 def test_the_page_in_a_browser(study: dict[str, Any], tmp_path: Path) -> None:

@@ -229,6 +229,7 @@ def test_every_command_with_a_result_writes_tables(group: str) -> None:
     assert with_json - with_tables == (set() if group else {"games", "check-model"})
 
 
+@pytest.mark.slow
 def test_messages_and_theorems_write_tables(results: dict[str, tuple[str, Printable]], tmp_path: Path) -> None:
     game = tmp_path / "game.json"
     save_record(results["self-play"][1].records[0], game)

@@ -41,6 +41,7 @@ def test_the_interval_of_a_basin_covers_the_true_one() -> None:
     assert np.median(widths) < 0.5
 
 
+@pytest.mark.slow
 def test_more_samples_and_more_starts_give_narrower_intervals() -> None:
     widths = {}
     for samples, starts in product((20, 500), (50, 500)):
@@ -60,6 +61,7 @@ def test_one_seed_one_result(monkeypatch: pytest.MonkeyPatch) -> None:
     assert SampledGame(other.game, other.tables, 7).rest_points != one.rest_points
 
 
+@pytest.mark.slow
 def test_the_share_of_an_equilibrium_has_an_interval_with_the_true_one() -> None:
     hawks = sampled([[-1, 2], [0, 1]], 0.5, 30)
     (found,) = hawks.equilibria

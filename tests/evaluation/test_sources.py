@@ -137,6 +137,7 @@ def test_the_order_of_seats_does_not_matter_and_nothing_is_left_out() -> None:
     assert {"welfare_env.engine.kernels.movement", "welfare_env.game.scoring"} <= SOURCES.reached("welfare_env")
 
 
+@pytest.mark.slow
 def test_what_running_imports_is_reached() -> None:
     """Modules of ours that a game of these players has really loaded; what only reads specs and what is apart aside."""
     source = (

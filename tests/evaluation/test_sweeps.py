@@ -22,7 +22,12 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+SLOW = ("red-team", "collusion", "cross-play")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in COMMANDS]
+)
 def test_every_command_sweeps_what_its_help_offers(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(BUDGETS, "quick", AttackBudget(choosing=1, sizes=(1,), most=1))
@@ -47,6 +52,7 @@ def test_every_command_sweeps_what_its_help_offers(name: str, tmp_path: Path, mo
     assert told[-1] == (alone[0] if name == "self-play" else alone)
 
 
+@pytest.mark.slow
 def test_the_row_of_a_condition_is_what_it_measures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     shown = (

@@ -74,6 +74,7 @@ class TestBestPunishers:
         table = punishers_search("clique:3", A, None, "best").table
         assert following(table, OPENING, DISARMED, 2, 2) == DISARMED + TO_PATH
 
+    @pytest.mark.slow
     def test_their_lines_are_found_on_six_cores(self):
         """Proving the value of each next position from 0 upwards had more than 262,144 joint orders to refute."""
         found = certify_punishers("clique:6", 1, A, 3, punishers="best")
@@ -453,6 +454,7 @@ def test_every_counterexample_of_the_tables_pays_on_the_reference_engine(step):
     assert len(cells) > 300
 
 
+@pytest.mark.slow
 def test_cells_are_of_todays_punishers():
     """If the stated punishers play otherwise than in the lines of the cells, VERSION must change, and all cells."""
     cells = read_cells(DOCS / "theorems.jsonl")

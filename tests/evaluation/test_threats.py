@@ -152,6 +152,7 @@ def check_against_brute_force(number: int, years: int) -> int:
     return drawn
 
 
+@pytest.mark.slow
 def test_against_brute_force():
     check_against_brute_force(3, 1)
 

@@ -371,6 +371,7 @@ def small() -> str:
     return json.dumps(play_game(game("hold", FRANCE=STUB), Models(stubbed)))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_damaged_transcripts_are_refused_or_told(small: str, data: st.DataObject) -> None:

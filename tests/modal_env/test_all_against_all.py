@@ -115,6 +115,7 @@ def test_the_last_change_of_mind_about_a_coin(height: int) -> None:
     assert disagreements([*agents, RandomBot]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["[](X(me) | X(P))", "[]X(P)", "[](X(P) -> X(me))", "~[]X(P)"])
 def test_long_chains_of_helpers(step: str) -> None:
     agent = parse("[]X(me)", name="P")

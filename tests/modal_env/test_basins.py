@@ -129,6 +129,7 @@ class TestProofs:
 
 
 class TestCounts:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("epsilon", "starts"),
         [

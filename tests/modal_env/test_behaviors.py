@@ -102,6 +102,7 @@ def test_agents_that_do_not(one: str, other: str) -> None:
     assert not same_behavior(parse(one), parse(other))
 
 
+@pytest.mark.slow
 def test_agents_with_equal_forms_play_alike(
     random_formulas: Callable[[int, int], Any], parse_formulas: Callable[[Any], list[Agent]]
 ) -> None:

@@ -71,6 +71,7 @@ def test_equilibria_at_every_epsilon():
     assert "change at eps = 0, 1/4, 1/3, 1/2" in shown
 
 
+@pytest.mark.slow
 def test_replicator_and_its_pictures(tmp_path):
     for view in ("shares", "logs", "simplex"):
         picture = tmp_path / f"{view}.png"

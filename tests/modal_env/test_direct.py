@@ -17,6 +17,7 @@ from modal_env.search.best_replies import replies
 PAYOFF = {"CC": 2, "CD": 0, "DC": 3, "DD": 1}
 
 
+@pytest.mark.slow
 def test_how_many_there_are() -> None:
     assert [len(direct.types(depth).words) for depth in range(3)] == [1, 4, 21]
     assert [len(direct.codes_up_to(lower)) for lower in range(2)] == [2, 16]
@@ -53,6 +54,7 @@ def test_survey_of_depth_1_as_all_plays() -> None:
             assert seen.befriends[code, depth] == any(theirs == "C" for _, theirs in met)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**21 - 1))
 @settings(max_examples=60)
 def test_survey_of_depth_2_as_the_search_of_replies(code: int) -> None:

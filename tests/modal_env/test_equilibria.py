@@ -192,6 +192,7 @@ def is_mixture(mix: Mix, corners: tuple[Mix, ...]) -> bool:
     return linprog(np.zeros(len(corners)), A_eq=matrix, b_eq=[*map(float, mix), 1.0]).status == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(matrices(largest=3))
 def test_a_symmetric_profile_is_an_equilibrium_where_the_sets_say_so(utilities: Matrix) -> None:

@@ -146,6 +146,7 @@ def test_both_evaluators_agree(depth: int, parse_formulas: Callable[[list[Tuple]
             assert played.trace == tuple(zip(moves[:, OWN, number], moves[:, number, OWN], strict=True))
 
 
+@pytest.mark.slow
 def test_nobody_of_depth_1_exploits_onebot() -> None:
     finals = [(moves[-1, OWN], moves[-1, :, OWN]) for _, moves in (crowd(seed, 1) for seed in range(SEEDS))]
     own, theirs = (np.concatenate(sides) for sides in zip(*finals, strict=True))
@@ -217,6 +218,7 @@ def test_it_is_no_strict_equilibrium() -> None:
         certify("equal at no other", {OneBot: (ONE, ZERO)}, [OneBot, DefectBot], [])
 
 
+@pytest.mark.slow
 def test_mixed_with_defectbot_below_1() -> None:
     """DefectBot 1 - eps, OneBot eps is an equilibrium for all 0 < eps <= 1, and at 1 OneBot alone."""
     mix = {DefectBot: (ONE, -ONE), OneBot: (ZERO, ONE)}

@@ -118,6 +118,7 @@ def affine_games(draw: st.DrawFn) -> tuple[tuple[tuple[F, ...], ...], ...]:
     return draw(matrix), draw(st.one_of(matrix, st.lists(flat, min_size=size, max_size=size).map(tuple)))
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(affine_games(), st.booleans(), st.fractions(0, 3, max_denominator=50))
 def test_random_games(game: tuple, symmetric_only: bool, somewhere: F) -> None:

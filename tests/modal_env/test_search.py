@@ -231,6 +231,7 @@ def test_lines_of_epsilon() -> None:
     assert list(map(line_text, lines)) == ["1", "2 - eps", "1/2 eps", "-eps", "1 - 3/2 eps"]
 
 
+@pytest.mark.slow
 def test_findings_of_a_small_class(small_findings: tuple[search.Findings, list[float]]) -> None:
     found, _ = small_findings
     text = "\n".join(found.lines())

@@ -57,6 +57,7 @@ IMITATE = ["welfare", "--map", "clique:3", "--years", "1", "--games", "2", "--it
 IMITATE += ["--minibatch", "64", "--width", "4", "--imitate", "dumbbot", "--imitate-games", "4", "--league-share", "0"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stage", "kept"),
     [
@@ -103,6 +104,7 @@ def test_a_hasty_interruption_tells_what_was_saved_before(tmp_path: Path, monkey
         shown.iteration(None)
 
 
+@pytest.mark.slow
 def test_long_commands_tell_how_far_they_are_where_nobody_looks_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +119,7 @@ def test_long_commands_tell_how_far_they_are_where_nobody_looks_on(
     assert "iterations" not in told.stdout
 
 
+@pytest.mark.slow
 def test_curves(tmp_path: Path, finished: Callable[..., Path]) -> None:
     out = tmp_path / "curves.png"
     told = CliRunner().invoke(app, ["curves", str(finished(0)), str(finished(1)), "--out", str(out)])

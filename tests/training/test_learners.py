@@ -409,6 +409,7 @@ def test_a_league_is_the_learners(tmp_path: Path) -> None:
     assert len(logged(tmp_path)) == 4
 
 
+@pytest.mark.slow
 def test_imitation_and_start_are_the_learners(tmp_path: Path, whole) -> None:
     """The others begin as they would without; a training that stopped after the imitation goes on."""
     start = whole[0] / "checkpoint"

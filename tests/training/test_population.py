@@ -230,6 +230,7 @@ def undisturbed(tmp_path_factory):
     return folder, train_population(replace(SMALL, folder=folder))
 
 
+@pytest.mark.slow
 def test_a_step_tells_what_its_mix_is_worth(undisturbed):
     folder, steps = undisturbed
     assert [step.step for step in steps] == [0, 1, 2]

@@ -100,6 +100,7 @@ def test_new_games_have_a_history_of_their_own():
     assert len(played.history(0)) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("map_name", "policies"),
     [

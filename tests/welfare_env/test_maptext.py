@@ -133,6 +133,7 @@ def test_a_file_in_the_working_folder_does_not_stand_for_an_installed_map(
     assert len(load_board(write("MAP standard.map\n")).powers) == 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["standard", "ancmed", "modern"])
 def test_convoy_routes_are_those_of_the_package(name: str) -> None:
     theirs = convoy_paths.add_to_cache(name)

@@ -74,6 +74,7 @@ def test_text_that_is_no_svg_is_refused(pixels, text):
         pixels(text, 40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["resvg_py", "matplotlib", "PIL"])
 def test_without_the_extra_the_error_names_it(package):
     code = (

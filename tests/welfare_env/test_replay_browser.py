@@ -425,6 +425,7 @@ def test_the_policy_stops_what_would_get_in(browser, page):
     assert any("Content Security Policy" in told for told in browser.complaints)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path(AXE).exists(), reason="needs axe-core: npm install axe-core, or AXE_CORE=.../axe.min.js")
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("size", SCREENS)
@@ -475,6 +476,7 @@ def test_gifts_and_the_mediator_are_shown(browser, folder):
     assert browser.complaints == []
 
 
+@pytest.mark.slow
 def test_a_live_page_follows_the_game_and_stays_at_its_end(browser, folder, monkeypatch):
     """Also for somebody who has stepped back, and forward again, on the way."""
     opened = []

@@ -216,6 +216,7 @@ class TestBudget:
                 known = -(-len(question.prompt) // 4) + -(-len(ask(model, question).text) // 4)
             assert model.budget.spent.tokens - before == lost * most_of(question) + known, fault
 
+    @pytest.mark.slow
     @given(st.text(max_size=50), st.text(max_size=50))
     def test_no_tokenizer_finds_more_in_a_prompt(self, system: str, user: str) -> None:
         request = Request((Block(system),), (Block("?" + user),), {"type": "string", "enum": [user]})

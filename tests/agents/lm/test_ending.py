@@ -310,6 +310,7 @@ class TestCommand:
         with ResponseCache(tmp_path / "runs" / "replies.sqlite") as cache:
             assert cache.count() == 0
 
+    @pytest.mark.slow
     def test_replies_of_no_use_are_told(
         self, stub: StubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:

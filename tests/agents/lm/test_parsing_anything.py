@@ -138,6 +138,7 @@ UNITS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
 def test_a_reply_of_a_megabyte_is_read_in_bounded_time(step: int) -> None:
     """Anything quadratic in what is read would take minutes here."""

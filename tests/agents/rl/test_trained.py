@@ -58,6 +58,7 @@ def test_the_attacker_beats_random_and_holds_its_own_against_dumbbot():
         assert sum(centers) / len(centers) > least
 
 
+@pytest.mark.slow
 def test_the_attacker_plays_in_games_as_it_does_where_it_is_measured():
     """A game of agents, and the same one of the runner that the table of the docs is made with."""
     given = checkpoint.load("attacker")
