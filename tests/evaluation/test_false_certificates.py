@@ -403,7 +403,7 @@ def accepted(board: str, number: int, seed: int) -> Iterator[Certificate]:
     ("board", "number"),
     [
         ("clique:3", 150),
-        *(pytest.param(board, 1_000, marks=[pytest.mark.slow, pytest.mark.no_cover]) for board in GAMES),
+        *(pytest.param(board, 1_000, marks=pytest.mark.slow) for board in GAMES),
     ],
 )
 def test_corrupted_certificates_are_refused_or_still_true(board, number):

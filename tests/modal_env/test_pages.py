@@ -72,7 +72,6 @@ def test_the_python_of_a_page_can_be_read() -> None:
                 compile(block, path.name, "exec")
 
 
-@pytest.mark.no_cover  # coverage would take most of the time
 class TestEvolution:
     @pytest.mark.slow
     @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1, 100)], ids=str)

@@ -48,7 +48,6 @@ def test_classes() -> None:
     assert list(spread([F(1), F(0)], [(0, 2), (1,)], 3, F(0))) == [(1, 0, 0), (0, 0, 1)]
 
 
-@pytest.mark.no_cover  # coverage would take most of the time
 @pytest.mark.slow
 def test_all_of_the_library_takes_seconds() -> None:
     """In all mixtures, everybody who is played is paid most."""

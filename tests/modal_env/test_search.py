@@ -243,7 +243,6 @@ def test_findings_of_a_small_class(small_findings: tuple[search.Findings, list[f
     assert {play(agent, agent).moves for agent in found.robust} == {("C", "C")}
 
 
-@pytest.mark.no_cover  # coverage would take most of the time
 @pytest.mark.slow
 def test_findings_of_two_literals() -> None:
     found = search.findings()

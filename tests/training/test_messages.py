@@ -243,7 +243,6 @@ class TestLearning:
         train(config, lambda told: returns.append(told.logged["play/return"]), play=play)
         return returns
 
-    @pytest.mark.no_cover  # coverage would take most of the time
     @pytest.mark.slow
     def test_it_learns_to_use_what_it_was_told(self, tmp_path: Path) -> None:
         """Worth 1 a game to those who listen, and 0 to the deaf."""
@@ -251,7 +250,6 @@ class TestLearning:
         play = replace(play, reward=Guess(), num_games=64, reward_scale=1.0)
         assert np.mean(self.learned(tmp_path, play, iterations=12)[-3:]) > 0.8
 
-    @pytest.mark.no_cover  # coverage would take most of the time
     @pytest.mark.slow
     def test_two_learners_find_a_code(self, tmp_path: Path) -> None:
         """The first power is told and the third has to know: what the one says in the second round and what the other

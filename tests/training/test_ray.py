@@ -117,7 +117,6 @@ def weights_of(algorithm: Any, name: str) -> dict[str, Any]:
     return {key: value.clone() for key, value in network.state_dict().items()}
 
 
-@pytest.mark.no_cover  # coverage would take most of the time
 def test_several_networks_resume_with_workers_bit_for_bit(tmp_path):
     config = config_of(tmp_path / "whole", workers=2, **SEVERAL)
     train(config)

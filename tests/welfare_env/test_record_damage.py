@@ -344,7 +344,6 @@ def test_a_changed_record_is_refused_or_means_what_it_says(small: Callable[[], A
     check_changed_record(small, data)
 
 
-@pytest.mark.no_cover  # coverage would take most of the time
 @pytest.mark.slow
 @settings(max_examples=5000)
 @given(data=st.data())
