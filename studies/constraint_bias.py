@@ -151,7 +151,7 @@ def stub_shares(view: View, draws: int, schema: str) -> tuple[list[float], dict[
     for draw in range(draws):
         player.reset(view.power, draw)
         request = player.question(view)
-        orders = parse(stub_reply(request.prompt, request.schema), view).orders
+        orders = parse(stub_reply(f"{request.prompt} {draw}", request.schema), view).orders  # it draws by the prompt
         keys = list(neutral_orders(view, seed=draw))
         keys += [key for key in view.legal_orders if key not in keys]
         ordered = [key for key in keys if set(orders) & set(view.legal_orders[key])]

@@ -86,6 +86,18 @@ def test_a_server_that_refuses_the_schema(monkeypatch: pytest.MonkeyPatch) -> No
         assert found(stub)["schema of a reply"].result.startswith("refused by the server")
 
 
+def test_any_run_says_once_that_the_schema_is_ignored(caplog: pytest.LogCaptureFixture) -> None:
+    with server(prose) as stub:
+        player = agents.make(f"lm:openai/any,base_url={stub.url}/v1")
+        assert isinstance(player, LMPolicy)
+        for view in (*views().values(), *views().values()):
+            player.reset(view.power)
+            player.model.complete(player.question(view))
+    told = [record.message for record in caplog.records]
+    assert len(told) == 1
+    assert "a reply is not of the schema that was sent" in told[0]
+
+
 def test_another_model_answers(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """Also any run says so, once."""
     chat = wire.INTERFACES[CHAT]

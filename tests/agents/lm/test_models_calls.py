@@ -21,6 +21,7 @@ from agents.lm.models.providers.faults import status_fault
 from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.stub import StubServer
 from agents.lm.stub import server as stub_module
+from tests.agents.lm.faulty import Connection, FaultyServer, wire
 
 Connect = Callable[..., RemoteModel]
 Ask = Callable[[Model, Request], Reply]
@@ -324,6 +325,43 @@ class TestAtOnce:
             assert not list(model._connection._lines.values())
 
         asyncio.run(main())
+
+
+class TestConnectionsAfterFaults:
+    def test_one_that_was_left_in_the_middle_of_an_answer_is_used_again(
+        self, connect: Connect, question: Request
+    ) -> None:
+        """An error whose body has no end, a connection that breaks, and then an answer: one transport, three tries."""
+
+        async def endless(connection: Connection) -> None:
+            await connection.read()
+            await connection.answer(b"x" * 200_000, status=500, length=10**9)
+            await connection.reader.read()
+
+        async def broken(connection: Connection) -> None:
+            await connection.read()
+
+        async def good(connection: Connection) -> None:
+            await connection.read()
+            await connection.answer(wire("chat", "All is well."))
+
+        scripts = [endless, broken, good]
+
+        async def next_script(connection: Connection) -> None:
+            await scripts.pop(0)(connection)
+
+        with FaultyServer(next_script) as server:
+            model = connect("chat", base_url=server.address("chat"), backoff=0, clock=Clock(), timeout=20)
+
+            async def main() -> tuple[str, int]:
+                reply = await model.acomplete(question)
+                (lines,) = model._connection._lines.values()
+                assert len(lines.idle) == len(lines.made)
+                await model.aclose()
+                return reply.text, len(lines.made)
+
+            assert asyncio.run(main()) == ("All is well.", 1)
+        assert scripts == []
 
 
 class TestProxies:

@@ -322,6 +322,23 @@ class TestRequests:
             player(seed=-1)
 
 
+def test_who_answered_and_what_was_of_the_schema():
+    """As the server names itself; a model that says no name is the one that was asked."""
+    game = welfare_env.Game(rules=welfare_env.Rules(years=1, message_rounds=3))
+    answers = iter([Reply("no JSON", model="other"), None, Reply("Peace.", model="")])
+
+    def answer(request):
+        found = next(answers)
+        return Reply(made_up(request), model="any-2026") if found is None else found
+
+    policy, model = player(answer)
+    for number in (1, 2, 3):
+        asked(policy, game, "messages", number)
+    ledger = policy.ledger
+    assert ledger.answered_by == {"other": 1, "any-2026": 1, model.name: 1}
+    assert (ledger.with_schema, ledger.obeyed) == (3, 1)
+
+
 def test_the_record_of_a_player():
     usage = Usage(100, 40, 10, 0.25)
     policy, _ = player([Reply(reply(["A PAR H"]), usage, attempts=2, faults=("rate limit",))])
