@@ -33,6 +33,7 @@ Environments: `make`, `parallel_env`, described in `modal_env.envs.aec`. Command
 # ruff: noqa: E402 (first of all, the check of whose package this is)
 from __future__ import annotations
 
+import importlib
 import runpy
 import sys
 from pathlib import Path
@@ -50,11 +51,8 @@ from pettingzoo import register as _register
 from modal_env import errors
 from modal_env.checks import takes_arguments_of
 from modal_env.dynamics.basins import basins, power_law
-from modal_env.dynamics.finite import fixation, rare_mutations, solved_shares
 from modal_env.dynamics.growth import growth
-from modal_env.dynamics.noisy import noisy_basins
 from modal_env.dynamics.replicator import replicator
-from modal_env.dynamics.simulated import simulated_shares
 from modal_env.dynamics.stability import jacobian
 from modal_env.envs.rounds import Round
 from modal_env.envs.setting import Setting, make_setting
@@ -99,6 +97,9 @@ from modal_env.logic.readers import READERS, Chooser, Context, Quine, Simulator
 from modal_env.logic.tournaments import tournament
 
 if TYPE_CHECKING:
+    from modal_env.dynamics.finite import fixation, rare_mutations, solved_shares
+    from modal_env.dynamics.noisy import noisy_basins
+    from modal_env.dynamics.simulated import simulated_shares
     from modal_env.search.best_replies import Reply
 
 __all__ = [
@@ -170,6 +171,19 @@ __all__ = [
     "survives",
     "tournament",
 ]
+
+_HOMES = {
+    **dict.fromkeys(("fixation", "rare_mutations", "solved_shares"), "finite"),
+    "noisy_basins": "noisy",
+    "simulated_shares": "simulated",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Imports these on first use, as they load numba and scipy."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    return getattr(importlib.import_module(f"modal_env.dynamics.{_HOMES[name]}"), name)
 
 
 @takes_arguments_of(make_setting)
