@@ -131,9 +131,10 @@ def test_exploitability_prints_the_same_numbers_as_table_and_as_json(cli: Callab
     ]
     alone, pair = plain["coalitions"]
     others = [cells(entry["victims_root_nash_welfare"], 2) for entry in (alone, pair)]
-    assert france == ["FRANCE", cells(alone["gain"], 2), "", others[0]]
-    assert germany == ["GERMANY", cells(pair["gain"], 2), f"GERMANY {cells(pair['members']['GERMANY'], 2)}", others[1]]
-    assert turkey == ["TURKEY", "", f"TURKEY {cells(pair['members']['TURKEY'], 2)}", ""]
+    each = [f"{power} {cells(pair['members'][power], 2)}" for power in ("GERMANY", "TURKEY")]
+    assert france == ["FRANCE", cells(alone["gain"], 2), "", "", others[0]]
+    assert germany == ["GERMANY", cells(pair["gain"], 2), each[0], cells(pair["total"], 2), others[1]]
+    assert turkey == ["TURKEY", "", each[1], "", ""]
     assert "Deviator exploiter:nice=(prosocial),attack=dumbbot" in table.out
 
 
