@@ -17,7 +17,6 @@ import numpy as np
 
 from modal_env.checks import brief, items, real
 from modal_env.dynamics.basins import Estimate, PowerLaw
-from modal_env.dynamics.finite import Shares
 from modal_env.dynamics.growth import Growth
 from modal_env.dynamics.populations import Floats
 from modal_env.dynamics.replicator import Limit, Trajectory
@@ -28,6 +27,8 @@ from modal_env.pictures.style import PALETTE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from modal_env.dynamics.finite import Shares
 
 _INK, _PATH, _EDGE = "#000000", "#555555", "#BBBBBB"  # of what is no agent
 _DASHES = ("-", "--", "-.", ":")

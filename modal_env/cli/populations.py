@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
@@ -27,13 +27,13 @@ from modal_env.cli.shared import (
 )
 from modal_env.cli.tables import noisy_table, shares_table
 from modal_env.console import watched
-from modal_env.dynamics.finite import Shares, rare_mutations, solved_shares
-from modal_env.dynamics.noisy import noisy_basins
-from modal_env.dynamics.simulated import simulated_shares
 from modal_env.errors import GameError
 from modal_env.games.game import PAYOFFS, Game
 from modal_env.logic.readers import Program
 from modal_env.progress import Report, part
+
+if TYPE_CHECKING:
+    from modal_env.dynamics.finite import Shares
 
 
 class Process(StrEnum):
@@ -112,6 +112,10 @@ def populations(
         games = [Game(library, price, cost, table) for price in epsilon or ["1/10"]]
         cells = [(played, members) for played in games for members in size or [20, 50, 100, 200]]
 
+        # these load scipy and numba
+        from modal_env.dynamics.finite import rare_mutations, solved_shares
+        from modal_env.dynamics.simulated import simulated_shares
+
         def shares_of(played: Game, members: int, report: Report) -> Shares:
             if mutation is None:
                 return rare_mutations(played, members, process.value, intensity=intensity)
@@ -149,6 +153,8 @@ def noise(
     formulas: Formulas = False,
 ) -> None:
     """Where random starts of a large population come to rest under logit or best response with noise."""
+    from modal_env.dynamics.noisy import noisy_basins  # which loads scipy
+
     with all_errors_printed():
         library = _library(context, agents, shallow)
         played = Game(library, epsilon, cost, chosen_game(context, game, payoffs))
