@@ -5,8 +5,9 @@ is (Maynard Smith and Price 1973). R is *stable* if every mutant that behaves ot
 *neutrally stable* if none is paid more.
 
 Replies against R are complete for agents without `me` that call given ones (`modal_env.search.best_replies`); of those
-with the same outcome one stands for all. So "invaded" is proven by the mutant, "stable" rests on the search, and where
-a mutant is paid as much as R, only the listed mutants are looked at. docs/modal-search.md has what is proven of all.
+with the same outcome one of the least depth stands for all. So "invaded" is proven by the mutant, "stable" rests on the
+search, and where a mutant is paid as much as R, only the listed mutants are looked at. docs/modal-search.md has what is
+proven of all.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from modal_env.games.game import check_epsilon, meet
 from modal_env.logic.library import LIBRARY, CooperateBot, DefectBot, FairBot
 from modal_env.logic.notation import Agent, as_agents
 from modal_env.progress import Report, no_report
-from modal_env.search.best_replies import replies
+from modal_env.search.findings import least_replies
 
-CALLS = (CooperateBot, DefectBot, FairBot)
+CALLED_BY_MUTANTS = (CooperateBot, DefectBot, FairBot)
 SEARCHED_DEPTH = 2
+NOTHING = Fraction(0), Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Verdict:
 def verdicts(
     epsilon: Number = "1/10",
     agents: Iterable[Agent | str] = tuple(LIBRARY.values()),
-    calls: Sequence[Agent] = CALLS,
+    calls: Sequence[Agent] = CALLED_BY_MUTANTS,
     report: Report = no_report,
 ) -> list[Verdict]:
     """What becomes of populations of each agent, in the prisoner's dilemma with the price of depth.
@@ -69,7 +71,7 @@ def _mutants(agent: Agent, calls: Sequence[Agent]) -> list[Agent]:
     depth = min(agent.depth, SEARCHED_DEPTH)
     able = [call for call in calls if call.depth <= depth]
     listed = [other for other in LIBRARY.values() if other.depth <= agent.depth and not other.is_random]
-    return [*(reply.agent for reply in replies([agent], able, depth=depth)), *listed]
+    return [*(reply.agent for reply in least_replies([agent], able, depth)), *listed]
 
 
 def _verdict(agent: Agent, price: Fraction, mutants: Sequence[Agent]) -> Verdict:
@@ -82,7 +84,7 @@ def _verdict(agent: Agent, price: Fraction, mutants: Sequence[Agent]) -> Verdict
         then = meet(mutant, mutant).paid(price) - meet(agent, mutant).paid(price) if gain == 0 else Fraction(0)
         if best is None or (gain, then) > best[:2]:
             best = gain, then, mutant
-    if best is None or (max(best[:2]) <= 0 and min(best[:2]) < 0):
+    if best is None or best[:2] < NOTHING:  # less against the resident, or as much and then less against itself
         return Verdict(agent, "stable", None, Fraction(0))
     kind = "neutrally stable" if best[0] == best[1] == 0 else "invaded"
     return Verdict(agent, kind, best[2], best[0])

@@ -22,6 +22,7 @@ from modal_env.search.behaviors import behaviors_of, two_boxes
 from modal_env.search.best_replies import replies
 from modal_env.search.certificates import Certificate, faults, line_text
 from modal_env.search.findings import CALLS, GOOD_MIX, certify, direct_equilibria, pure_equilibria
+from modal_env.search.invaders import verdicts
 
 HALF, THIRD, ZERO, ONE = Fraction(1, 2), Fraction(1, 3), Fraction(0), Fraction(1)
 PAYOFF = {"CC": 2, "CD": 0, "DC": 3, "DD": 1}
@@ -271,3 +272,10 @@ def test_long_searches_tell_how_far_they_are(
     assert shares == sorted(shares)
     assert len({share for share in shares if share < 0.7}) > 3  # while all are met
     assert shares[-1] == 1.0
+
+
+def test_mutants_have_the_least_depth_of_their_outcome() -> None:
+    (found,) = verdicts("1/10", ["[][]~X(CooperateBot) & ~[](X(CooperateBot) <-> X(me))"])
+    assert (found.kind, found.gain) == ("invaded", Fraction(21, 10))  # 2 at depth 2, which the agent has itself
+    assert found.invader is not None
+    assert found.invader.depth == 1
