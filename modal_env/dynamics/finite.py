@@ -8,10 +8,11 @@ is replaced:
 * "imitation": a member compares itself with another and takes its agent with probability 1 / (1 + exp(-intensity *
   difference)), the Fermi function (Traulsen, Nowak and Pacheco 2006).
 * "logit": a member takes agent j with a probability in proportion to exp(intensity * payoff of j) (Blume 1993).
-* "best-reply": a member takes a best reply to the others, all equally good ones alike (Kandori, Mailath and Rob 1993).
+* "best-reply": a member takes a best reply to the others, drawn uniformly from equally good ones (Kandori, Mailath and
+  Rob 1993).
 
-With probability `mutation` it takes any agent instead, all alike. Under the first two the ratio of the chances to lose
-and to gain a member of one of two agents is exp(-intensity * difference of payoffs), so that their fixation
+With probability `mutation` it takes an agent drawn uniformly instead. Under the first two the ratio of the chances to
+lose and to gain a member of one of two agents is exp(-intensity * difference of payoffs), so that their fixation
 probabilities are equal.
 
 The states are the numbers of members of each agent, and the chain's stationary distribution is solved for directly. If
@@ -23,14 +24,15 @@ intervals from independent runs.
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix, identity
-from scipy.sparse.linalg import spsolve
-from scipy.special import logsumexp, softmax
+from scipy.sparse.linalg import MatrixRankWarning, spsolve
+from scipy.special import expit, logsumexp, softmax
 
 from modal_env.checks import brief, choice, real, whole
 from modal_env.dynamics.basins import Estimate
@@ -44,8 +46,9 @@ from modal_env.logic.tournaments import listed
 PROCESSES = ("moran", "imitation", "logit", "best-reply")
 MAX_STATES = 30_000
 MAX_SIZE = 1_000_000
-RUNS = 10  # of a simulation
+MAX_CHANCES = 10_000_000  # states times pairs of agents, 80 MB for each of some tables
 _TIE = 1e-9  # difference of payoffs below which two replies are equally good
+_SLACK = 1e-6  # between two solutions for the shares of time
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,8 @@ def solved_shares(
         process: one of `PROCESSES`.
 
     Raises:
-        GameError: as `fixation`; a mutation rate out of bounds; more than `MAX_STATES` states.
+        GameError: as `fixation`; a mutation rate out of bounds; more than `MAX_STATES` states, or
+            `MAX_CHANCES` chances; moves between some states so rare that floats do not tell the time spent in each.
     """
     payoffs = payoffs_of(game)
     choice("process", process, PROCESSES)
@@ -169,6 +173,9 @@ def solved_shares(
     if count > MAX_STATES:
         told = f"{payoffs.size} agents and {members} members have {count:,} states"
         raise GameError(f"{told}, more than {MAX_STATES:,}: take rare_mutations or simulated_shares")
+    if count * payoffs.size**2 > MAX_CHANCES:
+        told = f"{count:,} states and {payoffs.size} agents have {count * payoffs.size**2:,} chances"
+        raise GameError(f"{told}, more than {MAX_CHANCES:,}: take rare_mutations or simulated_shares")
     states = np.array(list(compositions(members, payoffs.size)))
     weights = _stationary(states, _changes(payoffs.floats, states, rate, process, weight))
     means = weights @ states / members
@@ -190,12 +197,25 @@ def _stationary(states: NDArray[np.int64], changes: Floats) -> Floats:
             values.append(changes[place, lost, won])
     size = len(states)
     flow = csc_matrix((values, (columns, rows)), shape=(size, size))
-    balance = (flow - csc_matrix(identity(size).multiply(np.asarray(flow.sum(axis=0)).ravel()))).tolil()
-    balance[0] = 1.0
-    right = np.zeros(size)
-    right[0] = 1.0
-    found = np.maximum(spsolve(balance.tocsc(), right), 0)
+    balance = flow - csc_matrix(identity(size).multiply(np.asarray(flow.sum(axis=0)).ravel()))
+    found, again = _balanced(balance, 0), _balanced(balance, size - 1)
+    if not np.abs(found - again).max() <= _SLACK:  # or nan
+        told = "moves between some states are too rare to solve for the time spent in each"
+        raise GameError(f"{told}: give a larger mutation rate, a smaller intensity or fewer members")
+    found = np.maximum(found, 0)
     return np.asarray(found / found.sum())
+
+
+def _balanced(balance: csc_matrix, place: int) -> Floats:
+    """[states] the solution, with sum 1 in place of one state's balance; nan if the system is singular.
+
+    Any place will do; where rounding decides the solution, two places give different ones.
+    """
+    system, right = balance.tolil(), np.zeros(balance.shape[0])
+    system[place] = right[place] = 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MatrixRankWarning)
+        return np.asarray(spsolve(system.tocsc(), right))
 
 
 def _changes(paid: Floats, states: NDArray[np.int64], mutation: float, process: str, weight: float) -> Floats:
@@ -208,7 +228,7 @@ def _changes(paid: Floats, states: NDArray[np.int64], mutation: float, process: 
         takes = np.repeat(softmax(logs, axis=1)[:, None, :], number, axis=1)
     elif process == "imitation":
         gap = payoff[:, None, :] - payoff[:, :, None]
-        takes = states[:, None, :] / (members - 1)[:, :, None] / (1 + np.exp(-weight * gap))
+        takes = states[:, None, :] / (members - 1)[:, :, None] * expit(weight * gap)
         takes[:, np.arange(number), np.arange(number)] = 0  # stays as it is; filled up below
         takes[:, np.arange(number), np.arange(number)] = 1 - takes.sum(axis=2)
     else:
@@ -219,7 +239,7 @@ def _changes(paid: Floats, states: NDArray[np.int64], mutation: float, process: 
 
 
 def _best(prospects: Floats) -> Floats:
-    """Chances of the best replies, all alike."""
+    """Chances of the best replies, of which one is drawn uniformly."""
     best = prospects >= prospects.max(axis=2, keepdims=True) - _TIE
     return np.asarray(best / best.sum(axis=2, keepdims=True))
 

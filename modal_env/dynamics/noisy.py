@@ -3,8 +3,8 @@
 Members revise at rate 1, so shares move towards a target: x' = target(x) - x.
 
 * "logit": agent j has the share exp(payoff / noise), up to a factor (Fudenberg and Levine 1998, chapter 4).
-* "best-response": all but a share `noise` take a best reply, all equally good ones alike; the rest takes any agent
-  (Gilboa and Matsui 1991, with mistakes).
+* "best-response": all but a share `noise` take a best reply, drawn uniformly from equally good ones; the rest takes an
+  agent drawn uniformly (Gilboa and Matsui 1991, with mistakes).
 
 A step of length h goes exactly to target + exp(-h) (x - target), with the target at its start; rest points are exact.
 """

@@ -59,9 +59,8 @@ def simulated_shares(
     values = np.array(found)
     middle = values.mean(axis=0)
     half = student.ppf(0.975, RUNS - 1) * values.std(axis=0, ddof=1) / math.sqrt(RUNS)
-    each = [
-        Estimate(float(m), max(0.0, float(m - h)), min(1.0, float(m + h))) for m, h in zip(middle, half, strict=True)
-    ]
+    bounds = np.clip([middle - half, middle + half], 0, 1)  # leaves nan as it is
+    each = [Estimate(float(m), float(low), float(high)) for m, low, high in zip(middle, *bounds, strict=True)]
     return Shares(payoffs.names, tuple(each[:-1]), each[-1], members, process, rate, "simulated")
 
 

@@ -159,3 +159,20 @@ def test_wrong_numbers_are_refused() -> None:
         fixation(GAME, 10, "logit")
     with pytest.raises(GameError, match="noise="):
         noisy_basins(GAME, "best-response", 2)
+    with pytest.raises(GameError, match="18,744,804 chances, more than 10,000,000"):
+        solved_shares(np.eye(78, dtype=int).tolist(), 2, 0.01)
+
+
+def test_what_floats_cannot_tell_is_refused() -> None:
+    apart, three = [[1, 0], [0, 1]], [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    with pytest.raises(GameError, match="too rare to solve"):
+        solved_shares(apart, 9, 0, "logit", intensity=1000)  # singular
+    with pytest.raises(GameError, match="too rare to solve"):
+        solved_shares(three, 9, 1e-5, "best-reply")  # by symmetry each has a third; rounding made it 0.32, 0.27, 0.41
+    assert np.allclose([mean.value for mean in solved_shares(three, 9, 1e-5).means], 1 / 3)
+    assert math.isclose(solved_shares(apart, 9, 0.1, "imitation", intensity=1e6).means[0].value, 1 / 2, rel_tol=1e-6)
+
+
+def test_simulated_shares_of_a_bare_matrix_have_no_cooperation() -> None:
+    drawn = simulated_shares(PAID, 5, 0.1, steps=1000).cooperation
+    assert all(map(math.isnan, (drawn.value, drawn.low, drawn.high)))
