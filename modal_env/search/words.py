@@ -21,7 +21,8 @@ from modal_env.logic.notation import Agent
 from modal_env.search.best_replies import Types, agent_of
 
 MAX_DEPTH = 8
-MAX_LENGTH = 14
+MAX_LENGTH = 28
+MAX_SEARCHED = 14  # letters of the words that are searched: 2^14 words
 MAX_WRITTEN = 3  # depth of an agent whose formula is written
 
 
@@ -71,8 +72,8 @@ def word_agent(word: str, depth: int) -> WordAgent | None:
         GameError: not a word of C and D, of at most `MAX_LENGTH` letters; a depth that is not from 1 to `MAX_DEPTH`.
     """
     depth = whole("depth", depth, 1, MAX_DEPTH)
-    if not isinstance(word, str) or not word or set(word) - set("CD") or len(word) > 2 * MAX_LENGTH:
-        raise GameError(f"word={brief(word)}: give letters C and D, {2 * MAX_LENGTH} at most")
+    if not isinstance(word, str) or not word or set(word) - set("CD") or len(word) > MAX_LENGTH:
+        raise GameError(f"word={brief(word)}: give letters C and D, {MAX_LENGTH} at most")
     types = Types(depth)
     decided = _path(word, types)
     if decided is None:
@@ -86,12 +87,12 @@ def words(depth: int, length: int) -> Iterator[WordAgent]:
 
     Args:
         depth: of the agents, 1 to 4.
-        length: of the words at most, to `MAX_LENGTH`.
+        length: of the words at most, to `MAX_SEARCHED`.
 
     Raises:
         GameError: a number is out of bounds.
     """
-    depth, length = whole("depth", depth, 1, 4), whole("length", length, 1, MAX_LENGTH)
+    depth, length = whole("depth", depth, 1, 4), whole("length", length, 1, MAX_SEARCHED)
     for letters in range(1, length + 1):
         for moves in product("CD", repeat=letters):
             word = "".join(moves)

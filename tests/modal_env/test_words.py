@@ -12,7 +12,7 @@ from modal_env.search.findings import CALLS
 from modal_env.search.settling import latest_world
 from modal_env.search.table_checker import depth as depth_of
 from modal_env.search.table_checker import outcome, reachable, read, view
-from modal_env.search.words import word_agent, words
+from modal_env.search.words import MAX_LENGTH, MAX_SEARCHED, word_agent, words
 
 
 def moves_of(word: str, depth: int, history: tuple[bool, ...]) -> bool:
@@ -107,3 +107,8 @@ def test_the_latest_world_is_that_of_the_16_agents_of_depth_1() -> None:
 def test_wrong_words_are_refused() -> None:
     with pytest.raises(GameError, match="letters C and D"):
         word_agent("CXD", 2)
+    assert word_agent("C" * MAX_LENGTH, 1) is not None
+    with pytest.raises(GameError, match=f"{MAX_LENGTH} at most"):
+        word_agent("C" * (MAX_LENGTH + 1), 1)
+    with pytest.raises(GameError, match=f"to {MAX_SEARCHED}"):
+        next(words(1, MAX_SEARCHED + 1))
