@@ -271,15 +271,25 @@ def paid_by(payoffs: Mapping[str, Fraction], outcome: MixedOutcome) -> Fraction:
     return sum((payoffs[moves] * chance for moves, chance in outcome.law.items()), Fraction(0))
 
 
-def meet(a: Program, b: Program, cost: GivenCost = "depth", payoffs: GivenPayoffs = PAYOFFS) -> Meeting:
+def meet(
+    a: Program,
+    b: Program,
+    cost: GivenCost = "depth",
+    payoffs: GivenPayoffs = PAYOFFS,
+    programs: Iterable[Program] = (),
+) -> Meeting:
     """Let two programs play; the first has the row player's seat.
+
+    Args:
+        cost, payoffs: as for `Game`.
+        programs: others that they may name.
 
     Raises:
         GameError: as `play` and `Game`.
     """
     units, table = as_cost(cost), as_table(payoffs)
     if isinstance(a, Reader) or isinstance(b, Reader):
-        mixed = play_mixed(a, b, context_of(table, (a, b)))
+        mixed = play_mixed(a, b, context_of(table, (a, b, *programs)))
         turned = {moves: table.turned[moves[::-1]] for moves in mixed.law}
         shown = _moved(mixed.cooperation[0]), _moved(mixed.cooperation[1])
         prices = units_of(units, a, b, mixed.settles), units_of(units, b, a, mixed.settles)

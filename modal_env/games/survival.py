@@ -160,7 +160,7 @@ def _rows(game: Game, deviants: Iterable[Program]) -> dict[Row, Program]:
     """The payoffs of deviants against the agents of a game -> the first deviant with these payoffs."""
     found: dict[Row, Program] = {}
     for deviant in deviants:
-        meetings = [meet(deviant, agent, game.cost, game.payoffs) for agent in game.agents]
+        meetings = [meet(deviant, agent, game.cost, game.payoffs, game.agents) for agent in game.agents]
         found.setdefault(tuple((meeting.points[0], meeting.costs[0]) for meeting in meetings), deviant)
     return found
 

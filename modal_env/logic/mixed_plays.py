@@ -24,7 +24,7 @@ from itertools import pairwise, product
 
 from modal_env.errors import GameError
 from modal_env.logic.provability import AND, BOX, CALL, DIAMOND, HALF, IMPLIES, ME, NOT, OR
-from modal_env.logic.readers import Context, Program, Simulator, resolved
+from modal_env.logic.readers import DILEMMA, Context, Program, Simulator, as_program, resolved
 from modal_env.logic.syntax import Agent
 
 MAX_PAIRS = 2000  # that a play may depend on
@@ -54,14 +54,22 @@ class MixedOutcome:
         return self.law["CC"] + self.law["CD"], self.law["CC"] + self.law["DC"]
 
 
-def play_mixed(a: Program, b: Program, context: Context) -> MixedOutcome:
-    """Play two programs of any kind; the context is as the first one sees it.
+def play_mixed(a: Program | str, b: Program | str, context: Context | None = None) -> MixedOutcome:
+    """Play two programs of any kind.
+
+    Args:
+        a, b: programs, names of the library or of `READERS`, or formulas.
+        context: as the first one sees it; by default the post's prisoner's dilemma, with these two programs.
 
     Raises:
+        FormulaError: a text that is neither name nor formula.
         GameError: unknown helpers; simulators of which some have shared coins and some do not, so that their levels
             hang together in no simple way; a play that depends on more than `MAX_PAIRS` others.
     """
-    plays = _Plays(a, b, context)
+    first, second = as_program(a), as_program(b)
+    if context is None:
+        context = Context(DILEMMA, DILEMMA, programs={program.name: program for program in (first, second)})
+    plays = _Plays(first, second, context)
     possible, settles = plays.worlds()
     return MixedOutcome(plays.law(possible), settles)
 
@@ -255,20 +263,20 @@ def _answers(acts: Simulator, theirs: str) -> str:
     """The moves that a simulator may make, if its opponent may make these."""
     found = {acts.first}
     if theirs and acts.stop < 1:
-        if len(theirs) == 1:
-            found |= _against_constant(acts, theirs)
-        else:
-            found |= {acts.other, *(move for _, move in acts.answers)}
+        found |= {acts.move(history) for history in _histories(acts, theirs)}
     return "".join(sorted(found))
 
 
-def _against_constant(acts: Simulator, move: str) -> set[str]:
-    history, found, seen = "", set(), set()
-    while history not in seen:
-        seen.add(history)
-        own = acts.move(history)
-        found.add(own)
-        history = (history + (own if acts.sees_own else "") + move)[-acts.memory * (1 + acts.sees_own) :]
+def _histories(acts: Simulator, theirs: str) -> list[str]:
+    """The histories that a simulator may see, if its opponent may make these moves in any round."""
+    found, seen = [""], {""}
+    for history in found:  # grows
+        own = acts.move(history) if acts.sees_own else ""
+        for move in theirs:
+            after = (history + own + move)[-acts.memory * (1 + acts.sees_own) :]
+            if after not in seen:
+                seen.add(after)
+                found.append(after)
     return found
 
 

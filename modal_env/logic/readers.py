@@ -37,6 +37,10 @@ OESTERHELD = "Oesterheld, Robust Program Equilibrium (2019)"
 COOPER = "Cooper, Oesterheld and Conitzer, Characterising Simulation-Based Program Equilibria (2024, arXiv:2412.14570)"
 TENNENHOLTZ = "Tennenholtz, Program Equilibrium (2004)"
 OURS = "welfare-env, docs/modal-readers.md"
+DILEMMA: Mapping[str, Fraction] = MappingProxyType(
+    {"CC": Fraction(2), "CD": Fraction(0), "DC": Fraction(3), "DD": Fraction(1)}
+)
+"""What the post's prisoner's dilemma pays."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,8 @@ class Simulator(Reader):
     own it runs the opponent once, so `memory` is 1: two runs that start two runs each need not end.
 
     Attributes:
-        stop: probability of making the first move instead of a simulation; above 0, so that every run ends.
+        stop: probability of making the first move instead of a simulation; above 0, so that every run ends. Given as a
+            fraction, a decimal number or a text such as "1/10".
         first: its move then.
         answers: (history, move): what it does after some histories of up to `memory` rounds. A round is the
             opponent's move, or with `sees_own` its own move and the opponent's.
@@ -147,6 +152,7 @@ class Simulator(Reader):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "stop", exact(self.stop, "stop"))  # the dataclass is frozen
         if not 0 < self.stop <= 1:
             raise GameError(f"stop={brief(self.stop)}: give a probability above 0, or the simulation need not end")
         for move in (self.first, self.other, *(move for _, move in self.answers)):
@@ -184,11 +190,24 @@ class Quine(Reader):
     Attributes:
         friends: the names that it knows; "me" is its own.
         inside, outside: name of the program that it plays as against friends, and against others.
+
+    Raises:
+        GameError: friends that are not a list of names, or another that is not a name.
     """
 
     friends: tuple[str, ...] = ("me",)
     inside: str = "CooperateBot"
     outside: str = "DefectBot"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        friends = items(self.friends)
+        if friends is None or not all(isinstance(friend, str) for friend in friends):
+            raise GameError(f"friends={brief(self.friends)}: give a list of names, such as ['me', 'FairBot']")
+        object.__setattr__(self, "friends", friends)  # the dataclass is frozen
+        for field_name, given in (("inside", self.inside), ("outside", self.outside)):
+            if not isinstance(given, str):
+                raise GameError(f"{field_name}={brief(given)}: give the name of a program")
 
     def knows(self, name: str) -> bool:
         """Whether a program of this name is a friend."""
@@ -207,10 +226,20 @@ class Chooser(Reader):
     Attributes:
         choose: the context, seen from its own seat -> name of the program.
         words: what it does.
+
+    Raises:
+        GameError: `choose` is no function, or `words` no text.
     """
 
     choose: Callable[[Context], str]
     words: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not callable(self.choose):
+            raise GameError(f"choose={brief(self.choose)}: give a function of a Context")
+        if not isinstance(self.words, str):
+            raise GameError(f"words={brief(self.words)}: give a text")
 
     @property
     def text(self) -> str:

@@ -14,12 +14,15 @@ from modal_env.errors import GameError
 from modal_env.games.equilibria import equilibria
 from modal_env.games.game import PAYOFFS, Game, context_of, meet
 from modal_env.games.payoffs import PRESETS
+from modal_env.games.ranges import ranges
+from modal_env.games.survival import survival_range, survives
 from modal_env.logic.library import LIBRARY
 from modal_env.logic.mixed_plays import play_mixed
 from modal_env.logic.notation import parse
 from modal_env.logic.provability import play
 from modal_env.logic.readers import (
     READERS,
+    Chooser,
     Context,
     GroundedFairBot,
     GroundedShift,
@@ -212,8 +215,47 @@ def test_what_cannot_be_computed_is_refused() -> None:
         law("GroundedShift", "ColdFairBot")
     with pytest.raises(GameError, match="others that play as it"):
         law(Quine("Round", outside="Round"), "FairBot", context_of(PAYOFFS, [Quine("Round", outside="Round")]))
+    with pytest.raises(GameError, match="stop is 'half'"):
+        Simulator("Half", "half")  # type: ignore[arg-type]
+    with pytest.raises(GameError, match="friends='me'"):
+        Quine("Club", friends="me")  # type: ignore[arg-type]
+    with pytest.raises(GameError, match="inside=None"):
+        Quine("Club", inside=None)  # type: ignore[arg-type]
+    with pytest.raises(GameError, match="choose='FairBot'"):
+        Chooser("Pick", "FairBot", "picks")  # type: ignore[arg-type]
+    with pytest.raises(GameError, match="words=1"):
+        Chooser("Pick", lambda seen: "FairBot", 1)  # type: ignore[arg-type]
     with pytest.raises(GameError, match="no program has this name"):
         law(Simulator("Lost", Fraction(1, 2), against="Nobody"), "FairBot")
+
+
+def test_chances_are_exact_however_they_are_given() -> None:
+    for stop in ("1/10", 0.1):
+        assert Simulator("Fair", stop).stop == Fraction(1, 10)  # type: ignore[arg-type]
+    assert hash(Quine("Club", friends=["me"])) == hash(Quine("Club"))  # type: ignore[arg-type]
+
+
+def test_a_play_needs_names_only() -> None:
+    assert play_mixed("groundedfairbot", "DefectBot").law["CD"] == Fraction(1, 10)
+    assert play_mixed("[]X(me)", "FairBot").law["CC"] == 1
+    assert play_mixed("TableBot", "DefectBot").law == law("TableBot", "DefectBot")
+
+
+def test_only_histories_that_can_be_seen_count() -> None:
+    answers = (("C", "C"), ("D", "C"))
+    kind = Simulator("Kind", Fraction(1, 2), answers=answers)  # always cooperates
+    assert law("[]X(RandomBot)", kind)["CC"] == 1
+    assert law("[]X(RandomBot)", "GroundedFairBot")["DD"] == Fraction(9, 10)
+
+
+def test_deviants_may_name_the_programs_of_the_game() -> None:
+    tester = Simulator("Mine", Fraction(1, 10), against="Own")
+    own = Quine("Own", outside="CooperateBot")
+    inside = Game([own, tester], "1/10").utilities[1][0] - Game([own, tester], "1/10").utilities[0][0]
+    found = survives("Own", [own], [tester], "1/10")
+    assert found.gain == inside
+    family = next(family for family in ranges([own]).families if family.interval.low == 0)
+    assert survival_range(family, [own], [tester]) is not None
 
 
 def test_a_formula_may_call_x_on_others_against_simulators() -> None:
