@@ -22,12 +22,12 @@ def read_agents(texts: Sequence[str] | None) -> list[Agent]:
     """As `read_programs`, without readers.
 
     Raises:
-        GameError: a reader, which is no formula.
+        GameError: a reader, which is not a formula.
         FormulaError: as `read_programs`.
     """
     found = read_programs(texts)
     if readers := [program.name for program in found if not isinstance(program, Agent)]:
-        raise GameError(f"{readers[0]} is no formula: this takes formulas only")
+        raise GameError(f"{readers[0]} is not a formula; this command takes only formulas")
     return [program for program in found if isinstance(program, Agent)]
 
 
@@ -66,7 +66,7 @@ def _check_name(name: str, text: str, defined: Mapping[str, str]) -> None:
     if alike and (alike[0], defined[alike[0]].split()) != (name, text.split()):
         raise FormulaError(f"two agents are called {name!r}: name them differently")
     if as_reader(name) is not None:
-        raise FormulaError(f"the library has a program called {name}, which is no formula: choose another name")
+        raise FormulaError(f"the library has a program called {name}, which is not a formula: choose another name")
     for known, agent in {**LIBRARY, **SHORT}.items():
         if known.casefold() == name.casefold() and not _means(text, agent):
             raise FormulaError(f"the library has an agent called {known}, {agent.text}: choose another name")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import Annotated, Optional
 
 import typer
 
@@ -50,9 +50,6 @@ from modal_env.logic.mixed_plays import play_mixed
 from modal_env.logic.provability import play as play_pair
 from modal_env.logic.syntax import Agent
 from modal_env.logic.tournaments import tournament as play_all
-
-if TYPE_CHECKING:
-    pass
 
 MAX_WORLDS = 10_000
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import Annotated, Optional
 
 import numpy as np
 import typer
@@ -42,9 +42,6 @@ from modal_env.dynamics.replicator import growth, replicator
 from modal_env.errors import GameError
 from modal_env.games.game import PAYOFFS, Game, Mix
 from modal_env.progress import part
-
-if TYPE_CHECKING:
-    pass
 
 POINTS = 5001  # of a trajectory: enough for a smooth plot
 MEMBERS = 10  # of each agent at the start of growth

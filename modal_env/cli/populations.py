@@ -102,7 +102,7 @@ def populations(
     with all_errors_printed():
         if plot:
             check_picture(plot)
-        library, table = _library(context, agents, shallow), chosen_game(context, game, payoffs)
+        library, table = _library(agents, shallow), chosen_game(context, game, payoffs)
         if mutation is None:
             refuse(context, ["steps", "seed"], "goes with --mutation, such as --mutation 0.01")
             if process in (Process.logit, Process.best_reply):
@@ -156,14 +156,14 @@ def noise(
     from modal_env.dynamics.noisy import noisy_basins  # which loads scipy
 
     with all_errors_printed():
-        library = _library(context, agents, shallow)
+        library = _library(agents, shallow)
         played = Game(library, epsilon, cost, chosen_game(context, game, payoffs))
         with watched("following random starts") as report:
             found = noisy_basins(played, rule.value, size_of_noise, starts=starts, seed=seed, time=time, report=report)
         show(*who(library, formulas), noisy_table(played, found, f"{rule.value}, noise {size_of_noise:g}"))
 
 
-def _library(context: typer.Context, agents: list[str] | None, shallow: bool) -> list[Program]:
+def _library(agents: list[str] | None, shallow: bool) -> list[Program]:
     """The programs: those of the command line, or the shallow ones.
 
     Raises:
@@ -171,7 +171,8 @@ def _library(context: typer.Context, agents: list[str] | None, shallow: bool) ->
     """
     if not shallow:
         return read_programs(agents)
-    refuse(context, ["agents"], "are given, and --shallow gives others: leave one of the two out")
+    if agents:
+        raise GameError("agents are given, and --shallow gives others: leave one of the two out")
     from modal_env.search.direct_agents import shallow_agents  # which loads numba
 
     return [*shallow_agents()]

@@ -393,9 +393,9 @@ def test_verbs_about_readers_and_populations(words, said):
     [
         ("play GroundedFairBot DefectBot --worlds 3", "goes with two formulas"),
         ("play FB PB --game chicken", "formulas do not"),
-        ("search GroundedFairBot", "is no formula"),
+        ("search GroundedFairBot", "is not a formula"),
         ("play Bully=true FB", "choose another name"),
-        ("populations FB --shallow", "leave one of the two out"),
+        ("populations FB --shallow", "error: agents are given"),
         ("populations --steps 1000", "goes with --mutation"),
         ("populations --process logit", "needs --mutation"),
     ],
