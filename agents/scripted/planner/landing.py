@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agents.scripted.planner.distances import steps_between
 from agents.scripted.planner.plans import Course, Move
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from welfare_env import View
     from welfare_env.board.board import Board
 
 MOST_YEARS = 4  # Winters before a landing
 MOST_CHOICES = 6  # units to choose from for each goal
+MOST_GOALS = 6  # at once
+STANDS = -1  # in place of the Winter in which a unit is built
 TURNS_LEFT = {"S": 2, "F": 1, "W": 0}  # moves before the year's end
 
 
@@ -84,49 +87,89 @@ def landing(view: View, power: str, goals: Sequence[str], least: int = 0) -> Lan
         least: how many Winters pass before it at least.
 
     Returns:
-        None if there is none within four years, or nothing to land in.
+        None if there is none within four years, nothing to land in, or more than `MOST_GOALS`.
     """
     turns, room = TURNS_LEFT[view.season], len(view.centers[power]) - len(view.units[power])
-    best: tuple[int, Landing] | None = None
-    for winters in range(max(least, 1 if turns == 0 else 0), MOST_YEARS + 1) if goals else ():
+    best: tuple[float, int, tuple[Choice, ...]] = (math.inf, 0, ())
+    for winters in range(max(least, 1 if turns == 0 else 0), MOST_YEARS + 1) if 0 < len(goals) <= MOST_GOALS else ():
+        waiting = winters * len(goals)
         choices = [sorted(_choices(view, power, goal, turns, winters))[:MOST_CHOICES] for goal in goals]
-        for chosen in itertools.product(*choices):
-            if len({(unit[2:5], built) for _, _, unit, built in chosen}) < len(goals) or (
-                turns == 0 and sum(built == 0 for *_, built in chosen) > room
-            ):
-                continue
-            cost = winters * len(goals) + sum(each[0] for each in chosen) + _idle(view, power, chosen, turns)
-            if best is None or cost < best[0]:
-                units = {goal: unit for goal, (_, _, unit, _) in zip(goals, chosen, strict=True)}
-                built = {goal: when for goal, (_, _, _, when) in zip(goals, chosen, strict=True) if when >= 0}
-                best = cost, Landing(winters, units, built)
-    return None if best is None else best[1]
+
+        def idle(chosen: Sequence[Choice]) -> float:
+            return _idle(view, power, chosen, room) if turns == 0 else 0
+
+        cost, chosen = _cheapest(choices, idle, best[0] - waiting)
+        if chosen:
+            best = cost + waiting, winters, chosen
+    if not best[2]:
+        return None
+    units = {goal: choice.unit for goal, choice in zip(goals, best[2], strict=True)}
+    built = {goal: choice.built for goal, choice in zip(goals, best[2], strict=True) if choice.built != STANDS}
+    return Landing(best[1], units, built)
 
 
-def _idle(view: View, power: str, chosen: Iterable[tuple[int, int, str, int]], turns: int) -> int:
-    """What units of no use cost: a Winter allows to build or to disband, so they stand, in the way of others, while
-    those are built.
+class Choice(NamedTuple):
+    """A unit for a goal: the Winters that it stands, its steps, its name, and in which Winter it is built."""
+
+    winters: int
+    steps: int
+    unit: str
+    built: int
+
+
+def _cheapest(
+    choices: Sequence[Sequence[Choice]], idle: Callable[[Sequence[Choice]], float], below: float
+) -> tuple[float, tuple[Choice, ...]]:
+    """A choice for each goal, no unit twice, and its cost; nothing if none costs less than `below`.
+
+    Args:
+        idle: further costs of all choices together.
     """
-    used = {unit for _, _, unit, built in chosen if built < 0}
-    building = {built for *_, built in chosen}
+    least = [min((choice.winters for choice in of), default=math.inf) for of in choices]
+    best: tuple[Choice, ...] = ()
+
+    def go_on(chosen: tuple[Choice, ...], cost: float) -> None:
+        nonlocal best, below
+        place = len(chosen)
+        if cost + sum(least[place:]) >= below:
+            return
+        if place == len(choices):
+            if cost + idle(chosen) < below:
+                best, below = chosen, cost + idle(chosen)
+            return
+        for choice in choices[place]:
+            if all((choice.unit[2:5], choice.built) != (each.unit[2:5], each.built) for each in chosen):
+                go_on((*chosen, choice), cost + choice.winters)
+
+    go_on((), 0)
+    return below, best
+
+
+def _idle(view: View, power: str, chosen: Sequence[Choice], room: int) -> float:
+    """What a Winter's choices cost besides: units without a goal stand as long as others are built, since a Winter
+    allows to build or to disband. Without end if more are built than there is room for.
+    """
+    if sum(choice.built == 0 for choice in chosen) > room:
+        return math.inf
+    building = {choice.built for choice in chosen}
     winters = next(winter for winter in itertools.count() if winter not in building)
-    idle = sum(unit not in used for unit in view.units[power])
-    return (winters + 1) * idle if turns == 0 and winters else 0
+    used = {choice.unit for choice in chosen if choice.built == STANDS}
+    return (winters + 1) * sum(unit not in used for unit in view.units[power]) if winters else 0
 
 
-def _choices(view: View, power: str, goal: str, turns: int, winters: int) -> Iterator[tuple[int, int, str, int]]:
-    """Winters in which a unit stands, steps, the unit, and when it is built (-1: it stands)."""
+def _choices(view: View, power: str, goal: str, turns: int, winters: int) -> Iterator[Choice]:
+    """The units that can be at a goal in time."""
     steps = steps_between(view.board)
     for unit in view.units[power]:
         if steps(unit, goal) <= turns + 2 * winters:
-            yield winters, steps(unit, goal), unit, -1
+            yield Choice(winters, steps(unit, goal), unit, STANDS)
     standing = {unit[2:5] for units in view.units.values() for unit in units}
     for home in view.board.start_centers[power]:
         for when in range(winters):
             is_free = home in view.centers[power] and (when or turns or home not in standing)
             for unit in pieces_in(view.board, home) if is_free else ():
                 if steps(unit, goal) <= 2 * (winters - when):
-                    yield winters - when, steps(unit, goal), unit, when
+                    yield Choice(winters - when, steps(unit, goal), unit, when)
 
 
 @functools.lru_cache(maxsize=1024)
