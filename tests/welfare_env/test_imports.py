@@ -323,6 +323,48 @@ def test_damaged_files_are_refused_with_the_place(saved, tmp_path, keys, new, wo
         import_game(written(tmp_path, change(saved, keys, new)))
 
 
+AGENTS = ["phases", 0, "state_agents"]
+ENDED = {"name": "COMPLETED", "state": {"units": {}, "centers": {}}}
+LABEL = r"expected a printable text of at most 200 characters$"
+
+
+@pytest.mark.parametrize("text", ["\x1b[2J", "a\nb", "\ud800", "\u202e", "x" * 201])
+@pytest.mark.parametrize(
+    ("keys", "made", "place"),
+    [
+        (["id"], str, "id"),
+        (AGENTS, lambda text: {"FRANCE": {"model_id": text}}, r"phases\[0\].state_agents.FRANCE.model_id"),
+        (["phases", 0, "state", "units", "FRANCE"], lambda text: [text], r"phases\[0\].state.units.FRANCE\[0\]"),
+        (["phases", 0, "state", "centers", "FRANCE"], lambda text: [text], r"phases\[0\].state.centers.FRANCE\[0\]"),
+        (["phases", -1], lambda text: change(ENDED, ["state", "note"], text), r"phases\[\d+\].state.note"),
+    ],
+)
+def test_texts_that_no_terminal_should_show_are_refused(saved, tmp_path, keys, made, place, text):
+    with pytest.raises(errors.RecordError, match=f"{place}: .*{LABEL}") as refused:
+        import_game(written(tmp_path, change(saved, keys, made(text))))
+    assert str(refused.value).isprintable()
+
+
+def test_an_outcome_of_the_site_that_no_terminal_should_show_is_refused(tmp_path):
+    with pytest.raises(errors.RecordError, match=f"gameOver: .*{LABEL}"):
+        import_game(written(tmp_path, HISTORY | {"gameOver": "\x1b[2J"}))
+
+
+def test_players_who_are_no_powers_are_refused(saved, tmp_path):
+    log = change(saved, AGENTS, {"\x1b[2J": {"model_id": "a-model"}})
+    with pytest.raises(
+        errors.RecordError, match=r"state_agents.'\\x1b\[2J': expected a power .*: AUSTRIA, "
+    ) as refused:
+        import_game(written(tmp_path, log))
+    assert str(refused.value).isprintable()
+
+
+def test_an_error_about_a_long_list_is_short(saved, tmp_path):
+    with pytest.raises(errors.RecordError, match="units of FRANCE are") as refused:
+        import_game(written(tmp_path, change(saved, ["phases", 1, "state", "units", "FRANCE"], ["A PAR"] * 5000)))
+    assert len(str(refused.value)) < 1000
+
+
 @pytest.mark.parametrize(
     ("keys", "new", "words"),
     [

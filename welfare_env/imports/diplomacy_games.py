@@ -11,6 +11,10 @@ from __future__ import annotations
 
 import re
 
+from welfare_env.board.board import Board
+from welfare_env.board.loading import is_known, load_board
+from welfare_env.checks import quoted
+from welfare_env.errors import RecordError
 from welfare_env.game.record import COMPLETED
 from welfare_env.imports.foreign import ForeignGame, ForeignMessage, ForeignPhase
 from welfare_env.imports.nodes import Node
@@ -25,17 +29,23 @@ def read(saved: Node) -> ForeignGame:
     Raises:
         RecordError: a part is missing or is not what belongs there, with its place.
     """
-    phases = saved["phases"].entries()
+    phases, board = saved["phases"].entries(), _board(saved["map"].text())
     own = [name for name in THOUGHTS if name in saved or any(name in phase for phase in phases)]
     return ForeignGame(
         program="AI_Diplomacy" if own else "diplomacy",
-        id=saved["id"].text() if "id" in saved else "",
+        id=saved["id"].label() if "id" in saved else "",
         map_name=saved["map"].text(),
         phases=[_phase(phase) for phase in phases],
-        players=_models(phases),
+        players=_models(phases, board),
         outcome=_outcome(phases[-1]) if phases else "",
         unread=(f"not in the saved game: what agents thought and planned ({', '.join(own)})",) if own else (),
     )
+
+
+def _board(map_name: str) -> Board:
+    if not is_known(map_name):
+        raise RecordError(f"map {quoted(map_name)} is not installed: see welfare_env.map_names()")
+    return load_board(map_name)
 
 
 def _phase(phase: Node) -> ForeignPhase:
@@ -45,9 +55,9 @@ def _phase(phase: Node) -> ForeignPhase:
     return ForeignPhase(
         name="" if name.value == COMPLETED else name.text(),
         place=phase.place,
-        units=_lists(state["units"]),
-        centers=_lists(state["centers"]),
-        orders=_lists(phase["orders"]) if "orders" in phase else {},
+        units={power: given.labels() for power, given in _given(state["units"]).items()},
+        centers={power: given.labels() for power, given in _given(state["centers"]).items()},
+        orders={power: given.texts() for power, given in _given(phase["orders"]).items()} if "orders" in phase else {},
         messages=[_message(message) for message in _by_time(phase)],
     )
 
@@ -55,12 +65,12 @@ def _phase(phase: Node) -> ForeignPhase:
 def _outcome(last: Node) -> str:
     """The package's note of who won or shared in the draw, "Victory by: FRA", after the end."""
     ended = last["name"].value == COMPLETED and "note" in last["state"]
-    return last["state"]["note"].text() if ended else ""
+    return last["state"]["note"].label() if ended else ""
 
 
-def _lists(powers: Node) -> dict[str, list[str]]:
-    """Power -> texts; the package writes null for a power that ordered nothing."""
-    return {power: [] if given.value is None else given.texts() for power, given in powers.fields().items()}
+def _given(powers: Node) -> dict[str, Node]:
+    """Power -> a list; the package writes null for a power that ordered nothing."""
+    return {power: Node([], given.place) if given.value is None else given for power, given in powers.fields().items()}
 
 
 def _by_time(phase: Node) -> list[Node]:
@@ -72,11 +82,13 @@ def _message(message: Node) -> ForeignMessage:
     return ForeignMessage(message["sender"].text(), message["recipient"].text(), message["message"].text())
 
 
-def _models(phases: list[Node]) -> dict[str, str]:
+def _models(phases: list[Node], board: Board) -> dict[str, str]:
     """Power -> the language model that played it, which AI_Diplomacy writes."""
     found: dict[str, str] = {}
     for phase in phases:
         for power, agent in phase["state_agents"].fields().items() if "state_agents" in phase else ():
+            if power not in board.powers:
+                raise RecordError(f"{agent.place}: expected a power of the map {board.name}: {', '.join(board.powers)}")
             if "model_id" in agent:
-                found.setdefault(power, agent["model_id"].text()[:200])
+                found.setdefault(power, agent["model_id"].label())
     return found

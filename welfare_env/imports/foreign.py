@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from welfare_env.board.loading import is_known
 from welfare_env.checks import quoted
 from welfare_env.errors import RecordError, WelfareEnvError
 from welfare_env.game.game import Game
@@ -19,6 +18,7 @@ from welfare_env.game.press import GLOBAL, MAX_MESSAGE_LENGTH, is_sendable
 from welfare_env.rules import Rules
 
 RETREATS = "R"
+LONGEST_LIST = 300  # characters of a power's units or centers in an error
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,6 @@ def _chosen(phases: Sequence[ForeignPhase], until: str | None) -> Sequence[Forei
 def _opening(foreign: ForeignGame, phases: Sequence[ForeignPhase]) -> Game:
     """The game at the first phase: standard rules, as many years as the file has, press if there are messages."""
     first, last = phases[0], [phase for phase in phases if phase.name][-1]
-    if not is_known(foreign.map_name):
-        raise RecordError(f"map {quoted(foreign.map_name)} is not installed: see welfare_env.map_names()")
     if first.name[-1] == RETREATS:
         raise RecordError(f"{first.place}: the game begins with {first.name}; it must begin before a retreat phase")
     is_spoken = any(phase.messages for phase in phases)
@@ -184,13 +182,13 @@ def _difference(game: Game, phase: ForeignPhase) -> str:
         }
         for what, (theirs, ours) in pairs.items():
             if not _agree(theirs, ours):
-                in_words = [", ".join(sorted(each)) or "none" for each in (theirs, ours)]
+                in_words = [", ".join(sorted(each))[:LONGEST_LIST] or "none" for each in (theirs, ours)]
                 return f"{what} of {power} are {in_words[0]} in the file, and {in_words[1]} by our rules"
     return ""
 
 
 def _agree(theirs: Sequence[str], ours: Sequence[str]) -> bool:
-    """Whether two lists are equal whatever their sequence; a fleet that the file gives no coast stands at any."""
+    """Whether two lists are equal in any order; a fleet that the file gives no coast stands at any."""
     pairs = zip(sorted(theirs), sorted(ours), strict=False)
     return len(theirs) == len(ours) and all(one in (other, other.partition("/")[0]) for one, other in pairs)
 

@@ -9,6 +9,7 @@ from welfare_env.checks import quoted
 from welfare_env.errors import RecordError
 
 LONGEST = 100_000  # entries of a list or an object
+LONGEST_LABEL = 200  # characters
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Node:
         """The values of an object by their names."""
         if not isinstance(self.value, dict) or len(self.value) > LONGEST:
             raise self.wrong("an object")
-        return {key: Node(value, f"{self.place}.{key:.40}") for key, value in self.value.items()}
+        return {key: Node(value, f"{self.place}.{_shown(key)}") for key, value in self.value.items()}
 
     def entries(self) -> list[Node]:
         """The values of a list."""
@@ -52,9 +53,20 @@ class Node:
             raise self.wrong("a text")
         return self.value
 
+    def label(self) -> str:
+        """A short string that a terminal can show, such as a name."""
+        text = self.text()
+        if len(text) > LONGEST_LABEL or not text.isprintable():
+            raise self.wrong(f"a printable text of at most {LONGEST_LABEL} characters")
+        return text
+
     def texts(self) -> list[str]:
         """A list of strings."""
         return [entry.text() for entry in self.entries()]
+
+    def labels(self) -> list[str]:
+        """A list of short strings that a terminal can show."""
+        return [entry.label() for entry in self.entries()]
 
     def number(self) -> int:
         """A whole number; also as a text, which programs in PHP write."""
@@ -70,3 +82,8 @@ class Node:
         if not isinstance(self.value, bool) and self.value not in ("Yes", "No", ""):
             raise self.wrong("true or false")
         return self.value in (True, "Yes")
+
+
+def _shown(key: str) -> str:
+    """A name of the file as part of a place."""
+    return key[:40] if key.isprintable() else quoted(key)

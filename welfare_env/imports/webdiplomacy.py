@@ -48,7 +48,7 @@ def read(saved: Node, spoken: Node | None = None) -> ForeignGame:
     messages: dict[str, list[ForeignMessage]] = {}
     for message in spoken["messages"].entries() if spoken else ():
         messages.setdefault(_name(message, message["turn"].number()), []).append(_message(message))
-    over = saved["gameOver"].text() if "gameOver" in saved else ""
+    over = saved["gameOver"].label() if "gameOver" in saved else ""
     return ForeignGame(
         program="webDiplomacy",
         id=str(saved["gameID"].number()) if "gameID" in saved else "",
