@@ -132,7 +132,7 @@ def main() -> None:
     """Build, and install and run one extra after the other."""
     parser = argparse.ArgumentParser(prog="python -m tools.smoke", description=__doc__)
     parser.add_argument("extras", nargs="*", help=f"of {', '.join(STEPS)} (all of these)")
-    parser.add_argument("--dist", type=Path, help="a folder with the distributions (they are built anew)")
+    parser.add_argument("--dist", type=Path, help="a folder with the distributions (default: build them)")
     parser.add_argument("--python", default=sys.executable, help="the Python of the environments")
     parser.add_argument("--uv", help="install with this uv, which is several times faster than pip")
     parser.add_argument("--newest", action="store_true", help="newest dependencies, not those of constraints.txt")

@@ -68,7 +68,7 @@ class Links:
         return token
 
     def trade(self, seat: str, token: object, browser: object) -> int:
-        """Use a link; that is on disk when this returns.
+        """Use a link; the use is on disk when this returns.
 
         Args:
             browser: the browser's own number.
