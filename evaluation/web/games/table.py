@@ -74,6 +74,7 @@ class Table:
         self._seats = self._set_up(models)
         self._late = self._late_policies(models)
         self._answers: dict[str, dict[str, Any]] = {}
+        self._asked_late: list[str] = []  # for whom a policy was asked in this step; they may still answer
         self._observations, self._infos = self._env.reset(seed=settings.seed)
         self._journal = Journal(folder / "journal.jsonl")
         for entry in self._journal.entries:
@@ -240,7 +241,8 @@ class Table:
 
     def think_late(self) -> dict[str, Any]:
         """What policies do for people who have not answered; takes as long as they think. Nothing has changed yet."""
-        return self._thought([seat for seat in self.awaited if seat in self._late], self._late)
+        self._asked_late = [seat for seat in self.awaited if seat in self._late and seat not in self.failed]
+        return self._thought(self._asked_late, self._late)
 
     def _thought(self, players: Sequence[str], policies: Mapping[str, Policy]) -> dict[str, Any]:
         actions = {}
@@ -257,10 +259,12 @@ class Table:
 
     def advance(self, actions: Mapping[str, Any]) -> None:
         """Play the step with the policies' actions (of `think` and `think_late`); who has not answered is late."""
-        late = self.awaited
+        late, asked = self.awaited, self._asked_late
+        for seat in set(asked) & self._answers.keys():
+            self.failed.pop(seat, None)  # who answered meanwhile did not need the policy that failed
         effect = self._played({**actions, **self._persons_actions()})
-        entry = {"kind": "step", "step": effect.pop("step"), "late": late, "failed": dict(self.failed), **effect}
-        self._after_step(self._journaled(entry))
+        told = {"late": late, "asked_late": asked, "failed": dict(self.failed)}
+        self._after_step(self._journaled({"kind": "step", "step": effect.pop("step"), **told, **effect}))
 
     def _persons_actions(self) -> dict[str, Any]:
         actions = {}
@@ -312,6 +316,7 @@ class Table:
 
     def _after_step(self, entry: Mapping[str, Any]) -> None:
         self._answers.clear()
+        self._asked_late = []
         self.since = entry["time"]
         self.position += 1
 
@@ -325,7 +330,8 @@ class Table:
                 f"{self._journal.path}: step {entry['step']!r} does not follow; the game is at {self.step!r}"
             )
         self.think()  # for what the policies remember
-        self._thought([seat for seat in entry["late"] if seat in self._late], self._late)
+        asked = entry.get("asked_late", entry["late"])  # without it: a journal of before
+        self._thought([seat for seat in asked if seat in self._late], self._late)
         self.failed = dict(entry["failed"])
         self._played(self._recorded_actions(entry) | self._persons_actions())
         self._after_step(entry)

@@ -346,6 +346,49 @@ def test_who_is_late_holds_or_is_played_by_a_policy(tmp_path, quick_settings, la
     again.stop()
 
 
+class Failing:
+    """A policy that always raises."""
+
+    def reset(self, agent, seed=0):
+        pass
+
+    def act(self, observation, info):
+        raise RuntimeError("broken")
+
+
+def late_table(folder, quick_settings):
+    rules = Rules(years=2, message_rounds=0)
+    table = Table(quick_settings("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold", late="random", rules=rules), folder)
+    table.begin()
+    return table
+
+
+def test_policies_of_late_people_go_on_after_a_restart_though_people_answer_while_they_think(tmp_path, quick_settings):
+    table = late_table(tmp_path, quick_settings)
+    spare = table.think_late()
+    assert set(spare) == {"PLAYERA", "PLAYERB"}
+    table.accept("PLAYERB", entry(table, orders=[]))  # meanwhile
+    table.advance(table.think() | spare)
+    table.stop()
+    again = Table(table.settings, tmp_path)
+    expected, found = table.think_late(), again.think_late()
+    assert {seat: str(action) for seat, action in found.items()} == {s: str(action) for s, action in expected.items()}
+    again.stop()
+
+
+def test_the_error_of_a_policy_for_the_late_is_of_no_account_for_who_answers(tmp_path, quick_settings):
+    table = late_table(tmp_path, quick_settings)
+    table._late |= dict.fromkeys(("PLAYERA", "PLAYERB"), Failing())
+    spare = table.think_late()
+    table.accept("PLAYERB", entry(table, orders=[]))
+    table.advance(table.think() | spare)
+    assert table.record()["welfare_env"]["failed"] == {"PLAYERA": "RuntimeError: broken"}
+    table.accept("PLAYERA", entry(table, orders=[]))
+    table.advance(table.think() | table.think_late())
+    assert set(table.failed) == {"PLAYERA", "PLAYERB"}  # both were late once
+    table.stop()
+
+
 def test_games_with_people_are_stored_and_never_found_again(tmp_path, monkeypatch):
     asked = []
 
