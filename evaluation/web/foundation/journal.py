@@ -24,7 +24,15 @@ LARGEST = 2**28  # bytes
 
 
 class JournalError(EvaluationError):
-    """A journal cannot be read or written, is damaged, or another process has it open."""
+    """A journal cannot be read or written, is damaged, or another process has it open.
+
+    Attributes:
+        reason: without the path, which is for the host alone.
+    """
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.reason = reason
 
 
 class Journal:
@@ -46,17 +54,18 @@ class Journal:
         try:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise JournalError(f"{self.path}: {error.strerror}") from error
+            raise JournalError(self.path, str(error.strerror)) from error
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
             self.entries = self._read()
         except BlockingIOError as error:
             os.close(self._file)
-            raise JournalError(f"{self.path}: another process has this game open; stop it first") from error
+            raise JournalError(self.path, "another process has this game open; stop it first") from error
         except JournalError:
             os.close(self._file)
             raise
-        _sync_folder(self.path.parent)
+        if not self._size:  # it may have just been made; whoever wrote the first line has done this
+            _sync_folder(self.path.parent)
 
     def append(self, entry: Mapping[str, Any]) -> None:
         """Write an entry; it is on disk when this returns.
@@ -72,7 +81,7 @@ class Journal:
         except OSError as error:
             os.ftruncate(self._file, self._size)
             os.lseek(self._file, self._size, os.SEEK_SET)
-            raise JournalError(f"{self.path}: {error}") from error
+            raise JournalError(self.path, str(error)) from error
         self._size += len(line)
         self.entries.append(dict(entry))
 
@@ -92,7 +101,7 @@ class Journal:
 
     def _read(self) -> list[dict[str, Any]]:
         if os.fstat(self._file).st_size > LARGEST:
-            raise JournalError(f"{self.path}: more than {LARGEST:,} bytes: no journal of a game")
+            raise JournalError(self.path, f"more than {LARGEST:,} bytes: no journal of a game")
         with open(os.dup(self._file), "rb") as file:
             whole = file.read()
         kept = whole[: whole.rfind(b"\n") + 1]
@@ -107,9 +116,9 @@ class Journal:
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise JournalError(f"{self.path}, line {number}: damaged: {error}") from error
+            raise JournalError(self.path, f"line {number}: damaged: {error}") from error
         if not isinstance(entry, dict):
-            raise JournalError(f"{self.path}, line {number}: damaged: not an object")
+            raise JournalError(self.path, f"line {number}: damaged: not an object")
         return entry
 
 

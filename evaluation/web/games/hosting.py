@@ -12,12 +12,12 @@ import json
 import logging
 import os
 import re
-import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from agents.lm.models.shared_models import SharedModels
@@ -25,7 +25,7 @@ from agents.runtime.files import read_file, reason
 from evaluation.play.store import GameStore, specification_key
 from evaluation.web.foundation import keys
 from evaluation.web.foundation.streams import Topic, wait_for
-from evaluation.web.games.links import Links
+from evaluation.web.games.links import NO_LINK, LinkRefused, Links
 from evaluation.web.games.settings import SPECTATOR, TableError, TableSettings
 from evaluation.web.games.table import Table
 from welfare_env.game.record import save_record
@@ -67,6 +67,8 @@ class Hosted:
 
     async def trade(self, seat: str, token: object, browser: object) -> None:
         """Use a link: as `Links.trade`. The person is there then."""
+        if not await asyncio.to_thread(self.links.is_known, token):  # before the lock, which strangers must not hold
+            raise LinkRefused("unknown", NO_LINK)
         async with self.lock:
             self._taken[seat] = await asyncio.to_thread(self.links.trade, seat, token, browser)
         await self.enter(seat)
@@ -154,7 +156,7 @@ class Host:
 
     def create(self, settings: TableSettings) -> str:
         """Make a game. Returns its name."""
-        name = secrets.token_hex(8)
+        name = token_hex(8)
         folder = self.folder / name
         folder.mkdir(mode=0o700)
         looks_on = [SPECTATOR] if settings.spectators != "none" else []
@@ -182,11 +184,15 @@ class Host:
             alone: see `Links.new`.
 
         Raises:
-            TableError: there is no such game, or a seat has no links. LinkRefused: a seat has too many.
+            TableError: there is no such game, a seat has no links, or `alone` is for spectators.
         """
         links, known = self.links(name), self.secrets(name)
         if unknown := set(seats) - set(known):
             raise TableError(f"{sorted(unknown)}: no person has this seat; there are links for {sorted(known)}")
+        if alone and SPECTATOR in (seats or known):
+            raise TableError(
+                "a spectator's link is for many people, and is taken from nobody: only powers' can be alone"
+            )
         return {seat: f"/g/{name}/{seat}#{links.new(seat, alone=alone)}" for seat in seats or known}
 
     async def find(self, name: str) -> Hosted | None:

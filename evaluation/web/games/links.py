@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evaluation.web.foundation.journal import Journal
+from evaluation.web.foundation.journal import Journal, JournalError
 from evaluation.web.foundation.keys import new_token
 from evaluation.web.games.settings import SPECTATOR
 from welfare_env import WelfareEnvError
@@ -25,6 +25,7 @@ FILE = "links.jsonl"
 SHORTEST_NUMBER, LONGEST_NUMBER = 16, 64  # characters of a browser's number
 DEVICE_SECONDS = 30 * 60  # for which a link to another device of the same person can be used
 MOST = 200  # links to other devices, of a seat
+NO_LINK = "this is no link of the game: open the one that you were given"
 
 
 class LinkRefused(WelfareEnvError, ValueError):
@@ -86,7 +87,7 @@ class Links:
         with Journal(self._path, waits=True) as journal:
             link = _find(journal.entries, "link", token)
             if link is None or link["seat"] != seat:
-                raise LinkRefused("unknown", "this is no link of the game: open the one that you were given")
+                raise LinkRefused("unknown", NO_LINK)
             if _is_ended(journal.entries, link):
                 raise LinkRefused("old", "this link was ended by the host: ask for another one")
             if seat != SPECTATOR and not _is_traded(journal.entries, token, browser):
@@ -94,6 +95,27 @@ class Links:
                     raise LinkRefused("old", "this link is too old: make another one where you play")
                 journal.append({"kind": "trade", "token": _hash(token), "browser": _hash(browser)})
             return _taken(journal.entries, seat)
+
+    def is_known(self, token: object) -> bool:
+        """Whether the game has a link with this token. Takes no lock and parses nothing, since anybody may ask.
+
+        Raises:
+            JournalError: it cannot be read.
+        """
+        try:
+            return isinstance(token, str) and _hash(token).encode() in self._path.read_bytes()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise JournalError(self._path, str(error.strerror)) from error
+
+    def is_alone(self, seat: str, token: object) -> bool:
+        """Whether this is a link of the seat whose use takes it from all browsers."""
+        if not isinstance(token, str) or not self.is_known(token):
+            return False
+        with Journal(self._path, waits=True) as journal:
+            link = _find(journal.entries, "link", token)
+        return link is not None and link["seat"] == seat and bool(link["alone"])
 
     def taken(self, seat: str) -> int:
         """How many times the seat was taken from all its browsers."""

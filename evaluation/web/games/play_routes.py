@@ -15,6 +15,7 @@ GET     /g/GAME/events              positions of the game, for any seat of it
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -24,6 +25,7 @@ from starlette.routing import Route
 
 from evaluation.web.foundation import keys
 from evaluation.web.foundation.answers import json_object, problem, whole_page
+from evaluation.web.foundation.journal import JournalError
 from evaluation.web.foundation.streams import Streams
 from evaluation.web.games.hosting import Host, Hosted
 from evaluation.web.games.links import DEVICE_SECONDS, LinkRefused
@@ -36,6 +38,7 @@ from welfare_env.errors import OrderError, PressError
 from welfare_env.render.replay.annotations import NO_ANNOTATIONS
 from welfare_env.render.replay.page import replay_page
 
+_log = logging.getLogger(__name__)
 STATUS = {"malformed": 400, "late": 409, "answered": 409, "not asked": 409, "many": 409}
 _NO_GAME = ("there is no such game, or this seat is not yours: open the link that you were given", 404)
 
@@ -73,19 +76,20 @@ class PlayRoutes:
         return HTMLResponse(board_page(hosted.table.game.board))
 
     async def enter(self, request: Request) -> Response:
-        """Trade a link for a cookie. A browser that has the seat uses up no link."""
+        """Trade a link for a cookie. A browser that has the seat uses up no link but one that takes it from others."""
         game, seat = request.path_params["game"], request.path_params["seat"]
         hosted = await self.host.find(game)
         given = json_object(await request.body())
         if hosted is None or seat not in hosted.seats or given is None:
             return problem(*_NO_GAME)
-        if not _holds(request, hosted, seat):
-            try:
-                await hosted.trade(seat, given.get("token"), given.get("browser"))
-            except LinkRefused as error:
-                return problem(str(error), 404, error.code)
-            except WelfareEnvError as error:
-                return problem(str(error), 500, "failed")
+        token = given.get("token")
+        try:
+            if not _holds(request, hosted, seat) or await asyncio.to_thread(hosted.links.is_alone, seat, token):
+                await hosted.trade(seat, token, given.get("browser"))
+        except LinkRefused as error:
+            return problem(str(error), 404, error.code)
+        except WelfareEnvError as error:
+            return _failed(error)
         header = keys.cookie_header(seat, hosted.secret(seat), f"/g/{game}", self.is_secure)
         return JSONResponse({}, headers={"set-cookie": header})
 
@@ -171,4 +175,11 @@ async def _refusing(action: Callable[[], Awaitable[dict[str, Any]]]) -> Response
     except (OrderError, PressError) as error:
         return problem(str(error), 422, "illegal")
     except WelfareEnvError as error:
-        return problem(str(error), 500, "failed")
+        return _failed(error)
+
+
+def _failed(error: WelfareEnvError) -> Response:
+    """What the server could not do. The host's log says where; a page must not."""
+    _log.error("%s: %s", type(error).__name__, error)
+    reason = error.reason if isinstance(error, JournalError) else type(error).__name__
+    return problem(f"The server cannot save this ({reason}): nothing was changed; tell the host", 500, "failed")

@@ -266,6 +266,15 @@ def test_a_journal_keeps_what_was_accepted(tmp_path):
     assert (tmp_path / "journal").stat().st_mode & 0o077 == 0
 
 
+def test_a_folder_is_synced_for_a_new_journal_alone(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr("evaluation.web.foundation.journal._sync_folder", synced.append)
+    for n in range(3):
+        with Journal(tmp_path / "journal", waits=True) as journal:
+            journal.append({"n": n})
+    assert synced == [tmp_path]
+
+
 def test_a_damaged_journal_says_where(tmp_path):
     (tmp_path / "journal").write_text('{"n":1}\nnonsense\n')
     with pytest.raises(JournalError, match="line 2: damaged"):

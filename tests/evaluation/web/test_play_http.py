@@ -1,5 +1,6 @@
 """Games over HTTP: links, attacks, what is lost and what is not."""
 
+import asyncio
 import http.client
 import json
 import socket
@@ -13,7 +14,7 @@ pytest.importorskip("starlette")
 from evaluation.play.store import GameStore
 from evaluation.web.foundation.connections import ConnectionLimits
 from evaluation.web.games.hosting import Hosted
-from evaluation.web.games.links import Links
+from evaluation.web.games.links import LinkRefused, Links
 from evaluation.web.games.table import Table
 from welfare_env import Game, Rules
 
@@ -101,6 +102,7 @@ def game_key(server) -> str:
 def test_a_full_disk_confirms_nothing_and_the_game_goes_on(serving, monkeypatch):
     server = serving(TWO, begin="now")
     first, second = server.player("PLAYERA").enter(), server.player("PLAYERB").enter()
+    again = server.player("PLAYERA")
     step = first.until_asked()["step"]
 
     def full(file: int) -> None:
@@ -109,6 +111,9 @@ def test_a_full_disk_confirms_nothing_and_the_game_goes_on(serving, monkeypatch)
     monkeypatch.setattr("evaluation.web.foundation.journal.os.fsync", full)
     status, told = first.answer(step, messages={"PLAYERB": "hello"})
     assert (status, "No space" in told["error"]) == (500, True)
+    status, refused = again.ask("/enter", {"token": again.token, "browser": again.browser})
+    assert (status, refused["code"], "No space" in refused["error"]) == (500, "failed", True)
+    assert str(server.host.folder) not in told["error"] + refused["error"]
     assert first.state()["answer"] is None
     monkeypatch.undo()
     assert first.answer(step, messages={"PLAYERB": "hello"}) == (200, {"new": True})
@@ -200,6 +205,35 @@ def test_a_link_of_the_host_can_take_the_seat_from_a_thief(serving):
     assert thief.ask("/enter", {"token": thief.token, "browser": thief.browser})[1]["code"] == "old"
     assert owner.enter().state()["seat"] == "PLAYERA"
     server.player("PLAYERA").enter()  # links made later work
+
+
+def test_the_owner_takes_the_seat_back_in_a_browser_that_has_it(serving):
+    server = serving(TWO, begin="now")
+    owner, thief = server.player("PLAYERA").enter(), server.player("PLAYERA").enter()
+    before = dict(owner.cookies)
+    owner.enter()  # no link is used up, and no cookie changes
+    assert owner.cookies == before
+    owner.token = server.host.invite(server.game, ["PLAYERA"], alone=True)["PLAYERA"].partition("#")[2]
+    assert owner.enter().cookies != before
+    assert [each.ask("/state")[0] for each in (owner, thief)] == [200, 404]
+    assert owner.enter().state()["seat"] == "PLAYERA"  # the page was loaded again
+
+
+def test_wrong_tokens_hold_no_lock(tmp_path, quick_settings, monkeypatch):
+    table = Table(quick_settings(TWO), tmp_path)
+    links = Links(tmp_path)
+    token = links.new("PLAYERA")
+    hosted = Hosted("a", table, {"PLAYERA": "secret"}, links)
+    monkeypatch.setattr("evaluation.web.games.links.Journal", None)  # nor do they open the journal
+
+    async def guess(wrong) -> None:
+        async with hosted.lock:
+            with pytest.raises(LinkRefused, match="no link of the game"):
+                await asyncio.wait_for(hosted.trade("PLAYERA", wrong, "a browser's own number"), 5)
+
+    for wrong in ("wrong", token[:-1], "", None, 3):
+        asyncio.run(guess(wrong))
+    table.stop()
 
 
 def test_a_spectators_link_is_for_many(serving):

@@ -57,7 +57,7 @@ const untilAnswered = async (work) => {
       return await work();
     } catch (error) {
       if (error.status && error.status < 500) throw error;
-      tellTrouble("The server cannot be reached; trying again ...");
+      tellTrouble(`${error.status && error.code ? error.message : "The server cannot be reached"}; trying again ...`);
       await new Promise((resolve) => setTimeout(resolve, 2000));
     }
   }
