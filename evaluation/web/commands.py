@@ -131,8 +131,14 @@ def invite(
         if not game.is_dir():
             raise TableError(f"{game}: no folder of a game; those that were served are in {FOLDER}")
         host = Host(game.resolve().parent)
+        host.secrets(name)  # raises where there is no game, before anything is written
+        url = host.links(name).url
+        if not url:
+            raise TableError(
+                f"{game}: never served, so links lead nowhere; `welfare-env serve {game}` prints all links"
+            )
         for path in host.invite(name, [seat.upper()], alone).values():
-            print(f"{host.links(name).url}{path}")
+            print(f"{url}{path}")
 
 
 def _show_links(links: dict[str, str]) -> None:

@@ -50,8 +50,10 @@ def test_play_needs_a_budget_for_language_models_and_for_nobody_else(tmp_path: P
 def test_the_host_makes_another_link(tmp_path: Path, quick_settings) -> None:
     host = Host(tmp_path / "games")
     name = host.create(quick_settings("PLAYERA*human: + 2*hold", spectators="public"))
-    host.links(name).serve("https://play.example.org")
     folder = tmp_path / "games" / name
+    code, told = run("invite", str(folder), "playera")
+    assert (code, "never served" in told, "/g/" in told) == (2, True, False)
+    host.links(name).serve("https://play.example.org")
     code, told = run("invite", str(folder), "playera")
     where, _, token = told.strip().partition("#")
     assert (code, where) == (0, f"https://play.example.org/g/{name}/PLAYERA")
@@ -63,7 +65,10 @@ def test_the_host_makes_another_link(tmp_path: Path, quick_settings) -> None:
     with pytest.raises(LinkRefused, match="ended by the host"):
         links.trade("PLAYERA", token, BROWSER)
     assert run("invite", str(folder), "spectator")[0] == 0
+    code, told = run("invite", str(folder), "spectator", "--alone")
+    assert (code, "for many people" in told) == (2, True)
     for wrong in ((str(folder), "PLAYERB"), (str(tmp_path / "none"), "PLAYERA"), (str(tmp_path), "PLAYERA")):
         assert run("invite", *wrong)[0] != 0
     assert not (tmp_path / "none").exists()
+    assert not (tmp_path / "links.jsonl").exists()
     assert json.loads((folder / "links.jsonl").read_text().splitlines()[0])["kind"] == "served"
