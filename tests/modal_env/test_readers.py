@@ -251,11 +251,11 @@ def test_only_histories_that_can_be_seen_count() -> None:
 def test_deviants_may_name_the_programs_of_the_game() -> None:
     tester = Simulator("Mine", Fraction(1, 10), against="Own")
     own = Quine("Own", outside="CooperateBot")
-    inside = Game([own, tester], "1/10").utilities[1][0] - Game([own, tester], "1/10").utilities[0][0]
-    found = survives("Own", [own], [tester], "1/10")
-    assert found.gain == inside
-    family = next(family for family in ranges([own]).families if family.interval.low == 0)
-    assert survival_range(family, [own], [tester]) is not None
+    inside = Game([own, "FairBot", tester], "1/10")
+    found = survives("FairBot", [own, "FairBot"], [tester], "1/10")
+    assert found.gain == inside.utilities[2][1] - inside.utilities[1][1]
+    family = ranges([own, "FairBot"]).families[0]
+    assert survival_range(family, [own, "FairBot"], [tester]).threats is not None
 
 
 def test_a_formula_may_call_x_on_others_against_simulators() -> None:
