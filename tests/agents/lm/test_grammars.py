@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents.lm.errors import AccessError
+from agents.lm.errors import AccessError, ModelError
 from agents.lm.models.protocol import Block, Request
 from agents.lm.models.providers.grammars import SECRET
 from agents.lm.models.providers.openai import OpenAIModel
@@ -109,6 +109,20 @@ def test_after_an_error_it_is_decided_anew(
         model.complete(question)
     model.complete(question)
     assert len(stub.requests) == 2
+
+
+@pytest.mark.parametrize(("fault", "kind"), [("429", "rate limit"), ("cut", "connection")])
+def test_a_fault_that_passes_decides_nothing(
+    fault: str, kind: str, stub: StubServer, connect: Connect, question: Request
+) -> None:
+    model: Any = connect("chat", grammar="auto", retries=0)
+    model.complete(Request((), (Block("What was said?"),)))
+    stub.fail(fault)
+    with pytest.raises(ModelError) as failed:
+        model.complete(question)
+    assert failed.value.kind == kind
+    model.complete(question)
+    assert fields(stub)[1:] == [{"response_format"}] * 3  # the one that failed, the same again, and the player's
 
 
 def test_no_question_is_lost_on_what_has_no_schema(stub: StubServer, connect: Connect) -> None:

@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from types import ModuleType
 from typing import Any, ClassVar
 
-from agents.lm.errors import ConfigError, ModelError
+from agents.lm.errors import PASSING_KINDS, ConfigError, ModelError
 from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Block, Finish, Reply, Request
 from agents.lm.models.providers.answers import (
@@ -37,6 +37,9 @@ MOST_SEED = 2**31  # seeds are below this
 APIS = ("chat", "responses")
 _REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 """Where chat servers put the model's thinking."""
+
+_UNDECIDED = PASSING_KINDS - {"server"}
+"""Faults that say nothing about what is enforced. "server" is not one: some servers reject a schema with a 500."""
 
 _FINISHES: dict[Any, Finish] = {
     **{"stop": "stop", "length": "length", "content_filter": "refusal"},  # chat
@@ -119,11 +122,17 @@ class OpenAIModel(RemoteModel):
                 own.set_result(None)
 
     async def _probe(self) -> None:
-        """Sets `kind` to the first way in which the server enforces the schema of a short question."""
+        """Sets `kind` to the first way in which the server enforces the schema of a short question.
+
+        Raises:
+            ModelError: a fault that says nothing about the schema; the next question asks again.
+        """
         for kind, request in probes().items():
             try:
                 reply = await super().acomplete(request)
-            except ModelError:
+            except ModelError as error:
+                if error.kind in _UNDECIDED:
+                    raise
                 continue
             if obeys(reply.text, PROBE):
                 if kind is not None:
