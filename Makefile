@@ -33,11 +33,11 @@ demo: $(DEMO)  ## play a small demonstration and show its results
 compile: $(INSTALLED)
 	@$(BIN)/welfare-env warm-up
 
-test: lint compile  ## lint, then the quick tests: five minutes on two cores, seven the first time
+test: lint compile  ## lint, then the quick tests: seven minutes on two cores, ten the first time
 	$(BIN)/python -m pytest -n 2
 
 # Coverage is that of the quick tests: it would double the time of the others, and they add little to it.
-test-all: compile  ## the quick tests, with what they reach of the library, and those marked slow: 40 minutes
+test-all: compile  ## the quick tests, with what they reach of the library, and those marked slow: an hour
 	@status=0; \
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered --cov-fail-under=93 || status=1; \
 	$(BIN)/python -m pytest -n 2 -m "slow and not tools" || status=1; \
