@@ -241,7 +241,7 @@ def test_what_cannot_play_is_refused_before_the_first_game(monkeypatch: pytest.M
 
 @pytest.mark.slow
 def test_a_ray_cluster_gives_the_same_games(tmp_path: Path) -> None:
-    pytest.importorskip("ray")
+    pytest.importorskip("ray").shutdown()  # trainings of other tests leave theirs open
     small = read_experiment(SMALL, "small")
     with GameStore(tmp_path / "games.sqlite") as store, evaluation.RayWorkers("local", 2) as workers:
         far = evaluation.experiment(small, workers=workers, store=store)
