@@ -90,6 +90,7 @@ class _Plays:
         acts: the formula or simulator that the program of each pair plays as.
         reads: the numbers of the plays that it looks at: of a formula X(me) (-1 if it does not say so) and then X on
             its `called`; of a simulator the run that it starts.
+        simulators: number of a play -> the simulator, where it is one.
     """
 
     def __init__(self, a: Program, b: Program, context: Context) -> None:
@@ -106,7 +107,7 @@ class _Plays:
             acts = resolved(program, opponent, context if first else context.turned)
             self.acts.append(acts)
             self.reads.append(self._reads(acts, program, opponent, first))
-        self.simulators = [number for number, acts in enumerate(self.acts) if isinstance(acts, Simulator)]
+        self.simulators = {number: acts for number, acts in enumerate(self.acts) if isinstance(acts, Simulator)}
 
     def _number(self, program: Program, opponent: Program, first: bool) -> int:
         """The number of a play. `first` says whose seat the program has: helpers sit where their callers do."""
@@ -143,10 +144,8 @@ class _Plays:
         before: list[str] = []
         while found != before:
             before = list(found)
-            for n in self.simulators:
-                acts = self.acts[n]
-                if isinstance(acts, Simulator):
-                    found[n] = _answers(acts, before[self.reads[n][0]])
+            for n, acts in self.simulators.items():
+                found[n] = _answers(acts, before[self.reads[n][0]])
         return found
 
     def _next(self, number: int, values: list[bool], possible: list[str]) -> list[bool]:
@@ -163,7 +162,7 @@ class _Plays:
 
     def law(self, possible: list[str]) -> Law:
         """The joint probabilities of the moves of plays 0 and 1."""
-        kinds = {acts.coins for acts in self.acts if isinstance(acts, Simulator)}
+        kinds = {acts.coins for acts in self.simulators.values()}
         if kinds == {"shared"}:
             return self._chain(possible)
         if "shared" in kinds:
@@ -178,9 +177,8 @@ class _Plays:
         even levels only and play 1 at odd ones, or the other way round.
         """
         sides: set[bool] = set()
-        for n in self.simulators:
-            acts = self.acts[n]
-            if isinstance(acts, Simulator) and acts.coins == "shared":
+        for n, acts in self.simulators.items():
+            if acts.coins == "shared":
                 sides.add(self.pairs[n][2])
                 if acts.memory > 1 or acts.sees_own:
                     raise GameError(f"{acts.name!r:.60} remembers rounds, so its opponents' coins must be shared, too")
@@ -192,10 +190,8 @@ class _Plays:
         place = {n: row for row, n in enumerate(self.simulators)}
         known = [HALF if moves == "CD" else Fraction(moves == "C") for moves in possible]
         rows = []
-        for n in self.simulators:
-            acts, read = self.acts[n], self.reads[n][0]
-            if not isinstance(acts, Simulator):
-                continue
+        for n, acts in self.simulators.items():
+            read = self.reads[n][0]
             after = {move: Fraction(acts.move(move) == "C") * (1 - acts.stop) for move in "CD"}
             row = [Fraction(0)] * (len(place) + 1)
             row[place[n]] += 1
@@ -234,22 +230,20 @@ class _Plays:
 
     def _steps(self, state: State, possible: list[str]) -> Iterator[tuple[Fraction, State, str]]:
         """(probability, next state, moves of plays 0 and 1) of one level, given what each has seen below it."""
-        sims = [acts for acts in self.acts if isinstance(acts, Simulator)]
-        ends = sorted({Fraction(0), Fraction(1), *(acts.stop for acts in sims)})
+        sims = self.simulators
+        ends = sorted({Fraction(0), Fraction(1), *(acts.stop for acts in sims.values())})
         coins = [n for n, acts in enumerate(self.acts) if isinstance(acts, Agent) and acts.is_random]
         for low, high in pairwise(ends):
-            seen = ["" if acts.stop >= high else past for acts, past in zip(sims, state, strict=True)]
+            seen = ["" if acts.stop >= high else past for acts, past in zip(sims.values(), state, strict=True)]
             for tossed in product("CD", repeat=len(coins)):
                 moves = list(possible)
                 for n, move in zip(coins, tossed, strict=True):
                     moves[n] = move
-                for n, acts, past in zip(self.simulators, sims, seen, strict=True):
+                for (n, acts), past in zip(sims.items(), seen, strict=True):
                     moves[n] = acts.move(past)
                 after = tuple(
-                    (past + (moves[n] if acts.sees_own else "") + moves[self.reads[n][0]])[
-                        -acts.memory * (1 + acts.sees_own) :
-                    ]
-                    for n, acts, past in zip(self.simulators, sims, seen, strict=True)
+                    acts.recalled(past + (moves[n] if acts.sees_own else "") + moves[self.reads[n][0]])
+                    for (n, acts), past in zip(sims.items(), seen, strict=True)
                 )
                 yield (high - low) * HALF ** len(coins), after, moves[0] + moves[1]
 
@@ -273,7 +267,7 @@ def _histories(acts: Simulator, theirs: str) -> list[str]:
     for history in found:  # grows
         own = acts.move(history) if acts.sees_own else ""
         for move in theirs:
-            after = (history + own + move)[-acts.memory * (1 + acts.sees_own) :]
+            after = acts.recalled(history + own + move)
             if after not in seen:
                 seen.add(after)
                 found.append(after)

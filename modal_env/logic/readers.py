@@ -170,7 +170,11 @@ class Simulator(Reader):
         """Its move after the rounds since it stopped, the oldest first; "" is the level at which it stops."""
         if not history:
             return self.first
-        return dict(self.answers).get(history[-self.memory * (1 + self.sees_own) :], self.other)
+        return dict(self.answers).get(self.recalled(history), self.other)
+
+    def recalled(self, history: str) -> str:
+        """The last rounds of a history: those that it looks at."""
+        return history[-self.memory * (1 + self.sees_own) :]
 
     @property
     def text(self) -> str:
