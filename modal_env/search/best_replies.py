@@ -109,6 +109,15 @@ class Types:
             self._next[key] = self._number(self._grown(number, symbol), (*self.words[number], symbol))
         return self._next[key]
 
+    def completed(self) -> Types:
+        """These, after all types of the depth have been found."""
+        number = 0
+        while number < len(self.words):  # grows
+            for symbol in (0, 1):
+                self.after(number, symbol)
+            number += 1
+        return self
+
     def _grown(self, number: int, symbol: int) -> tuple[frozenset[tuple[int, int]], ...]:
         levels = self._levels[number]
         lower = (0, *(self._sets[level] for level in levels))

@@ -42,13 +42,7 @@ def types(depth: int) -> Types:
 
 @lru_cache(maxsize=MAX_DEPTH + 1)
 def _types(depth: int) -> Types:
-    found = Types(depth)
-    number = 0
-    while number < len(found.words):
-        for symbol in (0, 1):
-            found.after(number, symbol)
-        number += 1
-    return found
+    return Types(depth).completed()
 
 
 def code_of(agent: Agent | str, depth: int = MAX_DEPTH) -> int:

@@ -57,12 +57,8 @@ class WordAgent:
         whole("depth", self.depth, 1, MAX_WRITTEN)
         types = Types(self.depth)
         decided = _path(self.word, types) or {}
-        number = 0
-        while number < len(types.words):  # grows
-            types.after(number, 0)
-            types.after(number, 1)
-            number += 1
-        return agent_of(types, {kind: decided.get(kind, False) for kind in range(number)})
+        found = types.completed().words
+        return agent_of(types, {kind: decided.get(kind, False) for kind in range(len(found))})
 
 
 def word_agent(word: str, depth: int) -> WordAgent | None:
