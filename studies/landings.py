@@ -65,7 +65,7 @@ def attacks() -> list[Attack]:
 def worth(gain: CoalitionGain, concept: str) -> float:
     """A gain by one of `CONCEPTS`."""
     members = [member.value for member in gain.members.values()]
-    return {"least member": min(members), "together": sum(members), "best member": max(members)}[concept]
+    return {"least member": gain.gain.value, "together": gain.total.value, "best member": max(members)}[concept]
 
 
 def measure(
