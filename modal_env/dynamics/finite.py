@@ -37,7 +37,7 @@ from scipy.special import expit, logsumexp, softmax
 from modal_env.checks import brief, choice, real, whole
 from modal_env.dynamics.basins import Estimate
 from modal_env.dynamics.growth import compositions
-from modal_env.dynamics.populations import Floats, Matrix, Payoffs, payoffs_of
+from modal_env.dynamics.populations import Floats, Matrix, Payoffs, best_shares, payoffs_of
 from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
 from modal_env.games.game import Game
@@ -234,14 +234,8 @@ def _changes(paid: Floats, states: NDArray[np.int64], mutation: float, process: 
     else:
         others = states[:, None, :] - np.eye(number, dtype=int)  # seen by a member of agent i
         prospects = np.einsum("sij,kj->sik", others, paid) / (members - 1)[:, :, None]
-        takes = softmax(weight * prospects, axis=2) if process == "logit" else _best(prospects)
+        takes = softmax(weight * prospects, axis=2) if process == "logit" else best_shares(prospects, _TIE)
     return np.asarray(share[:, :, None] * ((1 - mutation) * takes + mutation / number))
-
-
-def _best(prospects: Floats) -> Floats:
-    """Chances of the best replies, of which one is drawn uniformly."""
-    best = prospects >= prospects.max(axis=2, keepdims=True) - _TIE
-    return np.asarray(best / best.sum(axis=2, keepdims=True))
 
 
 def both_cooperate(game: Game | Matrix, number: int) -> Floats:
@@ -267,12 +261,22 @@ def _exact(
 
 
 def checked_intensity(given: float) -> float:
+    """Check an intensity of selection.
+
+    Raises:
+        GameError: it is not a number from 0 to 10^6.
+    """
     if not 0 <= real(given) <= 1e6:
         raise GameError(f"intensity={brief(given)}: give a number from 0 to 10^6")
     return float(given)
 
 
 def checked_mutation(given: float, process: str) -> float:
+    """Check a mutation rate.
+
+    Raises:
+        GameError: it is not above 0, to 1; under "logit" it may be 0.
+    """
     if not 0 <= real(given) <= 1 or (given == 0 and process != "logit"):
         raise GameError(f"mutation={brief(given)}: give a rate above 0, to 1 (or rare_mutations)")
     return float(given)

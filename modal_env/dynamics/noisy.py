@@ -19,7 +19,7 @@ from scipy.special import softmax
 
 from modal_env.checks import brief, choice, real, seed_of, whole
 from modal_env.dynamics.basins import Estimate, wilson
-from modal_env.dynamics.populations import Floats, Matrix, payoffs_of
+from modal_env.dynamics.populations import Floats, Matrix, best_shares, payoffs_of
 from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
 from modal_env.games.game import Game, position
@@ -113,5 +113,4 @@ def target(paid: Floats, shares: Floats, rule: str, noise: float) -> Floats:
     prospects = shares @ paid.T
     if rule == "logit":
         return np.asarray(softmax(prospects / noise, axis=1))
-    best = prospects >= prospects.max(axis=1, keepdims=True) - _TIE
-    return np.asarray((1 - noise) * best / best.sum(axis=1, keepdims=True) + noise / len(paid))
+    return np.asarray((1 - noise) * best_shares(prospects, _TIE) + noise / len(paid))
