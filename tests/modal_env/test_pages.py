@@ -266,7 +266,7 @@ def test_cooperation_in_finite_populations() -> None:
             assert cell == f"{found.cooperation.value:.3f} {most}"
             checked += 1
     assert checked == 60
-    assert f"have {solved_shares(Game(POST, '1/10'), 20, 0.01).cooperation.value:.3f} in place" in words(EVOLUTION)
+    assert f"have {solved_shares(Game(POST, '1/10'), 20, 0.01).cooperation.value:.3f} (Moran) in place" in words(EVOLUTION)
 
 
 def test_the_lemma_with_mutual_cooperation_at_depth_2() -> None:
