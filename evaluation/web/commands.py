@@ -125,11 +125,13 @@ def invite(
     """Make another link for a seat of a game that is served, for somebody who lost theirs."""
     with errors_in_one_line("the game goes on"):
         need_web(PLAYING, OTHERWISE)
-        from evaluation.web.games.hosting import Host
+        from evaluation.web.games.hosting import Host, settings_in
 
         name = game.resolve().name
         if not game.is_dir():
             raise TableError(f"{game}: no folder of a game; those that were served are in {FOLDER}")
+        if settings_in(game).onward:
+            raise TableError(f"{game}: a study's game: its participant comes back by the study's own link")
         host = Host(game.resolve().parent)
         host.secrets(name)  # raises where there is no game, before anything is written
         url = host.links(name).url

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from typing import Any
 
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
+from evaluation.web.foundation.journal import JournalError
+
+_log = logging.getLogger(__name__)
 _OWN_POLICY = re.compile('http-equiv="Content-Security-Policy" content="([^"]+)"')
 
 
@@ -15,6 +20,16 @@ def problem(message: str, status: int, code: str = "") -> Response:
     """Why a request is not answered, for a page to show."""
     text = message.encode("utf-8", "backslashreplace").decode()
     return JSONResponse({"error": text, "code": code}, status)
+
+
+def failed(request: Request, error: Exception) -> Response:
+    """What the server could not do: a full disk, a damaged game. The host's log says where; a page must not."""
+    _log.error("%s: %s", type(error).__name__, error)
+    reason = error.reason if isinstance(error, JournalError) else type(error).__name__
+    message = f"The server cannot do this ({reason}): nothing was changed; tell the host"
+    if "text/html" in request.headers.get("accept", ""):  # a person looks at the answer itself
+        return PlainTextResponse(message, 500)
+    return problem(message, 500, "failed")
 
 
 def json_object(body: bytes) -> dict[str, Any] | None:

@@ -27,8 +27,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from evaluation.checks import EvaluationError
+from evaluation.web.foundation.answers import failed
 from evaluation.web.foundation.connections import ConnectionLimits, limited
 from evaluation.web.foundation.guard import JSON, LOOPBACK, Guard
+from welfare_env import WelfareEnvError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -99,7 +101,8 @@ def make_site(
         types: see `Guard`.
     """
     static = Route("/static/{name}", _static, methods=["GET"])
-    return Guard(Starlette(routes=[*routes, static], lifespan=lifespan), address.hosts, types=types)
+    site = Starlette(routes=[*routes, static], lifespan=lifespan, exception_handlers={WelfareEnvError: failed})
+    return Guard(site, address.hosts, types=types)
 
 
 async def _static(request: Request) -> Response:

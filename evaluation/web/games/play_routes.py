@@ -15,7 +15,6 @@ GET     /g/GAME/events              positions of the game, for any seat of it
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -25,7 +24,6 @@ from starlette.routing import Route
 
 from evaluation.web.foundation import keys
 from evaluation.web.foundation.answers import json_object, problem, whole_page
-from evaluation.web.foundation.journal import JournalError
 from evaluation.web.foundation.streams import Streams
 from evaluation.web.games.hosting import Host, Hosted
 from evaluation.web.games.links import DEVICE_SECONDS, LinkRefused
@@ -33,12 +31,10 @@ from evaluation.web.games.page import board_page
 from evaluation.web.games.seen import may_look, state_of
 from evaluation.web.games.settings import SPECTATOR
 from evaluation.web.games.table import AnswerRefused
-from welfare_env import WelfareEnvError
 from welfare_env.errors import OrderError, PressError
 from welfare_env.render.replay.annotations import NO_ANNOTATIONS
 from welfare_env.render.replay.page import replay_page
 
-_log = logging.getLogger(__name__)
 STATUS = {"malformed": 400, "late": 409, "answered": 409, "not asked": 409, "many": 409}
 _NO_GAME = ("there is no such game, or this seat is not yours: open the link that you were given", 404)
 
@@ -88,8 +84,6 @@ class PlayRoutes:
                 await hosted.trade(seat, token, given.get("browser"))
         except LinkRefused as error:
             return problem(str(error), 404, error.code)
-        except WelfareEnvError as error:
-            return _failed(error)
         header = keys.cookie_header(seat, hosted.secret(seat), f"/g/{game}", self.is_secure)
         return JSONResponse({}, headers={"set-cookie": header})
 
@@ -174,12 +168,3 @@ async def _refusing(action: Callable[[], Awaitable[dict[str, Any]]]) -> Response
         return problem(str(error), STATUS[error.code], error.code)
     except (OrderError, PressError) as error:
         return problem(str(error), 422, "illegal")
-    except WelfareEnvError as error:
-        return _failed(error)
-
-
-def _failed(error: WelfareEnvError) -> Response:
-    """What the server could not do. The host's log says where; a page must not."""
-    _log.error("%s: %s", type(error).__name__, error)
-    reason = error.reason if isinstance(error, JournalError) else type(error).__name__
-    return problem(f"The server cannot save this ({reason}): nothing was changed; tell the host", 500, "failed")

@@ -72,3 +72,10 @@ def test_the_host_makes_another_link(tmp_path: Path, quick_settings) -> None:
     assert not (tmp_path / "none").exists()
     assert not (tmp_path / "links.jsonl").exists()
     assert json.loads((folder / "links.jsonl").read_text().splitlines()[0])["kind"] == "served"
+
+
+def test_a_game_of_a_study_has_no_links(tmp_path: Path, quick_settings) -> None:
+    name = Host(tmp_path / "games").create(quick_settings("PLAYERA*human: + 2*hold", onward="/study/abc"))
+    code, told = run("invite", str(tmp_path / "games" / name), "PLAYERA")
+    assert (code, "by the study's own link" in told) == (2, True)
+    assert not (tmp_path / "games" / name / "links.jsonl").exists()

@@ -16,6 +16,7 @@ from evaluation.web.foundation.connections import ConnectionLimits
 from evaluation.web.games.hosting import Hosted
 from evaluation.web.games.links import LinkRefused, Links
 from evaluation.web.games.table import Table
+from tests.evaluation.web.conftest import Player
 from welfare_env import Game, Rules
 
 TWO = "PLAYERA*human: + PLAYERB*human: + PLAYERC*random"
@@ -92,6 +93,20 @@ def test_a_game_is_stored_once_though_the_server_is_killed_while_it_saves(servin
     assert saved.read_bytes() == record
     with GameStore(server.host.store) as store:
         assert store.count() == 1
+
+
+@pytest.mark.parametrize("file", ["journal.jsonl", "settings.json", "keys.json", "links.jsonl"])
+def test_a_damaged_game_is_told_without_its_place_and_others_go_on(serving, file):
+    server = serving(TWO)
+    player = server.player("PLAYERA").enter()
+    damaged = server.host.create(server.table.settings)
+    (server.host.folder / damaged / file).write_text("not JSON\n")
+    stranger = Player(server.port, damaged, "PLAYERA", "none")
+    status, told = stranger.ask("/state")
+    assert (status, told["code"], str(server.host.folder) in told["error"]) == (500, "failed", False)
+    status, told = stranger.ask("", Accept="text/html,*/*")
+    assert (status, told[:27]) == (500, "The server cannot do this (")
+    assert player.state()["step"] == "lobby"
 
 
 def game_key(server) -> str:
