@@ -7,6 +7,8 @@ PYTHON ?= $(shell python3.11 -c 'import sys; print(sys.executable)' 2>/dev/null 
 BIN := .venv/bin
 DEMO := .venv/.demo
 INSTALLED := .venv/.installed
+# Where it is set, each worker of the tests and each command that they run would compile every file anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help docs demo compile test test-all test-tools equivalence speed lint format clean
 
@@ -34,12 +36,12 @@ compile: $(INSTALLED)
 	@$(BIN)/welfare-env warm-up
 
 test: lint compile  ## lint, then the quick tests: seven minutes on two cores, ten the first time
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Coverage is that of the quick tests: it would double the time of the others, and they add little to it.
 test-all: compile  ## the quick tests, with what they reach of the library, and those marked slow: an hour
 	@status=0; \
-	$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered --cov-fail-under=93 || status=1; \
+	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered --cov-fail-under=93 || status=1; \
 	$(BIN)/python -m pytest -n 2 -m "slow and not tools" || status=1; \
 	exit $$status
 

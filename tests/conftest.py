@@ -1,5 +1,7 @@
-"""What every test shares: hypothesis' settings, a folder of boards, and the option that rewrites golden files."""
+"""What every test shares: settings of hypothesis and of garbage, a folder of boards, and the option to rewrite golden
+files."""
 
+import gc
 import os
 import tempfile
 
@@ -14,6 +16,14 @@ hypothesis.settings.load_profile("reproducible")
 if "PYTEST_XDIST_WORKER" not in os.environ:
     _CACHE = tempfile.TemporaryDirectory(prefix="welfare-env-tests-")
     os.environ["XDG_CACHE_HOME"] = _CACHE.name
+
+gc.disable()  # while ten thousand tests are collected, of which nothing is garbage
+
+
+def pytest_collection_finish() -> None:
+    """From here on garbage is collected, but not looked for in what was there before."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,6 +1,7 @@
 """Who may import whom, and what no library file may hold."""
 
 import ast
+import functools
 import importlib
 import os
 import subprocess
@@ -27,11 +28,12 @@ MAY_IMPORT: dict[str, set[str]] = {
 # What `import welfare_env` never loads.
 HEAVY = {"torch", "ray", "tornado", "matplotlib", "diplomacy"}
 
-LIBRARY = {  # path from the root -> syntax tree
-    str(file.relative_to(ROOT)): ast.parse(file.read_text(encoding="utf-8"))
-    for package in MAY_IMPORT
-    for file in sorted((ROOT / package).rglob("*.py"))
-}
+
+@functools.cache
+def library() -> dict[str, ast.Module]:
+    """Path from the root -> syntax tree."""
+    files = [file for package in MAY_IMPORT for file in sorted((ROOT / package).rglob("*.py"))]
+    return {str(file.relative_to(ROOT)): ast.parse(file.read_text(encoding="utf-8")) for file in files}
 
 
 class Import(NamedTuple):
@@ -53,7 +55,7 @@ def imports(source: ast.AST) -> Iterator[Import]:
 def test_imports_go_one_way() -> None:
     wrong = [
         f"{file}:{found.line}: {package} imports {found.name}"
-        for file, tree in LIBRARY.items()
+        for file, tree in library().items()
         for package in [Path(file).parts[0]]
         for found in imports(tree)
         if found.name in MAY_IMPORT.keys() - {package} and found.name not in MAY_IMPORT[package]
@@ -140,7 +142,9 @@ def test_a_wrong_import_would_be_seen() -> None:
 
 
 def test_no_assert_and_nothing_swallowed() -> None:
-    faults = [f"{file}:{fault}" for file, tree in LIBRARY.items() for node in ast.walk(tree) if (fault := _fault(node))]
+    faults = [
+        f"{file}:{fault}" for file, tree in library().items() for node in ast.walk(tree) if (fault := _fault(node))
+    ]
     assert faults == []
 
 

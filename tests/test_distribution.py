@@ -61,6 +61,7 @@ def _canonical(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", requirement)[0]).lower()  # type: ignore[index]
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_the_files_of_the_five_packages_and_no_others(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}

@@ -273,6 +273,7 @@ class TestPlanner:
     def test_it_robs_the_prosocial(self) -> None:
         assert self.gain("prosocial", "plan:budget=4", ("PLAYERB",), **TOY) > 0.5
 
+    @pytest.mark.slow
     def test_the_same_seed_gives_the_same_game(self) -> None:
         results = [
             evaluation.exploitability(

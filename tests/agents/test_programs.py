@@ -36,6 +36,7 @@ def test_writes_the_same_programs_in_every_way(spec, players):
     assert len(games[0]) == 6
 
 
+@pytest.mark.slow
 def test_a_mix_has_its_shares():
     history = play(modal_env.make(rounds=2000), ["mix:CooperateBot=1/4,DefectBot=3/4"] * 2)
     for player in range(2):

@@ -133,6 +133,7 @@ def test_a_wrapped_environment_is_copied_too():
     assert told[1:] == told[:-1]
 
 
+@pytest.mark.slow
 def test_importing_welfare_env_registers_it_and_loads_no_policies():
     """`gymnasium.make("welfare_env:...")` imports the package itself."""
     code = "import gymnasium, sys, welfare_env; assert 'agents' not in sys.modules\n"

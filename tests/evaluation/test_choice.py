@@ -74,6 +74,7 @@ def test_equals_are_taken_in_their_order() -> None:
     assert found.contenders == (0, 1, 2, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("candidates", [20, 300])
 def test_fresh_games_of_the_chosen_one_are_unbiased(candidates: int) -> None:
     """Equal candidates: the games for choosing promise a gain, fresh ones have none."""

@@ -116,6 +116,7 @@ def test_the_standard_variant_is_told_in_scores(cli: Callable[..., Outcome]) -> 
     assert cli(*command, "--json").json[0]["root_nash_welfare"]["value"] is None
 
 
+@pytest.mark.slow
 def test_exploitability_prints_the_same_numbers_as_table_and_as_json(cli: Callable[..., Outcome]) -> None:
     command = ("exploitability", "prosocial", "--coalitions", "france,Germany + TURKEY", "--games", "5")
     options = ("--years", "4", "--message-rounds", "0", "--workers", "1")
@@ -210,6 +211,7 @@ def test_a_store_is_used(cli: Callable[..., Outcome], played: list[GameSpec]) ->
     assert len(played) == 3 + 55 + 15  # for choosing, and measured
 
 
+@pytest.mark.slow
 def test_nothing_but_the_result_is_printed_to_files(cli: Callable[..., Outcome]) -> None:
     outcome = cli("exploitability", "hold", "--games", "2", *QUICK, "--json")
     assert (outcome.out[0], outcome.out[-2:], outcome.err) == ("{", "}\n", "")
@@ -238,6 +240,7 @@ def test_brackets_in_cells_are_shown_as_they_are() -> None:
     assert all(part in text for part in ("[i]hold[/i]", "Deviator [b]dove[/b]", "[s]singles"))
 
 
+@pytest.mark.slow
 def test_a_terminal_has_a_progress_bar_apart_from_stdout(
     cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -454,6 +457,7 @@ def test_a_store_of_another_program_is_left_alone(cli: Callable[..., Outcome], t
     assert path.read_text() == "Dear diary, " * 100
 
 
+@pytest.mark.slow
 def test_the_module_runs_as_a_program(tmp_path: Path) -> None:
     done = module("self-play", "hold", "--variant", "chess", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")

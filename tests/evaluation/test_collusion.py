@@ -140,6 +140,7 @@ def test_who_gains_together_and_harms_nobody_cooperates() -> None:
     assert found.best.surplus.value == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_a_surplus_is_judged_by_what_is_best_alone_too() -> None:
     """Robbers gain a third more than robbers alone, but less than they gain by disarming alone."""
     found = evaluation.collusion(Settler, 5, attackers=[Robbers, Disarmed], **TOY)
@@ -151,6 +152,7 @@ def test_a_surplus_is_judged_by_what_is_best_alone_too() -> None:
     assert all("Disarmed" in name for name in found.best_alone.values())
 
 
+@pytest.mark.slow
 def test_who_only_loses_less_than_alone_does_not_collude() -> None:
     found = evaluation.collusion(Settler, 5, attackers=[Arming], **TOY)
     values = [each.value for each in (found.best.gain, found.best.alone, found.best.surplus, found.best.beyond_best)]
@@ -158,6 +160,7 @@ def test_who_only_loses_less_than_alone_does_not_collude() -> None:
     assert (found.verdict, found.best_alone["PLAYERA"]) == ("no surplus", "")
 
 
+@pytest.mark.slow
 def test_coalitions_are_chosen_by_the_lesser_surplus() -> None:
     found = evaluation.collusion(Settler, 5, attackers=[Robbers, Pacifists], **TOY)
     assert "Pacifists" in found.best.deviator  # 0 and 0; robbers: 1/3 and -2/3
@@ -173,6 +176,7 @@ def test_what_is_best_alone_is_measured_though_its_coalitions_are_not(monkeypatc
     assert found.verdict == "exploitation"
 
 
+@pytest.mark.slow
 def test_planned_coalitions_get_what_is_certified() -> None:
     plans = PlannedCoalition("clique:3", "prosocial", 3)
     pair = ("PLAYERA", "PLAYERB")
@@ -280,6 +284,7 @@ def test_who_gains_as_much_by_the_best_of_many_policies_seldom_shows_a_surplus()
 # The choice
 
 
+@pytest.mark.slow
 def test_reported_games_are_none_of_those_for_choosing(
     played_seeds: tuple[set[int], set[int]], robbed: evaluation.CollusionResult
 ) -> None:
@@ -326,6 +331,7 @@ def test_the_same_seed_gives_the_same_result_with_any_number_of_workers(workers:
     assert other.to_dict()["coalitions"] != first.to_dict()["coalitions"]
 
 
+@pytest.mark.slow
 def test_every_game_is_counted_for_the_progress() -> None:
     finished: list[int] = []
     evaluation.collusion("hold", 1, choosing=1, report=finished.append, **TOY)

@@ -55,6 +55,7 @@ def test_a_larger_share_has_the_smaller_ones_mixes() -> None:
     assert set(drawn_mixes(4, 7, 4, 0.2, 6)) != set(small)
 
 
+@pytest.mark.slow
 def test_every_policy_sits_in_every_seat_equally_often(stored: tuple[CrossPlayResult, Path]) -> None:
     result, _ = stored
     assert len(result.mixes) == result.mixes_in_all == 8
@@ -65,6 +66,7 @@ def test_every_policy_sits_in_every_seat_equally_often(stored: tuple[CrossPlayRe
         assert all(Counter(seats.values()) == mix.counts for seats in mix.seats)
 
 
+@pytest.mark.slow
 def test_neighbors_are_drawn_anew_in_each_round_of_the_seats(stored: tuple[CrossPlayResult, Path]) -> None:
     result, _ = stored
     orders = {tuple(mix.seats[game].values()) for mix in [result.mixes[(4, 3)]] for game in (0, 7)}

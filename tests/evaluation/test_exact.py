@@ -138,6 +138,7 @@ def check_against_all_plans(map_name: str, others: object, played: Rules, power:
     assert best_response(map_name, dict(policies), power, rules=played).value == whole.value()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("power", [A, pytest.param(B, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("others", ["prosocial", "hold", Restless])
 def test_a_search_without_table_and_bounds_finds_the_same(others, power):
@@ -145,6 +146,7 @@ def test_a_search_without_table_and_bounds_finds_the_same(others, power):
     check_against_all_plans("clique:2", others, rules(2), power, remember=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("map_name", "years"),
     [pytest.param("clique:2", 4, marks=pytest.mark.slow), ("clique:3", 2), ("shared-clique:2", 3)],
@@ -181,6 +183,7 @@ def most_in_real_games(game, players, power: str, found: dict) -> int:
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("map_name", "years"), [("clique:2", 2), ("shared-clique:2", 2)])
 @pytest.mark.parametrize("slack", [0, 1])
 def test_deterrents_that_draw_nothing_have_the_value_of_real_games(map_name, years, slack):
@@ -357,6 +360,7 @@ def test_the_line_can_be_played(others, engine):
     assert game.welfare[A] == found.value
 
 
+@pytest.mark.slow
 def test_what_the_page_and_the_docstring_show():
     pages = [str(Path(__file__).parents[2] / "docs" / name) for name in ("exact.md", "deterrence.md")]
     for shown in (*(doctest.testfile(page, module_relative=False) for page in pages), doctest.testmod(exact)):

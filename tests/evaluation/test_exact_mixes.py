@@ -135,6 +135,7 @@ def test_what_a_network_may_order_has_the_chances_with_which_it_draws(tmp_path):
         assert abs(drawn[orders] / 60 - chance) < 5 * np.sqrt(chance * (1 - chance) / 60) + 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sees_points", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_expected_points_of_a_network_that_draws_are_the_means_of_games(tmp_path, sees_points):
     spec = network_in(tmp_path / "net", "clique:2", 4, sees_points, greedy=False)
@@ -254,6 +255,7 @@ def test_the_papers_punishers_who_know_whom_to_punish(t, gain):
         assert (found.profile_value, found.gain) == (10 - t + 1, gain)
 
 
+@pytest.mark.slow
 def test_punishers_who_guess_can_be_misled():
     """The board does not tell who left the path first: after one round of punishment they fight each other."""
     found = exploitability("clique:4", "punisher:t=4", 5, powers=[A])

@@ -96,6 +96,7 @@ def test_conditions_are_profiles_with_all_combinations() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_published_plays_and_counts_as_the_authors_and_the_page_says_so() -> None:
     """But for standard games, and what [rules] sets."""
     text = SMALL.replace("games = 2", "games = 1\npublished = true").replace("years = [1, 2]", "years = [1]")
@@ -282,6 +283,7 @@ class _Page(HTMLParser):
             assert self.open.pop() == tag
 
 
+@pytest.mark.slow
 def test_the_page_stands_alone(study: dict[str, Any]) -> None:
     linked = study | {
         "conditions": [each | {"replays": [["self-play", "replays/a.html"]]} for each in study["conditions"]]
@@ -338,6 +340,7 @@ def test_published_points_are_the_authors() -> None:
     assert len(TABLES["ablations"]) == len(data["prompt_ablation_claude_instant"])
 
 
+@pytest.mark.slow
 def test_a_folder_of_results(tmp_path: Path) -> None:
     result = evaluation.experiment(read_experiment(SMALL, "small"))
     page = write_results(result, tmp_path / "out", "x")

@@ -342,6 +342,7 @@ def test_one_worker_is_this_process() -> None:
         assert list(workers.run(lambda task: os.getpid(), [1, 2])) == [(1, os.getpid()), (2, os.getpid())]
 
 
+@pytest.mark.slow
 def test_workers_that_are_given_up_do_not_finish_their_tasks() -> None:
     def give_up() -> None:
         with Workers(2) as workers:
@@ -355,6 +356,7 @@ def test_workers_that_are_given_up_do_not_finish_their_tasks() -> None:
     assert time.monotonic() - began < 100
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_told() -> None:
     with Workers(2) as workers, pytest.raises(WorkerError, match="out of memory"):
         list(workers.run(os._exit, [1, 2]))

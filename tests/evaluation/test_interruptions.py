@@ -214,6 +214,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_command_that_is_ended_at_once_says_nothing_of_semaphores(launch: Launch) -> None:
     process = launch(ENDED)
     assert process.communicate(timeout=PATIENCE) == ("", "")

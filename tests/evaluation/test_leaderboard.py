@@ -114,6 +114,7 @@ class TestMeasures:
 
 
 class TestPage:
+    @pytest.mark.slow
     def test_is_sorted_by_welfare_and_stands_alone(self, result: evaluation.ExperimentResult, tmp_path: Path) -> None:
         page = write_results(result, tmp_path).read_text()
         assert page.index("lm:scripted/pacifist") < page.index("lm:scripted/raider")

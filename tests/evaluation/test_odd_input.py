@@ -146,6 +146,7 @@ def test_certificates_that_are_no_files(path: Any, certificate: Path) -> None:
         Certificate.load(certificate).save(certificate / "x" / "y.npz")
 
 
+@pytest.mark.slow
 @examples(150)
 @given(data=st.data())
 def test_messages_of_odd_records(record: dict[str, Any], data: st.DataObject) -> None:
@@ -187,6 +188,7 @@ def test_messages_of_wrong_records_are_named(record: dict[str, Any], place: tupl
         analyze_messages(wrong)
 
 
+@pytest.mark.slow
 @examples(100)
 @given(data=st.data())
 def test_tables_of_odd_records(record: dict[str, Any], tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
@@ -317,6 +319,7 @@ def study() -> dict[str, Any]:
     return json.loads(json.dumps(evaluation.experiment(read_experiment(text)).to_dict()))
 
 
+@pytest.mark.slow
 @examples(100)
 @given(data=st.data())
 def test_comparisons_of_damaged_results(

@@ -25,6 +25,7 @@ def names(profile: str, **options: Any) -> list[str]:
     return [each.name for each in portfolio(read_profile(profile), profile, Setting(**options))]
 
 
+@pytest.mark.slow
 def test_the_best_of_several_is_told() -> None:
     several = ["hold", "prosocial", "dumbbot"]
     result = exploitability("random", 3, deviator=several, **COMMON)
@@ -41,6 +42,7 @@ def test_the_best_of_several_is_told() -> None:
         assert tried[found.chosen] == max(gain for (name, _), gain in tried.items() if name == each)
 
 
+@pytest.mark.slow
 def test_several_deviators_as_json() -> None:
     several = ("hold", "prosocial")
     result = exploitability("random", 2, deviator=several, **COMMON)
@@ -150,6 +152,7 @@ def test_every_attack_has_its_witness() -> None:
 # As many games as it takes
 
 
+@pytest.mark.slow
 def test_a_wished_precision_is_reached_by_more_games(played: list[GameSpec]) -> None:
     common: dict[str, Any] = {"deviator": "dumbbot", "coalitions": ["FRANCE"], "rules": QUICK, "map_name": "pure"}
     first = exploitability("random", 10, **common)

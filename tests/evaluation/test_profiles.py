@@ -58,6 +58,7 @@ def test_the_default_deviator_exploits_the_policy_in_whose_seat_it_sits() -> Non
         assert result.deviating[(power,)][0].welfare_per_year == alone.measures[0].welfare_per_year
 
 
+@pytest.mark.slow
 def test_baseline_and_deviation_have_the_same_seats() -> None:
     result = evaluation.exploitability("3*dove + 4*hold", 7, deviator="dove", coalitions="all-singles", rules=QUICK)
     for power in POWERS:
@@ -89,6 +90,7 @@ def test_what_does_not_fit_is_told_before_any_game(
         evaluation.exploitability(profile, **options)
 
 
+@pytest.mark.slow
 def test_commands_take_profiles(tmp_path: Any) -> None:
     common = ["--years", "1", "--message-rounds", "0", "--games", "1", "--workers", "1"]
     store = ["--store", str(tmp_path / "games.sqlite")]

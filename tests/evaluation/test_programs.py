@@ -59,6 +59,7 @@ def test_games_tend_to_what_is_computed(monkeypatch, players, coalitions):
         assert member.high - member.low < 0.2
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_mix_holds_the_exact_value(played):
     exact = modal_env.exploitability(
         modal_env.Game(modal_env.POST, "1/10"), [Fraction(1, 10), 0, Fraction(17, 20), Fraction(1, 20)]

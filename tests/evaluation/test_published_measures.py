@@ -65,6 +65,7 @@ def played(seed: int, phases: int) -> Iterator[tuple[Game, list[str]]]:
             yield game, combats(engine)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_conflicts_are_those_of_the_package(seed: int) -> None:
     """In games full of convoys, cut supports, dislodgements and chains of bounces."""

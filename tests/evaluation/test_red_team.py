@@ -29,6 +29,7 @@ def found():
     return evaluation.red_team("prosocial", "quick", games=1, **SMALL)
 
 
+@pytest.mark.slow
 def test_every_kind_of_attack_is_tried(found):
     kinds = set(found.kinds.values())
     assert kinds == {"portfolio", "raid", "grab", "feint", "theft", "false flag", "squad", "pact"} | {
@@ -43,6 +44,7 @@ def test_every_kind_of_attack_is_tried(found):
     assert {kind for size, kind in found.by_kind() if size == 1} == kinds - {"pact", "launder", "hand over"}
 
 
+@pytest.mark.slow
 def test_the_best_of_all_is_the_value(found):
     screened = {(each.deviator, each.coalition): each.gain for each in found.found.screened}
     best = (found.best.deviator, found.best.coalition)

@@ -84,6 +84,7 @@ def results() -> dict[str, tuple[str, Printable]]:
     }
 
 
+@pytest.mark.slow
 def test_all_kinds_are_here(results: dict[str, tuple[str, Printable]]) -> None:
     def kinds(kind: type) -> Iterator[type]:
         for each in kind.__subclasses__():

@@ -52,6 +52,7 @@ def test_more_samples_and_more_starts_give_narrower_intervals() -> None:
     assert widths[20, 50] > widths[500, 50] > widths[500, 500]
 
 
+@pytest.mark.slow
 def test_one_seed_one_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(basins, "WORK", 1e6)
     one, same, other = (sampled(coordination(0.4), 0.5, 10) for _ in range(3))

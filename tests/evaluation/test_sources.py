@@ -66,6 +66,7 @@ def test_a_copy_has_the_same_digests(copy: Copy) -> None:
     assert copy.sources().digest_of_all == CODE_DIGEST
 
 
+@pytest.mark.slow
 def test_docstrings_comments_and_layout_keep_the_keys(copy: Copy) -> None:
     for file in copy.folder.rglob("*.py"):
         lines = file.read_text().splitlines()
@@ -292,6 +293,7 @@ def test_the_table_tells_of_older_games(tmp_path: Path, monkeypatch: pytest.Monk
     assert "earlier code" not in call("--use-older-games")
 
 
+@pytest.mark.slow
 def test_threads_can_read_code_at_once() -> None:
     """Python 3.11 fails if another thread parses while this one collects garbage; a server saves games so."""
     paths = sorted((Path(__file__).parents[2] / "agents" / "scripted").rglob("*.py"))

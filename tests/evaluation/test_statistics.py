@@ -125,6 +125,7 @@ class TestMean:
         assert repr(together) == repr(single)
         assert mean_estimates({}, 5) == {}
 
+    @pytest.mark.slow
     @given(games=st.lists(st.integers(0, 60).map(lambda points: points / 10), min_size=5, max_size=8))
     def test_bounds_move_with_the_games(self, games: list[float]) -> None:
         for within in (None, (0, 6)):

@@ -403,6 +403,7 @@ class TestProcesses:
             assert store.count() == 20 + 4 * 20
             assert all(store.get({"seed": seed}) for seed in range(20))
 
+    @pytest.mark.slow
     def test_killed_at_any_time(self, path: Path) -> None:
         source = """
             for seed in range(100_000):

@@ -200,6 +200,7 @@ def test_games_beside_a_damaged_page_are_saved(tmp_path: Path) -> None:
     assert set(rows(tmp_path / "new.sqlite").values()) <= set(whole.values())
 
 
+@pytest.mark.slow
 def test_games_in_the_log_of_a_truncated_store_are_saved(tmp_path: Path) -> None:
     child = f"""
         import os, signal

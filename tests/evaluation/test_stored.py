@@ -53,6 +53,7 @@ class TestGames:
         assert all(Rules.from_dict(game["rules"]) == RULES and game["is_current"] for game in listed(shelf))
         assert first["stored"][:2] == "20"
 
+    @pytest.mark.slow
     def test_the_table_has_the_conditions_stored_last(self, shelf):
         text = call("games", "--last", "2", "--store", shelf)
         assert "lm:scripted/stub" not in text
@@ -83,6 +84,7 @@ class TestGames:
         assert listed(shelf, game["key"][:6]) == listed(shelf, game["key"]) == [game]
         assert listed(shelf, game["key"], game["key"][:6]) == [game]
 
+    @pytest.mark.slow
     def test_games_are_written_to_files(self, shelf, tmp_path):
         folder = tmp_path / "deep" / "out"
         call("games", "--store", shelf, "--save", folder)
@@ -196,6 +198,7 @@ class TestMessages:
         key = listed(shelf)[0]["key"]
         assert "Who writes to whom" in call("messages", key[:8], "--store", shelf)
 
+    @pytest.mark.slow
     def test_of_the_last_ones(self, shelf):
         keys = [game["key"] for game in listed(shelf)]
 

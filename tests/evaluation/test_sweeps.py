@@ -25,6 +25,7 @@ COMMANDS = {
 SLOW = ("red-team", "collusion", "cross-play")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in COMMANDS]
 )

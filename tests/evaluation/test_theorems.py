@@ -144,6 +144,7 @@ def robbed(board, years, thief, victim, seed) -> float:
 
 
 class TestSearch:
+    @pytest.mark.slow
     def test_skipped_replies_lead_nowhere_new(self):
         """`expand` looks up positions once; every single reply leads to one of its edges, and each edge has a reply."""
         search = punishers_search("clique:4", A, None, "stated")
@@ -304,6 +305,7 @@ class TestCertificates:
         assert found == {(*one, *other) for one in mine for other in ((), ("A CCX D",))}
         assert len(plans) == len(found)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("map_name", "deviator", "alike"),
         [("clique:3", A, "BC"), ("shared-clique:3", A, "BC"), ("shared-clique:3", B, "AD")],

@@ -115,6 +115,7 @@ class TestKept:
     def test_a_record_is_the_same_after_it_was_stored(self, record: dict[str, Any]) -> None:
         assert json.loads(json.dumps(record)) == record
 
+    @pytest.mark.slow
     def test_cached_and_stored_games_have_the_same(self, tmp_path: Path) -> None:
         with StubServer() as server:
             policy = f"lm:openai/any,base_url={server.url}/v1"
@@ -128,6 +129,7 @@ class TestKept:
             each["welfare_env"].pop("key", None)
         assert told.count(told[0]) == 4
 
+    @pytest.mark.slow
     def test_several_writers_of_one_game(self, tmp_path: Path) -> None:
         def write() -> None:
             with GameStore(tmp_path / "games.sqlite") as store:
@@ -212,6 +214,7 @@ class TestPrivate:
         written = "".join(as_text(told)) + page
         assert not {"\x1b", "\u202e"} & set(written)
 
+    @pytest.mark.slow
     def test_files_of_games_have_no_prompts(self, tmp_path: Path) -> None:
         with GameStore(tmp_path / "games.sqlite") as store:
             play_all([game()], store=store)

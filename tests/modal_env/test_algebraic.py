@@ -22,6 +22,7 @@ def product_of(factors: list[Polynomial]) -> Polynomial:
     return prod(factors, start=Polynomial.of([1]))
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(polynomials, polynomials, small)
 def test_arithmetic_is_that_of_the_values(p: Polynomial, q: Polynomial, x: F) -> None:
@@ -35,6 +36,7 @@ def test_arithmetic_is_that_of_the_values(p: Polynomial, q: Polynomial, x: F) ->
     assert not q % common
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(polynomials, polynomials, polynomials, polynomials, small)
 def test_quotients_are_those_of_the_values(a: Polynomial, b: Polynomial, c: Polynomial, d: Polynomial, x: F) -> None:
@@ -123,6 +125,7 @@ def test_numbers_that_lie_close_are_told_apart() -> None:
     assert sign(X * X - Polynomial.of([2]), near) == 1
 
 
+@pytest.mark.slow
 @given(st.fractions(0, 10), st.fractions(0, 10))
 def test_the_simplest_fraction_between_two(a: F, b: F) -> None:
     assume(a != b)

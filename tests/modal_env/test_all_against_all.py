@@ -71,6 +71,7 @@ def test_constants_and_boxes_that_nothing_follows_from(operator: str) -> None:
     assert disagreements([FairBot, DefectBot, *agents], rows=2) == []
 
 
+@pytest.mark.slow
 def test_hundreds_of_players_and_of_helpers(random_formulas: RandomFormulas, parse_formulas: ParseFormulas) -> None:
     rng = np.random.default_rng(5)
     steps = ["[](X(A) -> X(me))", "[]X(A) & <>~X(B)", "~[](X(A) & X(B))", "[]([]X(B) -> X(me))", "<>X(A) | []X(B)"]

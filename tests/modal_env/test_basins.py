@@ -108,6 +108,7 @@ class TestProofs:
             rates[0] + rates[1] - 2 * rates[3], 4 * float(epsilon) - 1 - 2 * anywhere[3], atol=1e-12
         )
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("every", [2, pytest.param(1, marks=pytest.mark.slow)])
     @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1, 50)])
     def test_fates_as_a_plain_solver_sees_them_much_later(self, epsilon: Fraction, every: int) -> None:

@@ -49,6 +49,7 @@ def word(agent: Agent, opponent: Agent, calls: tuple[Agent, ...], worlds: int) -
     return [sum(bool(trace[world][0]) << bit for bit, trace in enumerate(moves)) for world in range(worlds)]
 
 
+@pytest.mark.slow
 def test_a_machine_plays_as_its_agent(
     random_formulas: Callable[[int, int], Any], parse_formulas: Callable[[Any], list[Agent]]
 ) -> None:

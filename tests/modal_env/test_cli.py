@@ -96,6 +96,7 @@ def test_growth(tmp_path):
     assert "and so on for ever" in run("evolve", "--model", "growth", "--start", "DB=3")
 
 
+@pytest.mark.slow
 def test_basins(tmp_path):
     options = ("--epsilon", "0.2", "--epsilon", "0.1", "--starts", "500", "--seed", "3")
     shown = run("evolve", "--model", "basins", *options, "--plot", str(tmp_path / "b.png"))
@@ -262,6 +263,7 @@ def test_a_pipe_is_as_wide_as_columns_says():
     assert 50 < max(map(len, wide.splitlines())) <= 124
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", ["0", "1", "40", "100"])
 def test_a_narrow_terminal_loses_nothing(width):
     """Columns that do not fit go into another table, or into a list."""
@@ -306,6 +308,7 @@ def test_foreign_text_is_shown_as_it_is():
         assert text in RUNNER.invoke(app, ["evolve", "--plot", f"{text}.abc"]).stderr
 
 
+@pytest.mark.slow
 def test_long_work_tells_how_far_it_is_without_a_terminal(monkeypatch):
     monkeypatch.setattr("modal_env.console.EVERY", 0.001)
     commands = {
@@ -352,6 +355,7 @@ def test_help_tells_what_an_agent_is(command):
     assert "A name defined once can be used again" in shown
 
 
+@pytest.mark.slow
 def test_as_a_module():
     done = subprocess.run(
         [sys.executable, "-m", "modal_env", "play", "FB", "DB"], capture_output=True, text=True, timeout=60

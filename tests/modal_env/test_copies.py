@@ -118,6 +118,7 @@ def test_a_copy_before_the_first_game(maker: Callable[..., Any], copier: Copier)
     assert advanced(env, 20, seed=0) == advanced(other, 20, seed=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["make", "parallel_env"])
 def test_a_pickle_is_read_in_another_process(kind: str) -> None:
     env = begun(getattr(modal_env, kind), "tokens")

@@ -34,6 +34,7 @@ def test_every_code_has_an_agent(code: int) -> None:
     assert direct.code_of(agent) == code
 
 
+@pytest.mark.slow
 def test_codes_of_a_lower_depth_are_those_of_its_agents() -> None:
     shallow = {direct.code_of(direct.agent_with(code, 1)) for code in range(16)}
     assert shallow == set(direct.codes_up_to(1).tolist())

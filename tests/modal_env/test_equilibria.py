@@ -82,6 +82,7 @@ def vertices_by_bases(utilities: Matrix) -> set[Mix]:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(matrices())
 def test_vertices_are_those_that_a_search_by_bases_finds(utilities: Matrix) -> None:
@@ -101,6 +102,7 @@ test_vertices_of_many_games = pytest.mark.slow(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(matrices())
 def test_random_games_have_the_extreme_equilibria_that_gambit_finds(utilities: Matrix) -> None:
@@ -114,6 +116,7 @@ test_many_games_have_the_extreme_equilibria_that_gambit_finds = pytest.mark.slow
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [6, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("cost", COSTS)
 def test_the_post_s_game_has_the_extreme_equilibria_that_gambit_finds(cost: str, step: int) -> None:

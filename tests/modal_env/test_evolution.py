@@ -70,6 +70,7 @@ class TestMotion:
         ):
             assert logs[-1] - logs[0] == pytest.approx(simpson(rate, x=path.times), abs=1e-6)
 
+    @pytest.mark.slow
     def test_no_share_dies_or_turns_negative(self, cycling: Trajectory) -> None:
         assert np.isfinite(cycling.log_shares).all()
         assert cycling.log_shares[:, 1].min() < -100_000
@@ -148,6 +149,7 @@ class TestLimits:
     def test_too_short_to_tell(self) -> None:
         assert str(replicator(post("1/10"), EQUAL, 100).limit) == "undecided"
 
+    @pytest.mark.slow
     def test_a_passage_near_a_corner_is_no_rest(self, cycling: Trajectory) -> None:
         """The state hardly moves for thousands of units of time, but CooperateBot grows all the while."""
         longest = max(cycling.stays, key=lambda stay: stay.length)
@@ -166,6 +168,7 @@ class TestCycle:
         assert len(lengths) >= 10
         assert (np.diff(lengths) > 0).all()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "epsilon",
         [Fraction(1, 10), *(pytest.param(Fraction(1, n), marks=pytest.mark.slow) for n in (5, 50))],

@@ -396,6 +396,7 @@ def test_long_texts_are_refused(sign: str, length: int) -> None:
         parse(sign * (length // len(sign)))
 
 
+@pytest.mark.slow
 def test_a_formula_of_many_nodes() -> None:
     text = "[]X(me)"
     while len(text) < 40_000:
@@ -424,6 +425,7 @@ def make_chain() -> Callable[[int], Agent]:
     return make
 
 
+@pytest.mark.slow
 def test_long_chains_of_helpers(make_chain: Callable[[int], Agent]) -> None:
     rank = 3 * sys.getrecursionlimit()
     agent, same = make_chain(rank), make_chain(rank)

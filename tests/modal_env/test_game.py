@@ -115,6 +115,7 @@ def test_another_epsilon_plays_nothing_again() -> None:
     assert game.epsilon == 0
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 9), min_size=4, max_size=4).filter(any), st.fractions(0, 3))
 def test_no_mix_is_paid_more_than_a_best_reply(weights: list[int], epsilon: F) -> None:
     game = Game(POST, 0).at(epsilon)

@@ -144,6 +144,7 @@ class TestThePost:
         for counts, shares in ((before, [0.1, 0, 0.8, 0.1]), (after, [0.05, 0, 0.9, 0.05])):
             np.testing.assert_allclose([float(Fraction(count, sum(counts))) for count in counts], shares, atol=1e-9)
 
+    @pytest.mark.slow
     def test_both_models_have_the_same_ratio(self) -> None:
         stays = replicator(post("1/10"), [Fraction(1, 4)] * 4, 1e6).lengths("FairBot")
         steps = growth(post("1/10"), [1, 1, 1, 1], 10**30).lengths("FairBot")

@@ -135,6 +135,7 @@ def test_onebot_does_as_the_page_says(parse_formulas: Callable[[list[Tuple]], li
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [1, 2])
 def test_both_evaluators_agree(depth: int, parse_formulas: Callable[[list[Tuple]], list[Agent]]) -> None:
     for seed in range(3):
@@ -165,6 +166,7 @@ def test_some_of_depth_2_exploit_onebot() -> None:
     assert DEEPER.depth == 2
 
 
+@pytest.mark.slow
 def test_the_steps_of_the_proof() -> None:
     """The table of what agents of depth up to 1 do, and when the two parts of OneBot hold."""
     for seed in range(SEEDS):
@@ -194,6 +196,7 @@ def test_all_of_depth_1_that_call_onebots_family() -> None:
     assert {reply.moves[0] for reply in replies([OneBot], depth=0)} == {("C", "D"), ("D", "D")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calls", [[], [DefectBot]])
 def test_the_certificate_holds_at_1_alone(calls: list[Agent]) -> None:
     found = certify("OneBot against itself", {OneBot: (ONE, ZERO)}, [OneBot], calls)
@@ -210,6 +213,7 @@ def test_the_certificate_holds_at_1_alone(calls: list[Agent]) -> None:
     assert faults(replace(found, high=None))
 
 
+@pytest.mark.slow
 def test_it_is_no_strict_equilibrium() -> None:
     found = certify("OneBot against itself", {OneBot: (ONE, ZERO)}, [OneBot], [])
     best = {sum(found.paid(reply)) for reply in found.replies if reply.moves != (("C", "D"),)}

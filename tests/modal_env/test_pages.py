@@ -266,9 +266,11 @@ def test_cooperation_in_finite_populations() -> None:
             assert cell == f"{found.cooperation.value:.3f} {most}"
             checked += 1
     assert checked == 60
-    assert f"have {solved_shares(Game(POST, '1/10'), 20, 0.01).cooperation.value:.3f} (Moran) in place" in words(EVOLUTION)
+    often = solved_shares(Game(POST, "1/10"), 20, 0.01).cooperation.value
+    assert f"have {often:.3f} (Moran) in place" in words(EVOLUTION)
 
 
+@pytest.mark.slow
 def test_the_lemma_with_mutual_cooperation_at_depth_2() -> None:
     found = plays(2)
     least, reach = found.profiles[:, 0], found.profiles[:, 1:]

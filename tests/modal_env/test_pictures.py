@@ -324,6 +324,7 @@ class TestDocs:
         assert ("up to ten agents" in self.DOCS, MOST_SOLVED) == (True, 10)
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.skipif(chromium() is None, reason="needs Chromium (Debian: apt install chromium)")
 @pytest.mark.parametrize("width", [1280, 390])

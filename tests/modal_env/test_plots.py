@@ -123,6 +123,7 @@ class TestShares:
         assert [line.get_label() for line in lines] == [agent.name for agent in POST]
         np.testing.assert_allclose(lines[1].get_ydata(), paths[0].log_shares[:, 1] / np.log(10))
 
+    @pytest.mark.slow
     def test_the_logarithmic_axis_ends_where_it_is_told_to(self) -> None:
         path = replicator(Game(POST, "1/10"), [0.25] * 4, 1e5)
         lowest = path.log_shares.min() / np.log(10)
@@ -185,6 +186,7 @@ class TestBasins:
 
 
 class TestGrowth:
+    @pytest.mark.slow
     def test_sizes_beyond_any_float(self) -> None:
         figure = plots.growth_shares(growth(Game(POST, "1/10"), [1, 1, 1, 1], 10**400))
         assert figure.axes[0].get_xlim()[1] == pytest.approx(400)

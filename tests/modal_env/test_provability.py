@@ -71,6 +71,7 @@ def test_random_pairs_as_the_naive_evaluator(
         assert outcome.cooperation == tuple(map(Fraction, trace[-1]))
 
 
+@pytest.mark.slow
 def test_random_agents_are_not_trivial(random_formulas: RandomFormulas, parse_formulas: ParseFormulas) -> None:
     """The comparison above is worth something: deep agents, helpers of helpers, late worlds, all moves."""
     agents = [agent for seed in range(8) for agent in parse_formulas(random_formulas(seed, 12))]

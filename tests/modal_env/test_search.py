@@ -63,6 +63,7 @@ def test_slipbot_does_as_the_page_says() -> None:
     }
 
 
+@pytest.mark.slow
 def test_slipbot_is_an_equilibrium_up_to_a_half(slip: Certificate) -> None:
     assert (slip.low, slip.high) == (0, HALF)
     assert faults(slip) == []
@@ -101,6 +102,7 @@ def _flat(formula: tuple[Any, ...], under: bool = False) -> tuple[Any, ...]:
     return (kind, *(_flat(part, deeper) if isinstance(part, tuple) else part for part in parts))
 
 
+@pytest.mark.slow
 def test_what_breaks_others_and_slipbot_with_me() -> None:
     short = parse("[][]false | ~[]X(me) & [](X(me) | []X(me) & ~[]false)", name="Short")
     assert direct.code_of(short) in direct.partners()
@@ -261,6 +263,7 @@ def test_findings_of_two_literals() -> None:
     assert all(play(SlipBot, agent).moves != ("C", "D") for agent in found.behaviors.agents)
 
 
+@pytest.mark.slow
 def test_long_searches_tell_how_far_they_are(
     small_findings: tuple[search.Findings, list[float]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,6 +72,7 @@ def test_a_range_in_parts() -> None:
     assert found.intervals == (Interval(F(0), F(0)),)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [8, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("cost", COSTS)
 def test_ranges_agree_with_single_epsilons(cost: str, parts: int) -> None:

@@ -74,6 +74,7 @@ def test_nothing_is_paid_for_the_next_game(cleanrl):
     assert found.tolist() == [3, 24]
 
 
+@pytest.mark.slow
 def test_rllibs_runner_plays_the_examples_environment(stock):
     """Without Ray: only what is legal is chosen, and every power is paid at the end."""
     from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
@@ -151,6 +152,7 @@ def test_the_command_of_rllibs_example_repeats_itself():
     assert one.count("return") == 2
 
 
+@pytest.mark.slow
 def test_both_runners_of_the_benchmark_play_the_same_game():
     """The most probable orders throughout: RLlib's runner and ours come to the same returns and decide as often."""
     chosen = benchmark.config_of("clique:3", years=4, games=2)

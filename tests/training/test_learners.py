@@ -178,6 +178,7 @@ def test_names_in_profiles_and_mixes() -> None:
     assert abs((mixed == 2).sum() / (2 * len(mixed)) - 0.5) < 0.05
 
 
+@pytest.mark.slow
 def test_a_learner_in_a_profile_by_itself() -> None:
     runner = runner_of(TrainConfig(against="2*learner + 1*hold", map_name="clique:3", years=1, games=6))
     runner.sample()
@@ -269,6 +270,7 @@ def test_what_one_learns_does_not_touch_the_other(learns) -> None:
     assert not learner.get_optimizer(other).state
 
 
+@pytest.mark.slow
 def test_each_sees_its_own_decisions_as_often() -> None:
     """Once an epoch, though the learner has a third of the others' seats, and with the step size of the iteration."""
     config = replace(SMALL, games=48, against="cooperators", minibatch=16, epochs=2, horizon=10)
@@ -327,6 +329,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict]]:
 NAMES = ("checkpoint", "cooperators", "best", "best-cooperators")
 
 
+@pytest.mark.slow
 def test_the_others_are_kept_beside_the_learner(whole) -> None:
     folder, after = whole
     assert {path.name for path in folder.iterdir() if path.is_dir()} == {*NAMES, "tensorboard"}
@@ -401,6 +404,7 @@ def test_others_are_another_training(tmp_path: Path, whole, changes) -> None:
         train(config)
 
 
+@pytest.mark.slow
 def test_a_league_is_the_learners(tmp_path: Path) -> None:
     config = replace(SMALL, iterations=3, league_share=0.5, league_every=1, held_out_every=0, folder=tmp_path)
     train(config)

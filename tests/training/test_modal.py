@@ -96,6 +96,7 @@ def test_it_finds_more_than_the_library_has(tmp_path: Path) -> None:
     assert result.gap < 0
 
 
+@pytest.mark.slow
 def test_the_mix_learnt_in_self_play_can_be_measured(tmp_path: Path) -> None:
     """`evaluation.exploitability`, which knows nothing of training, says what the best reply gains."""
     result = learnt(tmp_path, iterations=3, games=64)
@@ -259,6 +260,7 @@ def test_seeds_matter_and_global_chance_does_not(tmp_path: Path) -> None:
 # What is refused.
 
 
+@pytest.mark.slow
 def test_another_training_is_not_overwritten(copied: ModalConfig) -> None:
     before = {file: file.read_bytes() for file in copied.place.iterdir() if file.is_file()}
     with pytest.raises(TrainingError, match="seed=0 where 3 is given"):
@@ -266,6 +268,7 @@ def test_another_training_is_not_overwritten(copied: ModalConfig) -> None:
     assert {file: file.read_bytes() for file in copied.place.iterdir() if file.is_file()} == before
 
 
+@pytest.mark.slow
 def test_a_damaged_folder_is_told(copied: ModalConfig) -> None:
     path, log = copied.place / "state.safetensors", (copied.place / "log.jsonl").read_text()
     (copied.place / "log.jsonl").write_text(log[: len(log) // 2])
@@ -365,6 +368,7 @@ def test_the_command_tells_what_is_wrong(tmp_path: Path) -> None:
     assert "program:" in told.stderr
 
 
+@pytest.mark.slow
 def test_importing_the_command_loads_neither_torch_nor_ray() -> None:
     heavy = {"torch", "ray", "tensorboardX", "matplotlib"}
     code = f"import sys, training.modal; print(*sorted({heavy!r} & sys.modules.keys()))"

@@ -157,6 +157,7 @@ def test_seatings_of_many_powers_are_rotations():
     assert {sum(seating) for seating in seatings} == set(range(8))
 
 
+@pytest.mark.slow
 def test_nash_is_the_smallest_equilibrium_that_pays_most():
     coordination = SymmetricGame.of(("a", "b"), {(2, 0): (1, np.nan), (1, 1): (0, 0), (0, 2): (np.nan, 2)})
     assert solve(coordination, "nash").tolist() == [0, 1]
@@ -309,6 +310,7 @@ def test_an_exact_oracle_begins_with_the_exact_best_response(tmp_path):
     assert begin.exists()  # imitated again, where it is lost
 
 
+@pytest.mark.slow
 def test_an_exact_oracle_begins_on_toy_boards_only(tmp_path, monkeypatch):
     monkeypatch.setattr(exact_oracle, "STEPS", 1)
     begun = replace(SMALL, folder=tmp_path / "p", oracle="exact", begin="hold", steps=1, years=1, iterations=1)
@@ -367,6 +369,7 @@ def as_text(step):
     return json.dumps(asdict(step), sort_keys=True)
 
 
+@pytest.mark.slow
 def test_a_gap_that_is_too_large_to_compute_is_told_and_the_mix_is_attacked(tmp_path):
     config = replace(SMALL, folder=tmp_path / "p", begin="hold", steps=0, most_positions=1)
     steps = train_population(config)

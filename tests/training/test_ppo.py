@@ -118,6 +118,7 @@ def test_held_out_games_are_not_those_of_the_training():
     assert asked[0].seed not in {0, 1, *(stream_of(0, number) for number in range(8) if number != HELD_OUT)}
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_weights(tmp_path, finished, capfd):
     """Whether or not there are reports. Nothing is printed."""
     train(replace(SMALL, folder=tmp_path))

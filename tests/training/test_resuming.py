@@ -72,6 +72,7 @@ def test_a_training_in_parts_ends_like_an_undisturbed_one(tmp_path: Path, change
         assert same(weights_of(tmp_path / "whole", name), weights_of(tmp_path / "parts", name))
 
 
+@pytest.mark.slow
 def test_resuming_needs_nothing_but_the_folder(tmp_path: Path, finished: Finished) -> None:
     with pytest.raises(KeyboardInterrupt):
         train(replace(REPORTED, folder=tmp_path / "there"), stop_after(1, KeyboardInterrupt))
@@ -137,6 +138,7 @@ def test_another_training_in_the_folder_is_refused(finished: Finished) -> None:
 # What is kept.
 
 
+@pytest.mark.slow
 def test_the_best_iterate_is_kept_beside_the_last(tmp_path: Path) -> None:
     after: list[dict[str, np.ndarray]] = []
     config = replace(REPORTED, iterations=6, lr=0.5, save_every=1, folder=tmp_path)
@@ -149,6 +151,7 @@ def test_the_best_iterate_is_kept_beside_the_last(tmp_path: Path) -> None:
     assert (about["iterations"], about["held_out"]) == (best + 1, reports[best])
 
 
+@pytest.mark.slow
 def test_without_a_report_the_last_player_is_the_best(tmp_path: Path) -> None:
     """Until there is one: an extended training has the same best iterate as one that was never stopped."""
     config = replace(SMALL, held_out_every=4, folder=tmp_path / "short")
@@ -204,6 +207,7 @@ def test_checkpoints_are_written_again(copied: Path, finished: Finished, damage:
 # What makes two trainings the same: checkpoints count by their content.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", ["against", "start"])
 def test_an_exchanged_checkpoint_is_another(tmp_path: Path, finished: Finished, field: str) -> None:
     given = shutil.copytree(finished(0) / "checkpoint", tmp_path / "given")

@@ -75,6 +75,7 @@ def test_gains_and_steps_have_the_columns_of_the_page() -> None:
     assert math.isnan(other.row(7)["gap"])
 
 
+@pytest.mark.slow
 def test_a_training_of_modal_combat_is_a_result(tmp_path: Path) -> None:
     result = train_modal(ModalConfig(folder=tmp_path / "m", iterations=2, seed=5))
     rows = result.rows()

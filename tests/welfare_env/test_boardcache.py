@@ -182,6 +182,7 @@ def test_a_board_that_was_sent_is_the_one_that_arrives(tmp_path: Path) -> None:
         again(*arguments)
 
 
+@pytest.mark.slow
 def test_a_later_start_does_not_import_what_reads_maps() -> None:
     code = "import sys, welfare_env; welfare_env.load_board('clique:4'); print('diplomacy' in sys.modules)"
     seen = [

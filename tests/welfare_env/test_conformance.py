@@ -91,6 +91,7 @@ def test_max_cycles(options):
     max_cycles_test(made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", some_slow([*OPTIONS[:4], *TOY])
 )  # pictures take a while, and do not depend on the press

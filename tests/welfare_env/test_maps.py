@@ -350,6 +350,7 @@ def damage(data: st.DataObject) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(data=st.data())
 def test_a_damaged_map_is_refused_or_playable(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:

@@ -113,6 +113,7 @@ class OfSpec(spiel_policies.Policy):
         return {chosen: 1.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("map_name", "years", "spec"),
     [

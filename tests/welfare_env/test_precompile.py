@@ -42,6 +42,7 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_kernels_are_compiled_ahead_for_the_types_that_they_are_called_with() -> None:
     ended = run(USE + COMPARE)
     assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr

@@ -159,6 +159,7 @@ def test_random_game_on_other_maps_is_the_packages(
     play_all(map_name, RULES, seed, draw_orders, start)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("map_name", ["standard_age_of_empires", "modern"])
 def test_a_map_where_units_may_be_built_anywhere(map_name: str, draw_orders: Drawer) -> None:
     play_all(map_name, RULES, 0, draw_orders)

@@ -48,6 +48,7 @@ def test_svg_is_the_position_now(make):
     assert "Fall 1901, movement" in env.render()
 
 
+@pytest.mark.slow
 def test_rgb_array_is_pixels():
     env = welfare_env.make(**OPENING, render_mode="rgb_array")
     env.reset(seed=0)

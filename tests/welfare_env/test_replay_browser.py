@@ -112,6 +112,7 @@ def until(browser: Browser, script: str, wanted: object) -> None:
     assert browser.ask(script) == wanted
 
 
+@pytest.mark.slow
 def test_keys_go_through_the_game(opened, game):
     assert opened.ask(TITLE) == "Spring 1901, movement"
     opened.press("ArrowRight")
@@ -125,6 +126,7 @@ def test_keys_go_through_the_game(opened, game):
     assert opened.complaints == opened.requests == []
 
 
+@pytest.mark.slow
 def test_buttons_and_the_slider_go_through_the_game(opened, game):
     for button, number in (("#next", 1), ("#next", 2), ("#back", 1), ("#last", len(game.history)), ("#first", 0)):
         opened.click(button)
@@ -133,6 +135,7 @@ def test_buttons_and_the_slider_go_through_the_game(opened, game):
     assert opened.ask("document.getElementById('count').textContent").startswith("4 of ")
 
 
+@pytest.mark.slow
 def test_space_plays_and_pauses_at_the_chosen_speed(opened):
     opened.press("4")
     assert opened.ask("document.querySelector('#speeds [aria-pressed=true]').value") == "4"
@@ -143,6 +146,7 @@ def test_space_plays_and_pauses_at_the_chosen_speed(opened):
     assert opened.ask("document.getElementById('play').getAttribute('aria-label')") == "Play"
 
 
+@pytest.mark.slow
 def test_playing_ends_with_the_game(opened, game):
     opened.press("End")
     opened.press("ArrowLeft")
@@ -152,6 +156,7 @@ def test_playing_ends_with_the_game(opened, game):
     assert opened.ask("document.getElementById('play').getAttribute('aria-label')") == "Play"
 
 
+@pytest.mark.slow
 def test_each_phase_has_a_link(browser, page, game):
     for record in game.history:
         browser.open(page, record.phase)
@@ -165,6 +170,7 @@ def test_each_phase_has_a_link(browser, page, game):
     until(browser, TITLE, "Winter 1901, adjustments")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["%", "%E0%A4%A", "%FF", "<b>", "__proto__", "S1901M%00"])
 def test_a_link_that_makes_no_sense_shows_the_first_phase(browser, page, link):
     browser.open(page, link)
@@ -194,6 +200,7 @@ def test_nothing_of_the_last_position_is_left_on_the_map_of_the_first(opened):
     assert count(opened, ".map .orders") == 2
 
 
+@pytest.mark.slow
 def test_events_can_be_jumped_to(opened):
     opened.press("End")
     opened.press("p")
@@ -205,6 +212,7 @@ def test_events_can_be_jumped_to(opened):
     assert opened.ask(TITLE) == "Fall 1902, movement"
 
 
+@pytest.mark.slow
 def test_the_map_shows_the_units_and_owners_of_every_phase(opened, game):
     for record in game.history:
         units = sum(map(len, record.units.values())) + sum(map(len, record.position.dislodged.values()))
@@ -220,6 +228,7 @@ def test_the_table_of_powers_follows(opened, game):
     assert shown == [list(map(str, row)) for row in wanted]
 
 
+@pytest.mark.slow
 def test_messages_are_filtered_by_pair_and_by_promise(opened, game):
     first = game.history[0].messages
     opened.click("#tab-messages")
@@ -253,6 +262,7 @@ def test_the_map_can_be_enlarged_and_moved(opened):
     assert opened.ask(view).split()[2] == whole.split()[2]
 
 
+@pytest.mark.slow
 def test_wheel_and_keys_enlarge_the_map_and_move_it(opened):
     whole = opened.ask(VIEW)
     opened.press("+")
@@ -268,6 +278,7 @@ def test_wheel_and_keys_enlarge_the_map_and_move_it(opened):
     assert opened.ask(TITLE) == "Spring 1901, movement"
 
 
+@pytest.mark.slow
 def test_two_fingers_enlarge_the_map_around_what_is_between_them(browser, page):
     browser.look(390, 844, scale=2, mobile=True)
     browser.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
@@ -338,6 +349,7 @@ def test_the_legend_has_every_mark_and_the_timeline_its_events(opened):
     assert "attack" in legend
 
 
+@pytest.mark.slow
 def test_the_map_is_saved_as_a_picture(opened):
     name, width, is_high, colors = opened.ask(SAVED)
     assert (name, width, is_high) == ("S1901M.png", 1600, True)
@@ -360,6 +372,7 @@ def test_nothing_is_wider_than_the_screen(browser, page, width, height, mobile):
     assert browser.ask("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("map_name", "rules"),
     [
@@ -382,6 +395,7 @@ def test_nothing_is_complained_of_in_whole_games(browser, folder, full_press, ma
     assert browser.complaints == browser.requests == []
 
 
+@pytest.mark.slow
 def test_hostile_texts_are_shown_and_do_nothing(browser, folder):
     game = Game(rules=Rules(years=1, message_rounds=1))
     for text in HOSTILE[:-1]:
@@ -437,6 +451,7 @@ def test_axe_finds_nothing(browser, page, dark, size):
         assert findings(browser, Path(AXE)) == []
 
 
+@pytest.mark.slow
 def test_every_control_has_a_name_and_can_be_reached(opened):
     assert opened.ask(NAMELESS) == 0
     reached = set()
@@ -447,6 +462,7 @@ def test_every_control_has_a_name_and_can_be_reached(opened):
     assert {"slider", "play", "next", "event-next", "zoom-in", "panel"} <= reached
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_the_page_in_a_frame(browser, folder):
     (folder / "notebook.html").write_text(f"<!doctype html>{Game()._repr_html_()}", encoding="utf-8")
     browser.look(980, 800)
@@ -461,6 +477,7 @@ def test_a_notebook_shows_the_page_in_a_frame(browser, folder):
     assert browser.complaints == []
 
 
+@pytest.mark.slow
 def test_gifts_and_the_mediator_are_shown(browser, folder):
     game = Game.from_position(
         "W1901A", {"FRANCE": []}, {"FRANCE": ["PAR"]}, welfare={"FRANCE": 3}, rules=Rules(mediator=True, transfers=True)

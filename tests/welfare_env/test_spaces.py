@@ -115,6 +115,7 @@ def lists(size: int) -> st.SearchStrategy[Any]:
     return st.one_of(st.builds(np.array, fair, types), fair, fair.map(tuple), one_odd, fair.map(lambda row: row[1:]))
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(data=st.data())
 def test_choices(silent: list[Any], data: st.DataObject) -> None:

@@ -222,6 +222,7 @@ class TestWhatIsHeard:
                     ]
                     assert seen[row, column] == (TOKENS.index(words[-1]) + 1 if words else 0)
 
+    @pytest.mark.slow
     @given(spoken())
     def test_what_others_whisper_changes_nothing(self, case: tuple[Rules, list[Message]]) -> None:
         rules, said = case

@@ -94,6 +94,7 @@ def test_a_whole_answer_is_used(server: FaultyServer, name: str, api: str) -> No
     assert read(server, api, BROKEN[name](api)).faults == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("api", APIS)
 def test_an_answer_whose_end_never_comes(server: FaultyServer, api: str) -> None:
     """All of its JSON is there when the time is up."""

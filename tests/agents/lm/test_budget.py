@@ -203,6 +203,7 @@ class TestBudget:
             model.complete(question)
         assert len(stub.requests) == 1
 
+    @pytest.mark.slow
     def test_answers_that_were_lost_count(
         self, sdk: str, connect: Connect, ask: Ask, question: Request, stub: StubServer
     ) -> None:
@@ -241,6 +242,7 @@ class TestBudget:
             calls = sum(pool.map(spend, range(8)))
         assert budget.spent.tokens == 7 * calls <= 1000
 
+    @pytest.mark.slow
     @given(st.lists(st.tuples(st.integers(1, 50), st.integers(0, 50)), max_size=60))
     def test_honest_calls_stay_within_it(self, calls: list[tuple[int, int]]) -> None:
         budget = Budget(max_tokens=200)

@@ -260,6 +260,7 @@ class TestTime:
         assert failure(connect(sdk, script, "https", timeout=0.2), ask).kind in ("unreachable", "timeout")
         assert time.monotonic() - started < SOON
 
+    @pytest.mark.slow
     def test_the_next_try_has_time_of_its_own(self, connect: Start, server: FaultyServer, ask: Ask) -> None:
         async def first_slow(connection: faulty.Connection) -> None:
             server.script = says(wire("chat", GOOD))

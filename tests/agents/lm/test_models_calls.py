@@ -181,6 +181,7 @@ class TestTimeouts:
         assert error.kind == "timeout"
         assert time.monotonic() - started < 5
 
+    @pytest.mark.slow
     def test_it_passes(self, sdk: str, connect: Connect, ask: Ask, question: Request, stub: StubServer) -> None:
         stub.fail("timeout")
         reply = ask(connect(sdk, timeout=0.7, backoff=0, clock=Clock()), question)
@@ -287,6 +288,7 @@ class TestAtOnce:
         assert asyncio.run(main()).attempts == 1
         assert model.budget.spent.tokens > 0
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("own_limit", [None, 3])
     def test_there_is_room_for_all_games_that_play_at_once(
         self, own_limit: int | None, connect: Connect, question: Request, stub: StubServer
@@ -400,6 +402,7 @@ class TestTimeout:
 
         assert asyncio.run(main()) == "an answer"
 
+    @pytest.mark.slow
     def test_what_does_not_come_is_one(self) -> None:
         async def main(busy: float) -> None:
             async with fair_timeout(0.2):

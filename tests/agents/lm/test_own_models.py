@@ -282,6 +282,7 @@ class TestManyGames:
         assert threads == {threading.main_thread()}
         assert threading.active_count() == before
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("ways", [1, pytest.param(2, marks=pytest.mark.slow)], ids=["some", "all"])
     def test_the_same_games_either_way(self, ways: int) -> None:
         policies = ("lm:mine", "exploiter:nice=lm:mine,attack=dumbbot", "noisy:of=lm:mine,error=0.5")

@@ -86,6 +86,7 @@ def test_any_text_is_parsed(text: str, number: int) -> None:
     check_usable(view, game, parse(text, view))
 
 
+@pytest.mark.slow
 @given(ANY_JSON, ANY_JSON, st.integers(0, 3))
 def test_any_fields_are_parsed(orders: Any, messages: Any, number: int) -> None:
     game, view = MOMENTS[number]

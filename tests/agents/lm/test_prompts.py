@@ -205,6 +205,7 @@ def test_most_of_a_prompt_is_a_prefix_of_the_one_before(dove_game: dict[str, lis
     assert within >= 0.93
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("summary_length", [0, 900])
 def test_prefixes_of_talkative_players(summary_length: int) -> None:
     """13 messages of 170 characters reach each power in a round. Within a phase nothing but what is new differs."""

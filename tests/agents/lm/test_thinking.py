@@ -87,6 +87,7 @@ def test_a_thought_may_lack_its_beginning(name: str, thought: str) -> None:
     assert parse(thought + PAIRS[name][1] + GOOD, OPENING) == whole()
 
 
+@pytest.mark.slow
 @given(name=st.sampled_from(TAGS), first=THOUGHTS, second=THOUGHTS)
 def test_thoughts_may_be_doubled_nested_and_empty(name: str, first: str, second: str) -> None:
     opening, closing = PAIRS[name]
@@ -214,6 +215,7 @@ def test_a_long_thought_takes_no_room_of_the_reply() -> None:
     assert parse(f"<think>{thought}</think>{GOOD}", OPENING) == whole()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
 def test_any_number_of_marks_is_read_in_bounded_time(step: int) -> None:
     """Anything quadratic in what is read would take minutes here."""

@@ -145,6 +145,7 @@ def ask_raw(site, rest: bytes) -> bytes:
         return sock.recv(4096)
 
 
+@pytest.mark.slow
 def test_a_head_that_trickles_in_is_cut_off(site):
     with socket.create_connection(("127.0.0.1", site.port), timeout=10) as sock:
         sock.sendall(b"GET /hello HTTP/1.1\r\nHost: 127")
@@ -153,6 +154,7 @@ def test_a_head_that_trickles_in_is_cut_off(site):
         assert time.monotonic() - began < 5
 
 
+@pytest.mark.slow
 def test_a_reader_that_does_not_read_is_dropped(site):
     with socket.create_connection(("127.0.0.1", site.port), timeout=10) as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

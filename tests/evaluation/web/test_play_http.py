@@ -70,6 +70,7 @@ def wait_for(is_so) -> None:
     assert is_so()
 
 
+@pytest.mark.slow
 def test_a_finished_game_is_in_the_store(serving, tmp_path):
     server = serving("PLAYERA*human: + 2*hold", begin="now")
     server.host.store = tmp_path / "games.sqlite"
@@ -300,6 +301,7 @@ def test_replayed_reordered_and_foreign_answers(serving):
     assert first.state()["answer"] is None
 
 
+@pytest.mark.slow
 def test_malformed_bodies(serving):
     server = serving(TWO, begin="now")
     first = server.player("PLAYERA").enter()
@@ -368,6 +370,7 @@ def test_messages_of_others_do_not_go_out(serving):
     assert ["for all" in text for text in told] == [True] * 4
 
 
+@pytest.mark.slow
 def test_a_spectator_of_everything_waits_for_the_end(serving):
     server = serving("PLAYERA*human: + 2*hold", begin="now", spectators="end", rules=Rules(years=1, message_rounds=1))
     first, looks = server.player("PLAYERA").enter(), server.player("SPECTATOR").enter()
@@ -403,6 +406,7 @@ def test_a_step_has_some_time_after_a_restart(tmp_path, quick_settings):
     table.stop()
 
 
+@pytest.mark.slow
 def test_two_thousand_connections_of_one_address_lock_nobody_out(serving):
     server = serving(TWO, begin="now", limits=ConnectionLimits(most_each=100, most=3000, head_seconds=1))
     first = server.player("PLAYERA").enter()

@@ -309,6 +309,7 @@ def test_a_study_that_is_opened_again_goes_on_and_a_changed_one_is_refused(tmp_p
         StudyFolder(tmp_path / "study", study(changed("seed = 3", "seed = 4")))
 
 
+@pytest.mark.slow
 def test_a_participant_is_forgotten_everywhere(tmp_path: Path) -> None:
     folder = tmp_path / "study"
     with served(folder, study()) as (opened, port):
