@@ -27,6 +27,7 @@ from agents.runtime.progress import metered
 from agents.runtime.tables import print_tables
 from agents.scripted.planner.search import Search
 from evaluation.experiments.exploitability import plan_exploitability
+from studies.tables import Folder, parts, save
 from welfare_env import Rules
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ def main(
         "runs/attack-budget"
     ),
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
+    tables: Folder = None,
 ) -> None:
     """Play all, print the tables, and write attack-budget.json and attack-budget.png."""
     out.mkdir(parents=True, exist_ok=True)
@@ -134,7 +136,10 @@ def main(
     figures = {each: {name: _games(gains) for name, gains in kinds.items()} for each, kinds in found.items()}
     (out / "attack-budget.json").write_text(json.dumps(figures, indent=1) + "\n")
     picture(found).savefig(out / "attack-budget.png", dpi=150)
-    print_tables(*(table(each, power, kinds) for each, kinds in found.items()))
+    shown = {each: table(each, power, kinds) for each, kinds in found.items()}
+    head = ["against", *parts(next(iter(shown.values())))[0]]
+    save(tables, "planner-gains", head, [[who, *row] for who, each in shown.items() for row in parts(each)[1]])
+    print_tables(*shown.values())
 
 
 if __name__ == "__main__":

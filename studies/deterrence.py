@@ -31,6 +31,8 @@ from agents.runtime.tables import print_tables
 from evaluation.experiments import published
 from evaluation.experiments.attacks import GAMES
 from evaluation.experiments.red_team import BUDGETS, plan_red_team
+from evaluation.tables.game_tables import cell
+from studies.tables import Folder, parts, save
 from welfare_env import Rules, load_board
 
 if TYPE_CHECKING:
@@ -145,8 +147,7 @@ def table(lines: Iterable[Line]) -> Table:
     for line in lines:
         beside = [f"{each.welfare.value:.2f} {each.seat[:3]}" for each in line.neighbors.values()]
         by = f"{line.attack} ({', '.join(power[:3] for power in line.coalition)})"
-        noisy = f"{line.noisy_welfare.value:.2f}"
-        found.add_row(line.rule, f"{line.welfare.value:.3f}", noisy, f"{line.gain:.2f}", by, *beside)
+        found.add_row(line.rule, cell(line.welfare, 3), cell(line.noisy_welfare), cell(line.gain), by, *beside)
     return found
 
 
@@ -223,6 +224,7 @@ def main(
         "runs/deterrence"
     ),
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
+    tables: Folder = None,
 ) -> None:
     """Play all, print the table, and write deterrence.json and frontier.png."""
     rules = only or SWEEP
@@ -233,6 +235,7 @@ def main(
             lines = [study.line(rule, meter.advance) for rule in rules]
     (out / "deterrence.json").write_text(json.dumps([line.to_dict() for line in lines], indent=1) + "\n")
     frontier(lines).savefig(out / "frontier.png", dpi=150)
+    save(tables, "deterrence-rules", *parts(table(lines)))
     print_tables(table(lines))
 
 

@@ -19,6 +19,7 @@ from rich.progress import track
 from rich.table import Table
 
 import agents
+from studies.tables import Folder, parts, save
 from welfare_env import Game, Rules
 
 MEMBERS = ("FRANCE", "GERMANY")
@@ -66,6 +67,7 @@ def play(orders: dict[str, dict[str, list[str]]], seed: int) -> dict[str, int]:
 
 def main(
     games: Annotated[int, typer.Option(min=1, help="Games with the attack, each with a seed of its own.")] = 20,
+    tables: Folder = None,
 ) -> None:
     """Plays the attack and prints what each power has in it and in peace."""
     console = Console(stderr=True)
@@ -82,6 +84,7 @@ def main(
         table.add_row(
             name, *(f"{np.mean(each):.2f} ({min(each)} to {max(each)})" for each in (before, after)), f"{gain:+.2f}"
         )
+    save(tables, "deterrence-hand-over", *parts(table))
     Console().print(table)
 
 

@@ -26,6 +26,7 @@ from agents.runtime.tables import print_tables
 from agents.scripted.planner.plans import nearest
 from evaluation.experiments.exploitability import plan_exploitability
 from evaluation.measures.gains import CoalitionGain
+from studies.tables import Folder, parts, save
 from welfare_env import Rules, load_board
 
 RULES = Rules(press=None)
@@ -125,6 +126,7 @@ def main(
     games: Annotated[int, typer.Option(min=2, help="Of each attack that is measured.")] = 20,
     out: Annotated[Path, typer.Option(help="Folder for the games and the figures.")] = Path("runs/landings"),
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
+    tables: Folder = None,
 ) -> None:
     """Choose, measure, print the tables and write landings.json."""
     out.mkdir(parents=True, exist_ok=True)
@@ -137,7 +139,10 @@ def main(
         setting = evaluation.Setting(rules=RULES, store=store, workers=pool, report=meter.advance)
         measured = measure(against, best, games, setting)
     (out / "landings.json").write_text(json.dumps({name: rows(found) for name, found in measured.items()}, indent=1))
-    print_tables(*(table(concept, found) for concept, found in measured.items()))
+    shown = {concept: table(concept, found) for concept, found in measured.items()}
+    head = ["best by", *parts(shown["together"])[0]]
+    save(tables, "deterrence-landings", head, [[by, *row] for by, each in shown.items() for row in parts(each)[1]])
+    print_tables(*shown.values())
 
 
 if __name__ == "__main__":

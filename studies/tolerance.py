@@ -28,6 +28,7 @@ from agents.runtime.tables import print_tables
 from agents.scripted.deterrents.ownership import fair_shares
 from evaluation.measures.intervals import mean_estimate
 from evaluation.measures.metrics import GameMeasures, root_nash_welfare
+from studies.tables import Folder, parts, save
 from welfare_env import Rules, load_board
 
 RULES = Rules(press=None)
@@ -152,6 +153,7 @@ def main(
     games: Annotated[int, typer.Option(min=2, help="Reported for each setting.")] = 20,
     out: Annotated[Path, typer.Option(help="Folder for the games and the figures.")] = Path("runs/tolerance"),
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
+    tables: Folder = None,
 ) -> None:
     """Play all, print the table, and write tolerance.json."""
     if unknown := sorted(set(only or ()) - set(RESIDENTS)):
@@ -164,6 +166,7 @@ def main(
             means = {"store": store, "workers": pool, "report": meter.advance}
             lines = [line(name, other, years, games, means) for name, other, years in chosen]
     (out / "tolerance.json").write_text(json.dumps([asdict(each) for each in lines], indent=1) + "\n")
+    save(tables, "deterrence-neighbors", *parts(table(lines)))
     print_tables(table(lines))
 
 

@@ -1,0 +1,79 @@
+"""Tables of results on the pages of docs/: ``python -m studies.tables`` writes them into the pages.
+
+A table is a file of docs/tables, as CSV: a line with "# " and the command that measured it, the names of the columns,
+and the cells as the page shows them. The page has it between ``<!-- results:NAME -->`` and ``<!-- results:end -->``.
+Studies write such files with ``--tables docs/tables`` (`save`).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shlex
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+from rich.table import Table
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PLACE = re.compile(r"(<!-- results:(?!end)([\w-]+) -->\n).*?(<!-- results:end -->)", re.DOTALL)
+Folder = Annotated[
+    Optional[Path],  # noqa: UP045 (typer reads it)
+    typer.Option("--tables", help="Write the page's table in this folder, such as docs/tables."),
+]
+
+
+def save(folder: Path | None, name: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write a table with the command that runs; without a folder nothing is written."""
+    if folder is None:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([head, *rows])
+    command = shlex.join(["python", *sys.orig_argv[1:]])
+    (folder / f"{name}.csv").write_text(f"# {command}\n{text.getvalue()}", encoding="utf-8")
+
+
+def parts(table: Table) -> tuple[list[str], list[list[str]]]:
+    """The names of the columns of a printed table, and its rows."""
+    columns = [[str(cell) for cell in column.cells] for column in table.columns]
+    return [str(column.header) for column in table.columns], [list(row) for row in zip(*columns, strict=True)]
+
+
+def read(path: Path) -> tuple[str, list[list[str]]]:
+    """The command of a file, and its rows; the first one has the names of the columns."""
+    command, _, text = path.read_text(encoding="utf-8").partition("\n")
+    return command.removeprefix("# "), list(csv.reader(io.StringIO(text)))
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table as Markdown; columns without letters stand on the right."""
+    words = [any(re.search("[A-Za-z]", row[place]) for row in rows) for place in range(len(head))]
+    ruler = ["---" if each else "--:" for each in words]
+    return "\n".join(f"|{''.join(f' {cell} |' if cell else ' |' for cell in row)}" for row in (head, ruler, *rows))
+
+
+def written(page: str, folder: Path = DOCS / "tables") -> str:
+    """The page with the tables of today."""
+
+    def filled(place: re.Match[str]) -> str:
+        head, *rows = read(folder / f"{place[2]}.csv")[1]
+        return f"{place[1]}{markdown(head, rows)}\n{place[3]}"
+
+    return PLACE.sub(filled, page)
+
+
+def main() -> None:
+    """Write all pages anew."""
+    for path in sorted(DOCS.glob("*.md")):
+        page = path.read_text(encoding="utf-8")
+        if (now := written(page)) != page:
+            path.write_text(now, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

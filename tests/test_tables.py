@@ -1,0 +1,49 @@
+"""Tables of results: every page shows what the files of docs/tables have, and every file stands on one page."""
+
+import re
+
+import pytest
+
+from studies.tables import DOCS, PLACE, markdown, read, save, written
+
+PAGES = {path.name: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
+FILES = sorted((DOCS / "tables").glob("*.csv"))
+INTERVAL = re.compile(r"([-+]?\d[\d.,]*) [\[(]([-+]?\d[\d.,]*)(?:, | to )([-+]?\d[\d.,]*)[\])]")
+
+
+@pytest.mark.parametrize("name", [name for name, page in PAGES.items() if PLACE.search(page)])
+def test_a_page_has_the_tables_of_today(name):
+    assert PAGES[name] == written(PAGES[name]), "write it anew: python -m studies.tables"
+
+
+def test_every_file_stands_on_one_page():
+    shown = [name for page in PAGES.values() for _, name, _ in PLACE.findall(page)]
+    assert sorted(shown) == [path.stem for path in FILES]
+    assert sum(page.count("<!-- results:") for page in PAGES.values()) == 2 * len(shown)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_file_has_its_command_and_whole_rows(path):
+    command, (head, *rows) = read(path)
+    assert re.match(r"(python|welfare-env) ", command)
+    assert {len(row) for row in rows} == {len(head)}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_means_are_within_their_intervals(path):
+    for mean, low, high in INTERVAL.findall(path.read_text(encoding="utf-8")):
+        assert float(low.replace(",", "")) <= float(mean.replace(",", "")) <= float(high.replace(",", ""))
+
+
+def test_what_a_study_saves_is_what_the_page_shows(tmp_path):
+    save(None, "gains", ["rule"], [])
+    save(tmp_path, "gains", ["rule", "gain"], [["dove", "1.00 [0.50, 1.50]"], ['hold, "quoted"', ""]])
+    command, (head, *rows) = read(tmp_path / "gains.csv")
+    assert command.startswith("python ")
+    assert (head, len(rows)) == (["rule", "gain"], 2)
+    page = written("a\n<!-- results:gains -->\nold\n<!-- results:end -->\nb\n", tmp_path)
+    assert page == f"a\n<!-- results:gains -->\n{markdown(head, rows)}\n<!-- results:end -->\nb\n"
+    assert markdown(head, rows).splitlines()[1:] == [
+        "| --- | --: |", "| dove | 1.00 [0.50, 1.50] |", "| hold, \"quoted\" | |"
+    ]  # fmt: skip
+    assert written(page, tmp_path) == page
