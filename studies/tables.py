@@ -51,8 +51,9 @@ def read(path: Path) -> tuple[str, list[list[str]]]:
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table as Markdown; columns without letters stand on the right."""
-    words = [any(re.search("[A-Za-z]", row[place]) for row in rows) for place in range(len(head))]
+    """A table as Markdown; columns without letters, but for those in brackets, stand on the right."""
+    plain = [[re.sub(r"[\[(].*?[\])]", "", cell) for cell in row] for row in rows]
+    words = [any(re.search("[A-Za-z]", row[place]) for row in plain) for place in range(len(head))]
     ruler = ["---" if each else "--:" for each in words]
     return "\n".join(f"|{''.join(f' {cell} |' if cell else ' |' for cell in row)}" for row in (head, ruler, *rows))
 

@@ -8,7 +8,8 @@ from studies.tables import DOCS, PLACE, markdown, read, save, written
 
 PAGES = {path.name: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
 FILES = sorted((DOCS / "tables").glob("*.csv"))
-INTERVAL = re.compile(r"([-+]?\d[\d.,]*) [\[(]([-+]?\d[\d.,]*)(?:, | to )([-+]?\d[\d.,]*)[\])]")
+NUMBER = r"([-+]?\d+\.?\d*)"
+INTERVAL = re.compile(rf"{NUMBER} [\[(]{NUMBER}(?:, | to ){NUMBER}[\])]")
 
 
 @pytest.mark.parametrize("name", [name for name, page in PAGES.items() if PLACE.search(page)])
@@ -18,7 +19,7 @@ def test_a_page_has_the_tables_of_today(name):
 
 def test_every_file_stands_on_one_page():
     shown = [name for page in PAGES.values() for _, name, _ in PLACE.findall(page)]
-    assert sorted(shown) == [path.stem for path in FILES]
+    assert sorted(shown) == sorted(path.stem for path in FILES)
     assert sum(page.count("<!-- results:") for page in PAGES.values()) == 2 * len(shown)
 
 
@@ -31,19 +32,25 @@ def test_a_file_has_its_command_and_whole_rows(path):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_means_are_within_their_intervals(path):
-    for mean, low, high in INTERVAL.findall(path.read_text(encoding="utf-8")):
-        assert float(low.replace(",", "")) <= float(mean.replace(",", "")) <= float(high.replace(",", ""))
+    cells = [cell for row in read(path)[1] for cell in row]
+    for mean, low, high in (found.groups() for cell in cells for found in INTERVAL.finditer(cell)):
+        assert float(low) <= float(mean) <= float(high)
 
 
 def test_what_a_study_saves_is_what_the_page_shows(tmp_path):
     save(None, "gains", ["rule"], [])
-    save(tmp_path, "gains", ["rule", "gain"], [["dove", "1.00 [0.50, 1.50]"], ['hold, "quoted"', ""]])
+    save(
+        tmp_path,
+        "gains",
+        ["rule", "gain"],
+        [["dove", "1.00 [0.50, 1.50]"], ["marshal", "0.00 [all 20 alike]"], ['hold, "quoted"', ""]],
+    )
     command, (head, *rows) = read(tmp_path / "gains.csv")
     assert command.startswith("python ")
-    assert (head, len(rows)) == (["rule", "gain"], 2)
+    assert (head, len(rows)) == (["rule", "gain"], 3)
     page = written("a\n<!-- results:gains -->\nold\n<!-- results:end -->\nb\n", tmp_path)
     assert page == f"a\n<!-- results:gains -->\n{markdown(head, rows)}\n<!-- results:end -->\nb\n"
     assert markdown(head, rows).splitlines()[1:] == [
-        "| --- | --: |", "| dove | 1.00 [0.50, 1.50] |", "| hold, \"quoted\" | |"
+        "| --- | --: |", "| dove | 1.00 [0.50, 1.50] |", "| marshal | 0.00 [all 20 alike] |", "| hold, \"quoted\" | |"
     ]  # fmt: skip
     assert written(page, tmp_path) == page

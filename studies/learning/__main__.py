@@ -16,6 +16,7 @@ from studies.learning.rewards import clique, standard
 from studies.learning.robbers import robbers
 from studies.learning.trainings import Options
 from studies.learning.words import words
+from studies.tables import Folder
 
 
 class Section(StrEnum):
@@ -58,9 +59,10 @@ def main(
     ] = None,
     exact: Annotated[bool, typer.Option(help="Measure exact gains; else only what the portfolio gains.")] = True,
     train: Annotated[bool, typer.Option(help="Train what is missing; else show what is finished.")] = True,
+    tables: Folder = None,
 ) -> None:
     """Train what is missing, measure, and print the tables of docs/learning.md; finished work is kept."""
-    given = Options(out, pictures or out / "pictures", tuple(seat or POWERS) if exact else (), train)
+    given = Options(out, pictures or out / "pictures", tuple(seat or POWERS) if exact else (), train, tables)
     given.pictures.mkdir(parents=True, exist_ok=True)
     for section in only or list(Section):
         began = time.process_time()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from studies.learning.rewards import on_clique, on_standard
-from studies.learning.tables import markdown
 from studies.learning.trainings import Group, Options
 from training.cli.curves import read
 
@@ -17,7 +16,7 @@ def critic(given: Options) -> None:
     rows = [
         [reward, _shares(on_clique(reward), given), _shares(on_standard(reward), given)] for reward in ("social", "own")
     ]
-    print(markdown(("reward", "clique:4", "standard map"), rows))
+    given.show("critic", ("reward", "clique:4", "standard map"), rows)
 
 
 def _shares(group: Group, given: Options) -> str:

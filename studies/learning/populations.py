@@ -13,7 +13,6 @@ import training
 from agents.runtime.progress import metered
 from evaluation.checks import EvaluationError
 from evaluation.exact import exploitability
-from studies.learning.tables import markdown
 from studies.learning.trainings import Options, cost, measured
 from training.population.psro import name_of
 
@@ -21,6 +20,7 @@ SETTINGS: dict[str, Any] = {"years": 5, "iterations": 80, "games": 48, "epochs":
 PUNISHER = "punisher:t=4,remembers=yes"
 BOARDS = ("clique:4", "shared-clique:3")
 SEEDS = 3
+GAINS = ("mix", "gap", "mean gap", "welfare", "the portfolio gains")
 
 
 def from_nothing(out: Path) -> training.PopulationConfig:
@@ -43,7 +43,7 @@ def populations(given: Options) -> None:
     first = from_nothing(given.out)
     if found := steps(first, given):
         rows = [[str(step["step"]), _mix(step["mix"]), *gains(step)] for step in found]
-        print(markdown(("responses", "mix", "gap", "mean gap", "welfare", "the portfolio gains"), rows) + "\n")
+        given.show("population", ("responses", *GAINS), rows)
         shutil.copy(first.place / f"payoffs-{found[-1]['step']}.png", given.pictures / "learning-payoffs.png")
     configs = [with_punisher(given.out, board, seed) for board in BOARDS for seed in range(SEEDS)]
     rows = [
@@ -52,10 +52,8 @@ def populations(given: Options) -> None:
         for step in steps(config, given)
     ]
     if rows:
-        print(
-            markdown(("board", "seed", "responses", "mix", "gap", "mean gap", "welfare", "the portfolio gains"), rows)
-        )
-    print("\n" + cost([config.place for config in (first, *configs)]))
+        given.show("population-punisher", ("board", "seed", "responses", *GAINS), rows)
+    print(cost([config.place for config in (first, *configs)]))
 
 
 def steps(config: training.PopulationConfig, given: Options) -> list[dict[str, Any]]:
@@ -91,8 +89,9 @@ def profiles(given: Options) -> None:
     for policy in ("prosocial", *(f"punisher:t={t}" for t in range(1, 6))):
         guesses = _exact(policy)
         knows = _exact(f"{policy},remembers=yes") if policy != "prosocial" else guesses
-        rows.append([policy, *knows, guesses[1]])
-    print(markdown(("everybody plays", "welfare", "gap, if they remember who deviated", "gap, if they guess it"), rows))
+        rows.append([f"`{policy}`", *knows, guesses[1]])
+    head = ("everybody plays", "welfare", "gap, if they remember who deviated", "gap, if they guess it from the board")
+    given.show("profiles", head, rows)
 
 
 def _exact(policy: str) -> tuple[str, str]:

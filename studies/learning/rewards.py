@@ -11,12 +11,13 @@ from evaluation.tables.game_tables import cell
 from studies.learning.courses import LAST, course, over_seeds, peaks
 from studies.learning.curves import draw_rewards
 from studies.learning.measures import attack, exact
-from studies.learning.tables import markdown
 from studies.learning.trainings import Group, Options, config_of, cost, points
 
 REWARDS = ("own", "social", "inequity:1,0.5")
 CLIQUE = {"map_name": "clique:4", "years": 5, "sees": "position"}
 STANDARD = {"map_name": "standard", "years": 10, "league_share": 0.2}
+
+Rows = tuple[Sequence[str], list[list[str]]]  # names of columns, and rows
 
 
 def on_clique(reward: str) -> Group:
@@ -74,8 +75,9 @@ def report(groups: Sequence[Group], given: Options, is_toy: bool) -> None:
         given.pictures / f"learning-{'rewards' if is_toy else 'standard'}.png", dpi=130
     )
     measured = {reward: lines(folders, given.seats, is_toy) for reward, folders in trained.items()}
-    print(summary(trained, measured) + "\n")
-    print(details(measured) + "\n")
+    name = "rewards" if is_toy else "standard"
+    given.show(name, *summary(trained, measured))
+    given.show(f"{name}-seeds", *details(measured))
     print(cost([folder for folders in trained.values() for folder in folders]))
 
 
@@ -105,7 +107,7 @@ def lines(folders: Sequence[Path], seats: Sequence[str], is_toy: bool) -> list[L
     return found
 
 
-def summary(trained: Mapping[str, Sequence[Path]], measured: Mapping[str, Sequence[Line]]) -> str:
+def summary(trained: Mapping[str, Sequence[Path]], measured: Mapping[str, Sequence[Line]]) -> Rows:
     """One row per reward: means over training seeds."""
     head = ("reward", "seeds", "iterations", "peak", "at", "last", "the last 50", "greedy", "gain", "drawn", "gain")
     rows = []
@@ -114,13 +116,13 @@ def summary(trained: Mapping[str, Sequence[Path]], measured: Mapping[str, Sequen
         values = {name: cell(over_seeds([getattr(line, name) for line in measured[reward]])) for name in NUMBERS}
         end = [values["last"], course(curves), *(values[name] for name in NUMBERS[2:])]
         rows.append([reward, str(len(folders)), str(curves.shape[1]), values["peak"], str(peaks(curves)[1]), *end])
-    return markdown(head, rows)
+    return head, rows
 
 
 NUMBERS = ("peak", "last", "greedy", "gain", "drawn", "drawn_gain")
 
 
-def details(measured: Mapping[str, Sequence[Line]]) -> str:
+def details(measured: Mapping[str, Sequence[Line]]) -> Rows:
     """One row per training; intervals are over games."""
     head = ("reward", "seed", "peak", "last", "greedy", "gain", "in", "drawn", "gain", "by")
     rows = [
@@ -137,4 +139,4 @@ def details(measured: Mapping[str, Sequence[Line]]) -> str:
         for reward, found in measured.items()
         for line in found
     ]
-    return markdown(head, rows)
+    return head, rows

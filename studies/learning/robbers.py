@@ -12,7 +12,6 @@ from studies.learning.courses import LAST, course, over_seeds, peaks
 from studies.learning.curves import ALWAYS, NEVER, SOMETIMES, draw_robbers
 from studies.learning.measures import exact, robbed
 from studies.learning.rewards import CLIQUE, on_clique
-from studies.learning.tables import markdown
 from studies.learning.trainings import POINTS, Group, Options, cost, points
 
 SEEDS = 3
@@ -64,7 +63,7 @@ def robbers(given: Options) -> None:
         "robber: peak", "last", "the last 50", "greedy, alone", "gain", "greedy, robbed", "robber",
     )  # fmt: skip
     rows = [row(*setting, folders, given.seats) for setting, folders in trained.items()]
-    print(markdown(head, rows) + "\n")
+    given.show("robbers", head, rows)
     print(cost([folder for (_, met), folders in trained.items() if met != NEVER for folder in folders]))
 
 

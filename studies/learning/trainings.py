@@ -15,6 +15,7 @@ import numpy as np
 import training
 from agents.runtime.progress import metered
 from studies.learning.courses import Floats, change, is_flat
+from studies.tables import markdown, save
 from training.cli.curves import read
 from training.run_folder import saved_iterations
 from welfare_env.writing import replaced
@@ -32,12 +33,19 @@ class Options:
         out: folder of the trainings. pictures: folder of the pictures.
         seats: that deviate where values are exact; none leaves exact gains out.
         train: whether to train what is missing.
+        tables: folder of the tables; none are written without one.
     """
 
     out: Path
     pictures: Path
     seats: tuple[str, ...]
     train: bool = True
+    tables: Path | None = None
+
+    def show(self, name: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Print a table of the page, and write it."""
+        save(self.tables, f"learning-{name}", head, rows)
+        print(markdown(head, rows) + "\n")
 
 
 @dataclass(frozen=True)

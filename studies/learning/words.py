@@ -20,7 +20,6 @@ import training
 from agents.rl import checkpoint
 from agents.runtime.colors import LEARNED, LEVEL
 from evaluation.measures.intervals import mean_estimate
-from studies.learning.tables import markdown
 from studies.learning.trainings import Options, cost, measured, trained
 from training.word_effects import HEARD, STREAM, WAYS, word_effects
 from welfare_env.engine import PHASE, SPRING_MOVES, YEAR, layout_of
@@ -218,7 +217,7 @@ def words(given: Options) -> None:
         print("(not all is trained)")
         return
     rows = sorted(study(given.out), key=lambda one: SETTINGS.index(one[0]))
-    print(markdown(COLUMNS, [row(*one) for one in rows]) + "\n")
+    given.show("words", COLUMNS, [row(*one) for one in rows])
     for seed in range(TRAININGS):
         print(going(SETTINGS[0].config(given.out, "tokens", seed)))
     draw(rows).savefig(given.pictures / "learning-words.png", dpi=130)
