@@ -2,7 +2,8 @@
 
 A play goes from pair to pair of types (`modal_env.search.best_replies`). An agent's move is a function of the type of
 its opponent's history, and no type comes back once it is left; so only while a type stays must the move stay. The
-latest world from which no type changes is the longest path through pairs of types and moves.
+latest world from which no type changes is the longest path through pairs of types and moves: n(n + 2) at depth n, as
+docs/modal-search.md proves. `latest_world` finds it by exhaustion, and `longest_play` is a play that reaches it.
 """
 
 from __future__ import annotations
@@ -33,6 +34,25 @@ def latest_world(depth: int) -> int:
             latest[stand] = max((1 + latest[after] for after in following), default=0)
             waiting.pop()
     return max(latest[start] for start in starts)
+
+
+def longest_play(depth: int) -> tuple[str, str]:
+    """What two direct agents of a depth n play, world by world, if types change for the last time at world n(n + 2).
+
+    Returns:
+        Two words of n(n + 2) moves, C or D; after them both go on with their last moves.
+
+    Raises:
+        GameError: a depth that is no whole number from 1.
+    """
+    lengths = [whole("depth", depth, 1)]  # of the blocks in which neither changes its move
+    for length in range(depth, 0, -1):
+        lengths += [length, length]
+    first, second = "", ""
+    for block, length in enumerate(lengths):  # after each block the other one changes its move, the second first
+        first += "CD"[block // 2 % 2] * length
+        second += "CD"[(block + 1) // 2 % 2] * length
+    return first, second
 
 
 def _following(stand: Stand, types: Types) -> list[Stand]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import combinations, product
+
 import pytest
 
 from modal_env.errors import GameError
 from modal_env.logic.provability import play
-from modal_env.search.best_replies import replies
+from modal_env.search.best_replies import Types, replies
 from modal_env.search.direct_agents import agent_with
 from modal_env.search.findings import CALLS
-from modal_env.search.settling import latest_world
+from modal_env.search.settling import latest_world, longest_play
 from modal_env.search.table_checker import depth as depth_of
 from modal_env.search.table_checker import outcome, reachable, read, view
 from modal_env.search.words import MAX_LENGTH, MAX_SEARCHED, word_agent, words
@@ -92,6 +95,41 @@ def test_how_many_words_there_are() -> None:
 @pytest.mark.parametrize(("depth", "world"), [(1, 3), (2, 8), (3, 15), pytest.param(4, 24, marks=pytest.mark.slow)])
 def test_the_latest_world(depth: int, world: int) -> None:
     assert latest_world(depth) == world
+
+
+@pytest.mark.parametrize("depth", range(1, 9))
+def test_a_play_reaches_the_latest_world(depth: int) -> None:
+    """The moves are functions of the types, so two agents play it; types change up to world n(n + 2) and no more."""
+    words = longest_play(depth)
+    assert [len(word) for word in words] == [depth * (depth + 2)] * 2
+    types, seen, moves, changes = Types(depth), (0, 0), {}, []
+    for world in range(len(words[0]) + 2 * depth):
+        played = [(word + word[-1] * 2 * depth)[world] for word in words]
+        for one in (0, 1):
+            assert moves.setdefault((one, seen[one]), played[one]) == played[one]
+        after = tuple(types.after(seen[one], "DC".index(played[1 - one])) for one in (0, 1))
+        changes += [world + 1] if after != seen else []
+        seen = after
+    assert changes == [*range(1, depth * (depth + 2) + 1)]
+
+
+def test_types_change_where_a_new_short_word_can_be_picked_out() -> None:
+    """The lemma of the page's proof, and its count of such worlds, for all histories of ten worlds."""
+    for depth in (1, 2, 3):
+        types = Types(depth)
+        for history in product((0, 1), repeat=10):
+            seen, known, counts = 0, set[tuple[int, ...]](), Counter[int]()
+            for world, symbol in enumerate(history):
+                new = {
+                    (*(history[place] for place in chosen), symbol)
+                    for length in range(depth)
+                    for chosen in combinations(range(world), length)
+                } - known
+                after = types.after(seen, symbol)
+                assert (after != seen) == bool(new)
+                counts[min((len(word) for word in new), default=0)] += 1
+                seen, known = after, known | new
+            assert all(counts[length] <= length + 1 for length in range(1, depth + 1))
 
 
 def test_the_latest_world_is_that_of_the_16_agents_of_depth_1() -> None:
