@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from agents.rl import checkpoint
+from studies.tables import Folder, parts, save
 from training.board.rewards import Reward
 from training.board.runner import Play
 from training.board.seat_gains import play_games
@@ -61,9 +62,11 @@ def main(
         Optional[bool],  # noqa: UP045  typer reads it so
         typer.Option("--greedy/--draw", help="Take the most probable orders, or draw.", show_default="as rl:PATH does"),
     ] = None,
+    tables: Folder = None,
 ) -> None:
     """Print how a checkpoint does."""
     powers = load_board(checkpoint.load(path).map_name).powers
+    head, rows = ["seat"], [[seat] for seat in (*powers, "all")]
     for opponent in against:
         centers, final = measure(path, opponent, games, seed, greedy)
         table = Table(title=f"{path} against six {opponent}, {games} games a seat")
@@ -74,6 +77,9 @@ def main(
         table.add_section()
         table.add_row("all", interval(centers), interval(final))
         Console(width=100).print(table)
+        head += [f"centers against six {opponent}", f"score against six {opponent}"]
+        rows = [[*row, *more[1:]] for row, more in zip(rows, parts(table)[1], strict=True)]
+    save(tables, "training-attacker-drawn" if greedy is False else "training-attacker", head, rows)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from scipy.stats import binomtest
 import evaluation
 from agents.runtime.progress import metered
 from agents.runtime.tables import print_tables
+from studies.tables import Folder, parts, save
 from welfare_env import Rules
 
 RULES = Rules(years=3, press=None)
@@ -130,7 +131,7 @@ def line(policy: str, budget: str, seed: int, means: dict[str, Any]) -> Line:
     )
 
 
-def tables(lines: Sequence[Line]) -> list[Table]:
+def summaries(lines: Sequence[Line]) -> list[Table]:
     """One row per red team, and a summary."""
     rows = Table(title="Reported gains, and the same attacks in 100 fresh games; points a year")
     for name in ("policy", "budget", "by", "when chosen", "reported", "fresh", "inside"):
@@ -162,6 +163,7 @@ def main(
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the games and the figures.")] = Path("runs/fresh-seeds"),
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
+    tables: Folder = None,
 ) -> None:
     """Attack all policies, play the chosen attacks again, print the tables and write fresh_seeds.json."""
     out.mkdir(parents=True, exist_ok=True)
@@ -178,7 +180,9 @@ def main(
             lines.append(line(policy, budget, seed, {"store": store, "workers": pool}))
             meter.advance(1)
     (out / "fresh_seeds.json").write_text(json.dumps([asdict(each) for each in lines], indent=1) + "\n")
-    print_tables(*tables(lines))
+    shown = summaries(lines)
+    save(tables, "measures-fresh-seeds", *parts(shown[-1]))
+    print_tables(*shown)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from agents.lm.models import Reply, Request
 from agents.lm.stub.replies import Instance
 from agents.runtime.progress import metered
 from agents.runtime.tables import print_tables
+from studies.tables import Folder, parts, save
 from welfare_env import Rules
 
 CHARACTERS_A_TOKEN = 4
@@ -81,6 +82,7 @@ def played(kind: str, years: int, rounds: int) -> tuple[Remembering, str]:
 def main(
     years: Annotated[str, typer.Option(help="Of the games.")] = "3,10,20",
     rounds: Annotated[int, typer.Option(min=1)] = 3,
+    tables: Folder = None,
 ) -> None:
     """Play and print."""
     table = Table(caption=f"dollars: {PRICE} a million tokens, {CACHED_PRICE} if cached; prompts alone")
@@ -99,6 +101,7 @@ def main(
                     "yes" if len(games) == 1 else "no",
                 )
                 meter.advance(1)
+    save(tables, "language-models-memory", *parts(table))
     print_tables(table)
 
 

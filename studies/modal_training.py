@@ -5,6 +5,7 @@ Trainings are kept in runs/modal-pictures, so an interrupted command resumes, an
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +18,7 @@ from rich.progress import track
 import modal_env
 from agents.runtime.colors import LEVEL
 from modal_env.pictures.style import PALETTE
+from studies.tables import Folder, save
 from training.modal import ACTIONS, ModalConfig, ModalResult, train_modal
 from training.modal.mixes import name_of
 
@@ -40,6 +42,7 @@ def main(
     self_seeds: Annotated[int, typer.Option(min=SHOWN, help="Of each kind of self-play.")] = 12,
     runs: Annotated[Path, typer.Option(help="Where the trainings are kept.")] = Path("runs/modal-pictures"),
     to: Annotated[Path, typer.Option(help="Where the pictures go.")] = Path("docs/pictures"),
+    tables: Folder = None,
 ) -> None:
     """Train, print the results, plot."""
     trained = {
@@ -48,12 +51,24 @@ def main(
     for (actions, opponent), results in trained.items():
         for seed, result in enumerate(results):
             print(f"{actions:8} {opponent:12} seed {seed}  {_text(result)}")
+    save(tables, "training-modal-replies", *replies(trained))
     curves(trained).savefig(to / "modal-training.png", dpi=100)
     played = {name: _self_play(name, self_seeds, runs) for name in SELF_PLAY}
     for name, results in played.items():
         for seed, result in enumerate(results):
             print(f"self, {name:11} seed {seed:2}  {_text(result)}; {_average_text(result)}")
     shares(played).savefig(to / "modal-self-play.png", dpi=100)
+
+
+def replies(trained: Mapping[tuple[str, str], Sequence[ModalResult]]) -> tuple[list[str], list[list[str]]]:
+    """The largest share and the largest gap by opponent and mode, over seeds."""
+    rows = []
+    for (actions, opponent), results in trained.items():
+        most = [float(result.shares[0][1]) for result in results]
+        name = " or ".join(sorted({name_of(result.shares[0][0]) for result in results}))
+        gap = max(float(result.gap) for result in results)
+        rows.append([opponent, actions, f"{name} {min(most):.3f} to {max(most):.3f}", f"{gap:.4f}"])
+    return ["against", "mode", "largest share", "maximum gain of the best reply over the mix"], rows
 
 
 def _against(actions: str, opponent: str, seeds: int, runs: Path) -> list[ModalResult]:

@@ -27,6 +27,7 @@ from agents.lm.prompts import build
 from agents.lm.prompts.building import Draft
 from agents.lm.prompts.parts import EVERYTHING, PLAIN, Addition, parts_text
 from evaluation import self_play
+from studies.tables import Folder, parts, save
 from welfare_env.game.view import MESSAGES, View
 
 CHARACTERS_A_TOKEN = 4
@@ -86,6 +87,7 @@ class Measuring(LMPolicy):
 def main(
     years: Annotated[int, typer.Option(min=1)] = 5,
     rounds: Annotated[int, typer.Option(min=1)] = 3,
+    tables: Folder = None,
 ) -> None:
     """Measure all additions in one game."""
     self_play(Measuring, games=1, rules=welfare_env.Rules(years=years, message_rounds=rounds), simultaneous=True)
@@ -98,6 +100,7 @@ def main(
         plain = (_tokens(counts[PLAIN]) for counts in (Measuring.whole, Measuring.new))
         more = [f"{value - base:,.0f}" for value, base in zip((whole, new), plain, strict=True)]
         table.add_row(parts_text(addition) or "nothing", f"{whole:,.0f}", more[0], f"{new:,.0f}", more[1])
+    save(tables, "language-models-additions", *parts(table))
     Console(width=100).print(table)
 
 

@@ -21,6 +21,7 @@ from scipy.stats import t
 import evaluation
 from evaluation.experiments.published import RANDOM_SWEEP, TABLES
 from evaluation.play.store import GameStore
+from studies.tables import Folder, markdown, save
 from welfare_env import Rules
 
 BATCH = 100  # games in memory
@@ -83,13 +84,14 @@ def main(
     games: Annotated[int, typer.Option(min=2, help="Games of random under each of the rules.")] = 1000,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     store: Annotated[Optional[Path], typer.Option(help="Keep games here.")] = None,  # noqa: UP045
+    tables: Folder = None,
 ) -> None:
     """Our random and prosocial players beside the authors' runs of theirs."""
     with nullcontext() if store is None else GameStore(store) as kept:
-        for line in (["", "games", *(measure.replace("_", " ") for measure in MEASURES)], ["---"] * 6):
-            typer.echo(f"| {' | '.join(line)} |")
-        for line in rows(games, seed, kept):
-            typer.echo(f"| {' | '.join(line)} |")
+        found = list(rows(games, seed, kept))
+    head = ["ten years, no press", "games", *(measure.replace("_", " ") for measure in MEASURES)]
+    save(tables, "differences-published", head, found)
+    typer.echo(markdown(head, found))
 
 
 if __name__ == "__main__":
