@@ -113,6 +113,7 @@ class TestWorlds:
             env.step(None if over or cut else players[agent].act(observation, info))
         differing = [same for _, _, same in world.agreement if not same]
         assert len(world.agreement) > 10
+        assert len({(phase, power) for phase, power, _ in world.agreement}) == len(world.agreement)
         assert len(differing) <= most * len(world.agreement)
 
     def test_peace_is_worth_what_it_is(self) -> None:
