@@ -1,6 +1,7 @@
 """The tables, the line of play and the pictures of docs/theorems.md: `python -m studies.theorems --docs docs`.
 
-The tables come from docs/theorems.jsonl, which `welfare-env theorems --cells docs/theorems.jsonl --board ...` writes.
+The tables come from docs/theorems.jsonl, which `welfare-env theorems --cells docs/theorems.jsonl --board ...` writes;
+that of punishers that draw from docs/threats.jsonl, which `welfare-env threats --cells docs/threats.jsonl ...` writes.
 The first table has a column for every T - t: games that differ only in the years before they disarm have the same
 gain; if not, all of them are listed. The second one has what the searches cost. The lines of play are computed anew.
 """
@@ -15,6 +16,7 @@ from typing import Annotated, Optional
 import typer
 
 from evaluation.exact import Certified, certify_punishers
+from evaluation.exact.drawn.values import ThreatCell, read_threats
 from evaluation.exact.line_pictures import line_picture, line_text
 from evaluation.exact.theorems import Cell, read_cells
 
@@ -27,20 +29,22 @@ PICTURES = {
 
 
 def main(
-    path: Annotated[Path, typer.Argument(help="A file of cells.")] = Path("docs/theorems.jsonl"),
+    path: Annotated[Path, typer.Argument(help="A file of cells; threats.jsonl is beside it.")] = Path(
+        "docs/theorems.jsonl"
+    ),
     docs: Annotated[
         Optional[Path],  # noqa: UP045 (typer reads it)
         typer.Option(help="Write the tables, the line and the pictures of theorems.md in this folder anew."),
     ] = None,
 ) -> None:
     """Print the tables as Markdown."""
-    text = tables(read_cells(path))
-    print(text)
+    text, drawn = tables(read_cells(path)), threats(read_threats(path.with_name("threats.jsonl")))
+    print(f"{text}\n\n{drawn}")
     if docs is not None:
-        write(docs, text)
+        write(docs, {"tables": text, "threats": drawn})
 
 
-def write(docs: Path, text: str) -> None:
+def write(docs: Path, texts: dict[str, str]) -> None:
     """Write the tables and the line into theorems.md, and the pictures beside it."""
     for name, (board, deviator, years) in PICTURES.items():
         picture = line_picture(board, years, certified(board, deviator, years).line)
@@ -48,7 +52,7 @@ def write(docs: Path, text: str) -> None:
     board, deviator, years = SHOWN
     line = line_text(board, years, certified(board, deviator, years).line, deviator)
     page = (docs / "theorems.md").read_text(encoding="utf-8")
-    for name, part in (("tables", text), ("line", f"```\n{line}\n```")):
+    for name, part in (texts | {"line": f"```\n{line}\n```"}).items():
         begin, end = f"<!-- {name}:begin -->\n", f"\n<!-- {name}:end -->"
         before, _, rest = page.partition(begin)
         page = f"{before}{begin}{part}{end}{rest.partition(end)[2]}"
@@ -79,6 +83,27 @@ def tables(cells: Iterable[Cell]) -> str:
         sizes = f"{max(cell.positions for cell in mine):,} | {max(cell.states for cell in mine):,}"
         seconds = sum(cell.seconds for cell in mine)
         lines.append(f"| {punishers} | {name} | {role} | {' | '.join(map(str, counts))} | {sizes} | {seconds:,.1f} |")
+    return "\n".join(lines)
+
+
+def threats(cells: Iterable[ThreatCell]) -> str:
+    """The table of gains from punishers that draw, and of what the searches cost."""
+    groups: dict[tuple[str, str], dict[int, ThreatCell]] = defaultdict(dict)
+    for cell in cells:
+        groups[cell.map_name, cell.role][cell.years - 1] = cell  # with t = 1
+    late = range(1 + max((number for mine in groups.values() for number in mine), default=0))
+    head = ["board", "deviator", *(f"T-t={number}" for number in late)]
+    lines = [f"| {' | '.join(head)} | certificate | positions met | CPU-s | checker |"]
+    lines.append("|---|---|" + "--:|" * (len(late) + 4))
+    by_role = sorted(groups, key=lambda group: group[1], reverse=True)
+    for name, role in sorted(by_role, key=lambda group: group[0]):
+        mine = groups[name, role]
+        gains = [mine[number].gain if number in mine else "-" for number in late]
+        found = mine.values()
+        sizes = max(cell.positions for cell in found), max(cell.states for cell in found)
+        seconds = sum(cell.seconds for cell in found), sum(cell.check_seconds for cell in found)
+        costs = [f"{number:,.0f}" for number in (*sizes, *seconds)]
+        lines.append(f"| {' | '.join([name, role, *gains, *costs])} |")
     return "\n".join(lines)
 
 

@@ -413,6 +413,13 @@ class TestRefused:
             function(*arguments)
 
 
+def test_the_tables_of_the_page_are_those_of_the_files():
+    page = (DOCS / "theorems.md").read_text()
+    cells, drawn = study.read_cells(DOCS / "theorems.jsonl"), study.read_threats(DOCS / "threats.jsonl")
+    for name, text in (("tables", study.tables(cells)), ("threats", study.threats(drawn))):
+        assert f"<!-- {name}:begin -->\n{text}\n<!-- {name}:end -->" in page
+
+
 @pytest.mark.slow
 def test_the_study_makes_the_page_and_its_pictures_anew(tmp_path):
     """The tables from the file of cells, the line and the pictures from computation."""
