@@ -88,9 +88,9 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str)
 
 
 def _cells(row: Sequence[str], kinds: Sequence[str]) -> Iterator[str]:
-    """The cells of a row, of which the first is its head; an interval stands below its value."""
+    """The cells of a row, of which the first is its head, if it says anything; an interval stands below its value."""
     for place, (cell, kind) in enumerate(zip(row, kinds, strict=True)):
         inside = re.sub(r"^(-?[\d.,]+)\s(\[.*\]|\(.*\))$", r"\1<small>\2</small>", escape(cell))
         if kind:  # specs may be broken after punctuation
             inside = re.sub(r"(?<=[,:=/])(?=\S)", "<wbr>", inside)
-        yield f"<td{kind}>{inside}</td>" if place else f"<th scope=row{kind}>{inside}</th>"
+        yield f"<td{kind}>{inside}</td>" if place or not inside else f"<th scope=row{kind}>{inside}</th>"

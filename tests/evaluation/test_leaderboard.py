@@ -154,11 +154,11 @@ class TestPage:
     def test_the_shipped_one_is_made_of_its_numbers(self) -> None:
         study = read_study(SHIPPED)
         assert (SHIPPED / LEADERBOARD).read_text() == leaderboard(study)
-        assert (SHIPPED / PAGE).exists()
+        assert "<th scope=row></th>" not in (SHIPPED / PAGE).read_text()  # screen readers stumble over empty heads
         chosen = load_experiment("models")
         assert [condition["profile"] for condition in earlier_rows(SHIPPED, chosen, chosen.games, 0)] == []
         assert {condition["profile"] for condition in study["conditions"]} >= set(chosen.profiles)
-        assert report_page(study)
+        assert "<th scope=row></th>" not in report_page(study)
 
     def test_the_shipped_rows_differ_as_their_characters_do(self) -> None:
         rows = {each["profile"].rpartition("/")[2]: each["measures"] for each in read_study(SHIPPED)["conditions"]}
