@@ -2,9 +2,9 @@
 
 ``python -m tools.mutations`` tries every mutant of mutations.toml and prints how many were killed, by room, and which
 survived. A mutant counts as killed if a test fails with it that passes without it. Its tests are named in the data,
-since coverage does not see compiled code. If none of those that `make test` runs fails, all quick tests of their
-folders are tried, then the named ones marked slow, which only `make test-all` runs: such mutants have a column of their
-own. Mutants of the engine's kernels, which take a minute or two to recompile, come last.
+since coverage does not see compiled code. If none of those that `make test` runs fails, the named ones marked slow are
+tried, which only `make test-all` runs: such mutants have a column of their own. If these do not fail either, all quick
+tests of the folders are. Mutants of the engine's kernels, which take a minute or two to recompile, come last.
 
 An interrupted run resumes. Verdicts are kept in runs/mutations, and a mutant is tried again only if its file, its tests
 or its own text have changed; remove that folder to try all of them again.
@@ -130,13 +130,13 @@ class Copy:
         return {"verdict": verdict, "by": failed, "seconds": round(time.monotonic() - began), "name": mutant.name}
 
     def _test_in_steps(self, mutant: Mutant) -> tuple[str, list[str]]:
-        """Run the named tests, then all of their folders, then the named ones that are slow, until one fails."""
+        """Run the named tests, then the named ones that are slow, then all quick ones of their folders."""
         verdict, failed = self._test("-x", "-m", QUICK, *mutant.tests)
-        if verdict == SURVIVED:
-            verdict, failed = self._test("-x", "-m", QUICK, *mutant.folders)
         if verdict == SURVIVED:
             verdict, failed = self._test("-x", "-m", SLOW, *mutant.tests)
             verdict = KILLED_BY_SLOW if verdict == KILLED else verdict
+        if verdict == SURVIVED:
+            verdict, failed = self._test("-x", "-m", QUICK, *mutant.folders)
         return verdict, failed
 
     def failing(self, tests: Sequence[str]) -> list[str]:

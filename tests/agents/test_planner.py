@@ -123,6 +123,14 @@ class TestWorlds:
         alone = evaluation.self_play("prosocial", games=1, rules=Rules(years=3, press=None))
         assert points == dict(alone.measures[0].scores)
 
+    def test_other_seeds_are_other_games(self) -> None:
+        game = Game("clique:3", rules=Rules(years=3, press=None))
+        world, view = self.world("random", game), game.view("PLAYERA")
+        plan = Plan({"PLAYERA": (Course(),) * 3})
+        games = [str(world.play(view, plan, seed)[0]) for seed in (0, 1, 2, 3, 0)]
+        assert games[4] == games[0]
+        assert len(set(games)) > 1
+
     def test_a_changed_order_is_kept_in_the_plan(self) -> None:
         game = Game(rules=Rules(years=2, press=None))
         plan = Plan({"AUSTRIA": (Course(Move.HOLD, units=3),) * 2})
