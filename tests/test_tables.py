@@ -9,12 +9,23 @@ from studies.tables import DOCS, PLACE, markdown, read, save, written
 PAGES = {path.name: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
 FILES = sorted((DOCS / "tables").glob("*.csv"))
 NUMBER = r"([-+]?\d+\.?\d*)"
+RECOMPUTED = {"modal-primer", "modal-equilibria", "modal-evolution"}  # by tests/modal_env/test_pages.py
+GENERATED = re.compile(r"^<!-- [\w:-]+ -->\n.*?^<!-- [\w-]+:end -->|^```.*?^```", re.MULTILINE | re.DOTALL)
 INTERVAL = re.compile(rf"{NUMBER} [\[(]{NUMBER}(?:, | to ){NUMBER}[\])]")
 
 
 @pytest.mark.parametrize("name", [name for name, page in PAGES.items() if PLACE.search(page)])
 def test_a_page_has_the_tables_of_today(name):
     assert PAGES[name] == written(PAGES[name]), "write it anew: python -m studies.tables"
+
+
+def test_no_number_of_a_study_is_typed_in_a_table():
+    """Whole numbers and settings may stand in tables of words."""
+    pages = re.findall(r"^\.\./([\w-]+)$", (DOCS / "studies" / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(pages) > 12
+    for name in set(pages) - RECOMPUTED:
+        rows = re.findall(r"^\|.*", GENERATED.sub("", PAGES[f"{name}.md"]), re.MULTILINE)
+        assert [row for row in rows if re.search(r"\| *[-+]?\d+\.\d", row)] == [], name
 
 
 def test_every_file_stands_on_one_page():
