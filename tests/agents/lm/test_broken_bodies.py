@@ -6,6 +6,7 @@ import html
 import json
 import time
 import zlib
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,6 +22,7 @@ from welfare_env import Game
 
 QUESTION = Request((Block("You play FRANCE."),), (Block("What now?"),), None, max_tokens=500)
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+GZIP = b"content-encoding: gzip\r\n"
 
 
 @pytest.fixture
@@ -54,6 +56,10 @@ def sized(content: bytes, more: int = 0, head: bytes = b"") -> bytes:
     return HEAD + head + f"content-length: {len(content) + more}\r\n\r\n".encode() + content
 
 
+def typed(content: bytes, kind: bytes) -> bytes:
+    return sized(content).replace(b"application/json", kind)
+
+
 def interim(content: bytes) -> bytes:
     hints = b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
     return hints + sized(content)
@@ -66,22 +72,45 @@ BROKEN: dict[str, Callable[[str], Script]] = {
     "a body that ends with the connection": raw(lambda content: HEAD.replace(b"1.1", b"1.0") + b"\r\n" + content),
     "answers before the answer": raw(interim),
     "packed, though it does not say so": raw(lambda content: sized(gzip.compress(content))),
-    "by zlib, though it says gzip": raw(
-        lambda content: sized(zlib.compress(content), head=b"content-encoding: gzip\r\n")
-    ),
-    "not packed, though it says so": raw(lambda content: sized(content, head=b"content-encoding: gzip\r\n")),
-    "packed, its checksum missing": raw(
-        lambda content: sized(gzip.compress(content)[:-8], head=b"content-encoding: gzip\r\n")
-    ),
-    "rubbish behind what is packed": raw(
-        lambda content: sized(gzip.compress(content) + b"\0" * 9, head=b"content-encoding: gzip\r\n")
-    ),
+    "by zlib, though it says gzip": raw(lambda content: sized(zlib.compress(content), head=GZIP)),
+    "not packed, though it says so": raw(lambda content: sized(content, head=GZIP)),
+    "packed, its checksum missing": raw(lambda content: sized(gzip.compress(content)[:-8], head=GZIP)),
+    "rubbish behind what is packed": raw(lambda content: sized(gzip.compress(content) + b"\0" * 9, head=GZIP)),
     "a page behind it": raw(lambda content: sized(content + b"\n<!-- served by a proxy {1} -->\n")),
     "a guard before it": raw(lambda content: sized(b")]}',\n" + content)),
     "values that keep the connection": raw(lambda content: sized(b'{}\n{"ping": 1}\n' + content + b'\n{"done": true}')),
     "a value for each record": raw(lambda content: sized(b"\x1e" + content + b"\n\x1e{}\n")),
     "a list of one": raw(lambda content: sized(b"[" + content + b"]")),
     "an envelope": raw(lambda content: sized(b'{"success": true, "errors": [], "result": ' + content + b"}")),
+    "packed twice": raw(lambda content: sized(gzip.compress(gzip.compress(content)), head=GZIP)),
+    "packed in two parts": raw(
+        lambda content: sized(gzip.compress(content[:50]) + gzip.compress(content[50:]), head=GZIP)
+    ),
+    "by bare deflate": raw(lambda content: sized(zlib.compress(content)[2:-4], head=b"content-encoding: deflate\r\n")),
+    "in UTF-16": raw(lambda content: sized(content.decode().encode("utf-16"))),
+    "in a charset that nobody knows": raw(lambda content: typed(content, b"application/json; charset=klingon")),
+    "with a mark of its byte order": raw(lambda content: sized(b"\xef\xbb\xbf" + content)),
+    "as a call of a script": raw(lambda content: sized(b"/**/callback(" + content + b");")),
+    "in a fence": raw(lambda content: sized(b"```json\n" + content + b"\n```")),
+    "in a page": raw(
+        lambda content: typed(b"<pre>" + html.escape(content.decode()).encode() + b"</pre>", b"text/html")
+    ),
+    "in XML": raw(lambda content: typed(b"<answer><![CDATA[" + content + b"]]></answer>", b"text/xml")),
+    "in a part of several": raw(lambda content: sized(b"--x\r\nContent-Type: application/json\r\n\r\n" + content)),
+    "with zeros behind": raw(lambda content: sized(content + b"\0" * 64)),
+    "with a name given twice": raw(
+        lambda content: sized(b'{"choices": null, "output": null, "content": null,' + content[1:])
+    ),
+    "with numbers that JSON has not": raw(lambda content: sized(content[:-1] + b', "score": NaN, "least": -Infinity}')),
+    "with an error that is none": raw(lambda content: sized(content[:-1] + b', "error": {}}')),
+    "as accepted": raw(lambda content: sized(content).replace(b"200 OK", b"202 Accepted")),
+    "without a reason": raw(lambda content: sized(content).replace(b"200 OK", b"200")),
+    "with heads that are no text": raw(lambda content: sized(content, head=b"x-a: \xff\xfe caf\xc3\xa9\r\n")),
+    "with heads in two lines": raw(lambda content: sized(content, head=b"x-a: b\r\n  c\r\n")),
+    "with lines that end otherwise": raw(lambda content: sized(content).replace(b"\r\n", b"\n")),
+    "an envelope in base64": raw(
+        lambda content: sized(json.dumps({"isBase64Encoded": True, "body": b64encode(content).decode()}).encode())
+    ),
     "an envelope with a text": raw(
         lambda content: sized(json.dumps({"statusCode": 200, "body": content.decode()}).encode())
     ),

@@ -5,6 +5,8 @@ What servers and proxies do wrong with it is no reason to lose an answer that is
 
 from __future__ import annotations
 
+import base64
+import html
 import json
 import re
 import zlib
@@ -19,6 +21,7 @@ MAX_REPLY_BYTES = 4 * 2**20
 _LONGEST_NUMBER = 30  # digits
 _PACKED = (b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda")  # the first bytes of gzip, and of zlib; of no JSON
 _ANY_FORMAT = 47  # zlib's word for both
+_MOST_TIMES_PACKED = 3  # some proxies pack what is packed
 _BEGINNING = re.compile(r"[{\[\"]")
 _BETWEEN = re.compile(r"[\s,\x1e]*")
 _ENVELOPES = ("response", "result", "data", "body")
@@ -31,15 +34,19 @@ def unpacked(content: bytes) -> bytes:
     Raises:
         Fault: it is too long, or cannot be unpacked.
     """
-    if not content.startswith(_PACKED):
-        return content
-    try:
-        plain = zlib.decompressobj(_ANY_FORMAT).decompress(content, MAX_REPLY_BYTES + 1)
-    except zlib.error as error:
-        raise Fault("malformed", f"the answer of {len(content)} bytes cannot be unpacked: {error}") from None
-    if len(plain) > MAX_REPLY_BYTES:
-        raise Fault("too long", f"the answer is longer than {MAX_REPLY_BYTES} bytes")
-    return plain
+    for _ in range(_MOST_TIMES_PACKED):
+        plain, packed = b"", content
+        while packed.startswith(_PACKED):  # gzip may have several members
+            packer = zlib.decompressobj(_ANY_FORMAT)
+            try:
+                plain += packer.decompress(packed, MAX_REPLY_BYTES + 1 - len(plain))
+            except zlib.error as error:
+                raise Fault("malformed", f"the answer of {len(content)} bytes cannot be unpacked: {error}") from None
+            if len(plain) > MAX_REPLY_BYTES:
+                raise Fault("too long", f"the answer is longer than {MAX_REPLY_BYTES} bytes")
+            packed = packer.unused_data
+        content = plain or content
+    return content
 
 
 def is_whole(content: bytes) -> bool:
@@ -54,17 +61,30 @@ def parsed(content: bytes) -> Any:
     """The JSON of an answer.
 
     Bytes that are not UTF-8 are replaced, line breaks in texts are allowed, and JSON within a JSON text, several values
-    one after the other, what stands before and behind them, envelopes and event streams are read.
+    one after the other, what stands before and behind them, envelopes, pages and event streams are read.
 
     Raises:
         Fault: it is not JSON.
     """
     text = content.decode(json.detect_encoding(content), errors="replace")
     try:
-        payload = whole(streamed(text) if is_stream(text) else _values(text))
+        payload = whole(streamed(text) if is_stream(text) else _found(text))
         return _opened(payload)
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise Fault("malformed", f"the answer of {len(content)} bytes is not JSON: {clean(str(error))}") from None
+
+
+def _found(text: str) -> list[Any]:
+    """The JSON values in a text, which may be a page.
+
+    Raises:
+        ValueError, RecursionError: the first is not whole.
+    """
+    try:
+        return _values(text)
+    except ValueError:
+        begin = max(text.find("{"), 0)
+        return _values(html.unescape(text[begin:]) if "&quot;" in text else text[begin:])
 
 
 def _values(text: str) -> list[Any]:
@@ -100,6 +120,8 @@ def _opened(payload: Any) -> Any:
         (payload,) = payload
     if isinstance(payload, dict) and not payload.get("error") and not any(key in payload for key in _KEYS):
         inner = next((payload[name] for name in _ENVELOPES if payload.get(name)), None)
+        if payload.get("isBase64Encoded") is True and isinstance(inner, str):  # as gateways of Amazon say
+            inner = base64.b64decode(inner).decode(errors="replace")
         if isinstance(inner, dict | str | list):
             return _opened(inner)
     return payload
