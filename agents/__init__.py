@@ -54,6 +54,7 @@ _shadow.check("agents")
 
 from typing import TYPE_CHECKING, Any
 
+from agents.cliques.frontier import FrontierPolicy
 from agents.modal.players import BestReplyPolicy, MixPolicy
 from agents.policy import CoalitionPolicy, PlanningPolicy, Policy, ReseedablePolicy, ScriptedPolicy
 from agents.scripted.deterrents.deterrent import DeterrentPolicy
@@ -78,6 +79,7 @@ __all__ = [
     "DovePolicy",
     "DumbBotPolicy",
     "ExploiterPolicy",
+    "FrontierPolicy",
     "HoldPolicy",
     "MixPolicy",
     "PlannerPolicy",

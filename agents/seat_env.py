@@ -150,8 +150,9 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         super().reset(seed=seed)
         self._seen, self._infos = self._env.reset(options=options)
         self._players = self._others.seated(int(self.np_random.integers(len(self._others.seats))))
+        shared = int(self.np_random.integers(2**31))  # one for all: some draw together
         for power, policy in self._players.items():
-            policy.reset(agent=power, seed=int(self.np_random.integers(2**31)))
+            policy.reset(agent=power, seed=shared)
         self._skip()
         if not self._env.agents:
             raise RulesError(f"{self.seat} has nothing to order in this game: it ends before")

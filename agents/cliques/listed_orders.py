@@ -9,9 +9,10 @@ from __future__ import annotations
 import functools
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import permutations
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -24,7 +25,41 @@ FORMAT = "welfare-env certificate 2"
 Orders = dict[str, list[str]]  # power -> orders
 
 
-class ListedOrders:
+class OfGame(Protocol):
+    """What was read from a file and is of one board and length of game."""
+
+    board: Board
+    years: int
+
+
+class Listing:
+    """Names of players and places in a list of positions with one deviator, and those of a game.
+
+    Args:
+        board: a toy board. deviator: its number in the list.
+    """
+
+    def __init__(self, board: Board, deviator: int) -> None:
+        self.board, self.clique, self.deviator = board, clique_of(board), deviator
+
+    def renamings(self, deviator: int) -> Iterator[np.ndarray]:
+        """New numbers of the powers, by which a deviator becomes the listed one and neighbors stay neighbors."""
+        clique = self.clique
+        sharers = {0, clique.cores} if clique.is_shared else set()
+        for names in permutations(range(clique.powers)):
+            if names[deviator] == self.deviator and all(
+                (who in sharers) == (new in sharers) for who, new in enumerate(names)
+            ):
+                yield np.array(names)
+
+    def renamed(self, texts: Iterable[str], names: np.ndarray, state: State) -> Orders:
+        """Listed orders in the names of a position."""
+        clique, back = self.clique, np.argsort(_places(self.clique, names))
+        words = {clique.piece[new][2:]: clique.piece[old][2:] for new, old in enumerate(back)}
+        return by_giver(self.board, [" ".join(words.get(word, word) for word in text.split()) for text in texts], state)
+
+
+class ListedOrders(Listing):
     """The orders of a certificate, found again under any names.
 
     Args:
@@ -41,54 +76,37 @@ class ListedOrders:
                 rows, years, given = file["rows"], file["years_left"], file["orders"]
             if header["format"] != FORMAT or len(header["deviators"]) != 1:
                 raise ValueError("it is of another format, or of a coalition")
-            self.board = load_board(header["map_name"])
-            self.clique, self.years = clique_of(self.board), int(header["years"])
-            self.deviator = self.board.power_index[header["deviators"][0]]
+            board, self.years = load_board(header["map_name"]), int(header["years"])
+            super().__init__(board, board.power_index[header["deviators"][0]])
         except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, WelfareEnvError) as error:
             raise ValueError(
                 f"certificate={str(path)!r:.200}: no certificate of a toy board ({error!r:.100})"
             ) from error
         layout, texts = layout_of(self.board), self.board.orders.texts
         self._orders = {
-            _key(self.clique, State(layout, row.astype(np.int32)), int(left)): [texts[n] for n in orders if n >= 0]
+            position_key(self.clique, State(layout, row.astype(np.int32)), int(left)): [
+                texts[n] for n in orders if n >= 0
+            ]
             for row, left, orders in zip(rows, years, given.tolist(), strict=True)
         }
 
     def orders(self, state: State, years_left: int, deviator: int) -> Orders | None:
         """What everybody but the deviator orders; None if the position is not listed: any orders do there."""
-        for names in self._renamings(deviator):
-            if (found := self._orders.get(_key(self.clique, state, years_left, names))) is not None:
-                return self._renamed(found, names, state)
+        for names in self.renamings(deviator):
+            if (found := self._orders.get(position_key(self.clique, state, years_left, names))) is not None:
+                return self.renamed(found, names, state)
         return None
 
-    def _renamings(self, deviator: int) -> Iterator[np.ndarray]:
-        """New numbers of the powers, by which a deviator becomes the listed one and neighbors stay neighbors."""
-        clique = self.clique
-        sharers = {0, clique.cores} if clique.is_shared else set()
-        for names in permutations(range(clique.powers)):
-            if names[deviator] == self.deviator and all(
-                (who in sharers) == (new in sharers) for who, new in enumerate(names)
-            ):
-                yield np.array(names)
 
-    def _renamed(self, texts: list[str], names: np.ndarray, state: State) -> Orders:
-        """Listed orders in the names of a position."""
-        clique, back = self.clique, np.argsort(_places(self.clique, names))
-        words = {clique.piece[new][2:]: clique.piece[old][2:] for new, old in enumerate(back)}
-        found: Orders = {}
-        owners = self._givers(state)
-        for text in texts:
-            order = " ".join(words.get(word, word) for word in text.split())
-            place = " ".join(order.split()[:2])
-            found.setdefault(owners[place], []).append(order)
-        return found
-
-    def _givers(self, state: State) -> dict[str, str]:
-        """Who orders for each piece: whose unit or dislodged unit it is, else whose home it would be built in."""
-        powers, pieces = self.board.powers, self.board.pieces
-        found = {f"A {homes[0]}": power for power, homes in self.board.homes.items()}
-        units = state.dislodged if len(state.dislodged) else state.units
-        return found | {pieces[piece]: powers[power] for power, piece in units.tolist()}
+def by_giver(board: Board, texts: Iterable[str], state: State) -> Orders:
+    """Orders by who gives them: whose unit or dislodged unit it is, else whose home it is built in."""
+    units = state.dislodged if len(state.dislodged) else state.units
+    owners = {f"A {homes[0]}": power for power, homes in board.homes.items()}
+    owners |= {board.pieces[piece]: board.powers[power] for power, piece in units.tolist()}
+    found: Orders = {}
+    for text in texts:
+        found.setdefault(owners[" ".join(text.split()[:2])], []).append(text)
+    return found
 
 
 def _places(clique: Clique, names: np.ndarray) -> np.ndarray:
@@ -97,7 +115,7 @@ def _places(clique: Clique, names: np.ndarray) -> np.ndarray:
     return np.array([*cores, *(clique.cores + names)])
 
 
-def _key(clique: Clique, state: State, years_left: int, names: np.ndarray | None = None) -> bytes:
+def position_key(clique: Clique, state: State, years_left: int, names: np.ndarray | None = None) -> bytes:
     """A position with its years left, the powers being called `names`."""
     owner, unit = clique.rows(state)
     lost, options = clique.lost_rows(state)
@@ -123,8 +141,8 @@ def listed_orders(path: Path) -> ListedOrders:
     return ListedOrders(path)
 
 
-def check_board(listed: ListedOrders, board: Board, years: int) -> None:
-    """That a certificate is of this game.
+def check_board(listed: OfGame, board: Board, years: int) -> None:
+    """That a certificate, or a point of the frontier, is of this game.
 
     Raises:
         ValueError: it is of another one.

@@ -23,6 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agents.cliques.frontier import FrontierPolicy
 from agents.human.policy import HumanPolicy
 from agents.modal.players import BestReplyPolicy, MixPolicy, RoundWriter, read_share
 from agents.policy import Policy
@@ -538,6 +539,7 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
         required={"t": _whole},
         optional={"shared": _word, "deviator": _word, "remembers": _yes_or_no, "certificate": _file},
     ),
+    "frontier": Keyed(FrontierPolicy, required={"point": _file}, optional={"secret": _whole}),
     "dove": Keyed(DovePolicy, optional={"share": _share}),
     "exploiter": Keyed(
         ExploiterPolicy,

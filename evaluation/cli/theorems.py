@@ -158,6 +158,9 @@ def frontier(
     ] = None,
     by: Annotated[str, typer.Option(help="What is best: sum or root-nash.")] = "sum",
     most_lost: Annotated[int, typer.Option(min=0, help="Look this far below what all centers pay.")] = 6,
+    save: Annotated[
+        Path | None, typer.Option(help="Folder for the points found, a file each: players are frontier:point=FILE.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """The most welfare of a path that nobody gains more than epsilon by leaving, if drawn threats follow."""
@@ -166,6 +169,8 @@ def frontier(
 
     with errors_in_one_line("nothing is kept"):
         tables.check()
+        if save is not None and (wrong := no_folder(save)):
+            raise EvaluationError(f"--save {shown(save)}: it {wrong}")
         try:
             wanted = [Fraction(text) for text in epsilon or ["0", "1", "2"]]
         except (ValueError, ZeroDivisionError) as error:
@@ -175,6 +180,10 @@ def frontier(
             for certificate in point.certificates:
                 check_drawn(certificate)
         tables.write([point.row() for point in points])
+        if save is not None:
+            save.mkdir(parents=True, exist_ok=True)
+            for point in points:
+                point.save(save / point.file_name)
         if as_json:
             print_json([point.row() | {"path": point.path} for point in points])
             return

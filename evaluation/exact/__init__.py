@@ -6,7 +6,8 @@ from evaluation.exact.certify import Certified, certify, certify_punishers
 from evaluation.exact.checking import check_certificate
 from evaluation.exact.drawn.certificates import DrawnCertificate
 from evaluation.exact.drawn.checking import check_drawn
-from evaluation.exact.drawn.frontier import FrontierPoint, frontier
+from evaluation.exact.drawn.frontier import frontier
+from evaluation.exact.drawn.points import FrontierPoint
 from evaluation.exact.drawn.values import ThreatValue, certify_threats
 from evaluation.exact.exploitability import Exploitability, Response, exploitability
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agents.runtime.table_files import Row
-from agents.specs import read_profile
+from agents.specs import Spec, read_profile
 from evaluation.measures.intervals import Coalition
 
 
@@ -54,7 +54,7 @@ def exact_gain(map_name: str, profile: str, coalition: Coalition, years: int) ->
             (phase, tuple(text for power in coalition for text in orders.get(power, ())))
             for phase, orders in joint.line
         )
-    elif any(policy.parts or policy.checkpoints for policy in read_profile(profile).policies):
+    elif any(_is_drawn(policy) for policy in read_profile(profile).policies):
         found = exploitability(map_name, profile, years, powers=coalition).responses[coalition[0]]
         value, own, positions = found.value, found.profile_value, found.positions
     else:
@@ -63,3 +63,8 @@ def exact_gain(map_name: str, profile: str, coalition: Coalition, years: int) ->
         line = response.orders
     gain = value - own
     return ExactGain(coalition, own, float(value), gain, gain / years, positions, line)
+
+
+def _is_drawn(policy: Spec) -> bool:
+    """Whether what a policy orders may be drawn, or a network's."""
+    return bool(policy.parts or policy.checkpoints or policy.text.startswith("frontier:"))

@@ -148,6 +148,20 @@ def test_a_seed_repeats_the_game():
     assert play(env, 1) == play(env, 1) == play(make(others="random", years=3), 1)
 
 
+def test_all_others_get_one_seed_in_a_game(monkeypatch):
+    """Or players who draw together would not; the next game's is another one."""
+    seen = []
+    monkeypatch.setattr(agents.HoldPolicy, "reset", lambda self, agent, seed=0: seen.append((agent, seed)))
+    monkeypatch.setattr(agents.HoldPolicy, "act", lambda self, observation, info: [])
+    env = make(others="hold", years=1).unwrapped
+    for seed in (1, None):
+        env.reset(seed=seed)
+    games = [dict(seen[: len(seen) // 2]), dict(seen[len(seen) // 2 :])]
+    assert [len(each) for each in games] == [len(env.board.powers) - 1] * 2
+    assert [len(set(each.values())) for each in games] == [1, 1]
+    assert set(games[0].values()) != set(games[1].values())
+
+
 def test_it_plays_the_game_of_parallel_env():
     """Every order of the seat, as text, in the parallel environment against the same others."""
     env = make(others="prosocial", years=3)

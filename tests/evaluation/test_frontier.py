@@ -3,12 +3,16 @@
 from fractions import Fraction
 
 import pytest
+from typer.testing import CliRunner
 
 from agents.cliques.shape import clique_of
+from evaluation import self_play
 from evaluation.checks import EvaluationError, board_of
-from evaluation.exact import check_drawn, frontier
+from evaluation.cli.commands import app
+from evaluation.exact import FrontierPoint, check_drawn, exploitability, frontier
 from evaluation.exact.clique_proofs import path_of
 from evaluation.exact.drawn.frontier import FrontierSearch
+from welfare_env import Rules
 
 
 def holds(point):
@@ -44,6 +48,35 @@ def test_the_shortest_game():
     (point,) = frontier("clique:2", 1, [0])
     assert (point.welfare, point.points, point.gain) == (4, (2, 2), 0)
     assert holds(point)
+
+
+def test_the_command_saves_its_points(tmp_path):
+    """And players made from a file get what it says."""
+    folder = tmp_path / "points"
+    command = ["frontier", "--board", "clique:2", "--years", "1", "--epsilon", "0", "--save", str(folder)]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    point = FrontierPoint.load(folder / "clique-2-years-1-epsilon-0.npz")
+    assert holds(point)
+    found = exploitability("clique:2", f"frontier:point={folder / point.file_name}", 1)
+    assert (found.points, found.gap) == ({"PLAYERA": 2, "PLAYERB": 2}, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("board", "most_lost"), [("clique:3", 1), ("shared-clique:3", 1)])
+def test_its_players_are_worth_what_the_certificates_say(tmp_path, board, most_lost):
+    """Exact best responses to the players themselves, in positions that no certificate lists as well."""
+    (point,) = frontier(board, 3, [Fraction(1, 2)], most_lost)
+    point.save(tmp_path / point.file_name)
+    spec = f"frontier:point={tmp_path / point.file_name}"
+    played = self_play(spec, games=2, map_name=board, rules=Rules(press=None, years=3))
+    total = {power: 3 * found.value for power, found in played.welfare_per_year.items()}
+    assert tuple(total.values()) == pytest.approx(point.points)
+    found = exploitability(board, spec, 3)
+    assert tuple(found.points.values()) == point.points
+    for certificate in point.certificates:
+        low, high = certificate.bounds
+        assert low - 1e-6 <= found.responses[certificate.deviator].value <= high + 1e-6
+    assert found.gap * 3 <= point.epsilon + 1e-6
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import welfare_env
 from agents.rl.network import Size
 from agents.specs import ProfileError
 from training.board.config import TrainConfig
+from training.board.opponents import Scripted
 from training.board.ppo import make_config
 from training.board.rewards import Reward
 from training.board.runner import BatchedEnvRunner, Play
@@ -47,6 +48,19 @@ def test_rewards_of_episodes_are_the_points_of_games(variant):
     wanted = [points - start for result in results for points in result.points]
     assert [sum(episode.rewards.data) for episode in episodes] == wanted  # in the sequence of first decisions
     assert all(episode.is_terminated for episode in episodes)
+
+
+def test_all_opponents_get_one_seed_in_a_game(monkeypatch):
+    """Or players who draw together would not; every game has its own."""
+    runner, seen = runner_of(("hold",)), []
+    begin = Scripted.begin
+    monkeypatch.setattr(
+        Scripted, "begin", lambda self, *given: seen.append([each.tolist() for each in given]) or begin(self, *given)
+    )
+    runner.sample()
+    ((games, powers, seeds),) = seen
+    assert len(powers) == 12  # two in each of six games
+    assert len(set(zip(games, seeds, strict=True))) == len(set(seeds)) == 6
 
 
 def test_what_is_recorded_is_what_was_played():

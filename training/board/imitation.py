@@ -73,7 +73,7 @@ def watch(
         imitated.meet(lambda game, power: agents.make(specs[seats[game, powers.index(power)].item()]))
     for number, player in players.items():
         games_of, powers_of = np.nonzero(seats == number)
-        player.begin(games_of, powers_of, seeds[games_of, powers_of])
+        player.begin(games_of, powers_of, seeds[games_of, 0])  # one a game: players may draw together
     tape, has_spoken = Tape(games, len(powers), play.reward_scale), False
     which_games, which_powers = np.nonzero(seats == IMITATED)
 

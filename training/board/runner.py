@@ -168,7 +168,8 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         seats, coalition, drawn = self.play.lineup.seats(rng, env.num_games, self.board.powers)
         for number, opponent in self._opponents.items():
             games, played = np.nonzero(seats == number)
-            opponent.begin(games, played, rng.integers(2**31, size=len(games)))
+            seeds = rng.integers(2**31, size=len(games))
+            opponent.begin(games, played, seeds[np.searchsorted(games, games)])  # one a game: players may draw together
         tapes = {number: Tape(env.num_games, powers, self.play.reward_scale) for number in (-1, *self._also)}
         returns = np.zeros((env.num_games, powers), np.float32)
         phases = np.zeros(env.num_games, np.int64)

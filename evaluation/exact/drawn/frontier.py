@@ -22,11 +22,10 @@ from math import prod
 import numpy as np
 
 from agents.cliques.shape import clique_of
-from agents.runtime.table_files import Row
 from evaluation.checks import EvaluationError, board_of, check_whole
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.clique_proofs import Naming
-from evaluation.exact.drawn.certificates import UNIT, DrawnCertificate
+from evaluation.exact.drawn.points import FrontierPoint, Vector
 from evaluation.exact.drawn.proofs import OVER, Path, PathThreats
 from evaluation.exact.drawn.threats import CLOSE, ThreatSearch
 from evaluation.exact.planner import NO_ORDER, Expander, Stepper
@@ -34,61 +33,6 @@ from welfare_env import Rules
 from welfare_env.engine import DONE, WINTER, YEAR, State, layout_of
 from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
-
-Vector = tuple[int, ...]  # points of each power
-
-
-@dataclass(frozen=True, repr=False)
-class FrontierPoint:
-    """A path that nobody gains more than epsilon by leaving.
-
-    Attributes:
-        map_name, years, epsilon: what was asked for.
-        points: of each power, in the whole game.
-        path: what everybody orders: phase -> orders.
-        certificates: of each power, that it gets no more than its points and epsilon.
-    """
-
-    map_name: str
-    years: int
-    epsilon: Fraction
-    points: Vector
-    path: Path
-    certificates: tuple[DrawnCertificate, ...]
-
-    @property
-    def welfare(self) -> int:
-        """The sum of points."""
-        return sum(self.points)
-
-    @property
-    def root_nash(self) -> float:
-        """The geometric mean of points."""
-        return float(prod(self.points) ** (1 / len(self.points)))
-
-    @property
-    def gain(self) -> Fraction:
-        """The most that anybody gains by leaving, by the certificates; 0 if nobody does."""
-        gains = [Fraction(found.upper, UNIT) - found.path_value for found in self.certificates]
-        return max(gains)
-
-    def __repr__(self) -> str:
-        return (
-            f"<FrontierPoint: {self.map_name}, {self.years} years, epsilon {self.epsilon}: {self.points}, "
-            f"sum {self.welfare}>"
-        )
-
-    def row(self) -> Row:
-        """A row of the table "frontier" of `evaluation.columns`."""
-        return {
-            "map": self.map_name,
-            "years": self.years,
-            "epsilon": float(self.epsilon),
-            "welfare": self.welfare,
-            "root_nash": self.root_nash,
-            "points": " ".join(map(str, self.points)),
-            "gain": float(self.gain),
-        }
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,143 @@
+"""Points of the frontier: a path, its welfare, and the certificates that nobody gains by leaving it."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agents.cliques.drawn_orders import FORMAT
+from agents.runtime.files import parse_json, read_file, reason
+from agents.runtime.table_files import Row
+from evaluation.checks import board_of
+from evaluation.exact.certificates import DAMAGE, CertificateError
+from evaluation.exact.drawn.certificates import ARRAYS, UNIT, DrawnCertificate
+from evaluation.exact.drawn.proofs import Path as PlayedPath
+from welfare_env.checks import quoted
+from welfare_env.writing import replaced
+
+OF_EACH = ("deviator", "path_value", "lower", "upper")  # what certificates of a file do not share
+Vector = tuple[int, ...]  # points of each power
+
+
+@dataclass(frozen=True, repr=False)
+class FrontierPoint:
+    """A path that nobody gains more than epsilon by leaving.
+
+    Attributes:
+        map_name, years, epsilon: what was asked for.
+        points: of each power, in the whole game.
+        path: what everybody orders: phase -> orders.
+        certificates: of each power, that it gets no more than its points and epsilon.
+    """
+
+    map_name: str
+    years: int
+    epsilon: Fraction
+    points: Vector
+    path: PlayedPath
+    certificates: tuple[DrawnCertificate, ...]
+
+    @property
+    def welfare(self) -> int:
+        """The sum of points."""
+        return sum(self.points)
+
+    @property
+    def root_nash(self) -> float:
+        """The geometric mean of points."""
+        return float(prod(self.points) ** (1 / len(self.points)))
+
+    @property
+    def gain(self) -> Fraction:
+        """The most that anybody gains by leaving, by the certificates; 0 if nobody does."""
+        gains = [Fraction(found.upper, UNIT) - found.path_value for found in self.certificates]
+        return max(gains)
+
+    def save(self, path: Path | str) -> None:
+        """Write it with its certificates to a file (.npz), which the players "frontier:point=FILE" read.
+
+        Raises:
+            CertificateError: it cannot be written.
+        """
+        told = {
+            **{"format": FORMAT, "map_name": self.map_name, "years": self.years, "epsilon": str(self.epsilon)},
+            **{"points": self.points, "path": self.path},
+            "certificates": [{name: getattr(each, name) for name in OF_EACH} for each in self.certificates],
+        }
+        arrays = {
+            f"{name}_{number}": getattr(each, name) for number, each in enumerate(self.certificates) for name in ARRAYS
+        }
+        try:
+            with replaced(Path(path)) as draft, draft.open("wb") as file:
+                np.savez_compressed(file, told=json.dumps(told), **arrays)
+        except (OSError, ValueError, TypeError) as error:
+            raise CertificateError(f"{str(path)!r:.200}: it cannot be written there: {reason(error)}") from error
+
+    @classmethod
+    def load(cls, path: Path | str) -> FrontierPoint:
+        """Read what `save` wrote; `check_drawn` checks its certificates.
+
+        Raises:
+            CertificateError: no such file, or something else in it.
+        """
+        if not isinstance(path, (str, Path)):
+            raise CertificateError(f"path={quoted(path)}: give the path of a file that FrontierPoint.save wrote")
+        try:
+            with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as file:
+                told = dict(parse_json(str(file["told"])))
+                if told["format"] != FORMAT:
+                    raise ValueError(f"of format {told['format']!r:.60}, not {FORMAT!r}")
+                return cls._made(told, file)
+        except DAMAGE as error:
+            raise CertificateError(
+                f"{str(path)!r:.200}: no point of the frontier of this program ({error!r:.100})"
+            ) from error
+
+    @classmethod
+    def _made(cls, told: dict[str, Any], file: Mapping[str, np.ndarray]) -> FrontierPoint:
+        path = tuple((phase, tuple(orders)) for phase, orders in told["path"])
+        shared: dict[str, Any] = {"map_name": told["map_name"], "years": told["years"], "path": path}
+        arrays: list[dict[str, Any]] = [
+            {name: file[f"{name}_{number}"] for name in ARRAYS} for number in range(len(told["certificates"]))
+        ]
+        certificates = tuple(
+            DrawnCertificate(**shared, **each, **found)
+            for each, found in zip(told["certificates"], arrays, strict=True)
+        )
+        points = tuple(each.path_value for each in certificates)
+        if list(points) != told["points"] or [each.deviator for each in certificates] != list(
+            board_of(told["map_name"]).powers
+        ):
+            raise ValueError("points or powers are not those of the certificates")
+        return cls(told["map_name"], told["years"], Fraction(told["epsilon"]), points, path, certificates)
+
+    def __repr__(self) -> str:
+        return (
+            f"<FrontierPoint: {self.map_name}, {self.years} years, epsilon {self.epsilon}: {self.points}, "
+            f"sum {self.welfare}>"
+        )
+
+    @property
+    def file_name(self) -> str:
+        """What `welfare-env frontier --save` calls its file: "clique-3-years-4-epsilon-1-2.npz" at epsilon 1/2."""
+        return f"{self.map_name}-years-{self.years}-epsilon-{self.epsilon}.npz".replace(":", "-").replace("/", "-")
+
+    def row(self) -> Row:
+        """A row of the table "frontier" of `evaluation.columns`."""
+        return {
+            "map": self.map_name,
+            "years": self.years,
+            "epsilon": float(self.epsilon),
+            "welfare": self.welfare,
+            "root_nash": self.root_nash,
+            "points": " ".join(map(str, self.points)),
+            "gain": float(self.gain),
+        }

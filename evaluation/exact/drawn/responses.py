@@ -1,0 +1,94 @@
+"""Exact best responses to the players of a point of the frontier, who draw together once somebody has left the path.
+
+What has happened counts only by whether the deviator has left, since each phase is drawn anew: so backward induction
+over positions and that solves the deviator's problem. Unlike the certificates it asks the players' own orders, also in
+positions that no certificate lists. Units, adjudication and lists of plans are those of `evaluation.exact.planner`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agents.cliques.drawn_orders import DrawnOrders
+from evaluation.exact.drawn.proofs import given_orders
+from evaluation.exact.planner import Expander, PointBounds, Stepper, first_of_each
+from welfare_env import Rules
+from welfare_env.engine import DONE, State, layout_of
+from welfare_env.engine.engines import make_engine
+from welfare_env.game.position import Position
+
+CLOSE = 1e-9  # points; rounding errors of a sum of probabilities
+Node = tuple[bytes, bool]  # position in canonical form, whether it is on the path and nobody has left it
+
+
+class DrawnResponse:
+    """The most that a power can expect against the players of a point, in points of the whole game.
+
+    Args:
+        orders: what they play. power: the deviator.
+
+    Attributes:
+        value: with the best response.
+    """
+
+    def __init__(self, orders: DrawnOrders, power: str) -> None:
+        board, rules = orders.board, Rules(press=None, years=orders.years)
+        self._orders, self._power, self._who = orders, power, board.power_index[power]
+        self._layout, self._engine = layout_of(board), make_engine("fast", board, rules)
+        stepper = Stepper(board, rules)
+        self._expander = Expander(board, (self._who,), stepper)
+        self._bounds = PointBounds(board, rules, self._who)
+        self._values: dict[Node, float] = {}
+        start = self._engine.initial().row[None].copy()
+        stepper.make_canonical(start)
+        self.value = self._value((start.tobytes(), True))
+
+    @property
+    def positions(self) -> int:
+        """How many were solved; one counts twice if it can be met on and off the path."""
+        return len(self._values)
+
+    def _value(self, node: Node) -> float:
+        """Expected points still to come."""
+        if node not in self._values:
+            rows, gains, chances = self._ways(node)
+            if rows[0, 0, DONE]:
+                self._values[node] = float((gains @ chances).max())
+            else:
+                self._values[node] = self._best(node, rows, gains, chances)
+        return self._values[node]
+
+    def _ways(self, node: Node) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Next positions int32 [plans, draws, state size], own points [plans, draws], probabilities [draws]."""
+        position = self._position(node[0])
+        if node[1]:
+            mix = [(1, self._orders.path_orders(position.phase))]
+        else:
+            mix = self._orders.mix(position.state, self._power)
+        given = [
+            given_orders(position, tuple(text for who, texts in each.items() if who != self._power for text in texts))
+            for _, each in mix
+        ]
+        weights = np.array([weight for weight, _ in mix], float)
+        found = self._expander.expand(position, given)
+        return found.rows, found.points[:, :, self._who].astype(float), weights / weights.sum()
+
+    def _best(self, node: Node, rows: np.ndarray, gains: np.ndarray, chances: np.ndarray) -> float:
+        """The best plan; those whose bound is not above the best so far are left out."""
+        plans, draws, size = rows.shape
+        first = first_of_each(np.ascontiguousarray(rows.reshape(plans, draws * size)))
+        rows, gains = rows[first], gains[first]
+        tops = gains + self._bounds.upper(np.ascontiguousarray(rows.reshape(-1, size))).reshape(gains.shape)
+        bounds, best = tops @ chances, -1.0
+        for number in np.argsort(-bounds, kind="stable").tolist():
+            if bounds[number] <= best + CLOSE:
+                break
+            worth = [self._value((row.tobytes(), node[1] and self._stays(row))) for row in rows[number]]
+            best = max(best, float((gains[number] + worth) @ chances))
+        return best
+
+    def _stays(self, row: np.ndarray) -> bool:
+        return self._orders.has(self._position(row.tobytes()))
+
+    def _position(self, key: bytes) -> Position:
+        return Position(self._engine, State(self._layout, np.frombuffer(key, np.int32)))
