@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from agents.lm.player import is_asked
+from welfare_env.board.order_text import order_parts, province_of, unit_of
 from welfare_env.errors import OrderError, PressError, WelfareEnvError
 from welfare_env.game.game import Game
 from welfare_env.game.press import GLOBAL, check_message
@@ -25,8 +27,9 @@ WELFARE_RULE = (
 ORDERS_HELP = (
     "One order a line, as in A PAR - BUR, A MAR S A PAR - BUR, F BRE H; in Winter A PAR B, F BRE D, or WAIVE. "
     "A new order for a unit replaces the old one. "
-    "Commands: list UNIT (its legal orders), show, undo UNIT, done, help."
+    "Commands: list UNIT (its legal orders), show, undo UNIT (or undo WAIVE), done, help."
 )
+GIFTS_HELP = "GIVE ENGLAND gives England a point of yours; write it twice for two. undo GIVE ENGLAND takes one back."
 MESSAGES_HELP = "One message a line, as in ENGLAND: text, or GLOBAL: text to all. Commands: undo POWER, done, help."
 
 
@@ -50,7 +53,9 @@ def ask(view: View, read: Callable[[], str] | None = None, console: Console | No
     """
     screen = console or Console(stderr=False, highlight=False)
     desk = Desk(view, screen, _lines(read or _typed))
-    return desk.messages() if view.asked == MESSAGES else desk.orders()
+    if view.asked == MESSAGES:
+        return desk.messages() if is_asked(view) else []
+    return desk.orders()
 
 
 class Desk:
@@ -66,7 +71,7 @@ class Desk:
     def orders(self) -> list[str]:
         """The orders of a phase, each legal together with the others."""
         show_position(self.view, self.screen)
-        if not self.view.legal_orders:
+        if not is_asked(self.view):
             return []
         self.screen.print(ORDERS_HELP, style="dim")
         self._say_winter()
@@ -92,18 +97,19 @@ class Desk:
         for line in self.lines:
             if line.lower() == "done":
                 return list(given.items())
+            word, _, rest = line.partition(" ")
             if line.lower() == "help":
                 self.screen.print(MESSAGES_HELP, style="dim")
-            elif line.lower().startswith("undo "):
-                given.pop(line[5:].strip().upper(), None)
+            elif word.lower() == "undo":
+                if given.pop(_recipient(rest), None) is None:
+                    self._tell(f"no message to {rest.strip()!r}: undo POWER; there are some to {list(given)}")
             elif line:
                 self._write(line, given)
         raise NoPersonError(f"{self.view.power} in {self.view.phase}: nobody answers; the input has ended")
 
     def _write(self, line: str, given: dict[str, str]) -> None:
-        recipient, _, text = line.partition(":")
-        recipient = GLOBAL if recipient.strip().lower() in ("all", "global") else recipient.strip().upper()
-        view = self.view
+        written, _, text = line.partition(":")
+        recipient, view = _recipient(written), self.view
         try:
             check_message(view.board, view.rules, view.power, recipient, text.strip(), view.message_round)
         except PressError as error:
@@ -113,10 +119,11 @@ class Desk:
         self.screen.print(Text(f"to {recipient}: {plain(text.strip())}  (until done)"))
 
     def _with_order(self, line: str, given: list[str]) -> list[str]:
-        """The orders with one more; one for the same unit is replaced. An illegal one changes nothing."""
+        """The orders with one more; one for the same unit or build site is replaced. An illegal one changes nothing."""
         try:
             order = read_order(self.view, line)
-            kept = [other for other in given if other == "WAIVE" or other[:5] != order[:5]]
+            place = _place(order)
+            kept = [other for other in given if not place or _place(other) != place]
             Game.from_view(self.view).check_orders(self.view.power, [*kept, order])
         except OrderError as error:
             self._refuse(error)
@@ -128,7 +135,7 @@ class Desk:
         if command == "help":
             self.screen.print(ORDERS_HELP, style="dim")
         elif command == "undo":
-            return [order for order in given if unit not in order[:5]]
+            return self._without(unit, given)
         elif command == "show":
             self.screen.print(Text("\n".join(given) or "no orders yet: without one a unit holds"))
         else:
@@ -137,13 +144,39 @@ class Desk:
                     self.screen.print(Text(f"{name}: {', '.join(legal)}"))
         return given
 
+    def _without(self, unit: str, given: list[str]) -> list[str]:
+        """The orders without that of a unit; of equal ones without a unit (WAIVE, GIVE) one is taken back."""
+        place = province_of(unit_of(unit))
+        found = [order for order in given if order == unit or (place and _place(order) == place)]
+        if not found:
+            self._tell(f"no order of {unit!r}: undo UNIT, as in undo PAR; your orders: {', '.join(given) or 'none'}")
+            return given
+        last = len(given) - 1 - given[::-1].index(found[-1])
+        return given[:last] + given[last + 1 :]
+
     def _say_winter(self) -> None:
         if self.view.phase_type == "A":
             builds, due = self.view.max_builds, self.view.must_disband
             self.screen.print(f"You may build {builds}, and must disband {due}. {WELFARE_RULE}")
+            if self.view.rules.transfers:
+                self.screen.print(GIFTS_HELP)
 
     def _refuse(self, error: WelfareEnvError) -> None:
-        self.screen.print(Text(plain(str(error)), style="red"))
+        self._tell(str(error))
+
+    def _tell(self, what: str) -> None:
+        self.screen.print(Text(plain(what), style="red"))
+
+
+def _place(order: str) -> str:
+    """The province of the unit or build site that an order is for; "" for WAIVE and GIVE: there may be several."""
+    parts = order_parts(order)
+    return parts.province if parts else ""
+
+
+def _recipient(written: str) -> str:
+    name = written.strip().upper()
+    return GLOBAL if name == "ALL" else name
 
 
 def read_order(view: View, text: str) -> str:
@@ -179,7 +212,8 @@ def _show_last(view: View, screen: Console) -> None:
     screen.print(Text(f"{last.phase} was:", style="bold"))
     for power, orders in last.orders.items():
         told = [
-            f"{order} ({', '.join(words)})" if (words := last.results.get(order[:5])) else order for order in orders
+            f"{order} ({', '.join(words)})" if (words := last.results.get(unit_of(order))) else order
+            for order in orders
         ]
         if told:
             screen.print(Text(f"  {power}: {'; '.join(told)}"))

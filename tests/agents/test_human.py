@@ -54,6 +54,49 @@ def test_winter_says_what_may_be_built():
     assert "both builds and disbands" in seen
 
 
+def winter(units=("A PAR",), centers=("PAR", "BRE", "MAR")):
+    """The view of a power that may give points in Winter."""
+    held, owned = {"FRANCE": units, "ENGLAND": ["F LON"]}, {"FRANCE": centers, "ENGLAND": ["LON"]}
+    rules, points = Rules(transfers=True, years=5), {"FRANCE": 5, "ENGLAND": 3}
+    return Game.from_position("W1901A", held, owned, welfare=points, rules=rules).view("FRANCE")
+
+
+def test_gifts_are_added_up_and_taken_back_one_by_one():
+    orders, seen = typed(winter(), "GIVE ENGLAND", "give england", "GIVE GERMANY", "A BRE B", "done")
+    assert orders == ["GIVE ENGLAND", "GIVE ENGLAND", "GIVE GERMANY", "A BRE B"]
+    assert "write it twice for two" in seen
+    assert typed(winter(), "GIVE ENGLAND", "GIVE ENGLAND", "undo give england", "done")[0] == ["GIVE ENGLAND"]
+
+
+def test_who_can_only_give_is_asked():
+    view = winter(units=[], centers=[])
+    assert not view.legal_orders
+    assert typed(view, "GIVE ENGLAND", "done")[0] == ["GIVE ENGLAND"]
+
+
+def test_a_new_order_for_a_build_site_replaces_the_old_one():
+    orders, _ = typed(winter(), "A BRE B", "A MAR B", "F BRE B", "done")
+    assert orders == ["A MAR B", "F BRE B"]
+
+
+def test_undo_takes_back_what_it_names_and_nothing_else():
+    orders, seen = typed(winter(), "A BRE B", "A MAR B", "undo", "undo par", "undo a bre", "done")
+    assert orders == ["A MAR B"]
+    assert "your orders: A BRE B, A MAR B" in seen
+    view = Game(rules=Rules(message_rounds=2)).view("FRANCE", "messages", 1)
+    messages, seen = typed(view, "all: peace", "italy: x", "undo", "undo all", "done")
+    assert messages == [("ITALY", "x")]
+    assert "undo POWER" in seen
+
+
+def test_the_result_of_a_fleet_on_a_coast_is_shown():
+    units = {"FRANCE": ["F SPA/SC"], "ENGLAND": ["F MAO", "F WES"]}
+    game = Game.from_position("S1901M", units, {"FRANCE": ["PAR"], "ENGLAND": ["LON"]})
+    game.submit("FRANCE", ["F SPA/SC - WES"])
+    game.advance()
+    assert "F SPA/SC - WES (bounce)" in typed(game.view("FRANCE"), "done")[1]
+
+
 def test_messages_are_written_by_recipient():
     view = Game(rules=Rules(message_rounds=2)).view("FRANCE", "messages", 1)
     messages, seen = typed(view, "england: hello", "all: peace", "mars: x", "germany: no", "undo germany", "done")
