@@ -22,14 +22,21 @@ def problem(message: str, status: int, code: str = "") -> Response:
     return JSONResponse({"error": text, "code": code}, status)
 
 
+def refused(accepts: str, message: str, status: int, code: str) -> Response:
+    """As `problem`; as plain text for a person who looks at the answer itself.
+
+    Args:
+        accepts: the request's Accept header.
+    """
+    return PlainTextResponse(message, status) if "text/html" in accepts else problem(message, status, code)
+
+
 def failed(request: Request, error: Exception) -> Response:
     """What the server could not do: a full disk, a damaged game. The host's log says where; a page must not."""
     _log.error("%s: %s", type(error).__name__, error)
     reason = error.reason if isinstance(error, JournalError) else type(error).__name__
     message = f"The server cannot do this ({reason}): nothing was changed; tell the host"
-    if "text/html" in request.headers.get("accept", ""):  # a person looks at the answer itself
-        return PlainTextResponse(message, 500)
-    return problem(message, 500, "failed")
+    return refused(request.headers.get("accept", ""), message, 500, "failed")
 
 
 def json_object(body: bytes) -> dict[str, Any] | None:

@@ -11,8 +11,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, urlsplit
+
+from evaluation.web.foundation.answers import refused
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -35,15 +37,17 @@ HEADERS = {
 """Of every answer, where the page gives none of its own."""
 
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
+LEAST_BODY = 2**16  # bytes of a request, without the texts that people may send
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a request is not answered: an HTTP status and a sentence."""
+    """Why a request is not answered: an HTTP status, a sentence, and a word for pages."""
 
     status: int
     reason: str
+    code: str
 
 
 class Guard:
@@ -61,7 +65,7 @@ class Guard:
         self,
         app: ASGIApp,
         hosts: Collection[str],
-        most_body: int = 2**16,
+        most_body: int = LEAST_BODY,
         patience: float = 10,
         types: Collection[str] = (JSON,),
     ) -> None:
@@ -85,7 +89,9 @@ class Guard:
             read = await self._body(receive, headers)
             refusal, body = (read, b"") if isinstance(read, Refusal) else (None, read)
         if refusal is not None:
-            await _refuse(send, refusal)
+            answer = refused(headers.get("accept", ""), refusal.reason, refusal.status, refusal.code)
+            answer.headers["connection"] = "close"  # what is left of the body is not read
+            await answer(scope, receive, _with_headers(send))
             return
         await self.app(scope, _replayed(body, receive), _with_headers(send))
 
@@ -97,22 +103,23 @@ class Guard:
         """
         host = headers.get("host", "")
         if host_name(host) not in self.hosts:
-            return Refusal(421, f"this server is not {host:.80}: start it with --host or --public-url")
+            told = f"this server does not answer as {host!r:.80}: whoever starts it can allow a name by --name"
+            return Refusal(421, f"{told}, and a proxy's by --public-url", "name")
         if method not in ("GET", "HEAD", "POST"):
-            return Refusal(405, "only GET and POST are answered")
+            return Refusal(405, "only GET and POST are answered", "method")
         if method != "POST":
             return None
-        if urlsplit(headers.get("origin", "")).netloc.lower() != host.lower():
-            return Refusal(403, "this request comes from another site")
-        if headers.get("sec-fetch-site", "same-origin") != "same-origin":
-            return Refusal(403, "this request comes from another site")
+        origin = url_parts(headers.get("origin", ""))
+        is_own = origin is not None and origin.netloc.lower() == host.lower()
+        if not is_own or headers.get("sec-fetch-site", "same-origin") != "same-origin":
+            return Refusal(403, "this request comes from another site", "site")
         if headers.get("content-type", "").partition(";")[0].strip().lower() not in self.types:
-            return Refusal(415, f"send {' or '.join(self.types)}")
+            return Refusal(415, f"send {' or '.join(self.types)}", "type")
         return None
 
     async def _body(self, receive: Receive, headers: dict[str, str]) -> bytes | Refusal:
         declared = headers.get("content-length", "0")
-        too_long = Refusal(413, f"a request has at most {self.most_body} bytes")
+        too_long = Refusal(413, f"a request has at most {self.most_body} bytes", "long")
         if not declared.isdecimal() or int(declared[:12]) > self.most_body:
             return too_long
         body = bytearray()
@@ -126,15 +133,23 @@ class Guard:
                     if message["type"] == "http.disconnect" or not message.get("more_body", False):
                         return bytes(body)
         except TimeoutError:
-            return Refusal(408, "the request did not arrive in time")
+            return Refusal(408, "the request did not arrive in time", "slow")
+
+
+def url_parts(url: str) -> SplitResult | None:
+    """A URL in parts; None where `urlsplit` or a part of it raises ("http://[", "http://a:port"), or with a user."""
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 (raises if it is no number)
+    except ValueError:
+        return None
+    return None if "@" in parts.netloc else parts
 
 
 def host_name(host: str) -> str:
     """The name or address in a Host header, in lower case: "localhost:8000" is "localhost", "[::1]:80" is "::1"."""
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
+    parts = url_parts(f"//{host}")
+    return (parts and parts.hostname) or ""
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
@@ -161,15 +176,3 @@ def _with_headers(send: Send) -> Send:
         await send(message)
 
     return sending
-
-
-async def _refuse(send: Send, refusal: Refusal) -> None:
-    text = refusal.reason.encode("utf-8", "replace")
-    headers: dict[str, Any] = HEADERS | {
-        "content-type": "text/plain; charset=utf-8",
-        "content-length": str(len(text)),
-        "connection": "close",  # what is left of the body is not read
-    }
-    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": refusal.status, "headers": encoded})
-    await send({"type": "http.response.body", "body": text})

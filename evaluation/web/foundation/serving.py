@@ -13,13 +13,13 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import ipaddress
 import resource
 import socket
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.applications import Starlette
@@ -29,7 +29,7 @@ from starlette.routing import Route
 from evaluation.checks import EvaluationError
 from evaluation.web.foundation.answers import failed
 from evaluation.web.foundation.connections import ConnectionLimits, limited
-from evaluation.web.foundation.guard import JSON, LOOPBACK, Guard
+from evaluation.web.foundation.guard import JSON, LEAST_BODY, LOOPBACK, Guard, url_parts
 from welfare_env import WelfareEnvError
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 TYPES = {"js": "text/javascript", "css": "text/css"}
 BUNDLES: dict[str, tuple[str, ...]] = {}
 """Name under /static/ -> the files that it is made of, each "PACKAGE/FILE"; filled by the pages' modules."""
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 (compared, not bound)
 ASKING = "evaluation.web.foundation/asking.js"  # for pages that ask the server
 
 
@@ -47,14 +48,15 @@ class Address:
     """Where a server is reached.
 
     Attributes:
-        host: the address to listen on. Loopback is this machine alone; "0.0.0.0" is everybody who can reach it.
+        host: the address to listen on. Loopback is this machine alone; "0.0.0.0" is everybody who can reach it, by one
+            of its own addresses or by its host name.
         port: 0 for a free one.
         public_url: of a reverse proxy before it, such as "https://play.example.org"; cookies are then for https only.
         names: further names under which the server is asked for.
         limits: of connections; behind a reverse proxy all have the proxy's address, and the proxy must count them.
 
     Raises:
-        EvaluationError: a public URL that is none, or has a path.
+        EvaluationError: a public URL that is none, or has more than a host and a port.
     """
 
     host: str = "127.0.0.1"
@@ -64,29 +66,49 @@ class Address:
     limits: ConnectionLimits = field(default_factory=ConnectionLimits)
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.public_url)
-        is_right = parts.scheme in ("http", "https") and parts.netloc and parts.path in ("", "/")
-        if self.public_url and not is_right:
+        parts = url_parts(self.public_url)
+        is_url = parts is not None and parts.scheme in ("http", "https") and parts.hostname
+        is_whole = (
+            parts is not None and self.public_url.rstrip("/").lower() == f"{parts.scheme}://{parts.netloc}".lower()
+        )
+        if self.public_url and not (is_url and is_whole):
             raise EvaluationError(f"public URL {self.public_url!r:.100}: give one such as https://play.example.org")
 
     @property
     def hosts(self) -> list[str]:
         """The names that a request may ask for."""
-        own = [] if self.host in ("0.0.0.0", "::") else [self.host]  # noqa: S104 (compared, not bound)
-        public = urlsplit(self.public_url).hostname
-        return [*LOOPBACK, *own, *self.names, *([public] if public else [])]
+        own = own_names() if self.host in EVERYWHERE else [self.host]
+        public = url_parts(self.public_url)
+        return [*LOOPBACK, *own, *self.names, *([public.hostname] if public and public.hostname else [])]
 
     @property
     def is_secure(self) -> bool:
         """Whether people reach it over https."""
-        return self.public_url.startswith("https:")
+        return self.public_url.lower().startswith("https:")
 
     def url(self, port: int) -> str:
         """How people reach it, without a slash at the end."""
         if self.public_url:
             return self.public_url.rstrip("/")
-        host = self.names[0] if self.names else "127.0.0.1" if self.host == "0.0.0.0" else self.host  # noqa: S104
+        own = own_names()[0] if self.host in EVERYWHERE and not self.names else self.host
+        host = self.names[0] if self.names else own
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def own_names() -> list[str]:
+    """This machine's addresses, that by which others reach it first, and its host name. Sends nothing.
+
+    Only a socket's own address tells what the way to others is; many machines give loopback for their own name.
+    """
+    found, name = [], socket.gethostname().lower()
+    for family, elsewhere in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):  # for documentation
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as sock:
+            sock.connect((elsewhere, 9))  # of datagrams: chooses an address, and sends none
+            found.append(sock.getsockname()[0])
+    with contextlib.suppress(OSError):
+        found += [str(each[4][0]).partition("%")[0] for each in socket.getaddrinfo(name, None)]
+    reached = [address for address in found if not ipaddress.ip_address(address).is_loopback]
+    return list(dict.fromkeys([*reached, name]))
 
 
 def make_site(
@@ -94,15 +116,17 @@ def make_site(
     address: Address,
     lifespan: Lifespan[Starlette] | None = None,
     types: Collection[str] = (JSON,),
+    most_text: int = 0,
 ) -> ASGIApp:
     """The application: routes and the static files, behind the guard.
 
     Args:
         types: see `Guard`.
+        most_text: bytes that the texts of one request may take, such as messages, as they are sent.
     """
     static = Route("/static/{name}", _static, methods=["GET"])
     site = Starlette(routes=[*routes, static], lifespan=lifespan, exception_handlers={WelfareEnvError: failed})
-    return Guard(site, address.hosts, types=types)
+    return Guard(site, address.hosts, LEAST_BODY + most_text, types=types)
 
 
 async def _static(request: Request) -> Response:

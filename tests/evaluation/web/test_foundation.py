@@ -16,11 +16,12 @@ pytest.importorskip("starlette")
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from evaluation.web.foundation import keys
+from evaluation.checks import EvaluationError
+from evaluation.web.foundation import keys, serving
 from evaluation.web.foundation.connections import ConnectionLimits
-from evaluation.web.foundation.guard import SECURITY_POLICY, host_name
+from evaluation.web.foundation.guard import LEAST_BODY, SECURITY_POLICY, host_name
 from evaluation.web.foundation.journal import Journal, JournalError
-from evaluation.web.foundation.serving import Address, listening, make_server, make_site
+from evaluation.web.foundation.serving import EVERYWHERE, Address, listening, make_server, make_site
 from evaluation.web.foundation.streams import Streams, Topic
 
 LIMITS = ConnectionLimits(most_each=20, most=60, head_seconds=0.5, send_seconds=0.5)
@@ -29,7 +30,7 @@ LIMITS = ConnectionLimits(most_each=20, most=60, head_seconds=0.5, send_seconds=
 class Site:
     """A small site that runs in a thread."""
 
-    def __init__(self, limits: ConnectionLimits = LIMITS, public_url: str = "") -> None:
+    def __init__(self, limits: ConnectionLimits = LIMITS, public_url: str = "", most_text: int = 0) -> None:
         self.topic = Topic(3)
         self.streams = Streams(most=4, pulse=0.2)
         self.sent = 0
@@ -40,7 +41,7 @@ class Site:
             Route("/big", self.big),
         ]
         self.address = Address(limits=limits, names=["play.test"], public_url=public_url)
-        self.server = make_server(make_site(routes, self.address), self.address)
+        self.server = make_server(make_site(routes, self.address, most_text=most_text), self.address)
 
     async def events(self, request):
         return self.streams.response(request, self.topic)
@@ -100,7 +101,7 @@ def test_every_answer_has_the_headers_of_safety(site):
 FOREIGN = ["evil.test", "evil.test:80", "127.0.0.1.evil.test", "evil-play.test", "a.localhost"]
 
 
-@pytest.mark.parametrize("host", [*FOREIGN, "", "localhost@evil.test", "[", "a]:1"])
+@pytest.mark.parametrize("host", [*FOREIGN, "", "localhost@evil.test", "[", "a]:1", "x@127.0.0.1", "localhost:x"])
 def test_a_name_that_was_made_to_lead_here_is_refused(site, host):
     assert ask(site, Host=host).status == 421
 
@@ -111,12 +112,37 @@ def test_names_that_are_served(site):
     assert host_name("[::1]:80") == "::1"
 
 
+@pytest.mark.parametrize("host", EVERYWHERE)
+def test_who_listens_everywhere_is_asked_by_its_own_names_alone(host, monkeypatch):
+    monkeypatch.setattr(serving, "own_names", lambda: ["192.0.2.7", "fd00::2", "desk"])
+    address = Address(host)
+    assert {"192.0.2.7", "desk", "localhost"} <= set(address.hosts)
+    assert not set(EVERYWHERE) & set(address.hosts)
+    assert address.url(80) == "http://192.0.2.7:80"
+    assert Address(host, names=["play.test"]).url(80) == "http://play.test:80"
+    monkeypatch.undo()
+    names = serving.own_names()
+    assert socket.gethostname().lower() in names
+    assert "127.0.0.1" not in names
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[", "https://a:b", "https://a?x", "https://a/x", "https://u@a", "https://:1", "a"]
+)
+def test_a_public_url_that_is_none_is_an_error(url):
+    with pytest.raises(EvaluationError, match="give one such as https://play"):
+        Address(public_url=url)
+    assert Address(public_url="HTTPS://a.test/").is_secure
+
+
 def test_posts_of_other_sites_are_refused(site):
     before = len(site.asked)
     for headers in (
         {"Origin": "http://evil.test"},
         {"Origin": "null"},
         {"Origin": ""},
+        {"Origin": "http://["},
+        {"Origin": "http://127.0.0.1:x"},
         {"Origin": f"http://127.0.0.1:{site.port + 1}"},
         {"Sec_Fetch_Site": "cross-site"},
         {"Sec_Fetch_Site": "same-site"},
@@ -127,6 +153,29 @@ def test_posts_of_other_sites_are_refused(site):
     assert ask(site, "PUT").status == ask(site, "OPTIONS").status == 405
     assert len(site.asked) == before
     assert post(site).status == 200
+
+
+def test_refusals_are_sentences_for_pages_and_for_people(site):
+    refusals = {
+        "name": ask(site, Host="evil.test"),
+        "site": post(site, Origin="http://["),
+        "long": post(site, b"x" * 70_000),
+        "type": post(site, Content_Type="text/plain"),
+        "method": ask(site, "PUT"),
+    }
+    for code, answer in refusals.items():
+        assert json.loads(answer.text)["code"] == code
+        assert answer.getheader("content-security-policy") == SECURITY_POLICY
+        assert answer.getheader("connection") == "close"
+    assert "'evil.test': whoever starts it can allow a name by --name" in json.loads(refusals["name"].text)["error"]
+    assert ask(site, Host="evil.test", Accept="text/html").text.startswith("this server does not answer as")
+
+
+def test_texts_that_people_may_send_fit():
+    made = Site(most_text=100_000)
+    with made.running() as made.port:
+        assert post(made, b"x" * (LEAST_BODY + 100_000)).status == 200
+        assert post(made, b"x" * (LEAST_BODY + 100_001)).status == 413
 
 
 def test_bodies_have_limits(site):
