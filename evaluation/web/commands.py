@@ -86,8 +86,7 @@ def play(
             if browser:
                 webbrowser.open(link)
 
-        host = Host(folder, store, models)
-        _host(host, lambda: host.create(settings), Address(port=port), opened)
+        _host(Host(folder, store, models), settings, "", Address(port=port), opened)
 
 
 def serve(
@@ -112,7 +111,7 @@ def serve(
         models = language_models([settings], REPLIES, budget_tokens, budget_dollars)
         opened = Host(game.resolve().parent if is_begun else folder, store, models)
         address = Address(host, port, public_url, name or ())
-        _host(opened, lambda: game.resolve().name if is_begun else opened.create(settings), address, _show_links)
+        _host(opened, settings, game.resolve().name if is_begun else "", address, _show_links)
 
 
 def invite(
@@ -159,11 +158,13 @@ def _play_here(settings: TableSettings, store: Path, models: SharedModels | None
     print(f"welfare-env replay {record['welfare_env']['key'][:12]} shows it.")
 
 
-def _host(host: Host, chosen: Callable[[], str], address: Address, on_links: Callable[[dict[str, str]], None]) -> None:
+def _host(
+    host: Host, settings: TableSettings, name: str, address: Address, on_links: Callable[[dict[str, str]], None]
+) -> None:
     """Serve a game until the process is interrupted.
 
     Args:
-        chosen: gives its name, or makes it, once nothing else can go wrong.
+        name: of the game; "" for a new one, which is made once the server listens.
     """
     from evaluation.web.foundation.serving import make_site, run_site
     from evaluation.web.games.play_routes import PlayRoutes
@@ -173,14 +174,16 @@ def _host(host: Host, chosen: Callable[[], str], address: Address, on_links: Cal
     if host.store is not None:
         with GameStore(host.store):  # raises before anybody plays
             pass
-    name = chosen()
     routes = PlayRoutes(host, address.is_secure).routes
 
     def started(url: str) -> None:
+        nonlocal name
+        name = name or host.create(settings)
         host.links(name).serve(url)
         on_links({seat: url + path for seat, path in host.invite(name).items()})
 
-    run_site(make_site(routes, address, lambda app: _running(host, name)), address, started)
+    site = make_site(routes, address, lambda app: _running(host, name), most_text=settings.most_text)
+    run_site(site, address, started)
     tell_costs(host.models)
 
 

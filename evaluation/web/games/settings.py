@@ -40,6 +40,7 @@ from welfare_env import Rules, WelfareEnvError
 from welfare_env.checks import quoted
 from welfare_env.engine.engines import DEFAULT_ENGINE
 from welfare_env.errors import UnknownPowerError, did_you_mean
+from welfare_env.game.press import MAX_MESSAGE_LENGTH, recipients
 
 SPECTATORS, BEGINNINGS = ("none", "public", "end"), ("all", "now")
 SPECTATOR = "SPECTATOR"
@@ -47,6 +48,7 @@ HOLD = "hold"
 LARGEST = 2**20  # bytes of a file
 LONGEST_NAME = 80  # characters
 LONGEST_TIME = 60 * 60 * 24 * 30  # seconds
+MOST_BYTES = 12  # of a character as it is sent: two escapes in JSON, or four bytes with % in a form
 
 
 class TableError(EvaluationError):
@@ -94,12 +96,15 @@ class TableSettings:
         _choice("spectators", self.spectators, SPECTATORS)
         if not self.people:
             raise TableError(f"profile {self.profile!r:.200}: nobody plays; give a person a seat, as in FRANCE*human:")
+        if not isinstance(self.late, str):
+            raise TableError(f"late {quoted(self.late)}: give hold, or a policy such as dove")
         if self.late != HOLD and is_person(agents.specs.read(self.late).modules):
             raise TableError(f"late {self.late!r:.100}: give hold, or a policy that answers by itself")
-        for name in ("message_seconds", "order_seconds"):
+        for name, key in (("message_seconds", "messages"), ("order_seconds", "orders")):
             seconds = getattr(self, name)
             if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= LONGEST_TIME:
-                raise TableError(f"{name} {quoted(seconds)}: give seconds, 0 for no deadline, at most {LONGEST_TIME}")
+                told = f"{name} {quoted(seconds)} (in a file: [deadlines] {key})"
+                raise TableError(f"{told}: give seconds, 0 for no deadline, at most {LONGEST_TIME}")
         for text in (self.title, *self.names.values()):
             if not isinstance(text, str) or not text.isprintable() or not 0 < len(text) <= LONGEST_NAME:
                 raise TableError(f"{quoted(text)}: a title or name has 1 to {LONGEST_NAME} printable characters")
@@ -128,6 +133,14 @@ class TableSettings:
         """All that play, or may play for people who are late."""
         late = () if self.late == HOLD else (agents.specs.read(self.late),)
         return (*(policy for _, policy in self.spec.players), *late)
+
+    @property
+    def most_text(self) -> int:
+        """Bytes that the messages of one answer may take: the longest to everybody."""
+        if not self.rules.has_press:
+            return 0
+        count = len(recipients(board_of(self.map_name), self.rules, self.people[0]))
+        return count * MAX_MESSAGE_LENGTH * MOST_BYTES
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types, for `from_dict`."""
@@ -192,13 +205,11 @@ def _of_toml(given: dict[str, Any]) -> TableSettings:
     if not isinstance(given.get("profile"), str):
         raise TableError('profile: give who sits where, such as "FRANCE*human: + 6*marshal"')
     own = {"map_name" if name == "map" else name: given[name] for name in known[:7] if name in given}
-    try:
-        made = Rules(**rules)
-    except TypeError as error:
-        raise TableError(f"[rules]: {error}") from error
+    if not isinstance(given.get("map", ""), str):
+        raise TableError(f"map {quoted(given['map'])}: give a map's name, or the path of a .map file")
     return TableSettings(
         **own,
-        rules=made,
+        rules=Rules.from_dict(rules),
         names=names,
         message_seconds=deadlines.get("messages", 0),
         order_seconds=deadlines.get("orders", 0),

@@ -80,6 +80,7 @@ def _run(opened: StudyFolder, address: Address, models: SharedModels | None) -> 
         address,
         lambda app: _stopping(host),
         (JSON, FORM),
+        max(opened.study.most_text, *(table.most_text for table in _tables(opened.study))),
     )
     run_site(site, address, started)
 

@@ -223,9 +223,7 @@ class StudyParser(TableKeys):
         chosen = {**self.table("rules"), **keys.table("rules")}
         where: TableKeys = keys if "rules" in keys.given else self
         try:
-            rules = Rules(**chosen)
-        except TypeError as error:
-            where.fault(f"rules: {str(error).removeprefix('Rules.__init__() ')}", "rules")
+            rules = Rules.from_dict(chosen)
         except WelfareEnvError as error:
             where.fault(str(error), "rules")
         else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from evaluation.web.games.settings import HOLD, TableSettings, profile_with
+from evaluation.web.games.settings import HOLD, MOST_BYTES, TableSettings, profile_with
 from welfare_env import Rules
 
 CONSENT, BEFORE, INSTRUCTIONS, PRACTICE, PLAY, AFTER, DONE, ENDED = (
@@ -127,6 +127,12 @@ class Study:
         optional = {BEFORE: self.before, PRACTICE: self.practice, AFTER: self.after}
         every = (CONSENT, BEFORE, INSTRUCTIONS, PRACTICE, PLAY, AFTER)
         return tuple(step for step in every if optional.get(step, True))
+
+    @property
+    def most_text(self) -> int:
+        """Bytes that the answers to one questionnaire may take: all its texts as long as they may be."""
+        texts = (sum(question.kind == "text" for question in asked) for asked in (self.before, self.after))
+        return max(texts) * LONGEST_ANSWER * MOST_BYTES
 
     def table(self, condition: Condition, seat: str, seed: int, onward: str) -> TableSettings:
         """The game of a participant.

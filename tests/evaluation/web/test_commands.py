@@ -1,6 +1,7 @@
 """The commands that host games: budgets of language models, and links that the host makes."""
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,12 @@ from typer.testing import CliRunner
 pytest.importorskip("starlette")
 
 from evaluation.cli.commands import app
+from evaluation.web.foundation.guard import LEAST_BODY
 from evaluation.web.games.hosting import Host
 from evaluation.web.games.links import LinkRefused, Links
+from evaluation.web.games.settings import load_settings
+from welfare_env import WelfareEnvError, load_board
+from welfare_env.game.press import MAX_MESSAGE_LENGTH, recipients
 
 GAME = """
 profile = "FRANCE*human: + 6*{others}"
@@ -22,6 +27,50 @@ BROWSER = "a browser's own number"
 def run(*given: str) -> tuple[int, str]:
     found = CliRunner().invoke(app, given, env={"COLUMNS": "300", "OPENAI_API_KEY": "none"})
     return found.exit_code, found.output
+
+
+@pytest.mark.parametrize(
+    ("lines", "blamed"),
+    [
+        ("[rules]\nyeers = 3", r"'yeers' \(did you mean 'years'\?\)"),
+        ("map = 5", "^map 5"),
+        ("late = 3", "^late 3"),
+        ("seed = 'x'", "seed"),
+        ("[deadlines]\nmessages = -1", r"\[deadlines\] messages"),
+        ("begins = 'now'", "did you mean 'begin'"),
+    ],
+)
+def test_an_error_of_a_file_names_its_entry(tmp_path: Path, lines: str, blamed: str) -> None:
+    (tmp_path / "game.toml").write_text(f'profile = "FRANCE*human: + 6*hold"\n{lines}\n')
+    with pytest.raises(WelfareEnvError, match=blamed):
+        load_settings(tmp_path / "game.toml")
+
+
+def test_the_longest_legal_messages_fit(tmp_path: Path, monkeypatch, quick_settings) -> None:
+    settings = quick_settings("FRANCE*human: + 6*hold", map_name="standard")
+    board, rules = load_board(settings.map_name), settings.rules
+    longest = dict.fromkeys(recipients(board, rules, "FRANCE"), "\U0001f600" * MAX_MESSAGE_LENGTH)
+    assert len(json.dumps({"messages": longest})) <= settings.most_text + LEAST_BODY
+    assert quick_settings("PLAYERA*human: + 2*hold", rules=type(rules)(years=1, message_rounds=0)).most_text == 0
+    made = []
+    monkeypatch.setattr("evaluation.web.foundation.serving.run_site", lambda site, *given: made.append(site))
+    monkeypatch.setattr("welfare_env.engine.precompile.ensure_compiled", lambda kernels: None)
+    (tmp_path / "game.toml").write_text('profile = "FRANCE*human: + 6*hold"\n')
+    given = ("--folder", str(tmp_path / "games"), "--store", str(tmp_path / "store"))
+    assert run("serve", str(tmp_path / "game.toml"), *given)[0] == 0
+    assert made[0].most_body == settings.most_text + LEAST_BODY
+
+
+def test_a_start_that_fails_leaves_no_game(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("welfare_env.engine.precompile.ensure_compiled", lambda kernels: None)
+    (tmp_path / "game.toml").write_text('profile = "FRANCE*human: + 6*hold"\n')
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        given = ("--port", port, "--folder", str(tmp_path / "games"), "--store", str(tmp_path / "store"))
+        for command in (("serve", str(tmp_path / "game.toml")), ("play", "FRANCE", "--others", "hold", "--no-browser")):
+            code, told = run(*command, *given)
+            assert (code, "give another --port" in told) == (2, True)
+    assert not list((tmp_path / "games").iterdir())
 
 
 @pytest.mark.parametrize(("others", "late"), [("lm:openai/any", "hold"), ("hold", "lm:openai/any")])

@@ -20,17 +20,18 @@ pytest.importorskip("starlette")
 from evaluation.measures.metrics import measure
 from evaluation.measures.rows import game_rows
 from evaluation.play.store import GameStore
-from evaluation.web.foundation.guard import FORM, JSON
+from evaluation.web.foundation.guard import FORM, JSON, LEAST_BODY
 from evaluation.web.foundation.keys import new_token
 from evaluation.web.foundation.serving import Address, make_server, make_site
 from evaluation.web.games.hosting import Host
 from evaluation.web.games.play_routes import PlayRoutes
+from evaluation.web.games.settings import MOST_BYTES
 from evaluation.web.study_kit.assignment import slots
-from evaluation.web.study_kit.command import _stopping
+from evaluation.web.study_kit.command import _run, _stopping
 from evaluation.web.study_kit.export import export
 from evaluation.web.study_kit.parser import StudyError, read_study
 from evaluation.web.study_kit.participants import GAMES, StudyFolder, participant_id
-from evaluation.web.study_kit.study import Payment
+from evaluation.web.study_kit.study import LONGEST_ANSWER, Payment
 from evaluation.web.study_kit.study_routes import StudyRoutes
 from tests.evaluation.web.conftest import running_site, until
 from tools.browser import Browser, chromium
@@ -109,7 +110,8 @@ def changed(old: str, new: str) -> str:
         (changed("title =", "titles ="), 2, "did you mean 'title'"),
         (changed('others = "dove"', 'others = "dov"'), 16, "dove"),
         (changed('name = "silent"', 'name = "doves"'), 19, "another condition has it"),
-        (changed("rules = { message_rounds = 0 }", "rules = { rounds = 0 }"), 21, "rounds"),
+        (changed("rules = { message_rounds = 0 }", "rules = { rounds = 0 }"), 21, "unknown rule 'rounds'"),
+        (changed("years = 1", "yeers = 1"), 10, "did you mean 'years'"),
         (changed('right = "Centers without units"', 'right = "Centers"'), 32, "none of the options"),
         (changed("most = 5", "most = 0"), 53, "less than least"),
         (changed("per_point = 0.5", 'per_point = "a"'), 51, "give a number"),
@@ -121,6 +123,18 @@ def test_errors_of_a_file_name_their_line(text: str, line: int, words: str) -> N
     with pytest.raises(StudyError, match=re.escape(words)) as raised:
         study(text)
     assert f"line {line}: " in str(raised.value)
+
+
+def test_the_longest_answers_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"q{number}" for number in range(50)]
+    asked = "".join(f'[[after]]\nname = "{name}"\nquestion = "?"\nkind = "text"\n' for name in names)
+    answers = urlencode(dict.fromkeys(names, "\U0001f600" * LONGEST_ANSWER))
+    made: list[Any] = []
+    monkeypatch.setattr("evaluation.web.foundation.serving.run_site", lambda site, *given: made.append(site))
+    monkeypatch.setattr("welfare_env.engine.precompile.ensure_compiled", lambda kernels: None)
+    with closing(StudyFolder(tmp_path / "study", study(TEXT + asked))) as opened:
+        _run(opened, Address(), None)
+    assert len(answers) <= made[0].most_body <= len(answers) + LEAST_BODY + 10 * LONGEST_ANSWER * MOST_BYTES
 
 
 def test_all_errors_are_listed_at_once() -> None:
