@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agents.lm.player import is_asked
 from welfare_env.board.order_text import order_parts, province_of, unit_of
 from welfare_env.errors import OrderError, PressError, WelfareEnvError
 from welfare_env.game.game import Game
@@ -53,9 +52,7 @@ def ask(view: View, read: Callable[[], str] | None = None, console: Console | No
     """
     screen = console or Console(stderr=False, highlight=False)
     desk = Desk(view, screen, _lines(read or _typed))
-    if view.asked == MESSAGES:
-        return desk.messages() if is_asked(view) else []
-    return desk.orders()
+    return desk.messages() if view.asked == MESSAGES else desk.orders()
 
 
 class Desk:
@@ -71,7 +68,7 @@ class Desk:
     def orders(self) -> list[str]:
         """The orders of a phase, each legal together with the others."""
         show_position(self.view, self.screen)
-        if not is_asked(self.view):
+        if not self.view.legal_orders and not self._can_give:
             return []
         self.screen.print(ORDERS_HELP, style="dim")
         self._say_winter()
@@ -86,6 +83,11 @@ class Desk:
             elif line:
                 given = self._with_order(line, given)
         raise NoPersonError(f"{self.view.power} in {self.view.phase}: nobody answers; the input has ended")
+
+    @property
+    def _can_give(self) -> bool:
+        view = self.view
+        return view.rules.transfers and view.phase_type == "A" and view.welfare[view.power] > 0
 
     def messages(self) -> list[tuple[str, str]]:
         """The messages of a round."""
