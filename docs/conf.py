@@ -34,6 +34,7 @@ myst_enable_extensions = ["deflist", "fieldlist"]
 default_role = "py:obj"  # `Rules` in a docstring is a link where the reference has it
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_mock_imports = ["torch"]  # the extra `docs` is without it: two classes need its names only
 python_use_unqualified_type_names = True
 python_display_short_literal_types = True
 napoleon_numpy_docstring = False

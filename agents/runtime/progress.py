@@ -21,6 +21,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
 from agents.runtime.command_options import in_options
 from agents.runtime.files import reason, shown
@@ -30,6 +31,7 @@ from modal_env.errors import ModalError
 from welfare_env.errors import WelfareEnvError
 
 MEMORY = 600.0  # seconds whose pace is taken for that of the rest
+EARLY, SURE = 1 / 50, 300.0  # a smaller share of the work says nothing of the rest, unless it took so many seconds
 
 
 @contextmanager
@@ -49,13 +51,25 @@ def _text_of(error: Exception) -> object:
     return f"{shown(str(error.filename))}: {reason(error)}" if error.filename else error
 
 
+def _is_early(task: Task) -> bool:
+    """Whether the pace so far is that of compiling and of the first games."""
+    return task.completed < EARLY * (task.total or 0) and (task.elapsed or 0) < SURE
+
+
+class _TimeLeft(TimeRemainingColumn):
+    """The time left on a bar, once the pace is known."""
+
+    def render(self, task: Task) -> Text:
+        return Text("-:--:--", style="progress.remaining") if _is_early(task) else super().render(task)
+
+
 class Meter:
     """The progress of some work, which may have several stages in sequence; see `metered`."""
 
     def __init__(self, is_watched: bool) -> None:
         columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
         unit = TextColumn("{task.fields[unit]}", markup=False)
-        times = (TimeElapsedColumn(), TimeRemainingColumn())
+        times = (TimeElapsedColumn(), _TimeLeft())
         console = plain_console(stderr=True)
         self.bar = Progress(
             *columns, unit, *times, console=console, disable=not is_watched, speed_estimate_period=MEMORY
@@ -93,7 +107,7 @@ class Meter:
 
 def _line(task: Task) -> str:
     left = task.time_remaining
-    rest = "" if left is None or task.finished else f", about {_clock(left)} left"
+    rest = "" if left is None or task.finished or _is_early(task) else f", about {_clock(left)} left"
     done = f"{int(task.completed)} of {int(task.total or 0)} {task.fields['unit']}"
     return f"{task.description}: {done}, {_clock(task.elapsed or 0)} so far{rest}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +23,7 @@ from evaluation.report.transcripts import as_lines, as_text, transcript_of
 from welfare_env import Game, import_game
 from welfare_env.errors import did_you_mean
 from welfare_env.game.record import save_record
+from welfare_env.imports.foreign import ImportedGame
 from welfare_env.render.pixels import LONGEST, NARROWEST, PHASE, SHORTEST, WIDEST, WIDTH
 from welfare_env.writing import replaced
 
@@ -157,7 +159,9 @@ def import_command(
         Path | None,
         typer.Option("--out", "-o", help="The saved game.", show_default="FILE-imported.json, in this folder"),
     ] = None,
-    game: Annotated[int | None, typer.Option(min=1, help="Which game of a file with a game a line.")] = None,
+    number: Annotated[
+        int | None, typer.Option("--game", min=1, help="Which game of a file with a game a line.")
+    ] = None,
     until: Annotated[
         str | None,
         typer.Option(metavar="PHASE", help="Stop in this phase, such as F1903M.", show_default="the end of the game"),
@@ -175,13 +179,32 @@ def import_command(
         target = out or Path(f"{file.stem}-imported.json")
         if target.exists() and file.exists() and target.samefile(file):
             raise EvaluationError(f"--out {shown(target)} is the file that is read: give another name")
-        found = import_game(file, number=game, until=until, messages=messages)
+        found = import_game(file, number=number, until=until, messages=messages)
+        _check_same_game(target, found)
         save_record(found.record(), target)
         phases = [record.phase for record in found.game.history]
         played = f"{phases[0]} to {phases[-1]}" if phases else "no phase played"
-        print(f"{found.program}: {found.game.board.name} map, standard rules, {played}, {len(phases)} phases")
+        counted = f"{len(phases)} phase{'s' * (len(phases) != 1)}"
+        print(f"{found.program}: {found.game.board.name} map, standard rules, {played}, {counted}")
         for power, player in found.players.items():
             print(f"{power}: {player}")
         for note in (*found.notes, *([f"ended, as the file says: {found.outcome}"] if found.outcome else [])):
             print(f"note: {note}")
         print(target)
+
+
+def _check_same_game(target: Path, found: ImportedGame) -> None:
+    """Refuse to replace a file, unless it is the same game, imported before.
+
+    Raises:
+        EvaluationError: it is something else.
+    """
+    if not target.exists():
+        return
+    try:
+        earlier = json.loads(target.read_text(encoding="utf-8"))["welfare_env"]["imported"]
+        is_same = (earlier["program"], earlier["id"]) == (found.program, found.id)
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        is_same = False
+    if not is_same:
+        raise EvaluationError(f"{shown(target)} exists, and is not this game: give another name with --out")

@@ -76,18 +76,18 @@ def red_team(
         result, tried = results[0], plans[0].tried
         print_tables(red_team_table(result))
         best = next(each for each in tried if each.attack == (result.best.deviator, result.best.coalition))
-        print("the best attack again:")
+        print("the best attack again; then welfare-env replay worst.json shows a game of it:")
         print_line(command_of(best, policy, play))
         if result.found.usage is not None:
             print_tables(usage_table([("red team", result.found.usage)]))
 
 
 def command_of(attack: Deviation, policy: str, play: AttackGameOptions) -> str:
-    """The command that plays one attack again, with the same seeds and so the same gain, quoted for the shell."""
+    """The command that plays one attack again and keeps a game, with the same seeds and so the same gain; quoted."""
     command = ["welfare-env", "exploitability", policy, "--coalitions", "+".join(attack.coalition)]
     command += ["--deviator", attack.deviator.given] if attack.deviator else []
     command += ["--coordinated"] if attack.coordinated else []
-    return shlex.join(command + as_arguments(play))
+    return shlex.join([*command, *as_arguments(play), "--witness", "worst.json"])
 
 
 @with_options

@@ -58,6 +58,20 @@ def test_the_time_left_is_that_of_the_pace() -> None:
     assert meter.line() == "return 1.0: 3 of 3 iterations, 2:01:20 so far"
 
 
+def test_no_time_is_told_from_the_first_of_many_games() -> None:
+    clock = [0.0]
+    meter = Meter(is_watched=False)
+    meter.bar.get_time = lambda: clock[0]
+    meter.stage("attacking", 1655, "games")
+    lines = []
+    for seconds in (4.0, 8.0, 301.0):
+        clock[0] = seconds
+        meter.advance(3)
+        lines.append(meter.line())
+    assert lines[:2] == ["attacking: 3 of 1655 games, 0:04 so far", "attacking: 6 of 1655 games, 0:08 so far"]
+    assert re.fullmatch(r"attacking: 9 of 1655 games, 5:01 so far, about \S+ left", lines[2])
+
+
 def test_a_bar_shows_brackets_and_colons_as_they_are(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

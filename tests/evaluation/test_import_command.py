@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+from pathlib import Path
 
 import diplomacy
 import pytest
@@ -43,6 +44,30 @@ def test_it_does_not_replace_the_file_that_it_reads(saved):
     assert done.exit_code == 2
     assert "is the file that is read" in done.output
     assert saved.read_bytes() == before
+
+
+def test_it_replaces_only_the_same_game(saved, tmp_path):
+    assert run("import", "game.json").exit_code == 0
+    done = run("import", "game.json", "--until", "F1901M")
+    assert "S1901M to S1901M, 1 phase\n" in done.output
+    for other in ("{}", "not JSON", json.dumps({"welfare_env": {"imported": {"program": "diplomacy", "id": "other"}}})):
+        (tmp_path / "game-imported.json").write_text(other, encoding="utf-8")
+        refused = run("import", "game.json")
+        assert refused.exit_code == 2
+        assert "exists, and is not this game: give another name with --out" in refused.output
+        assert (tmp_path / "game-imported.json").read_text(encoding="utf-8") == other
+
+
+def test_errors_name_options_that_work(saved, tmp_path):
+    game = json.loads(saved.read_text(encoding="utf-8"))
+    Path("two.json").write_text(f"{json.dumps(game)}\n{json.dumps(game)}", encoding="utf-8")
+    assert "give --game 1 to 2" in run("import", "two.json").output
+    for number, told in ((1, "no part of it can be imported"), (2, "--until F1901M imports the 1 phase before that")):
+        wrong = json.loads(json.dumps(game))
+        wrong["phases"][number]["state"]["units"]["FRANCE"][0] = "A BUR"
+        Path("wrong.json").write_text(json.dumps(wrong), encoding="utf-8")
+        assert told in run("import", "wrong.json").output
+    assert "S1901M to S1901M" in run("import", "wrong.json", "--until", "F1901M").output
 
 
 def test_errors_are_one_line(saved):

@@ -170,7 +170,8 @@ def test_the_command(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_best_attack_is_printed_as_a_command_that_plays_it_again(tmp_path):
+def test_the_best_attack_is_printed_as_a_command_that_plays_it_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     own = ["--store", str(tmp_path / "s.db"), "--workers", "1"]
 
     def call(arguments: list[str]) -> str:
@@ -186,6 +187,7 @@ def test_the_best_attack_is_printed_as_a_command_that_plays_it_again(tmp_path):
     again, best = json.loads(call([*command[1:], "--json"])), json.loads(call([*team, "--json"]))
     assert again["exploitability"]["value"] == best["exploitability"]["value"] > 0
     assert (again["best"], again["seed"]) == (best["best"], 7)
+    assert call(["replay", "worst.json"]).strip() == "game.html"
 
 
 def test_what_the_command_of_an_attack_takes_over():
@@ -196,7 +198,7 @@ def test_what_the_command_of_an_attack_takes_over():
     assert command == (
         "welfare-env exploitability '2*dove + 1*hold' --coalitions PLAYERA+PLAYERC "
         "--deviator 'exploiter:nice={policy},attack=dumbbot' --coordinated "
-        "--games 2 --years 2 --map 'my maps/a.map' --press tokens --published"
+        "--games 2 --years 2 --map 'my maps/a.map' --press tokens --published --witness worst.json"
     )
     assert read_deviators(exploiter.given, profile, "", Setting(**SMALL))[0].attackers == exploiter.attackers
 

@@ -17,6 +17,8 @@ from typer.testing import CliRunner
 
 from agents.runtime import progress
 from training import TrainConfig
+from training.board import seat_gains
+from training.board.seat_gains import Gain
 from training.cli import console
 from training.cli.commands import app
 from training.modal import ModalConfig
@@ -52,6 +54,27 @@ def test_a_second_profile_is_another_training(tmp_path: Path, monkeypatch: pytes
         told = CliRunner().invoke(app, ["best-response", "--against", profile, *TINY, "--report-games", "2"])
         assert told.exit_code == 0, told.output
     assert len(list((tmp_path / "runs").glob("best-response-*"))) == 2
+
+
+def test_a_best_response_that_gains_nothing_is_warned_of_and_resuming_measures_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A network after one iteration against a profile that is measured as gaining `found`."""
+    found = [0.0, -1.0]
+
+    def gains(play: object, network: object, profile: str, games: int, **others: object) -> list[Gain]:
+        return [Gain((f"PLAYER{number}",), value, value, value, 1, 1, games) for number, value in enumerate(found)]
+
+    monkeypatch.setattr(seat_gains, "gains", gains)
+    first = CliRunner().invoke(app, ["best-response", "--against", "prosocial", *TINY, "--out", str(tmp_path)])
+    assert "gains nothing: this says little about the policy" in first.stderr
+    assert "--iterations 300 --horizon 300 --out FOLDER" in first.stderr
+    found[0] = 0.5
+    again = CliRunner().invoke(app, ["resume", str(tmp_path), "--report-games", "7"])
+    assert again.exit_code == 0, again.output
+    assert "Gain by leaving prosocial" in again.stdout
+    assert re.search(r"\b0\.50\b.*\b7\b", again.stdout)
+    assert "gains nothing" not in again.stderr
 
 
 IMITATE = ["welfare", "--map", "clique:3", "--years", "1", "--games", "2", "--iterations", "2", "--save-every", "1"]

@@ -123,19 +123,36 @@ def best_response(
     config = replace(config, against=(against,))
     if against == LEAGUE or LEARNER in config.lineup.players:
         raise TrainingError(f"against {against!r:.200}: give a policy that does not learn")
-    path = _train(config)
+    measured = _measure(config, _train(config), report_games)
+    tables.write([gain.row(against, config.seed) for gain in measured])
+    if as_json:
+        print(json.dumps([gain.to_dict() for gain in measured], indent=2))
+    else:
+        print_tables(gain_table(measured, against))
+    _warn_of_nothing(measured, config)
+
+
+def _measure(config: TrainConfig, path: Path, games: int) -> list[Gain]:
+    """The gains of the seats that were trained in `path` against the config's one profile, with a progress bar."""
     play = import_module("training.board.ppo").play_of(config)
     with (
         errors_in_one_line("the training is finished and saved; the same command measures its gains"),
         metered("measuring", 1 + len(play.lineup.coalitions), "samples of games") as meter,
     ):
         gains = import_module("training.board.seat_gains").gains
-        measured = gains(play, path, against, report_games, seed=config.seed, on_progress=meter.advance)
-    tables.write([gain.row(against, config.seed) for gain in measured])
-    if as_json:
-        print(json.dumps([gain.to_dict() for gain in measured], indent=2))
-    else:
-        print_tables(gain_table(measured, against))
+        measured: list[Gain] = gains(play, path, config.against[0], games, seed=config.seed, on_progress=meter.advance)
+    return measured
+
+
+def _warn_of_nothing(gains: list[Gain], config: TrainConfig) -> None:
+    """A line if nobody gains: a network that was trained too briefly finds nothing where much can be taken."""
+    if max(gain.value for gain in gains) <= 0:
+        more = 2 * max(config.iterations, config.horizon)
+        told = (
+            "gains nothing: this says little about the policy; train longer, from the beginning and in another folder: "
+        )
+        told += f"--iterations {more} --horizon {more} --out FOLDER; and with another --seed"
+        plain_console(stderr=True).print(told, soft_wrap=True)
 
 
 def gain_table(gains: list[Gain], profile: str) -> Table:
@@ -158,15 +175,23 @@ def resume(
         int | None,
         typer.Option(help="In all (of a population: steps); more extend it.", show_default="as many as it was given"),
     ] = None,
+    report_games: Annotated[int, typer.Option(min=2, help="Games for each gain of a best response.")] = 100,
 ) -> None:
-    """Resume or extend a training from its folder alone, with the options that it was started with."""
+    """Resume or extend a training from its folder alone, with the options that it was started with.
+
+    Of a best response it prints the gains again.
+    """
     config = config_of(folder, iterations)
     if isinstance(config, ModalConfig):
         print(f"policy: {train_modal_with_progress(config).spec}")
     elif isinstance(config, PopulationConfig):
         show_population(config)
     else:
-        _train(config)
+        path = _train(config)
+        if config.variant == "welfare" and config.lineup.is_fixed and len(config.against) == 1:  # a best response
+            measured = _measure(config, path, report_games)
+            print_tables(gain_table(measured, config.against[0]))
+            _warn_of_nothing(measured, config)
 
 
 def _train(config: TrainConfig) -> Path:

@@ -168,8 +168,16 @@ def _compare(game: Game, phase: ForeignPhase, before: str) -> None:
     if difference := _difference(game, phase):
         raise RecordError(
             f"{phase.place}: after {before}, {difference}. The other program adjudicated otherwise, or the file was "
-            f"changed; the game until {before} can be imported alone"
+            f"changed; {_importable(game, before)}"
         )
+
+
+def _importable(game: Game, before: str) -> str:
+    """What of a game can be read whose phase `before`, the last that was played, has another result in the file."""
+    phases = len(game.history) - 1
+    if phases < 1:
+        return "that is its first phase, so no part of it can be imported"
+    return f"until={before!r} imports the {phases:,} phase{'s' * (phases > 1)} before that"
 
 
 def _difference(game: Game, phase: ForeignPhase) -> str:
