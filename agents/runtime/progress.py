@@ -31,7 +31,7 @@ from modal_env.errors import ModalError
 from welfare_env.errors import WelfareEnvError
 
 MEMORY = 600.0  # seconds whose pace is taken for that of the rest
-EARLY, SURE = 1 / 50, 300.0  # a smaller share of the work says nothing of the rest, unless it took so many seconds
+EARLY, SURE = 1 / 20, 300.0  # a smaller share of the work says nothing of the rest, unless it took so many seconds
 
 
 @contextmanager

@@ -293,13 +293,14 @@ app.command("watch")(watch)
 def warm_up() -> None:
     """Compile the game engine for this machine: half a minute on two cores, once an installation.
 
-    Without it the first game does so. Prints nothing to standard output.
+    Without it the first game does so. Says on standard error when it is ready.
     """
     with (
         errors_in_one_line("what is compiled is kept; run the same command for the rest"),
         metered("compiling the engine", 1, "kernels") as meter,
     ):
         welfare_env.warm_up(on_progress=lambda ready, total: meter.reach(ready, total=total))
+    print("ready: the game engine is compiled for this machine", file=sys.stderr)
 
 
 def _models(result: evaluation.SelfPlayResult) -> list[tuple[str, LMUsage]]:
