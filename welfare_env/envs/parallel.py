@@ -160,6 +160,14 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
             self._begin_phase()
         return self._outcome(before)
 
+    def check_action(self, agent: str, action: Any) -> None:
+        """Raise what `step` raises for an action that is malformed; what is legal is not asked. Nothing changes.
+
+        Raises:
+            ActionError: it is malformed.
+        """
+        self._read(agent, split_action(self.rules, agent, action)[0])
+
     def _take(self, agent: str, orders: Orders, messages: Mapping[str, str]) -> list[str]:
         """Send an agent's messages and submit its orders. Returns the errors."""
         refused = refuse_messages(agent, messages, strict=False)

@@ -40,10 +40,14 @@ class Topic:
 
     Args:
         position: how far it is on disk.
+
+    Attributes:
+        followers: streams that are open.
     """
 
     def __init__(self, position: int = 0) -> None:
         self.position = position
+        self.followers = 0
         self.is_closed = False
         self._moved = asyncio.Event()
 
@@ -90,6 +94,7 @@ class Streams:
 
     async def _events(self, topic: Topic, last: int) -> AsyncIterator[str]:
         self.open += 1
+        topic.followers += 1
         try:
             yield f"retry: {RETRY}\n\n"
             while not topic.is_closed:
@@ -102,6 +107,7 @@ class Streams:
                     yield f"event: alive\ndata: {last}\n\n"
         finally:
             self.open -= 1
+            topic.followers -= 1
 
 
 def last_event(request: Request) -> int:

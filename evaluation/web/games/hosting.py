@@ -32,7 +32,9 @@ from welfare_env.game.record import save_record
 from welfare_env.writing import replaced
 
 _log = logging.getLogger(__name__)
-_WRITING = ThreadPoolExecutor(8, "writing")  # of its own, so that no answer waits for policies that think
+# Of their own, so that no request waits for policies that think.
+_WRITING = ThreadPoolExecutor(8, "writing")
+_PLAYING = ThreadPoolExecutor(256, "playing")  # a thread for each game whose policies think
 NAME = re.compile(r"[a-z0-9]{8,40}")
 MOST_OVER = 20  # finished games that are kept open for those who still look at them
 GRACE = 60.0  # seconds that a step has at least after a restart
@@ -55,6 +57,11 @@ class Hosted:
         self.opened = time.time()
         self._begun_before = table.since if table.has_begun else None  # the step that a restart found
         self.task: asyncio.Task[None] | None = None
+
+    @property
+    def may_close(self) -> bool:
+        """Whether the game is over, and no page follows it."""
+        return self.table.is_done and not self.topic.followers
 
     @property
     def seats(self) -> Collection[str]:
@@ -97,9 +104,10 @@ class Hosted:
             else:
                 await self._wait(None)
         while not self.table.is_done:
-            actions = await asyncio.to_thread(self.table.think)
+            loop = asyncio.get_running_loop()
+            actions = await loop.run_in_executor(_PLAYING, self.table.think)
             await self._wait_for_people()
-            spare = await asyncio.to_thread(self.table.think_late)  # meanwhile people may still answer
+            spare = await loop.run_in_executor(_PLAYING, self.table.think_late)  # meanwhile people may still answer
             async with self.lock:
                 await asyncio.to_thread(self.table.advance, actions | spare)
             self.topic.move(self.table.position)
@@ -148,7 +156,7 @@ class Host:
     def __init__(self, folder: Path, store: Path | None = None, models: SharedModels | None = None) -> None:
         self.folder, self.store, self.models = folder, store, models
         self._open: OrderedDict[str, Hosted] = OrderedDict()
-        self._opening = asyncio.Lock()
+        self._opening: dict[str, asyncio.Lock] = {}
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -200,14 +208,14 @@ class Host:
         if name not in self._open:
             if not NAME.fullmatch(name) or not (self.folder / name / "settings.json").is_file():
                 return None
-            async with self._opening:
+            async with self._opening.setdefault(name, asyncio.Lock()):
                 if name not in self._open:  # else another request was faster
                     await self._bring(name)
         self._open.move_to_end(name)
         return self._open[name]
 
     async def _bring(self, name: str) -> None:
-        table = await asyncio.to_thread(self._opened, name)
+        table = await asyncio.get_running_loop().run_in_executor(_PLAYING, self._opened, name)
         hosted = self._open[name] = Hosted(name, table, self.secrets(name), self.links(name))
         hosted.task = asyncio.create_task(self._played(hosted))
         hosted.task.add_done_callback(lambda task: self._ended(hosted, task))
@@ -219,7 +227,7 @@ class Host:
     async def _played(self, hosted: Hosted) -> None:
         await hosted.play()
         await asyncio.to_thread(self._keep, hosted)
-        over = [name for name, each in self._open.items() if each.table.is_done and name != hosted.name]
+        over = [name for name, each in self._open.items() if each.may_close and name != hosted.name]
         for name in over[: max(0, len(over) - MOST_OVER + 1)]:
             closed = self._open.pop(name)
             closed.topic.close()

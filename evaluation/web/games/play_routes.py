@@ -119,14 +119,16 @@ class PlayRoutes:
         number = int(since) if since.isascii() and since.isdecimal() and len(since) < 6 else 0
         async with hosted.lock:
             found = await asyncio.to_thread(state_of, hosted.table, seat, min(number, played))
-        return JSONResponse(found | ({"left": hosted.left} if "view" in found else {}))
+            left = hosted.left
+        return JSONResponse(found | ({"left": left} if "view" in found else {}))
 
     async def check(self, request: Request, hosted: Hosted, seat: str) -> Response:
         """How orders or messages are read."""
         given = json_object(await request.body())
-        if given is None or not hosted.table.is_asked(seat):
-            return problem("give orders or messages when you are asked for them", 400)
-        return await _refusing(lambda: asyncio.to_thread(hosted.table.checked, seat, given))
+        async with hosted.lock:  # a step must not end in between
+            if given is None or not hosted.table.is_asked(seat):
+                return problem("give orders or messages when you are asked for them", 400)
+            return await _refusing(lambda: asyncio.to_thread(hosted.table.checked, seat, given))
 
     async def answer(self, request: Request, hosted: Hosted, seat: str) -> Response:
         """Take an answer."""

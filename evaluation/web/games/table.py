@@ -11,10 +11,13 @@ asked as before, so that they know what they knew, but what counts is what the j
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +28,16 @@ from evaluation.play.turns import Seats, set_up
 from evaluation.web.foundation.journal import Journal
 from evaluation.web.games.settings import HOLD, SPECTATOR, TableError, TableSettings
 from welfare_env import Game, WelfareEnvError
+from welfare_env.errors import ActionError
 from welfare_env.game.view import MESSAGES, ORDERS, View
 
 _log = logging.getLogger(__name__)
 BEFORE, END = "lobby", "end"
-_THINKING = ThreadPoolExecutor(2, "thinking")  # of policies: as many cores as a small machine has
+_COMPUTING = ThreadPoolExecutor(2, "computing")  # policies of this package: as many cores as a small machine has
+_WAITING = ThreadPoolExecutor(
+    64, "waiting"
+)  # those that ask language models, and code of others, of which nothing is known
+LONGEST_THOUGHT = 1800.0  # seconds for one action; who takes longer holds from then on
 LONGEST_NUMBER = 64  # characters of the number that a page gives its answer
 
 
@@ -37,7 +45,7 @@ class AnswerRefused(WelfareEnvError, ValueError):
     """An answer that is for another step, was given already, or is none.
 
     Attributes:
-        code: "late", "early", "answered", "not asked" or "malformed".
+        code: "late", "answered", "not asked" or "malformed".
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -60,6 +68,7 @@ class Table:
 
     Raises:
         JournalError: the journal is damaged, or another process has it.
+        TableError: an entry of the journal makes no sense.
         WelfareEnvError: as `TableSettings`, for policies that cannot be made.
     """
 
@@ -73,12 +82,16 @@ class Table:
         self.since = time.time()
         self._seats = self._set_up(models)
         self._late = self._late_policies(models)
+        self._computes = self._computing()
         self._answers: dict[str, dict[str, Any]] = {}
         self._asked_late: list[str] = []  # for whom a policy was asked in this step; they may still answer
         self._observations, self._infos = self._env.reset(seed=settings.seed)
         self._journal = Journal(folder / "journal.jsonl")
-        for entry in self._journal.entries:
-            self._again(entry)
+        with ExitStack() as opened:
+            opened.callback(self._journal.close)
+            for number, entry in enumerate(self._journal.entries, 1):
+                self._again(entry, number)
+            opened.pop_all()
 
     @property
     def _env(self) -> Any:
@@ -102,6 +115,13 @@ class Table:
         for power, policy in made.items():
             policy.reset(agent=power, seed=self.settings.seed)
         return made
+
+    def _computing(self) -> set[str]:
+        """The players whose policies are this package's, and ask no language models."""
+        specs = dict(self.settings.spec.players)
+        if self._late:
+            specs |= dict.fromkeys(self.people, agents.specs.read(self.settings.late))
+        return {player for player, spec in specs.items() if not spec.models and not spec.sources}
 
     # What is asked for.
 
@@ -186,7 +206,8 @@ class Table:
         """Take a person's answer: {"step", "number", "orders": [...]} or {"step", "number", "messages": {...}}.
 
         Args:
-            given: `number` is the page's own for this answer: the same one again is confirmed, and changes nothing.
+            given: `number` is the page's own for this answer: the same one again is confirmed, and changes nothing;
+                another one under its number is refused.
 
         Returns:
             Whether it is new.
@@ -197,7 +218,11 @@ class Table:
         step, number = given.get("step"), given.get("number")
         if not isinstance(step, str) or not isinstance(number, str) or not 0 < len(number) <= LONGEST_NUMBER:
             raise AnswerRefused("malformed", "an answer has a step and a number, both texts")
-        if self._is_known(seat, step, number):
+        digest = _digest(given)
+        known = self._known(seat, step, number)
+        if known is not None:
+            if known["digest"] != digest:
+                raise AnswerRefused("answered", f"your first answer for {step!r} had arrived, and is final")
             return False
         if step != self.step:
             raise AnswerRefused(
@@ -207,16 +232,14 @@ class Table:
             raise AnswerRefused("answered", f"{seat} has already answered for {step!r}; an answer is final")
         if not self.is_asked(seat):
             raise AnswerRefused("not asked", f"{seat} has nothing to decide in {step!r}")
-        self._write({"kind": "answer", "seat": seat, "step": step, "number": number, **self.checked(seat, given)})
+        entry = {"kind": "answer", "seat": seat, "step": step, "number": number, "digest": digest}
+        self._write(entry | self.checked(seat, given))
         return True
 
-    def _is_known(self, seat: str, step: str, number: str) -> bool:
-        """Whether this very answer was accepted before, in this step or an earlier one."""
-        return any(
-            entry["number"] == number and entry["seat"] == seat and entry["step"] == step
-            for entry in self._journal.entries
-            if entry["kind"] == "answer"
-        )
+    def _known(self, seat: str, step: str, number: str) -> Mapping[str, Any] | None:
+        """The answer that was accepted under this number, in this step or an earlier one."""
+        answers = (entry for entry in self._journal.entries if entry["kind"] == "answer")
+        return next((one for one in answers if (one["number"], one["seat"], one["step"]) == (number, seat, step)), None)
 
     def checked(self, seat: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """An answer as it is kept: orders in our notation, messages by recipient.
@@ -249,13 +272,23 @@ class Table:
         for player in players:
             if player in self.failed:
                 continue
-            found = _acted(policies[player], self._observations[player], self._infos[player])
-            if isinstance(found, Exception):
-                self.failed[player] = f"{type(found).__name__}: {found}"[:500]
-                _log.warning("%s holds from now on: %r", player, self.failed[player])
-            else:
+            pool = _COMPUTING if player in self._computes else _WAITING
+            found, error = _acted(pool, policies[player], self._observations[player], self._infos[player])
+            if error is None:
+                error = self._fault(player, found)
+            if error is None:
                 actions[player] = found
+            else:
+                self.failed[player] = f"{type(error).__name__}: {error}"[:500]
+                _log.warning("%s holds from now on: %r", player, self.failed[player])
         return actions
+
+    def _fault(self, player: str, action: Any) -> ActionError | None:
+        try:
+            self._env.check_action(player, action)
+        except ActionError as error:
+            return error
+        return None
 
     def advance(self, actions: Mapping[str, Any]) -> None:
         """Play the step with the policies' actions (of `think` and `think_late`); who has not answered is late."""
@@ -320,18 +353,23 @@ class Table:
         self.since = entry["time"]
         self.position += 1
 
-    def _again(self, entry: Mapping[str, Any]) -> None:
+    def _again(self, entry: Mapping[str, Any], line: int) -> None:
         """Play an entry of the journal again."""
-        if entry.get("kind") != "step":
-            self._apply(entry)
-            return
+        try:
+            if entry["kind"] == "step":
+                self._step_again(entry, line)
+            else:
+                self._apply(entry)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise TableError(f"{self._journal.path}: line {line}: damaged: {error!r:.200}") from error
+
+    def _step_again(self, entry: Mapping[str, Any], line: int) -> None:
         if entry["step"] != self.step:
-            raise TableError(
-                f"{self._journal.path}: step {entry['step']!r} does not follow; the game is at {self.step!r}"
-            )
+            where = f"{self._journal.path}: line {line}"
+            raise TableError(f"{where}: step {entry['step']!r} does not follow; the game is at {self.step!r}")
+        self.failed = dict(entry["failed"])  # they are not asked again
         self.think()  # for what the policies remember
-        asked = entry.get("asked_late", entry["late"])  # without it: a journal of before
-        self._thought([seat for seat in asked if seat in self._late], self._late)
+        self._thought([seat for seat in entry["asked_late"] if seat in self._late], self._late)
         self.failed = dict(entry["failed"])
         self._played(self._recorded_actions(entry) | self._persons_actions())
         self._after_step(entry)
@@ -359,11 +397,22 @@ class Table:
         self._journal.close()
 
 
-def _acted(policy: Policy, observation: Any, info: Mapping[str, Any]) -> Any:
+def _acted(
+    pool: ThreadPoolExecutor, policy: Policy, observation: Any, info: Mapping[str, Any]
+) -> tuple[Any, BaseException | None]:
     """A policy's action, or the error that it raised: code of others must not end the game of those who play on."""
-    future = _THINKING.submit(policy.act, observation, info)
-    error = future.exception()
-    return future.result() if error is None else error
+    future = pool.submit(policy.act, observation, info)
+    try:
+        error = future.exception(LONGEST_THOUGHT)
+    except TimeoutError:
+        return None, TimeoutError(f"no action within {LONGEST_THOUGHT:.0f} seconds")
+    return (future.result(), None) if error is None else (None, error)
+
+
+def _digest(given: Mapping[str, Any]) -> str:
+    """Tells answers apart."""
+    said = json.dumps([given.get(ORDERS), given.get(MESSAGES)], sort_keys=True)
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
 def _checked_messages(game: Game, seat: str, given: object, message_round: int) -> dict[str, str]:

@@ -4,7 +4,9 @@ import asyncio
 import http.client
 import json
 import socket
+import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -108,6 +110,40 @@ def test_a_damaged_game_is_told_without_its_place_and_others_go_on(serving, file
     status, told = stranger.ask("", Accept="text/html,*/*")
     assert (status, told[:27]) == (500, "The server cannot do this (")
     assert player.state()["step"] == "lobby"
+
+
+def test_policies_that_think_for_long_keep_nobody_else_waiting(serving, monkeypatch):
+    server = serving(TWO)
+    player, thinks, over = server.player("PLAYERA"), Table.think, threading.Event()
+    quick = server.table
+    monkeypatch.setattr(Table, "think", lambda table: thinks(table) if table is quick or over.wait(30) else {})
+    try:
+        others = [server.host.create(replace(quick.settings, begin="now")) for _ in range(12)]
+        for name in others:  # more than there are threads for requests
+            Player(server.port, name, "PLAYERA", "").ask("")
+        began = time.monotonic()
+        player.enter()
+        assert player.state()["step"] == "lobby"
+        assert time.monotonic() - began < 5
+    finally:
+        over.set()
+
+
+@pytest.mark.slow
+def test_a_game_that_is_over_stays_open_while_a_page_follows_it(serving, monkeypatch):
+    monkeypatch.setattr("evaluation.web.games.hosting.MOST_OVER", 1)
+    server = serving("PLAYERA*human: + 2*hold", begin="now", rules=Rules(years=1, message_rounds=0))
+    host, names = server.host, [server.game]
+    names += [host.create(server.table.settings) for _ in range(2)]
+    first, is_open = host._open[server.game], []
+    for followers, name in zip((1, 1, 0), names, strict=True):
+        first.topic.followers = followers
+        link = host.invite(name, ["PLAYERA"])["PLAYERA"].partition("#")[2]
+        play_on([Player(server.port, name, "PLAYERA", link).enter()])
+        wait_for((host.folder / name / "game.json").exists)
+        time.sleep(0.1)
+        is_open.append(server.game in host._open)
+    assert is_open == [True, True, False]
 
 
 def game_key(server) -> str:

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -20,15 +22,38 @@ from welfare_env.errors import IllegalOrderError, PressError
 
 
 class Broken:
-    """A policy that raises in the middle of a game."""
+    """A policy that fails in the middle of a game."""
+
+    def __init__(self, how):
+        self.how = how
 
     def reset(self, agent, seed=0):
         self.agent = agent
 
     def act(self, observation, info):
         if info["view"].phase.startswith("F1901"):
-            raise RuntimeError(f"secret of {self.agent}")
+            return self.how(self.agent)
         return info["view"].encode_messages([]) if info["view"].asked == "messages" else info["view"].encode_orders([])
+
+
+def raises(agent):
+    raise RuntimeError(f"secret of {agent}")
+
+
+def exits(agent):
+    sys.exit(3)
+
+
+def answers_nonsense(agent):
+    return f"secret of {agent}"
+
+
+def answers_an_error(agent):
+    return RuntimeError(f"secret of {agent}")
+
+
+def thinks_for_long(agent):
+    time.sleep(0.5)
 
 
 def random_answer(table, seat, rng):
@@ -241,6 +266,16 @@ def test_policies_go_on_after_a_restart_as_without(settings, played, tmp_path):
     again.stop()
 
 
+@pytest.mark.parametrize(
+    "line", ['{"kind": "step"}', '{"kind": "step", "step": "S1901M orders"}', '{"kind": "answer"}', "{}"]
+)
+def test_a_damaged_journal_is_told_by_its_line_whenever_it_is_opened(settings, tmp_path, line):
+    (tmp_path / "journal.jsonl").write_text(f'{{"kind": "begin", "time": 1}}\n{line}\n')
+    for _ in range(2):
+        with pytest.raises(TableError, match=r"journal\.jsonl: line 2: "):
+            Table(settings, tmp_path)
+
+
 @pytest.fixture
 def small(tmp_path, quick_settings):
     table = Table(quick_settings("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold"), tmp_path)
@@ -258,6 +293,8 @@ def test_answers_are_for_one_step_and_final(small):
     assert small.accept("PLAYERA", first)
     assert not small.accept("PLAYERA", first)  # sent again after a lost confirmation
     assert small.answer("PLAYERA") == {"messages": {"PLAYERB": "hello"}}
+    with pytest.raises(AnswerRefused, match=r"your first answer .* had arrived, and is final"):
+        small.accept("PLAYERA", first | {"messages": {"PLAYERB": "changed since"}})
     with pytest.raises(AnswerRefused, match="final"):
         small.accept("PLAYERA", entry(small, "2", messages={}))
     small.accept("PLAYERB", entry(small, messages={}))
@@ -307,19 +344,29 @@ def test_what_press_forbids_is_refused(small):
             small.accept("PLAYERA", entry(small, messages=messages))
 
 
-def test_a_policy_that_raises_holds_and_the_others_play_on(tmp_path, quick_settings, monkeypatch):
-    read = agents.specs.read("random")
+@pytest.mark.parametrize(
+    ("how", "error"),
+    [
+        (raises, "RuntimeError: secret of PLAYERC"),
+        (exits, "SystemExit: 3"),
+        (answers_nonsense, "ActionError: "),
+        (answers_an_error, "ActionError: "),
+        (thinks_for_long, "TimeoutError: "),
+    ],
+)
+def test_a_policy_that_fails_holds_and_the_others_play_on(tmp_path, quick_settings, monkeypatch, how, error):
     monkeypatch.setattr(
         "evaluation.play.turns._made",
         lambda players, coalition, models: {
-            power: Broken() if power == "PLAYERC" else spec.make(models) for power, spec in players
+            power: Broken(how) if power == "PLAYERC" else spec.make(models) for power, spec in players
         },
     )
-    assert read.is_named
+    monkeypatch.setattr("evaluation.web.games.table.LONGEST_THOUGHT", 0.1)
     table = Table(quick_settings("PLAYERA*human: + 2*random"), tmp_path)
     play_through(table)
     assert table.is_done
-    assert table.record()["welfare_env"]["failed"] == {"PLAYERC": "RuntimeError: secret of PLAYERC"}
+    failed = table.record()["welfare_env"]["failed"]
+    assert (failed.keys(), failed["PLAYERC"][: len(error)]) == ({"PLAYERC"}, error)
     assert "secret" not in json.dumps(state_of(table, "PLAYERA"))
     table.stop()
     again = Table(table.settings, tmp_path)
