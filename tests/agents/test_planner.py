@@ -18,6 +18,7 @@ from agents.scripted.planner.campaign import CampaignPolicy
 from agents.scripted.planner.landing import Traffic, landing, landing_moves, landing_winter
 from agents.scripted.planner.planner import PlannerPolicy
 from agents.scripted.planner.plans import PASSING, Course, Move, Neutral, Plan, PlanDrawer, describe, nearest
+from agents.scripted.planner.search import Search, kind_of
 from agents.scripted.planner.tactics import centers_wanted, rotation
 from agents.scripted.planner.world import PlanPlayer, World
 from evaluation import exact
@@ -193,6 +194,30 @@ class TestPlans:
         assert nearest(board, "ITALY", ["ITALY"])[0] == "AUSTRIA"
 
 
+class TestSearch:
+    PEACE, RAID = Course(), Course(Move.TAKE, ("PLAYERB",))
+
+    def test_a_raid_that_is_over_makes_no_kind(self) -> None:
+        plan = Plan({"PLAYERA": (self.RAID, self.PEACE, self.PEACE)})
+        assert kind_of(plan, 0) == (0, (("take", ("PLAYERB",)),))
+        assert kind_of(plan, 1) == (3, ())
+
+    def test_plans_are_confirmed_in_the_same_new_games(self) -> None:
+        game, rng = Game("clique:3", rules=Rules(years=2, press=None)), np.random.default_rng(0)
+        seeds: list[int] = []
+        plans = [Plan({"PLAYERA": (self.PEACE, course)}) for course in (self.PEACE, self.RAID)]
+        search = Search(PlanDrawer(game.board, 2, ("PLAYERA",), rng), rng)
+
+        def simulate(plan: Plan, seed: int, is_changed: bool) -> tuple[float, Plan]:
+            seeds.append(seed)
+            return float(plan is plans[1]), plan
+
+        search._confirm(plans, 6, simulate)
+        assert seeds[::2] == seeds[1::2]
+        assert len(set(seeds)) == 3
+        assert (search.plans, search.value) == (plans[::-1], 1.0)
+
+
 class TestTactics:
     def game(self, units: dict[str, list[str]], centers: dict[str, list[str]], phase: str = "S1902M") -> Game:
         return Game.from_position(phase, units, centers, rules=Rules(years=5, press=None))
@@ -213,6 +238,12 @@ class TestTactics:
             {"GERMANY": ["A BUR", "A GAS"], "FRANCE": ["A PAR"]}, {"FRANCE": ["PAR"], "GERMANY": ["MUN", "BER"]}
         )
         assert self.orders(game, Course(Move.TAKE, ("FRANCE",))) == ["A BUR - PAR", "A GAS S A BUR - PAR"]
+
+    def test_an_empty_center_is_nearer_than_a_guarded_one(self) -> None:
+        units = {"GERMANY": ["A BUR"], "FRANCE": ["A MAR"]}
+        game = self.game(units, {"FRANCE": ["MAR", "PAR"], "GERMANY": ["MUN"]})
+        wanted = centers_wanted(game.view("GERMANY"), Course(Move.TAKE, ("FRANCE",)), ("GERMANY",))
+        assert [center for center in wanted if center in ("MAR", "PAR")] == ["PAR", "MAR"]
 
     def test_loot_is_received_first_and_then_what_is_due_to_the_partner(self) -> None:
         game = self.game(

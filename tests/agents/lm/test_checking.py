@@ -11,6 +11,7 @@ import pytest
 
 import agents
 from agents.lm.checking import Finding, check_model, questions_of_a_game, views
+from agents.lm.models import OpenAIModel
 from agents.lm.models.providers.grammars import PROBE, SECRET
 from agents.lm.models.providers.remote_model import is_same_model
 from agents.lm.player import LMPolicy
@@ -63,6 +64,14 @@ def test_a_server_that_ignores_the_schema() -> None:
         fields = [{"structured_outputs", "grammar", "ebnf"} & request.body.keys() for request in stub.requests]
         assert fields == [set()] * 4 + [{"structured_outputs"}, {"grammar"}, {"ebnf"}]
         assert found(stub, ",schema=none")["schema of a reply"].is_good  # nothing to set any more
+
+
+def test_a_provider_is_not_asked_for_grammars_that_only_other_servers_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    with server(prose) as stub:
+        monkeypatch.setattr(OpenAIModel, "URL", f"{stub.url}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        assert found(stub)["schema of a reply"].result.startswith("ignored")
+        assert len(stub.requests) == 4
 
 
 @pytest.mark.parametrize(
