@@ -1,10 +1,13 @@
 """The frontier of welfare against exploitability: its paths keep their promise, and none better was missed."""
 
+import copy
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import agents
 from agents.cliques.shape import clique_of
 from evaluation import self_play
 from evaluation.checks import EvaluationError, board_of
@@ -12,7 +15,8 @@ from evaluation.cli.commands import app
 from evaluation.exact import FrontierPoint, check_drawn, exploitability, frontier
 from evaluation.exact.clique_proofs import path_of
 from evaluation.exact.drawn.frontier import FrontierSearch
-from welfare_env import Rules
+from evaluation.exact.planner import Stepper
+from welfare_env import Game, Rules
 
 
 def holds(point):
@@ -77,6 +81,36 @@ def test_its_players_are_worth_what_the_certificates_say(tmp_path, board, most_l
         low, high = certificate.bounds
         assert low - 1e-6 <= found.responses[certificate.deviator].value <= high + 1e-6
     assert found.gap * 3 <= point.epsilon + 1e-6
+
+
+@pytest.mark.slow
+def test_the_best_response_to_its_players_in_games(tmp_path):
+    """What backward induction expects is what games pay on average, each with its own draws."""
+    search, path = FrontierSearch("clique:3", 3), path_of(clique_of(board_of("clique:3")), -1, 3, 2)
+    search.certified(Fraction(1), tuple(path)).save(tmp_path / "point.npz")
+    policy = agents.make(f"frontier:point={tmp_path / 'point.npz'}")
+    response = exploitability("clique:3", f"frontier:point={tmp_path / 'point.npz'}", 3).responses["PLAYERA"]
+    plan = {row.tobytes(): orders for row, orders, _ in response.plan}
+    points = [played_against(policy, plan, seed) for seed in range(200)]
+    assert response.gain > 0
+    assert abs(np.mean(points) - response.value) <= 4 * np.std(points) / 200**0.5
+
+
+def played_against(policy, plan, seed):
+    """PLAYERA's points in a game in which it gives the orders of a plan: canonical position -> orders."""
+    game = Game("clique:3", Rules(press=None, years=3))
+    stepper = Stepper(game.board, game.rules)
+    others = {power: copy.deepcopy(policy) for power in game.powers[1:]}
+    for power, other in others.items():
+        other.reset(power, seed)
+    while not game.is_done:
+        row = game.position.state.row[None].copy()
+        stepper.make_canonical(row)
+        game.submit("PLAYERA", [game.board.orders.texts[order] for order in plan[row.tobytes()]])
+        for power, other in others.items():
+            game.submit(power, other.act(None, {"view": game.view(power)}))
+        game.advance()
+    return game.welfare["PLAYERA"]
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,13 @@ positions that no certificate lists. Units, adjudication and lists of plans are 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from agents.cliques.drawn_orders import DrawnOrders
 from evaluation.exact.drawn.proofs import given_orders
-from evaluation.exact.planner import Expander, PointBounds, Stepper, first_of_each
+from evaluation.exact.planner import NO_ORDER, Expander, PointBounds, Stepper, first_of_each
 from welfare_env import Rules
 from welfare_env.engine import DONE, State, layout_of
 from welfare_env.engine.engines import make_engine
@@ -39,27 +41,45 @@ class DrawnResponse:
         self._expander = Expander(board, (self._who,), stepper)
         self._bounds = PointBounds(board, rules, self._who)
         self._values: dict[Node, float] = {}
+        self._plans: dict[Node, tuple[tuple[int, ...], list[Node]]] = {}  # best orders, and where they may lead
         start = self._engine.initial().row[None].copy()
         stepper.make_canonical(start)
-        self.value = self._value((start.tobytes(), True))
+        self._root = (start.tobytes(), True)
+        self.value = self._value(self._root)
 
     @property
     def positions(self) -> int:
         """How many were solved; one counts twice if it can be met on and off the path."""
         return len(self._values)
 
+    def plan(self) -> Iterator[tuple[np.ndarray, tuple[int, ...], float]]:
+        """A best response in every position that it can reach: position, own order numbers, points to come."""
+        waiting, seen = [self._root], {self._root}
+        while waiting:
+            node = waiting.pop()
+            orders, following = self._plans[node]
+            yield np.frombuffer(node[0], np.int32), orders, self._values[node]
+            new = [after for after in dict.fromkeys(following) if after not in seen]
+            seen.update(new)
+            waiting += new
+
     def _value(self, node: Node) -> float:
         """Expected points still to come."""
         if node not in self._values:
-            rows, gains, chances = self._ways(node)
+            own, rows, gains, chances = self._ways(node)
             if rows[0, 0, DONE]:
-                self._values[node] = float((gains @ chances).max())
+                worth = gains @ chances
+                number, best, following = int(worth.argmax()), float(worth.max()), list[Node]()
             else:
-                self._values[node] = self._best(node, rows, gains, chances)
+                number, best, following = self._best(node, rows, gains, chances)
+            self._values[node] = best
+            self._plans[node] = tuple(order for order in own[number].tolist() if order != NO_ORDER), following
         return self._values[node]
 
-    def _ways(self, node: Node) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Next positions int32 [plans, draws, state size], own points [plans, draws], probabilities [draws]."""
+    def _ways(self, node: Node) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Own orders int32 [plans, own], next positions int32 [plans, draws, state size], own points [plans, draws],
+        probabilities [draws].
+        """
         position = self._position(node[0])
         if node[1]:
             mix = [(1, self._orders.path_orders(position.phase))]
@@ -71,21 +91,26 @@ class DrawnResponse:
         ]
         weights = np.array([weight for weight, _ in mix], float)
         found = self._expander.expand(position, given)
-        return found.rows, found.points[:, :, self._who].astype(float), weights / weights.sum()
+        own, gains = found.orders[:, 0, : found.own], found.points[:, :, self._who].astype(float)
+        return own, found.rows, gains, weights / weights.sum()
 
-    def _best(self, node: Node, rows: np.ndarray, gains: np.ndarray, chances: np.ndarray) -> float:
-        """The best plan; those whose bound is not above the best so far are left out."""
+    def _best(
+        self, node: Node, rows: np.ndarray, gains: np.ndarray, chances: np.ndarray
+    ) -> tuple[int, float, list[Node]]:
+        """The best plan, its value and where it may lead; plans whose bound is not above the best are left out."""
         plans, draws, size = rows.shape
         first = first_of_each(np.ascontiguousarray(rows.reshape(plans, draws * size)))
         rows, gains = rows[first], gains[first]
         tops = gains + self._bounds.upper(np.ascontiguousarray(rows.reshape(-1, size))).reshape(gains.shape)
-        bounds, best = tops @ chances, -1.0
+        bounds, choice, best, following = tops @ chances, 0, -1.0, list[Node]()
         for number in np.argsort(-bounds, kind="stable").tolist():
             if bounds[number] <= best + CLOSE:
                 break
-            worth = [self._value((row.tobytes(), node[1] and self._stays(row))) for row in rows[number]]
-            best = max(best, float((gains[number] + worth) @ chances))
-        return best
+            to = [(row.tobytes(), node[1] and self._stays(row)) for row in rows[number]]
+            worth = float((gains[number] + [self._value(after) for after in to]) @ chances)
+            if worth > best:
+                choice, best, following = int(first[number]), worth, to
+        return choice, best, following
 
     def _stays(self, row: np.ndarray) -> bool:
         return self._orders.has(self._position(row.tobytes()))
