@@ -1,0 +1,193 @@
+"""The frontier of docs/theorems.md played and attacked, and its picture: `python -m studies.frontier --docs docs`.
+
+Each point of the frontier is found (minutes; kept in the folder), then played by the players made from it. Their exact
+best responses, and a red team on other games than those that chose the attack, say what is gained by leaving; beside
+them stand other policies with their own exact gains. Points of the whole game throughout. With `--docs` the tables
+theorems-attacks and theorems-beside in its `tables`, and the picture, are written anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+import evaluation
+from agents.runtime.colors import LEARNED, LEVEL
+from agents.runtime.progress import metered
+from evaluation import Estimate
+from evaluation.exact import FrontierPoint, exploitability, frontier
+from studies.tables import markdown, save
+from welfare_env import Rules
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+HALF = Fraction(1, 2)
+GAMES: dict[tuple[str, int], tuple[Fraction | int, ...]] = {
+    ("clique:3", 3): (0, HALF, 1),
+    ("clique:3", 4): (0, 1, 2, 3),
+    ("shared-clique:3", 3): (0, 1, 2),
+}
+"""Board and years -> epsilons."""
+BESIDE = ("prosocial", "tit-for-tat", "sheriff:fight=punish", "hold")
+SEED, ATTACKED = 30, 20  # of the red team, and its games for each reported attack
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A policy with what all have together, and what the power gains that gains most by leaving it."""
+
+    policy: str
+    welfare: float
+    gain: float
+
+
+def found_points(folder: Path, board: str, years: int) -> list[FrontierPoint]:
+    """The points of a game, from the folder where they are there."""
+    points = []
+    for epsilon in GAMES[board, years]:
+        file = folder / f"{board}-years-{years}-epsilon-{epsilon}.npz".replace(":", "-").replace("/", "-")
+        if not file.exists():
+            (point,) = frontier(board, years, [epsilon])
+            point.save(folder / point.file_name)
+        points.append(FrontierPoint.load(file))
+    return points
+
+
+def beside(board: str, years: int) -> list[Beside]:
+    """Other policies and the paper's, each with its exact gain."""
+    policies = [*BESIDE, *(f"punisher:t={t},remembers=yes" for t in range(1, years + 1))]
+    found = []
+    for policy in policies:
+        exact = exploitability(board, policy, years)
+        found.append(Beside(policy, sum(exact.points.values()), exact.gap * years))
+    return found
+
+
+def attacked(point: FrontierPoint, spec: str, store: evaluation.GameStore) -> tuple[str, Estimate]:
+    """The attack of a single power that gained most where attacks were chosen, with its gain in other games."""
+    rules = Rules(press=None, years=point.years)
+    team = evaluation.red_team(
+        spec, "quick", games=ATTACKED, seed=SEED, rules=rules, map_name=point.map_name, seats="fixed", store=store
+    )
+    screened = {(each.deviator, each.coalition): each.gain for each in team.found.screened}
+    alone = [each for each in team.found.gains if len(each.coalition) == 1]
+    best = max(alone, key=lambda each: screened[each.deviator, each.coalition])
+    return f"{team.kinds[best.deviator]}, {best.coalition[0]}", best.gain
+
+
+def attack_rows(folder: Path, points: Sequence[FrontierPoint], store: evaluation.GameStore) -> Iterator[list[str]]:
+    """A row of the table for each path, at the least epsilon that it is the best for."""
+    for point in [point for number, point in enumerate(points) if point.path not in [x.path for x in points[:number]]]:
+        spec = f"frontier:point={folder / point.file_name}"
+        exact = exploitability(point.map_name, spec, point.years)
+        most = max(exact.responses.values(), key=lambda each: each.gain)
+        name, gain = attacked(point, spec, store)
+        yield [
+            f"{point.map_name}, {point.years}",
+            str(point.epsilon),
+            f"{sum(exact.points.values()):g}",
+            str(point.gain),
+            f"{most.gain:.3f}",
+            f"{most.positions:,}",
+            interval(gain, point.years),
+            name,
+        ]
+
+
+def interval(gain: Estimate, years: int) -> str:
+    """A gain a year as one of the whole game, with its 95% interval."""
+    if gain.low != gain.low:  # NaN: all games are alike, which gives no interval
+        return f"{gain.value * years:.2f} [all {gain.n} alike]"
+    return f"{gain.value * years:.2f} [{gain.low * years:.2f}, {gain.high * years:.2f}]"
+
+
+def picture(games: Sequence[tuple[list[FrontierPoint], list[Beside]]]) -> Figure:
+    """Welfare against what is gained by leaving, a panel for each game.
+
+    The line is what the certificates reach; above the shaded steps nothing is, by the search.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    for axes, (points, others) in zip(figure.subplots(1, len(games), squeeze=False)[0], games, strict=True):
+        panel(axes, points, others)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8, frameon=False)
+    return figure
+
+
+def panel(axes: Axes, points: Sequence[FrontierPoint], others: Sequence[Beside]) -> None:
+    """The frontier of one game with other policies."""
+    shown = [each for each in others if each.welfare > 0]
+    last = max(each.gain for each in shown) + 0.5
+    gains, sums = [float(each.gain) for each in points], [each.welfare for each in points]
+    axes.step([*gains, last], [*sums, sums[-1]], where="post", color=LEARNED, label="reached (certified)")
+    axes.plot(gains, sums, "o", color=LEARNED)
+    limits = [0.0, *(float(each.epsilon) for each in points[1:]), last]
+    for (low, high), least, most in zip(pairwise(limits), sums, [*sums[1:], sums[-1]], strict=True):
+        axes.fill_between([low, high], least, most, color=LEARNED, alpha=0.12, linewidth=0)
+    axes.plot([], [], color=LEARNED, alpha=0.25, linewidth=6, label="not known; nothing above (searched)")
+    axes.plot([x.gain for x in shown], [x.welfare for x in shown], "D", color=LEVEL, label="policies, exactly")
+    name_policies(axes, shown, last)
+    axes.set_title(f"{points[0].map_name}, {points[0].years} years", fontsize=10)
+    axes.set_xlabel("gain by leaving, points of the whole game")
+    axes.set_ylabel("sum of welfare points")
+    axes.set_ylim(min(each.welfare for each in shown) - 1.5, max(sums) + 0.7)
+    axes.grid(alpha=0.25)
+
+
+def name_policies(axes: Axes, shown: Sequence[Beside], last: float) -> None:
+    """Names below the marks; those of one welfare below each other."""
+    places: dict[tuple[float, float], list[str]] = {}
+    for each in sorted(shown, key=lambda other: other.gain):
+        places.setdefault((each.gain, each.welfare), []).append(each.policy.removesuffix(",remembers=yes"))
+    above: dict[float, int] = {}  # lines written at a welfare
+    for (gain, welfare), names in places.items():
+        on_right = gain > 0.7 * last
+        side, where = ("right", -5) if on_right else ("left", 7)
+        down = -5 - 10 * above.get(welfare, 0)
+        text, at = "\n".join(names), (gain, welfare)
+        axes.annotate(text, at, xytext=(where, down), textcoords="offset points", ha=side, va="top", fontsize=7)
+        above[welfare] = above.get(welfare, 0) + len(names)
+
+
+def main(
+    folder: Annotated[Path, typer.Option(help="Where points and games are kept.")] = Path("runs/frontier"),
+    docs: Annotated[
+        Optional[Path],  # noqa: UP045 (typer reads it)
+        typer.Option(help="Write the tables and the picture of theorems.md in this folder anew."),
+    ] = None,
+) -> None:
+    """Find, play and attack the points, print the tables, and draw the picture."""
+    folder.mkdir(parents=True, exist_ok=True)
+    games, rows, others = [], [], []
+    with evaluation.GameStore(folder / "games.sqlite") as store, metered("solving", len(GAMES), "games") as meter:
+        for board, years in GAMES:
+            points, policies = found_points(folder, board, years), beside(board, years)
+            games.append((points, policies))
+            rows += list(attack_rows(folder, points, store))
+            others += [[f"{board}, {years}", x.policy, f"{x.welfare:g}", f"{x.gain:g}"] for x in policies]
+            meter.advance(1)
+    heads = (
+        *("board, years", "epsilon", "sum", "certified gain", "exact gain"),
+        *("positions", "best single attack of the red team", "which"),
+    )
+    named = ("board, years", "policy", "sum", "exact gain")
+    print(f"{markdown(heads, rows)}\n\n{markdown(named, others)}")
+    figure = picture(games)
+    figure.savefig(folder / "frontier.png", dpi=150)
+    if docs is not None:
+        save(docs / "tables", "theorems-attacks", heads, rows)
+        save(docs / "tables", "theorems-beside", named, others)
+        figure.savefig(docs / "pictures" / "frontier.png", dpi=110)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,33 @@
+"""The picture of the frontier: its steps, what is not known, and other policies by name."""
+
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from studies.frontier import Beside, interval, picture
+
+
+def point(epsilon, welfare, gain):
+    return SimpleNamespace(map_name="clique:3", years=3, epsilon=Fraction(epsilon), welfare=welfare, gain=gain)
+
+
+@pytest.mark.slow
+def test_steps_and_names():
+    points = [point(0, 16, 0), point(1, 18, 1)]
+    others = [Beside("prosocial", 18, 2), Beside("punisher:t=2,remembers=yes", 15, 0), Beside("hold", 0, 8)]
+    (axes,) = picture([(points, others)]).axes
+    steps, reached, _, marks = axes.lines
+    assert steps.get_xydata().tolist() == [[0, 16], [1, 18], [2.5, 18]]
+    assert reached.get_xydata().tolist() == [[0, 16], [1, 18]]
+    assert marks.get_xydata().tolist() == [[2, 18], [0, 15]]  # who has nothing is not shown
+    assert [text.get_text() for text in axes.texts] == ["punisher:t=2", "prosocial"]
+    (first, _) = axes.collections
+    corners = first.get_paths()[0].vertices
+    assert (corners.min(axis=0).tolist(), corners.max(axis=0).tolist()) == ([0, 16], [1, 18])  # between 0 and epsilon 1
+
+
+def test_gains_are_of_the_whole_game():
+    assert interval(SimpleNamespace(value=0.5, low=0.25, high=0.75, n=20), 4) == "2.00 [1.00, 3.00]"
+    assert interval(SimpleNamespace(value=0.5, low=np.nan, high=np.nan, n=20), 4) == "2.00 [all 20 alike]"
