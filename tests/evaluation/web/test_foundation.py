@@ -148,6 +148,7 @@ def test_posts_of_other_sites_are_refused(site):
         {"Sec_Fetch_Site": "same-site"},
     ):
         assert post(site, **headers).status == 403
+    assert ask(site, "POST", "/hello", b"{}", Content_Type="application/json").status == 403
     assert post(site, Content_Type="text/plain").status == 415
     assert post(site, Content_Type="application/x-www-form-urlencoded").status == 415
     assert ask(site, "PUT").status == ask(site, "OPTIONS").status == 405
