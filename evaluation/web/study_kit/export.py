@@ -22,6 +22,7 @@ from evaluation.web.study_kit.study import AFTER, BEFORE, CONSENT, DONE, INSTRUC
 from welfare_env.game.view import MESSAGES, ORDERS
 
 TABLES = ("games", "decisions", "participants")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets compute a cell that begins so
 
 
 def export(study: StudyFolder, out: Path, with_text: bool) -> list[Path]:
@@ -39,6 +40,7 @@ def export(study: StudyFolder, out: Path, with_text: bool) -> list[Path]:
     paths = {name: out / f"{name}.csv" for name in TABLES}
     for path in paths.values():
         check_file(path)
+    study.settle()
     write_csv(games_table(study), paths["games"])
     write_csv(decisions_table(study, with_text), paths["decisions"])
     write_csv(participants_table(study, with_text), paths["participants"])
@@ -138,7 +140,7 @@ def _participant(study: StudyFolder, person: Participant, with_text: bool) -> Ro
     plan, slot, over = study.study, person.last("slot"), person.last(PLAY)
     checks = [entry for entry in person.entries if entry["kind"] == "check"]
     row: Row = {"participant": person.id, "condition": slot.get("condition", ""), "seat": slot.get("seat", "")}
-    row |= {"nickname": person.last(CONSENT)["nickname"]} if with_text else {}
+    row |= {"nickname": _as_text(person.last(CONSENT)["nickname"])} if with_text else {}
     row |= {"step": person.step(plan), "check_tries": len(checks), "check_passed": bool(person.last(INSTRUCTIONS))}
     row |= _answers("before", plan.before, person.last(BEFORE), with_text)
     row |= _answers("after", plan.after, person.last(AFTER), with_text)
@@ -149,8 +151,19 @@ def _participant(study: StudyFolder, person: Participant, with_text: bool) -> Ro
 
 def _answers(name: str, questions: tuple[Question, ...], entry: Mapping[str, Any], with_text: bool) -> Row:
     given = entry.get("answers", {})
-    shown = (question for question in questions if with_text or question.kind != "text")
-    return {f"{name}_{question.name}": given.get(question.name, "") for question in shown}
+    row: Row = {}
+    for question in questions:
+        answer = given.get(question.name, "")
+        if question.kind != "text":
+            row[f"{name}_{question.name}"] = answer
+        elif with_text:
+            row[f"{name}_{question.name}"] = _as_text(answer)
+    return row
+
+
+def _as_text(written: str) -> str:
+    """What people wrote, with an apostrophe before what a spreadsheet would take for a formula."""
+    return f"'{written}" if written.startswith(FORMULA) else written
 
 
 def _seconds(steps: tuple[str, ...], person: Participant, step: str) -> float:

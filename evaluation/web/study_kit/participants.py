@@ -11,7 +11,7 @@ import hashlib
 import secrets
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +44,13 @@ class Participant:
         """A hash of their secret."""
         return self.folder.name
 
-    def add(self, kind: str, **given: Any) -> None:
-        """Write an entry; it is on disk when this returns."""
-        entry = {"kind": kind, **given, "time": round(time.time(), 3)}
+    def add(self, kind: str, at: float = 0, **given: Any) -> None:
+        """Write an entry; it is on disk when this returns.
+
+        Args:
+            at: when it happened, in seconds since 1970; 0 is now.
+        """
+        entry = {"kind": kind, **given, "time": round(at or time.time(), 3)}
         with Journal(self.folder / JOURNAL) as journal:
             journal.append(entry)
         self.entries.append(entry)
@@ -154,11 +158,22 @@ class StudyFolder:
         return (self.folder / GAMES / name / "game.json").exists()
 
     def finish_game(self, person: Participant) -> None:
-        """Write down the points of a game that is over."""
+        """Write down the points of a game that is over, as of its end."""
         slot = self.slots[person.slot or 0]
-        record = load_record(self.folder / GAMES / person.game(PLAY) / "game.json")
+        path = self.folder / GAMES / person.game(PLAY) / "game.json"
+        record = load_record(path)
         points = float(record["phases"][-1]["state"]["welfare"][slot.seat])
-        person.add(PLAY, points=points, key=record["welfare_env"]["key"])
+        person.add(PLAY, path.stat().st_mtime, points=points, key=record["welfare_env"]["key"])
+
+    def settle(self) -> None:
+        """Go on from all games that are over: some people close the page at the end, and never come back.
+
+        Raises:
+            RecordError: a saved game is damaged.
+        """
+        for person in self.people.values():
+            if person.game(PLAY) and not person.last(PLAY) and self.is_over(person.game(PLAY)):
+                self.finish_game(person)
 
     def points(self, person: Participant) -> float:
         """Welfare points of their game; nan is not there: ask after `finish_game`."""
@@ -172,7 +187,7 @@ class StudyFolder:
         return f"{payment.amount(self.points(person))} {payment.currency}"
 
     def forget(self, beginning: str) -> tuple[str, list[str]]:
-        """Delete a participant: answers, nickname, games, and those games in the store.
+        """Delete a participant: answers, nickname, games, and those games in the store. Can be repeated after a kill.
 
         Args:
             beginning: of the participant's ID.
@@ -181,26 +196,33 @@ class StudyFolder:
             The ID, and what was deleted.
 
         Raises:
-            StudyError: it is nobody's, or several participants'.
+            StudyError: it is nobody's, or several participants'. StoreError: the store is damaged.
         """
         found = [name for name in self.people if name.startswith(beginning)]
         if len(found) != 1 or len(beginning) < SHORTEST_ID:
             raise StudyError(f"{beginning!r:.40} begins {len(found)} IDs: give {SHORTEST_ID} or more digits of one")
         person = self.people[found[0]]
-        deleted = []
-        if (key := person.last(PLAY).get("key")) and self.store.exists():
-            with GameStore(self.store) as store:
-                store.remove([key])
-            deleted.append(f"game {key[:8]} of the store")
-        for game in filter(None, (person.game(PRACTICE), person.game(PLAY))):
-            shutil.rmtree(self.folder / GAMES / game)
-            deleted.append(f"{GAMES}/{game}")
+        games = [game for game in (person.game(PRACTICE), person.game(PLAY)) if game]
+        deleted = self._remove_stored(games)
+        for game in games:
+            if (self.folder / GAMES / game).exists():
+                shutil.rmtree(self.folder / GAMES / game)
+                deleted.append(f"{GAMES}/{game}")
         for replies in self.folder.glob("replies.sqlite*"):  # prompts of language models may have their messages
             replies.unlink()
             deleted.append(replies.name)
         shutil.rmtree(person.folder)
         del self.people[found[0]]
         return found[0], [*deleted, f"{PEOPLE}/{found[0]}"]
+
+    def _remove_stored(self, names: Collection[str]) -> list[str]:
+        """Delete games from the store by their names, which the store knows before a participant's journal does."""
+        if not self.store.exists():
+            return []
+        with GameStore(self.store) as store:
+            keys = [game.key for game in store.games() if game.specification.get("sitting") in names]
+            store.remove(keys)
+        return [f"game {key[:8]} of the store" for key in keys]
 
 
 def participant_id(secret: str) -> str:

@@ -14,6 +14,7 @@ import asyncio
 import secrets
 from collections.abc import Mapping
 from html import escape
+from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
@@ -189,7 +190,7 @@ class StudyRoutes:
         condition = study.conditions[slot.condition]
         settings = study.table(condition, slot.seat, slot.seed, self.place)
         game = await asyncio.to_thread(self.host.create, settings)
-        facts = {"number": slot.number, "condition": condition.name, "seat": slot.seat, "game": game}
+        facts: dict[str, Any] = {"number": slot.number, "condition": condition.name, "seat": slot.seat, "game": game}
         await asyncio.to_thread(person.add, "slot", **facts)
         return True
 

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import threading
 from collections import Counter
 from contextlib import closing, contextmanager
@@ -23,9 +24,10 @@ from evaluation.play.store import GameStore
 from evaluation.web.foundation.guard import FORM, JSON, LEAST_BODY
 from evaluation.web.foundation.keys import new_token
 from evaluation.web.foundation.serving import Address, make_server, make_site
-from evaluation.web.games.hosting import Host
+from evaluation.web.games.hosting import Host, Hosted
 from evaluation.web.games.play_routes import PlayRoutes
 from evaluation.web.games.settings import MOST_BYTES
+from evaluation.web.games.table import Table
 from evaluation.web.study_kit.assignment import slots
 from evaluation.web.study_kit.command import _run, _stopping
 from evaluation.web.study_kit.export import export
@@ -321,6 +323,59 @@ def test_a_study_that_is_opened_again_goes_on_and_a_changed_one_is_refused(tmp_p
         assert "What gives points?" in person.page()
     with pytest.raises(StudyError, match="has changed"):
         StudyFolder(tmp_path / "study", study(changed("seed = 3", "seed = 4")))
+
+
+def gone(folder: Path) -> StudyFolder:
+    """A study in which somebody finished the game, and never came back."""
+    opened = StudyFolder(folder, study())
+    person, slot, host = opened.come(new_token()), opened.slots[0], Host(folder / GAMES, opened.store)
+    person.add("consent", nickname="=HYPERLINK()")
+    person.add("before", answers={"age": "33"})
+    settings = opened.study.table(opened.study.conditions[slot.condition], slot.seat, slot.seed, "/study/x")
+    name = host.create(settings)
+    condition = opened.study.conditions[slot.condition].name
+    person.add("slot", number=slot.number, condition=condition, seat=slot.seat, game=name)
+    table = Table(settings, folder / GAMES / name)
+    table.begin()
+    while not table.is_done:
+        table.advance(table.think())
+    host._keep(Hosted(name, table, host.secrets(name), host.links(name)))
+    table.stop()
+    return opened
+
+
+def test_a_game_counts_whose_participant_never_comes_back(tmp_path: Path) -> None:
+    with closing(gone(tmp_path / "study")) as opened:
+        (person,) = opened.people.values()
+        ended = person.last("before")["time"] + 90
+        os.utime(opened.folder / GAMES / person.game("play") / "game.json", (ended, ended))
+        export(opened, tmp_path / "out", True)
+        (row,) = rows_of(tmp_path / "out" / "participants.csv")
+        assert row["points"]
+        assert row["nickname"] == "'=HYPERLINK()", "no formula"
+        assert {each["key"] for each in rows_of(tmp_path / "out" / "games.csv")} == {row["key"]}
+        assert person.last("play")["time"] == pytest.approx(ended, abs=0.01)
+
+
+def test_who_never_came_back_is_forgotten_in_a_second_try_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(gone(tmp_path / "study")) as opened:
+        (who,) = opened.people
+        remove = shutil.rmtree
+
+        def killed(path: Path) -> None:
+            if path.name == who:
+                raise OSError("killed here")
+            remove(path)
+
+        monkeypatch.setattr(shutil, "rmtree", killed)
+        with pytest.raises(OSError, match="killed here"):
+            opened.forget(who)
+        monkeypatch.undo()
+        with GameStore(opened.store) as store:
+            assert store.count() == 0
+        assert opened.forget(who) == (who, [f"participants/{who}"])
+        assert not any((tmp_path / "study" / GAMES).iterdir())
+        assert opened.free_slot() == opened.slots[0]
 
 
 @pytest.mark.slow
