@@ -21,7 +21,10 @@ class TableOptions:
 
     csv: Annotated[
         Path | None,
-        typer.Option(help="Write a CSV table to this file (columns: docs/results.md).", show_default="none"),
+        typer.Option(
+            help='Write a CSV table to this file (columns: the page "Results" of the documentation).',
+            show_default="none",
+        ),
     ] = None
     parquet: Annotated[
         Path | None,

@@ -406,7 +406,7 @@ class ExperimentParser(Keys):
             return
         conditions = experiment.conditions
         for played in dict.fromkeys(readable(condition.played) for condition in conditions):
-            self.tried("template", read_profile, played)
+            self.tried("template" if "template" in self.given else "profiles", _made, played)
         for measure in (each for each in IN_WELFARE if each in experiment.measure):
             if not all(condition.rules.is_welfare for condition in conditions):
                 self.fault(f"{measure} is measured in welfare points: use variant = 'welfare'", "measure")
@@ -430,6 +430,17 @@ def _is_exact(rules: Rules) -> bool:
     """Whether exact gains are of these rules."""
     usual = Rules(years=rules.years, press=rules.press, message_rounds=rules.message_rounds)
     return not rules.has_press and rules == usual
+
+
+def _made(played: str) -> None:
+    """Make the policies of a profile that take no files and no language models: they check their options.
+
+    Raises:
+        WelfareEnvError: it cannot be read, or an option is refused.
+    """
+    for spec in read_profile(played).policies:
+        if not (spec.models or spec.checkpoints or spec.sources):
+            spec.make()
 
 
 def _is_number(value: object) -> bool:

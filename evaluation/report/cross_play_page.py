@@ -35,7 +35,7 @@ def cross_play_page(result: CrossPlayResult, command: str = "") -> str:
     """
     made = (
         f"welfare-env {welfare_env.__version__}, seed {result.seed}, {result.games} games a mix; the same command "
-        "gives the same numbers. Intervals are 95% (docs/measures.md)."
+        'gives the same numbers. Intervals are 95% (the page "Measures" of the documentation).'
     )
     parts = [
         f"<h1>Cross-play of {escape(', '.join(result.policies))}</h1>",

@@ -163,6 +163,8 @@ def _points(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], mea
         published += [(at, value) for value in runs[measure]]
     _mark_published(axis, published)
     axis.set_xticks(range(len(places)), [_short(place) for place in places], rotation=38, ha="right", fontsize=8)
+    if x != "profile":  # their names say what they are
+        axis.set_xlabel(x.replace("_", " "))
     axis.set_ylabel(fill(NAMES[measure], 34))
     axis.set_xlim(-0.6, len(places) - 0.4)
 

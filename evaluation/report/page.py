@@ -20,7 +20,7 @@ from evaluation.tables.rules_text import games_sentence, option_sentences, rules
 
 MADE = (
     f"welfare-env {welfare_env.__version__}; the same command gives the same numbers. Intervals are 95% "
-    "(docs/measures.md)."
+    '(the page "Measures" of the documentation).'
 )
 MOST_ATTACKS = 12  # in a table; results.json has all
 EXACT = ("exact_gain",)
@@ -98,9 +98,9 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
         yield "Exploitability is the gain of the best attack that was tried, and so a lower bound."
     if any(name in known_measures(study) for name in OF_MODELS):
         yield (
-            "Promises are found by English patterns and compared with orders (docs/measures.md). Tokens and prices are "
-            "those of all seats in a game of self-play; a dash means that no language model played, or that a price is "
-            "unknown."
+            'Promises are found by English patterns and compared with orders (the page "Measures" of the '
+            "documentation). Tokens and prices are those of all seats in a game of self-play; a dash means that no "
+            "language model played, or that a price is unknown."
         )
 
 
@@ -303,8 +303,8 @@ def _published(study: Mapping[str, Any]) -> str:
     return paragraph(
         "Published runs: github.com/mukobi/welfare-diplomacy, experiments/results (2023), behind "
         "arXiv 2310.08901, of ten years and, but for the figure on them, three message rounds; models of 2023. "
-        f"{LIKE_FOR_LIKE if study.get('published') else UNLIKE} (docs/differences.md); the exploitability figure "
-        "has one mark per coalition.",
+        f"{LIKE_FOR_LIKE if study.get('published') else UNLIKE} (the page on differences from other "
+        "programs in the documentation); the exploitability figure has one mark per coalition.",
         note=True,
     )
 

@@ -22,7 +22,8 @@ from welfare_env.errors import MapFormatError, RecordError, UnknownMapError
 from welfare_env.game.press import GLOBAL
 
 CAPTION = (
-    f"{MEANING}; public share: public messages of all games / all messages; definitions: docs/measures.md, Messages"
+    f"{MEANING}; public share: public messages of all games / all messages; definitions: the documentation's page "
+    '"Measures", section "Messages"'
 )
 
 

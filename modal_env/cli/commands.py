@@ -246,7 +246,7 @@ def reading(
     """What reading adds to a game: outcomes that are equilibria only of programs that read each other.
 
     The search is over all agents of depth up to 2 that say X(me) only. For the 78 strict ordinal games, rg-1 to rg-78,
-    docs/periodic-table.md has the answers.
+    the page "A periodic table of reading" of the documentation has the answers.
     """
     with all_errors_printed():
         from modal_env.search.periodic_table import DEPTHS, readings  # which loads numba

@@ -297,7 +297,8 @@ class Findings:
             yield "   No other was found."
         yield "3. If an agent of depth n cooperates with one of depth n, does it with one of depth n - 1 (its lemma)?"
         yield f"   {'No' if any(one.counterexamples for one in self.lemmas) else 'Yes'}: {' and '.join(fails)} do not."
-        yield "What was searched comes below; docs/modal-search.md proves 1 and 2 for all agents without `me`."
+        page = 'the page "Searching all modal agents" of the documentation'
+        yield f"What was searched comes below; {page} proves 1 and 2 for all agents without `me`."
         yield "With `me`, SlipBot against itself is no equilibrium, and MirrorBot against itself is one."
 
     def _classes(self) -> Iterator[str]:

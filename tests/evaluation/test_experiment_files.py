@@ -1,6 +1,7 @@
 """What the file of an experiment sets is what is played: options, several measures, templates, and trained policies."""
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,12 +15,13 @@ import pytest
 import evaluation
 from agents.specs import read
 from evaluation import EvaluationError, ExperimentError, GameStore
-from evaluation.experiment_files import measuring, result_cache, trainings
+from evaluation.experiment_files import experiment, measuring, result_cache, trainings
 from evaluation.experiment_files.loading import read_experiment
 from evaluation.experiment_files.plan import Experiment
 from evaluation.experiment_files.templates import filled_template
 from evaluation.experiments.red_team import BUDGETS, AttackBudget, plan_red_team
 from evaluation.play import games, sources
+from evaluation.play.game_settings import GameSettings
 from evaluation.report.page import report_page
 from evaluation.report.report_folder import write_results
 from evaluation.tables.rules_text import games_sentence, option_sentences, rules_sentence
@@ -136,6 +138,21 @@ def test_the_seed_of_a_file_gives_way_to_the_callers() -> None:
 def test_faults(lines: str, line: int, words: str) -> None:
     with pytest.raises(ExperimentError, match=rf"line {line}: .*{words}"):
         read_experiment(BASE.format(profile="random", games=3) + lines)
+
+
+def test_a_swept_value_that_a_policy_refuses_is_a_fault_of_the_file() -> None:
+    text = BASE.format(profile="dove", games=3) + 'template = "{profile},share={share}"\n[sweep]\nshare = [0.25, 5]\n'
+    with pytest.raises(ExperimentError, match=r"1 fault\n  line 5: .*'dove:share=5'.*share=5.0: give a number"):
+        read_experiment(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    re.findall(r"experiment ([\w-]+)[^`]*` \| (\d+) \|", (ROOT / "docs/howto/paper-experiments.md").read_text()),
+)
+def test_the_page_of_the_papers_experiments_says_how_many_games_they_play(name: str, number: str) -> None:
+    profiles = ["lm:scripted/stub"] if name in ("ablations", "message-rounds") else ()
+    assert measuring.Measuring(experiment.read_experiment(name, profiles), GameSettings()).most_games == int(number)
 
 
 @pytest.mark.parametrize("measure", ["self-play", "text", (), ("self-play", "exaxt"), (["exact"],), None])

@@ -61,6 +61,13 @@ def test_axes_begin_at_zero_and_say_their_units(study: dict[str, Any]) -> None:
             assert "_" not in axis.get_ylabel() + axis.get_xlabel()
 
 
+def test_points_at_swept_values_say_what_is_swept(study: dict[str, Any]) -> None:
+    conditions = [{**each, "swept": {"force_of_all": number}} for number, each in enumerate(study["conditions"])]
+    figures = [{**study["figures"][0], "kind": "points", "x": name} for name in ("profile", "force_of_all")]
+    drawn = [draw({**study, "conditions": conditions, "figures": figures}, number) for number in range(2)]
+    assert [each.axes[-1].get_xlabel() for each in drawn] == ["", "force of all"]
+
+
 def test_a_profile_has_one_color_in_all_figures(study: dict[str, Any]) -> None:
     across, against = draw(study, 0).axes[0], draw(study, 1).axes[0]
     points = [

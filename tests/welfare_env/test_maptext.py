@@ -42,6 +42,7 @@ def write(tmp_path: Path) -> Callable[[str], str]:
         ("LAND", "LAND takes a place"),
         ("Land XYZ ABUTS CAX", "write LAND in capitals"),
         ("LAND XYZ BORDERS CAX", "LAND takes a place"),
+        ("LAMD XYZ ABUTS CAX", "unknown keyword 'LAMD' (did you mean 'LAND'?)"),
         ("LAND XYZ ABUTS CAX %s", "'%s' is not a place"),
         ("LAND XYZ", "XYZ borders nothing"),
         ("AMEND XYZ", "AMEND takes"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from welfare_env.errors import MapFormatError
+from welfare_env.errors import MapFormatError, did_you_mean
 
 MOST_PLACES = 400  # the largest installed map has 298
 MOST_WORDS = 200  # per line
@@ -118,6 +118,10 @@ def _terrain_fault(first: str, words: list[str]) -> str:
 def _power_fault(words: list[str]) -> str:
     """A power and its homes: AUSTRIA (AUSTRIAN) BUD TRI VIE."""
     power, rest = words[0].upper(), words[1:]
+    if "ABUTS" in map(str.upper, rest):
+        return (
+            f"unknown keyword {words[0]!r:.40}{did_you_mean(power, TERRAIN)}: before ABUTS stand {', '.join(TERRAIN)}"
+        )
     if not POWER.fullmatch(power):
         return f"{words[0]!r:.40} is not a valid name for a power: letters, digits, - and _"
     if rest and rest[0].startswith("("):
