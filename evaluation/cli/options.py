@@ -313,6 +313,9 @@ class RunOptions:
                 with metered("playing", total, "games", _sources(store, models)) as meter:
                     return [each.play(meter.advance) for each in plans]
             finally:
+                if store.reused:
+                    games = len(store.reused | store.added)
+                    print(f"{len(store.reused):,} of {games:,} games were stored before", file=sys.stderr)
                 if models is not None and models.budget is not None:
                     print(spent(models.budget.spent), file=sys.stderr)
 

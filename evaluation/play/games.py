@@ -306,6 +306,8 @@ def play_each(specs: Sequence[GameSpec], execution: Execution) -> Generator[tupl
         _warn_of_unnamed(list(copies), store, workers)
         named = {spec: key for spec, key in keys.items() if spec.is_named}
         stored = {} if store is None else _stored(named, store, execution.use_older_games)
+        if store is not None:
+            store.reused |= {specification_key(keys[spec]) for spec in stored} - store.added
         execution.report(sum(copies[spec] for spec in stored))
         for spec, load in stored.items():
             record = load()

@@ -176,6 +176,7 @@ class GameStore:
         self.path = _path(path).absolute()
         self._is_read_only = is_read_only
         self._open_connection: sqlite3.Connection | None = None
+        self.added, self.reused = set[str](), set[str]()  # keys: put here, and found where games were asked for
 
     def __repr__(self) -> str:
         return f"<GameStore {self.path}>"
@@ -217,6 +218,7 @@ class GameStore:
         row = (key, _canonical(specification), zlib.compress(text), _checksum(key, text), time.time())
         with self._connection() as connection:
             connection.execute(_UPSERT, row)
+        self.added.add(key)
 
     def remove(self, keys: Iterable[str]) -> None:
         """Delete games so that nothing of them stays in the file: for people who ask for it.
