@@ -29,7 +29,7 @@ from starlette.routing import Route
 from evaluation.checks import EvaluationError
 from evaluation.web.foundation.answers import failed
 from evaluation.web.foundation.connections import ConnectionLimits, limited
-from evaluation.web.foundation.guard import JSON, LEAST_BODY, LOOPBACK, Guard, url_parts
+from evaluation.web.foundation.guard import JSON, LEAST_BODY, LOOPBACK, Guard, host_name, url_parts
 from welfare_env import WelfareEnvError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Address:
         limits: of connections; behind a reverse proxy all have the proxy's address, and the proxy must count them.
 
     Raises:
-        EvaluationError: a public URL that is none, or has more than a host and a port.
+        EvaluationError: a public URL that is none, or has more than a host and a port; a name with more than a host.
     """
 
     host: str = "127.0.0.1"
@@ -73,6 +73,9 @@ class Address:
         )
         if self.public_url and not (is_url and is_whole):
             raise EvaluationError(f"public URL {self.public_url!r:.100}: give one such as https://play.example.org")
+        for name in self.names:
+            if not name or host_name(f"[{name}]" if ":" in name else name) != name.lower():
+                raise EvaluationError(f"name {name!r:.100}: give a host alone, such as desk.lan, without http and port")
 
     @property
     def hosts(self) -> list[str]:

@@ -135,6 +135,13 @@ def test_a_public_url_that_is_none_is_an_error(url):
     assert Address(public_url="HTTPS://a.test/").is_secure
 
 
+@pytest.mark.parametrize("name", ["", "http://desk", "desk:80", "desk/x", "a@desk", "[", "a b:c"])
+def test_a_name_with_more_than_a_host_is_an_error(name):
+    with pytest.raises(EvaluationError, match="without http and port"):
+        Address(names=[name])
+    assert Address(names=["Desk.lan", "fd00::2"]).url(80) == "http://Desk.lan:80"
+
+
 def test_posts_of_other_sites_are_refused(site):
     before = len(site.asked)
     for headers in (
