@@ -221,6 +221,10 @@ def test_stored_games_are_found_and_reported(kept: GameStore, played: list[GameS
     assert (kept.count(), len(played), told[0], sum(told)) == (4, 4, 2, 4)
     assert play_all(specs, store=kept) == after == play_all(specs)
     assert len(played) == 8  # the last call had no store
+    assert (len(kept.added), kept.reused) == (4, set())  # all were played here
+    with GameStore(kept.path) as later:
+        play_all(specs_of("random", 5), store=later)
+        assert (len(later.added), len(later.reused)) == (1, 4)
 
 
 def test_each_game_comes_as_soon_as_it_is_there(kept: GameStore, played: list[GameSpec]) -> None:
