@@ -14,7 +14,7 @@ pytest.importorskip("starlette")
 from evaluation.web.games.settings import TableSettings
 from tests.evaluation.web.conftest import until
 from tests.evaluation.web.test_play_browser import ASKED, GOAL, Page, ask_in, new_tab, settings, until_in
-from tests.evaluation.web.test_watch import watching, write
+from tests.evaluation.web.test_watch import TEXT, watching, write
 from tools.browser import Browser, chromium
 from welfare_env import Rules
 
@@ -226,7 +226,7 @@ def test_the_page_of_runs_tries_again_to_come_in(browser, tmp_path):
         browser.open(f"http://127.0.0.1:{port}/watch", "secret")
         until(lambda: "trying again" in browser.ask(TROUBLE))
         browser.call("Network.setBlockedURLs", urls=[])
-        until(lambda: "12 of 60 games" in browser.ask("document.body.innerText"))
+        until(lambda: "12 of 60 games" in browser.ask(TEXT))
         assert browser.ask(TROUBLE) == ""
 
 
@@ -234,8 +234,8 @@ def test_the_page_of_runs_hears_again_after_a_stream_that_was_half_open(browser,
     write(tmp_path)
     with watching(tmp_path) as port, relay(port) as (network, base):
         browser.open(f"{base}/watch", "secret")
-        until(lambda: "12 of 60 games" in browser.ask("document.body.innerText"))
+        until(lambda: "12 of 60 games" in browser.ask(TEXT))
         network.die()
         write(tmp_path, progress=[{"what": "playing", "done": 13, "total": 60, "unit": "games"}])
         browser.ask(MINUTE_LATER)
-        until(lambda: "13 of 60 games" in browser.ask("document.body.innerText"), 60)
+        until(lambda: "13 of 60 games" in browser.ask(TEXT), 60)

@@ -11,6 +11,7 @@ from collections import Counter
 from contextlib import closing, contextmanager
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -30,7 +31,7 @@ from evaluation.web.games.settings import MOST_BYTES
 from evaluation.web.games.table import Table
 from evaluation.web.study_kit.assignment import slots
 from evaluation.web.study_kit.command import _run, _stopping
-from evaluation.web.study_kit.export import export
+from evaluation.web.study_kit.export import _decisions, export
 from evaluation.web.study_kit.parser import StudyError, read_study
 from evaluation.web.study_kit.participants import GAMES, StudyFolder, participant_id
 from evaluation.web.study_kit.study import LONGEST_ANSWER, Payment
@@ -376,6 +377,22 @@ def test_who_never_came_back_is_forgotten_in_a_second_try_too(tmp_path: Path, mo
         assert opened.forget(who) == (who, [f"participants/{who}"])
         assert not any((tmp_path / "study" / GAMES).iterdir())
         assert opened.free_slot() == opened.slots[0]
+
+
+def test_a_decisions_time_counts_from_the_beginning_of_its_step(tmp_path: Path) -> None:
+    entries: list[dict[str, Any]] = [
+        {"kind": "begin", "time": 100.0},
+        {"kind": "answer", "step": "S1901M orders", "orders": [], "time": 103.0},
+        {"kind": "step", "time": 110.0},
+        {"kind": "answer", "step": "F1901M orders", "orders": [], "time": 111.5},
+    ]
+    game = tmp_path / GAMES / "game"
+    game.mkdir(parents=True)
+    (game / "journal.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    slot = {"slot": {"condition": "doves", "seat": "PLAYERA"}}
+    person: Any = SimpleNamespace(id="1", last=lambda kind: slot.get(kind, {}), game=lambda step: "game")
+    study: Any = SimpleNamespace(folder=tmp_path)
+    assert [row["seconds"] for row in _decisions(study, person, False)] == [3.0, 1.5]
 
 
 @pytest.mark.slow
