@@ -25,6 +25,7 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees onl
 | ``campaign:plan=no-home,victim=1`` | attacks found: no-home, launder, hand-over, landing, frame, last-years |
 | ``noisy:of=SPEC,error=0.1`` | plays as another, but errs in one phase out of ten |
 | ``punisher:t=N`` | on toy boards: disarms in year N and punishes who deviates (paper, section 3.2) |
+| ``frontier:point=FILE`` | on toy boards: keeps a path, and punishes whoever leaves it by lot; docs/theorems.md |
 | ``lm:PROVIDER/MODEL`` | a language model: ``lm:openai/NAME,temperature=0.7``; see docs/language-models.md |
 | ``rl:PATH`` | a trained network, from the folder of its checkpoint: ``rl:runs/small``, ``rl:attacker,greedy=no`` |
 | ``human:`` | a person, asked in the terminal, or in the browser by ``welfare-env play`` and ``serve``; docs/play.md |

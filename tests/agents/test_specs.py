@@ -52,7 +52,11 @@ def test_specs_nest():
 @pytest.mark.parametrize(
     ("spec", "place", "message"),
     [
-        ("", "at its end", "known are best-reply, campaign, deterrent, dove, dumbbot, exploiter, fortress, grim, "),
+        (
+            "",
+            "at its end",
+            "known are best-reply, campaign, deterrent, dove, dumbbot, exploiter, fortress, frontier, grim, ",
+        ),
         ("dovve", "at 'dovve' (character 1)", "unknown agent"),
         ("lm", "at its end", "PROVIDER/MODEL"),
         ("lm:openai", "at 'openai' (character 4)", "PROVIDER/MODEL"),
@@ -217,7 +221,8 @@ def test_usages_tell_what_must_be_given():
         }
         for word, example in given.items():
             usage = usage.replace(word, example)
-        (agents.canonical if usage.startswith("rl:") else agents.make)(usage)  # checkpoints are made in other tests
+        has_file = usage.startswith(("rl:", "frontier:"))  # which other tests make
+        (agents.canonical if has_file else agents.make)(usage)
 
 
 def nested(depth: int) -> str:
