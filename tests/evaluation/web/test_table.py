@@ -78,7 +78,7 @@ def random_answer(table, seat, rng):
 
 def answer_all(table, rng, number=0):
     for seat in table.awaited:
-        table.accept(seat, {"step": table.step, "number": f"n{number}", **random_answer(table, seat, rng)})
+        assert table.accept(seat, {"step": table.step, "number": f"n{number}", **random_answer(table, seat, rng)})
 
 
 def play_through(table, seed=0, on_step=lambda: None):
