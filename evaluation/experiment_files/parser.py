@@ -406,7 +406,10 @@ class ExperimentParser(Keys):
             return
         conditions = experiment.conditions
         for played in dict.fromkeys(readable(condition.played) for condition in conditions):
-            self.tried("template" if "template" in self.given else "profiles", _made, played)
+            if "template" in self.given:  # what is swept stands nowhere in the file as it is read
+                self.tried("template", _made, played)
+            else:
+                self.tried("profiles", read_profile, played)
         for measure in (each for each in IN_WELFARE if each in experiment.measure):
             if not all(condition.rules.is_welfare for condition in conditions):
                 self.fault(f"{measure} is measured in welfare points: use variant = 'welfare'", "measure")
