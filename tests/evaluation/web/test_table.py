@@ -141,8 +141,11 @@ def test_a_page_gets_what_its_view_shows_and_nothing_else(settings, tmp_path):
 
     def check():
         steps.append(table.step)
-        for seat in (*table.people, SPECTATOR):
-            check_against_view(state_of(table, seat), table.view(seat), table, seat)
+        states = {seat: state_of(table, seat) for seat in (*table.people, SPECTATOR)}
+        for seat, state in states.items():
+            check_against_view(state, table.view(seat), table, seat)
+        public = {json.dumps(what_all_may_see(state), sort_keys=True) for state in states.values()}
+        assert len(public) == 1
 
     rng = np.random.default_rng(1)
     for seat in table.people:
@@ -160,6 +163,15 @@ def test_a_page_gets_what_its_view_shows_and_nothing_else(settings, tmp_path):
     check()
     table.stop()
     assert {step.split()[-1] for step in steps} == {"1", "2", "orders", "end"}
+
+
+def what_all_may_see(state):
+    """All but what `check_against_view` compares with the view of the seat."""
+    lobby = {name: state[name] for name in ("position", "title", "people", "step")}
+    looks = {name: state["game"][name] for name in ("since", "powers", "about", "places", "drawing")}
+    own = ("messages", "refused")
+    phases = [{name: part for name, part in phase.items() if name not in own} for phase in state["game"]["phases"]]
+    return lobby | looks | {"phases": phases}
 
 
 def check_against_view(state, view, table, seat):
@@ -180,6 +192,9 @@ def check_against_view(state, view, table, seat):
             else getattr(view, name)
         )
         assert value == json.loads(json.dumps(own)), name
+    lobby = {"position", "seat", "title", "people", "step", "onward", "device_links", "replay"}
+    assert told.keys() == lobby | {"game", "answer"}
+    assert (told["seat"], told["answer"]) == (seat, json.loads(json.dumps(table.answer(seat))))
     game = told.pop("game")
     assert game.keys() == {"since", "powers", "phases", "about", "places", "drawing"}
     assert [phase["name"] for phase in game["phases"]] == [*(past.phase for past in view.history), view.phase]
