@@ -336,7 +336,7 @@ def answer(person, step, **given) -> None:
 
 
 def test_seven_tabs_of_one_browser(serving):
-    """One event stream for all of them: browsers open six connections to a hosted."""
+    """One event stream for all of them: browsers open six connections to a server."""
     hosted = serving(TableSettings("7*human:", Rules(years=1, message_rounds=1), begin="all"))
     with Browser() as browser:
         tabs = []
