@@ -38,6 +38,12 @@ def config_of(folder: Path, workers: int = 0, **changes: Any) -> TrainConfig:
     )  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def no_ray_of_before() -> None:
+    """Tests of other files may have left theirs open."""
+    ray.shutdown()
+
+
 @pytest.fixture
 def small_ray() -> Iterator[None]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
