@@ -22,6 +22,7 @@ from agents.runtime.colors import LEARNED, LEVEL
 from agents.runtime.progress import metered
 from evaluation import Estimate
 from evaluation.exact import FrontierPoint, exploitability, frontier
+from evaluation.exact.drawn.points import file_name
 from studies.tables import markdown, save
 from welfare_env import Rules
 
@@ -53,10 +54,10 @@ def found_points(folder: Path, board: str, years: int) -> list[FrontierPoint]:
     """The points of a game, from the folder where they are there."""
     points = []
     for epsilon in GAMES[board, years]:
-        file = folder / f"{board}-years-{years}-epsilon-{epsilon}.npz".replace(":", "-").replace("/", "-")
+        file = folder / file_name(board, years, epsilon)
         if not file.exists():
             (point,) = frontier(board, years, [epsilon])
-            point.save(folder / point.file_name)
+            point.save(file)
         points.append(FrontierPoint.load(file))
     return points
 

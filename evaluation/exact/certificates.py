@@ -13,7 +13,7 @@ import json
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -107,6 +107,15 @@ def write_certificate(certificate: Frozen, path: Path | str, form: str, names: C
     """
     arrays = {name: getattr(certificate, name) for name in names}
     header = {name: value for name, value in vars(certificate).items() if name not in arrays} | {"format": form}
+    write_arrays(path, header, arrays)
+
+
+def write_arrays(path: Path | str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+    """Write arrays to a file (.npz), and a header as JSON.
+
+    Raises:
+        CertificateError: it cannot be written.
+    """
     try:
         with replaced(Path(path)) as draft, draft.open("wb") as file:
             np.savez_compressed(file, told=json.dumps(header), **arrays)

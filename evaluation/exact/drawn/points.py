@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from agents.cliques.drawn_orders import FORMAT
-from agents.runtime.files import parse_json, read_file, reason
+from agents.runtime.files import parse_json, read_file
 from agents.runtime.table_files import Row
 from evaluation.checks import board_of
-from evaluation.exact.certificates import DAMAGE, CertificateError
+from evaluation.exact.certificates import DAMAGE, CertificateError, write_arrays
 from evaluation.exact.drawn.certificates import ARRAYS, UNIT, DrawnCertificate
 from evaluation.exact.drawn.proofs import Path as PlayedPath
 from welfare_env.checks import quoted
-from welfare_env.writing import replaced
 
 OF_EACH = ("deviator", "path_value", "lower", "upper")  # what certificates of a file do not share
 Vector = tuple[int, ...]  # points of each power
@@ -75,11 +73,7 @@ class FrontierPoint:
         arrays = {
             f"{name}_{number}": getattr(each, name) for number, each in enumerate(self.certificates) for name in ARRAYS
         }
-        try:
-            with replaced(Path(path)) as draft, draft.open("wb") as file:
-                np.savez_compressed(file, told=json.dumps(told), **arrays)
-        except (OSError, ValueError, TypeError) as error:
-            raise CertificateError(f"{str(path)!r:.200}: it cannot be written there: {reason(error)}") from error
+        write_arrays(path, told, arrays)
 
     @classmethod
     def load(cls, path: Path | str) -> FrontierPoint:
@@ -128,7 +122,7 @@ class FrontierPoint:
     @property
     def file_name(self) -> str:
         """What `welfare-env frontier --save` calls its file: "clique-3-years-4-epsilon-1-2.npz" at epsilon 1/2."""
-        return f"{self.map_name}-years-{self.years}-epsilon-{self.epsilon}.npz".replace(":", "-").replace("/", "-")
+        return file_name(self.map_name, self.years, self.epsilon)
 
     def row(self) -> Row:
         """A row of the table "frontier" of `evaluation.columns`."""
@@ -141,3 +135,8 @@ class FrontierPoint:
             "points": " ".join(map(str, self.points)),
             "gain": float(self.gain),
         }
+
+
+def file_name(map_name: str, years: int, epsilon: Fraction | int) -> str:
+    """`FrontierPoint.file_name` of a point that may not be there yet."""
+    return f"{map_name}-years-{years}-epsilon-{epsilon}.npz".replace(":", "-").replace("/", "-")
