@@ -68,7 +68,7 @@ class Desk:
     def orders(self) -> list[str]:
         """The orders of a phase, each legal together with the others."""
         show_position(self.view, self.screen)
-        if not self.view.legal_orders and not self._can_give:
+        if not self.view.legal_orders and not self.view.points_to_give:
             return []
         self.screen.print(ORDERS_HELP, style="dim")
         self._say_winter()
@@ -83,11 +83,6 @@ class Desk:
             elif line:
                 given = self._with_order(line, given)
         raise NoPersonError(f"{self.view.power} in {self.view.phase}: nobody answers; the input has ended")
-
-    @property
-    def _can_give(self) -> bool:
-        view = self.view
-        return view.rules.transfers and view.phase_type == "A" and view.welfare[view.power] > 0
 
     def messages(self) -> list[tuple[str, str]]:
         """The messages of a round."""

@@ -104,6 +104,12 @@ class View(PublicPosition):
         return int(self._position.adjustments[1][self._index]) if self.power in self.powers else 0
 
     @property
+    def points_to_give(self) -> int:
+        """Welfare points the power may give away (`GIVE`) this Winter; 0 in other phases, and without transfers."""
+        gives = self.rules.transfers and self.phase_type == "A"
+        return self.welfare.get(self.power, 0) if gives else 0
+
+    @property
     def recipients(self) -> tuple[str, ...]:
         """The players it may write to; empty without press."""
         return recipients(self.board, self.rules, self.power) if self.rules.has_press else ()

@@ -34,9 +34,7 @@ from welfare_env.game.view import MESSAGES, ORDERS, View
 _log = logging.getLogger(__name__)
 BEFORE, END = "lobby", "end"
 _COMPUTING = ThreadPoolExecutor(2, "computing")  # policies of this package: as many cores as a small machine has
-_WAITING = ThreadPoolExecutor(
-    64, "waiting"
-)  # those that ask language models, and code of others, of which nothing is known
+_WAITING = ThreadPoolExecutor(64, "waiting")  # those that ask language models, and code of others
 LONGEST_THOUGHT = 1800.0  # seconds for one action; who takes longer holds from then on
 LONGEST_NUMBER = 64  # characters of the number that a page gives its answer
 
@@ -169,8 +167,7 @@ class Table:
         view = self.view(seat)
         if view.asked == MESSAGES:
             return view.position.is_alive(seat)
-        gives = view.rules.transfers and view.phase_type == "A" and view.welfare[seat] > 0
-        return bool(view.legal_orders) or gives
+        return bool(view.legal_orders or view.points_to_give)
 
     @property
     def awaited(self) -> list[str]:
