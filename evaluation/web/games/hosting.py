@@ -55,7 +55,7 @@ class Hosted:
         self.lock = asyncio.Lock()
         self.changed = asyncio.Event()
         self.opened = time.time()
-        self._begun_before = table.since if table.has_begun else None  # the step that a restart found
+        self._step_before = table.step if table.has_begun else None  # the step that a restart found
         self.task: asyncio.Task[None] | None = None
 
     @property
@@ -130,7 +130,7 @@ class Hosted:
     @property
     def _grace(self) -> float:
         """A step that was on its way when the server stopped has some time yet."""
-        return self.opened + GRACE if self.table.since == self._begun_before else 0.0
+        return self.opened + GRACE if self.table.step == self._step_before else 0.0
 
     async def _wait(self, seconds: float | None) -> None:
         self.changed.clear()

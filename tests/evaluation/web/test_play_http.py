@@ -427,7 +427,9 @@ def test_a_passed_deadline_is_no_end(serving):
     assert all(set(each) == {"PLAYERA", "PLAYERB"} for each in late[:2])
 
 
-def test_a_step_has_some_time_after_a_restart(tmp_path, quick_settings):
+def test_a_step_has_some_time_after_a_restart(tmp_path, quick_settings, monkeypatch):
+    now = time.time()
+    monkeypatch.setattr("time.time", lambda: now)  # steps may follow each other within a millisecond
     settings = quick_settings(TWO, begin="now", message_seconds=0.1, order_seconds=0.1)
     table = Table(settings, tmp_path)
     table.begin()
