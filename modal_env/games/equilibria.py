@@ -156,9 +156,10 @@ def equilibria_of(
     other = utilities if turned is None else turned
     no_costs = [[ZERO] * len(names)] * len(names)
     alike = classes((utilities, no_costs), (other, no_costs))
-    columns = _Corners(smaller(utilities, *alike), alike[1], len(names), report)  # the column player's mixes
+    found = vertices(smaller(utilities, *alike), report, symmetric_only=symmetric_only)
+    columns = _Corners(found, alike[1], len(names))  # the column player's mixes
     same = other is utilities or list(map(list, other)) == list(map(list, utilities))
-    rows = columns if same else _Corners(smaller(other, *alike[::-1]), alike[0], len(names), report)
+    rows = columns if same else _Corners(vertices(smaller(other, *alike[::-1]), report), alike[0], len(names))
     sets = (cliques if symmetric_only else bicliques)(rows.labels, columns.labels)
     sides = [(rows.placed(side), columns.placed(opposite)) for side, opposite in sets]
     return spanned(names, (rows.ordered, columns.ordered), sorted(sides))
@@ -172,8 +173,7 @@ class _Corners:
         ordered: the whole game's vertices.
     """
 
-    def __init__(self, paid: list[list[Fraction]], alike: Sequence[Class], size: int, report: Report) -> None:
-        found = vertices(paid, report)
+    def __init__(self, found: Sequence[Vertex], alike: Sequence[Class], size: int) -> None:
         self.labels = [vertex.labels for vertex in found]
         self._whole = [[replace(one, mix=mix) for mix in spread(one.mix, alike, size, ZERO)] for one in found]
         self.ordered = sorted((one for each in self._whole for one in each), key=lambda one: one.mix, reverse=True)

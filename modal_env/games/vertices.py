@@ -46,7 +46,9 @@ class Vertex:
     labels: Labels
 
 
-def vertices(utilities: Sequence[Sequence[Fraction]], report: Report = no_report) -> list[Vertex]:
+def vertices(
+    utilities: Sequence[Sequence[Fraction]], report: Report = no_report, *, symmetric_only: bool = False
+) -> list[Vertex]:
     """The vertices of {(x, v): x a mix, U x <= v}, sorted: those that play the first agents most come first.
 
     Equal rows of U are one constraint.
@@ -57,6 +59,7 @@ def vertices(utilities: Sequence[Sequence[Fraction]], report: Report = no_report
     Args:
         utilities: [m][n], the payoffs of m agents against the n that mixes consist of.
         report: see `modal_env.progress`.
+        symmetric_only: only those that are equilibria with themselves, which takes much less time; m is n.
     """
     size = len(utilities[0])
     low = min(min(row) for row in utilities)
@@ -64,7 +67,8 @@ def vertices(utilities: Sequence[Sequence[Fraction]], report: Report = no_report
     equal: dict[tuple[Fraction, ...], int] = {}  # a row -> the agents paid it, as bits
     for number, row in enumerate(utilities):
         equal[tuple(row)] = equal.get(tuple(row), 0) | 1 << number
-    rays = _double_description([[int((value - low) * scale) + 1 for value in row] for row in equal], report)
+    rows = [[int((value - low) * scale) + 1 for value in row] for row in equal]
+    rays = _double_description(rows, report, list(equal.values()) if symmetric_only else None)
     everybody = (1 << size) - 1
     found = []
     for ray, tight in rays:
@@ -79,11 +83,17 @@ def vertices(utilities: Sequence[Sequence[Fraction]], report: Report = no_report
 Ray = tuple[tuple[int, ...], int]
 
 
-def _double_description(rows: Sequence[Sequence[int]], report: Report) -> list[Ray]:
+def _double_description(rows: Sequence[Sequence[int]], report: Report, paid: Sequence[int] | None) -> list[Ray]:
     """The extreme rays of {(t, z): z >= 0, row z <= t for every row}, for entries above 0.
 
     With each constraint, the rays outside are removed, and every edge that leads outside is cut (Fukuda and Prodon,
     Double description method revisited, 1996).
+
+    Args:
+        paid: of each row the agents that are paid it, as bits. If given, only those rays are kept, at every step, on
+            which the row is tight or these agents' z are 0. The ends of an edge have all that holds on it, so none is
+            lost (De Moor, Vandenberghe and Vandewalle, The generalized linear complementarity problem and an algorithm
+            to find all its solutions, 1992).
 
     Returns:
         Each ray (t, z_0, ..., z_n-1) with the constraints that are tight on it, as bits: those of z first.
@@ -92,14 +102,24 @@ def _double_description(rows: Sequence[Sequence[int]], report: Report) -> list[R
     units = [tuple(int(i == j) for j in range(size + 1)) for i in range(size + 1)]
     all_zero, level = (1 << size) - 1, 1 << (size + len(rows))  # `level`: t = 0, which holds for no ray at the end
     rays = [(units[0], all_zero), *((units[j + 1], (all_zero ^ 1 << j) | level) for j in range(size))]
+    either: list[tuple[int, int]] = []
     for number, row in enumerate(rows):
-        rays = _cut(rays, row, 1 << (size + number))
+        mark = 1 << (size + number)
+        rays = _cut(rays, row, mark, either)
+        if paid is not None:
+            either.append((mark, paid[number]))
+            rays = [(ray, tight) for ray, tight in rays if _meets(tight, either[-1:])]
         report(2.0 ** (number + 1 - len(rows)))  # each may double the number of rays
     return rays
 
 
-def _cut(rays: Sequence[Ray], row: Sequence[int], mark: int) -> list[Ray]:
-    """The extreme rays of a cone after one more constraint, whose bit is `mark`."""
+def _meets(tight: int, either: Sequence[tuple[int, int]]) -> bool:
+    """Whether of each pair the constraints of one side are all tight."""
+    return all(tight & one == one or tight & other == other for one, other in either)
+
+
+def _cut(rays: Sequence[Ray], row: Sequence[int], mark: int, either: Sequence[tuple[int, int]]) -> list[Ray]:
+    """The extreme rays of a cone after one more constraint, whose bit is `mark`; all new ones meet `either`."""
     kept: list[Ray] = []
     inside: list[tuple[tuple[int, ...], int, int]] = []
     outside: list[tuple[tuple[int, ...], int, int]] = []
@@ -115,7 +135,11 @@ def _cut(rays: Sequence[Ray], row: Sequence[int], mark: int) -> list[Ray]:
             common = tight & others_tight
             # Two rays are joined by an edge if no third one meets all constraints that they share. The dimension is
             # len(row) + 1, so they share at least two fewer than that; checking this first is much quicker.
-            if common.bit_count() >= len(row) - 1 and sum(mask & common == common for mask in masks) == 2:
+            if (
+                common.bit_count() >= len(row) - 1
+                and _meets(common, either)
+                and sum(mask & common == common for mask in masks) == 2
+            ):
                 kept.append((_between(ray, others_weight, other, weight), common | mark))
     return kept
 

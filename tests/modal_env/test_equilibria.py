@@ -102,6 +102,42 @@ test_vertices_of_many_games = pytest.mark.slow(
 )
 
 
+@settings(max_examples=60)
+@given(matrices(largest=5))
+def test_vertices_that_are_equilibria_with_themselves_are_found_without_the_others(utilities: Matrix) -> None:
+    everything = vertices(utilities)
+    expected = [vertex for vertex in everything if vertex.labels.played & ~vertex.labels.replies == 0]
+    assert vertices(utilities, symmetric_only=True) == expected
+
+
+test_vertices_that_are_equilibria_with_themselves_in_many_games = pytest.mark.slow(
+    settings(max_examples=400)(
+        given(matrices(largest=7))(
+            test_vertices_that_are_equilibria_with_themselves_are_found_without_the_others.hypothesis.inner_test
+        )
+    )
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", ["0", "1/10", "1/4", "1/3"])
+def test_vertices_of_the_library_that_are_equilibria_with_themselves_are_found_without_the_others(epsilon: str) -> None:
+    utilities = Game(list(LIBRARY.values())[:14], epsilon).utilities
+    assert vertices(utilities, symmetric_only=True) == [
+        vertex for vertex in vertices(utilities) if vertex.labels.played & ~vertex.labels.replies == 0
+    ]
+
+
+@pytest.mark.slow
+def test_the_symmetric_equilibria_of_the_whole_library_are_equilibria() -> None:
+    agents = list(LIBRARY.values())
+    found = equilibria(agents, "1/10", symmetric_only=True)
+    game = Game(agents, "1/10")
+    assert {each.payoffs[0] for each in found if each.is_pure} == {(1, 1), (F(9, 5), F(9, 5)), (F(19, 10), F(19, 10))}
+    for mix in {mix for each in found for mix in each.rows}:
+        assert exploitability(game, mix) == 0
+
+
 @pytest.mark.slow
 @settings(max_examples=60)
 @given(matrices())
