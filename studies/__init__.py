@@ -1,1 +1,1 @@
-"""Scripts that make the pages of results, mostly over the public names of the packages."""
+"""Scripts that produce the pages of results, mostly with the packages' public names."""

@@ -1,12 +1,12 @@
-"""How much a planner gains by its budget, beside random plans of the same budget.
+"""The gain of a planner by its search budget, compared with random search with the same budget.
 
     python -m studies.attack_budget                                   # twenty CPU-minutes
     python -m studies.attack_budget --against sheriff --most 100
 
-One power plans (`agents` "plan") against six others, with 3, 10, 30, ... simulated games in a phase. Beside it the same
-player with plans that are drawn anew each time: it starts from no fixed plan, and improves none. Games have ten years
-and no press; each budget plays the same games, so gains are compared in pairs. Finished games are kept, and an
-interrupted study goes on.
+One power plans (`agents` "plan") against six others, with 3, 10, 30, ... simulated games per phase. For comparison, the
+same player samples every plan independently: without initial plans, and without improving earlier ones. Games have ten
+years and no press; all budgets play the same games, so comparisons are paired. Finished games are saved; rerunning an
+interrupted study continues it.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ Curves = dict[str, dict[int, evaluation.Estimate]]  # name of a search -> budget
 
 
 class RandomSearch(Search):
-    """Every plan is drawn anew."""
+    """Random search: every plan is sampled independently."""
 
     def _proposal(self, view: View, best: dict[Kind, tuple[float, Plan]]) -> tuple[Plan, bool]:
         return self.drawer.draw(view), False
 
 
 class RandomPlanner(PlannerPolicy):
-    """Plans as `plan:` does, but with `RandomSearch`."""
+    """The `plan:` policy with `RandomSearch`."""
 
     def make_search(self, drawer: PlanDrawer, known: list[Plan]) -> Search:
-        """Without the fixed plans."""
+        """The search without initial plans."""
         return RandomSearch(drawer, drawer.rng)
 
 
@@ -80,7 +80,7 @@ def curves(against: str, power: str, most: int, games: int, workers: int, store:
 
 def table(against: str, power: str, found: Curves) -> Table:
     """One row per budget."""
-    shown = Table(title=f"What {power} gains from {against}, points a year", caption="simulated games in a phase")
+    shown = Table(title=f"Gain of {power} from {against}, points a year", caption="simulated games per phase")
     shown.add_column("budget", justify="right")
     for name in found:
         shown.add_column(name, justify="right")
@@ -90,7 +90,7 @@ def table(against: str, power: str, found: Curves) -> Table:
 
 
 def picture(found: dict[str, Curves]) -> Figure:
-    """A panel for each policy that is attacked."""
+    """One panel per attacked policy."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(3.4 * len(found), 3.2), layout="constrained")
@@ -115,21 +115,19 @@ def _games(gains: dict[int, evaluation.Estimate]) -> dict[str, list[float]]:
 
 
 def main(
-    against: Annotated[list[str], typer.Option(help="Who is attacked; may be given several times.")] = [  # noqa: B006
+    against: Annotated[list[str], typer.Option(help="Attacked policy; may be given several times.")] = [  # noqa: B006
         "prosocial",
         "sheriff",
         "marshal",
     ],
-    power: Annotated[str, typer.Option(help="Who plans.")] = "GERMANY",
+    power: Annotated[str, typer.Option(help="The planning power.")] = "GERMANY",
     most: Annotated[int, typer.Option(help="The largest budget.")] = 300,
-    games: Annotated[int, typer.Option(min=2, help="For each budget.")] = 4,
-    out: Annotated[Path, typer.Option(help="Folder for the games, the figures and the picture.")] = Path(
-        "runs/attack-budget"
-    ),
+    games: Annotated[int, typer.Option(min=2, help="Games per budget.")] = 4,
+    out: Annotated[Path, typer.Option(help="Folder for games, numbers and the picture.")] = Path("runs/attack-budget"),
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
     tables: Folder = None,
 ) -> None:
-    """Play all, print the tables, and write attack-budget.json and attack-budget.png."""
+    """Play all games, print the tables, and write attack-budget.json and attack-budget.png."""
     out.mkdir(parents=True, exist_ok=True)
     with evaluation.GameStore(out / "games.sqlite") as store:
         found = {each: curves(each, power, most, games, workers, store) for each in against}

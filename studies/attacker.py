@@ -1,10 +1,10 @@
-"""How well a trained attacker does in standard Diplomacy: one seat, six opponents, every seat in turn.
+"""The performance of a trained attacker in standard Diplomacy, in every seat in turn against six equal opponents.
 
     python -m studies.attacker attacker --against random --against dumbbot --games 100
     python -m studies.attacker attacker --against random --against dumbbot --games 100 --draw
 
-The checkpoint plays as ``rl:PATH`` does; with --greedy and --draw as ``rl:PATH,greedy=yes`` and ``rl:PATH,greedy=no``.
-Prints centers and score (sum of squares; an even share is 1/7) after ten years, seat by seat and over all, with 95%
+The checkpoint plays as ``rl:PATH``; with --greedy and --draw as ``rl:PATH,greedy=yes`` and ``rl:PATH,greedy=no``.
+Prints centers and score (sum of squares; an equal share is 1/7) after ten years, by seat and overall, with 95%
 percentile bootstrap intervals over games.
 """
 
@@ -30,7 +30,7 @@ from welfare_env.game.scoring import scores
 
 
 def measure(path: Path, against: str, games: int, seed: int, greedy: bool | None) -> tuple[np.ndarray, np.ndarray]:
-    """Centers and scores of the attacker: float64 [seats, games] twice."""
+    """Centers and scores of the attacker: two float64 [seats, games]."""
     given = checkpoint.load(path)
     board = load_board(given.map_name)
     first = scores(board, given.rules, initial_state(board))
@@ -45,7 +45,7 @@ def measure(path: Path, against: str, games: int, seed: int, greedy: bool | None
 
 
 def interval(values: np.ndarray, seed: int = 0) -> str:
-    """The mean of all with its interval; games are drawn within each seat."""
+    """The mean over all seats with its interval; games are resampled within each seat."""
     rng = np.random.default_rng(seed)
     rows = np.atleast_2d(values)
     drawn = [np.mean([row[rng.integers(len(row), size=len(row))].mean() for row in rows]).item() for _ in range(2_000)]
@@ -54,17 +54,17 @@ def interval(values: np.ndarray, seed: int = 0) -> str:
 
 
 def main(
-    path: Annotated[Path, typer.Argument(help="The folder of a checkpoint, or a name that comes with the package.")],
-    against: Annotated[list[str], typer.Option(help="Who plays the other six seats.")] = ["random", "dumbbot"],  # noqa: B006
-    games: Annotated[int, typer.Option(min=2, help="For each seat.")] = 100,
+    path: Annotated[Path, typer.Argument(help="Folder of a checkpoint, or the name of one in the package.")],
+    against: Annotated[list[str], typer.Option(help="Six opponents.")] = ["random", "dumbbot"],  # noqa: B006
+    games: Annotated[int, typer.Option(min=2, help="Games per seat.")] = 100,
     seed: int = 0,
     greedy: Annotated[
         Optional[bool],  # noqa: UP045  typer reads it so
-        typer.Option("--greedy/--draw", help="Take the most probable orders, or draw.", show_default="as rl:PATH does"),
+        typer.Option("--greedy/--draw", help="The most probable orders, or sampled.", show_default="as rl:PATH does"),
     ] = None,
     tables: Folder = None,
 ) -> None:
-    """Print how a checkpoint does."""
+    """Print a checkpoint's centers and scores."""
     powers = load_board(checkpoint.load(path).map_name).powers
     head, rows = ["seat"], [[seat] for seat in (*powers, "all")]
     for opponent in against:

@@ -1,15 +1,16 @@
-"""What an enforced schema decides by itself: Winters of models with random weights, held to it and free.
+"""The bias of constrained decoding: Winter orders of models with random weights, with and without an enforced schema.
 
     python -m studies.constraint_bias        # two minutes
 
-A model that knows nothing writes character by character, and may write only what the schema allows next. Each draw is
-another model: a recurrent network with weights of its own. For a Winter with units to disband, and for one with fewer
-builds than places, the table has how often each key gets an order rather than WAIVE, by where it stands; without a bias
-all keys of a Winter would have the same share. *shuffled* draws the sequence of keys for each game, as players do.
+An untrained model writes character by character, restricted to characters that the schema allows next. Each draw is a
+new model: a recurrent network with random weights. For Winters with units to disband, and Winters with fewer builds
+than places, the table shows how often each key of the reply gets an order instead of WAIVE, by its position; without
+bias all keys of a Winter would have the same share. *shuffled* randomizes the order of keys for each game, as players
+do.
 
-*free* is the same model without the schema. It practically never writes a legal reply, so legal replies are drawn by
-the chance that it writes them: what would be left of countless free replies if the others were thrown away. *stub* is
-the stub server's model, which draws evenly from what a schema allows, or repeats orders that the prompt mentions.
+*free* is the same model without the schema. It practically never writes a legal reply, so legal replies are sampled in
+proportion to the model's probability of writing them, as if by rejection sampling. *stub* is the stub server's model,
+which samples uniformly from what a schema allows, or repeats orders mentioned in the prompt.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ WINTERS = {
 
 
 class RandomModel:
-    """A recurrent network over characters with random weights; its last state gives the next character's chances."""
+    """A recurrent network over characters with random weights; its state gives the next character's distribution."""
 
     def __init__(self, seed: int) -> None:
         rng = np.random.default_rng(seed)
@@ -66,7 +67,7 @@ class RandomModel:
         self._state = rng.normal(0, 1, WIDTH)
 
     def choose(self, allowed: Sequence[str]) -> str:
-        """The next character, of those allowed."""
+        """Sample the next character among those allowed."""
         logits = np.tanh(self._state) @ self._out
         numbers = [ord(each) - 32 for each in allowed]
         chances = np.exp(logits[numbers] - logits[numbers].max())
@@ -75,7 +76,7 @@ class RandomModel:
         return chosen
 
     def chances(self, texts: Sequence[str]) -> np.ndarray:
-        """The chances of texts, if it may write anything and has written one of them; they add up to 1."""
+        """The unconstrained probabilities of texts, conditional on the output being one of them; they sum to 1."""
         longest = max(map(len, texts))
         codes = np.array([[ord(each) - 32 for each in text.ljust(longest)] for text in texts])
         lengths = np.array([len(text) for text in texts])
@@ -89,7 +90,7 @@ class RandomModel:
         return chances / chances.sum()
 
     def read(self, text: str) -> None:
-        """Move on by what was written."""
+        """Update the state with text written."""
         for each in text:
             self._state = np.tanh(self._state @ self._inner + self._seen[ord(each) - 32])
 
@@ -104,7 +105,7 @@ def replies(schema: Mapping[str, Any]) -> list[str]:
 
 
 def written(model: RandomModel, language: Sequence[str]) -> dict[str, str]:
-    """What a model writes within a language."""
+    """A model's output when restricted to a language."""
     left, text = list(language), ""
     while len(left) > 1:
         allowed = sorted({each[len(text)] for each in left})
@@ -116,12 +117,12 @@ def written(model: RandomModel, language: Sequence[str]) -> dict[str, str]:
 
 
 def held(draw: int, language: Sequence[str]) -> Mapping[str, str]:
-    """The reply of a model that is held to the language."""
+    """The reply of a model restricted to the language."""
     return written(RandomModel(draw), language)
 
 
 def free(draw: int, language: Sequence[str]) -> Mapping[str, str]:
-    """One of the legal replies that a model writes which is held to nothing."""
+    """A legal reply of an unconstrained model, by rejection sampling."""
     model = RandomModel(draw)
     chosen = np.random.default_rng([draw, 1]).choice(len(language), p=model.chances(language))
     return dict(json.loads(language[chosen]))
@@ -130,7 +131,7 @@ def free(draw: int, language: Sequence[str]) -> Mapping[str, str]:
 def shares(
     view: View, draws: int, is_shuffled: bool, reply_of: Callable[[int, Sequence[str]], Mapping[str, str]]
 ) -> tuple[list[float], dict[str, float]]:
-    """How often there is an order: by the place of a key in the sequence of all, and by key."""
+    """How often a key gets an order: by its position among the keys, and by key."""
     by_place, by_key = Counter[int](), Counter[str]()
     language = replies(order_schema(view))
     for draw in range(draws):
@@ -145,13 +146,13 @@ def shares(
 
 
 def stub_shares(view: View, draws: int, schema: str) -> tuple[list[float], dict[str, float]]:
-    """As `shares`, of the stub in as many games; a free one has no sequence of its own."""
+    """As `shares`, for the stub; without a schema ("none") the order of keys is fixed."""
     player = make_player("scripted/stub", schema=schema)
     by_place, by_key = Counter[int](), Counter[str]()
     for draw in range(draws):
         player.reset(view.power, draw)
         request = player.question(view)
-        orders = parse(stub_reply(f"{request.prompt} {draw}", request.schema), view).orders  # it draws by the prompt
+        orders = parse(stub_reply(f"{request.prompt} {draw}", request.schema), view).orders  # varies the reply
         keys = list(neutral_orders(view, seed=draw))
         keys += [key for key in view.legal_orders if key not in keys]
         ordered = [key for key in keys if set(orders) & set(view.legal_orders[key])]
@@ -161,7 +162,7 @@ def stub_shares(view: View, draws: int, schema: str) -> tuple[list[float], dict[
 
 
 def freely_valid(draws: int) -> int:
-    """How many of so many models write JSON without a schema, if they may write 200 characters."""
+    """The number of models, out of `draws`, that write JSON without a schema, within 200 characters."""
     found = 0
     for draw in range(draws):
         model = RandomModel(draw)
@@ -173,9 +174,9 @@ def freely_valid(draws: int) -> int:
     return found
 
 
-def main(draws: Annotated[int, typer.Option(min=1, help="Models for each Winter.")] = 2000) -> None:
+def main(draws: Annotated[int, typer.Option(min=1, help="Models per Winter.")] = 2000) -> None:
     """Print the table."""
-    caption = f"{draws} models; ± {1 / np.sqrt(draws):.2f}. Of {FREELY} models that may write anything, "
+    caption = f"{draws} models; ± {1 / np.sqrt(draws):.2f}. Of {FREELY} unconstrained models, "
     caption += f"{freely_valid(FREELY)} wrote JSON."
     table = Table(title="Share of random models that give a key an order", caption=caption)
     for name in ("Winter", "model", "keys", "by place", "by key"):

@@ -1,14 +1,14 @@
-"""What peace costs that can be defended: welfare, what robbers gain, and what harmless neighbors cost.
+"""The price of deterrence: welfare, gains of the best attack, and the cost of harmless neighbors, for each rule.
 
     python -m studies.deterrence                     # the usual red team: CPU-hours
-    python -m studies.deterrence --budget quick      # fewer coalitions: five CPU-minutes a rule
+    python -m studies.deterrence --budget quick      # fewer coalitions: five CPU-minutes per rule
     python -m studies.deterrence --only marshal --only sheriff:slack=2
 
-For each rule: root Nash welfare in self-play, alone and with players who err in one phase out of twenty (`noisy`); the
-strongest attack of the red team (`evaluation.red_team`); and the welfare of the six others beside one neighbor who
-means no harm, in the seat where that is least: hold, random, dove, and a prosocial who errs in one phase out of five.
-Attacks and seats are chosen in games of their own and reported from twenty others. Games have ten years and no press.
-Finished games are kept, and an interrupted study goes on.
+For each rule: root Nash welfare in self-play, without and with random errors in one phase out of twenty (`noisy`); the
+strongest attack found by the red team (`evaluation.red_team`); and the welfare of six players of the rule with one
+harmless neighbor, in the neighbor's worst seat: hold, random, dove, or a prosocial with errors in one phase out of
+five. Attacks and seats are chosen in separate games and reported from twenty fresh ones. Games have ten years and no
+press. Finished games are saved; rerunning an interrupted study continues it.
 """
 
 from __future__ import annotations
@@ -56,16 +56,16 @@ SWEEP = (
 )
 NEIGHBORS = ("hold", "random", "dove", "noisy:of=prosocial,error=0.2")
 ERRORS = 0.05
-CHOOSING_SEED = 1  # of the games in which a seat is chosen
+CHOOSING_SEED = 1  # seed of the games in which a seat is chosen
 
 
 @dataclass(frozen=True)
 class Neighbor:
-    """What one neighbor costs the six others, in its worst seat.
+    """The welfare of the six others with one neighbor, in its worst seat.
 
     Attributes:
         welfare: root Nash welfare of the others, mean over games.
-        seat: where it is least, in other games.
+        seat: the neighbor's seat with the lowest welfare in the choosing games.
     """
 
     welfare: evaluation.Estimate
@@ -74,7 +74,7 @@ class Neighbor:
 
 @dataclass(frozen=True)
 class Line:
-    """A rule: welfare alone and with errors, the best attack, and each neighbor."""
+    """The results of a rule: welfare in self-play without and with errors, the best attack, and each neighbor."""
 
     rule: str
     welfare: evaluation.Estimate
@@ -85,7 +85,7 @@ class Line:
     neighbors: dict[str, Neighbor]
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types, without the single games."""
+        """As plain JSON types, without values per game."""
         told: dict[str, Any] = {name: getattr(self, name) for name in ("rule", "attack", "coalition")}
         told |= {name: _numbers(getattr(self, name)) for name in ("welfare", "noisy_welfare", "gain")}
         neighbors = {
@@ -106,7 +106,7 @@ class Study:
         self.means: dict[str, Any] = {"store": store, "workers": workers, "rules": RULES}
 
     def total(self, rules: Iterable[str]) -> int:
-        """How many games there are to play."""
+        """The number of games to play."""
         setting = evaluation.Setting(rules=RULES)
         beside = len(NEIGHBORS) * (len(POWERS) + 1) * 2 * GAMES
         return sum(2 * GAMES + beside + self._attacks(rule, setting) for rule in rules)
@@ -115,7 +115,7 @@ class Study:
         return plan_red_team(rule, self.budget, setting).most_games
 
     def line(self, rule: str, report: Any) -> Line:
-        """All of one rule."""
+        """All results of one rule."""
         means = {**self.means, "report": report}
         alone = evaluation.self_play(rule, GAMES, **means).root_nash_welfare
         noisy = evaluation.self_play(f"noisy:of=({rule}),error={ERRORS}", GAMES, **means).root_nash_welfare
@@ -124,7 +124,7 @@ class Study:
         return Line(rule, alone, noisy, team.best.gain, team.best.deviator, team.best.coalition, neighbors)
 
     def neighbor(self, rule: str, neighbor: str, means: dict[str, Any]) -> Neighbor:
-        """The seat in which a neighbor costs the others most, and what it costs in other games."""
+        """Choose the neighbor's worst seat for the others, and measure their welfare there in other games."""
 
         def beside(seed: int, seats: Iterable[str]) -> dict[str, evaluation.Estimate]:
             return {
@@ -141,7 +141,7 @@ class Study:
 
 def table(lines: Iterable[Line]) -> Table:
     """One row per rule."""
-    found = Table(title="Peace that can be defended", caption="welfare: root Nash, points a year; 20 games")
+    found = Table(title="Welfare and best attacks", caption="welfare: root Nash, points a year; 20 games")
     for name in ("rule", "alone", "with errors", "best attack gains", "by", *NEIGHBORS):
         found.add_column(name, overflow="fold")
     for line in lines:
@@ -152,9 +152,9 @@ def table(lines: Iterable[Line]) -> Table:
 
 
 def frontier(lines: Sequence[Line]) -> Figure:
-    """What the best attack gains, against the welfare in self-play and against what the worst neighbor leaves.
+    """The gain of the best attack against welfare: in self-play, and with the worst neighbor.
 
-    The left panel also has the paper's language models: their mean welfare, and what their exploiters gained at most.
+    The left panel also has the paper's language models: their mean welfare, and the largest gain of their exploiters.
     """
     from matplotlib.figure import Figure
 
@@ -196,7 +196,7 @@ def frontier(lines: Sequence[Line]) -> Figure:
 
 
 def _points(axes: Axes, x: Sequence[float], y: Sequence[float], names: Sequence[str], look: Mapping[str, Any]) -> None:
-    """Named points; names of points that coincide stand in one label."""
+    """Points with names; nearly coinciding points share one label."""
     axes.plot(x, y, linestyle="none", **look)
     places: dict[tuple[float, float], list[str]] = {}
     for across, up, name in zip(x, y, names, strict=True):

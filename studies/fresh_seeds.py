@@ -1,15 +1,15 @@
-"""Do reported gains hold on other seeds? Red teams of many policies, each attack played again in fresh games.
+"""Do reported gains hold on other seeds? Red teams against many policies, with each attack replayed in fresh games.
 
-    python -m studies.fresh_seeds                      # 30 policies by quick, 5 of them by usual: an hour on two cores
+    python -m studies.fresh_seeds                      # 30 policies with "quick", 5 with "usual": an hour on two cores
     python -m studies.fresh_seeds --only dove --only sheriff
 
 For every policy, `evaluation.red_team` reports the gain of the attack that it chose, over 20 games, with an interval.
-Here the same attack plays 100 games with seeds that the red team never met. The reported interval should hold the mean
-of these in about 94% of the cases (less than 95%, since 100 games have an error of their own), and reported values
-should be neither too high nor too low on average. Each red team has a seed of its own, so that their errors are
-independent. Games of three years on the standard map, no press.
+Here the same attack plays 100 games with seeds that the red team has not used. The reported interval should contain
+their mean in about 94% of the cases (less than 95%, since the mean of 100 games has sampling error, too), and reported
+values should be unbiased. Each red team has its own seed, so that their errors are independent. Games have three years,
+on the standard map, without press.
 
-Finished games are kept; an interrupted study goes on.
+Finished games are saved; rerunning an interrupted study continues it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from welfare_env import Rules
 
 RULES = Rules(years=3, press=None)
 FRESH = 100
-OTHER_SEEDS = 1_000  # the fresh games of a red team with seed s have seed 1,000 + s
+OTHER_SEEDS = 1_000  # a red team with seed s is replayed with seed 1,000 + s
 
 POLICIES = (
     "prosocial",
@@ -73,12 +73,12 @@ USUAL = ("prosocial", "dove", "random", "sheriff", "tit-for-tat")
 
 @dataclass(frozen=True)
 class Line:
-    """A red team's report, and the same attack in fresh games; gains in points a year.
+    """A red team's report, and the same attack in fresh games; gains in points per year.
 
     Attributes:
         reported, low, high: gain of the chosen attack with its interval; None without an interval.
-        fresh, error: mean of the fresh games, and its standard error.
-        promised: mean of the attack in the games in which it was chosen.
+        fresh, error: mean over the fresh games, and its standard error.
+        promised: mean of the attack in the games used to choose it.
     """
 
     policy: str
@@ -94,14 +94,14 @@ class Line:
 
     @property
     def is_inside(self) -> bool:
-        """Whether the interval holds the mean of the fresh games; without an interval, whether they are equal."""
+        """Whether the interval contains the fresh mean; without an interval, whether reported and fresh are equal."""
         if self.low is None or self.high is None:
             return abs(self.fresh - self.reported) < 1e-9
         return self.low <= self.fresh <= self.high
 
 
 def line(policy: str, budget: str, seed: int, means: dict[str, Any]) -> Line:
-    """Attack a policy, and play the chosen attack again."""
+    """Attack a policy, and replay the chosen attack."""
     team = evaluation.red_team(policy, budget, seed=seed, rules=RULES, **means)
     best = team.best
     again = evaluation.exploitability(
@@ -161,11 +161,11 @@ def main(
         Optional[list[str]],  # noqa: UP045 (typer reads it)
         typer.Option(help="A policy; may be given several times.", show_default="all"),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the games and the figures.")] = Path("runs/fresh-seeds"),
+    out: Annotated[Path, typer.Option(help="Folder for games and numbers.")] = Path("runs/fresh-seeds"),
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
     tables: Folder = None,
 ) -> None:
-    """Attack all policies, play the chosen attacks again, print the tables and write fresh_seeds.json."""
+    """Attack all policies, replay the chosen attacks, print the tables and write fresh_seeds.json."""
     out.mkdir(parents=True, exist_ok=True)
     policies = only or POLICIES
     cells = [(policy, "quick") for policy in policies]

@@ -1,9 +1,9 @@
-"""The frontier of docs/theorems.md played and attacked, and its picture: `python -m studies.frontier --docs docs`.
+"""The frontier of docs/theorems.md, attacked, and its picture: `python -m studies.frontier --docs docs`.
 
-Each point of the frontier is found (minutes; kept in the folder), then played by the players made from it. Their exact
-best responses, and a red team on other games than those that chose the attack, say what is gained by leaving; beside
-them stand other policies with their own exact gains. Points of the whole game throughout. With `--docs` the tables
-theorems-attacks and theorems-beside in its `tables`, and the picture, are written anew.
+Each point of the frontier is computed (minutes; saved in the folder), then played by the policies made from it. Gains
+of deviating are measured by exact best responses, and by a red team on fresh games; other policies are listed with
+their exact gains for comparison. All points are those of the whole game. `--docs` rewrites the tables theorems-attacks
+and theorems-beside in its `tables`, and the picture.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ GAMES: dict[tuple[str, int], tuple[Fraction | int, ...]] = {
 }
 """Board and years -> epsilons."""
 BESIDE = ("prosocial", "tit-for-tat", "sheriff:fight=punish", "hold")
-SEED, ATTACKED = 30, 20  # of the red team, and its games for each reported attack
+SEED, ATTACKED = 30, 20  # seed of the red team, and its games per reported attack
 
 
 @dataclass(frozen=True)
 class Beside:
-    """A policy with what all have together, and what the power gains that gains most by leaving it."""
+    """A policy for comparison: the sum of all powers' points, and the largest exact gain of a deviating power."""
 
     policy: str
     welfare: float
@@ -51,7 +51,7 @@ class Beside:
 
 
 def found_points(folder: Path, board: str, years: int) -> list[FrontierPoint]:
-    """The points of a game, from the folder where they are there."""
+    """The frontier of a game, loaded from the folder if it is saved there."""
     points = []
     for epsilon in GAMES[board, years]:
         file = folder / file_name(board, years, epsilon)
@@ -63,7 +63,7 @@ def found_points(folder: Path, board: str, years: int) -> list[FrontierPoint]:
 
 
 def beside(board: str, years: int) -> list[Beside]:
-    """Other policies and the paper's, each with its exact gain."""
+    """Other policies, including the paper's, each with its exact gain."""
     policies = [*BESIDE, *(f"punisher:t={t},remembers=yes" for t in range(1, years + 1))]
     found = []
     for policy in policies:
@@ -73,7 +73,7 @@ def beside(board: str, years: int) -> list[Beside]:
 
 
 def attacked(point: FrontierPoint, spec: str, store: evaluation.GameStore) -> tuple[str, Estimate]:
-    """The attack of a single power that gained most where attacks were chosen, with its gain in other games."""
+    """The best single-power attack in the choosing games, with its gain in fresh games."""
     rules = Rules(press=None, years=point.years)
     team = evaluation.red_team(
         spec, "quick", games=ATTACKED, seed=SEED, rules=rules, map_name=point.map_name, seats="fixed", store=store
@@ -85,7 +85,7 @@ def attacked(point: FrontierPoint, spec: str, store: evaluation.GameStore) -> tu
 
 
 def attack_rows(folder: Path, points: Sequence[FrontierPoint], store: evaluation.GameStore) -> Iterator[list[str]]:
-    """A row of the table for each path, at the least epsilon that it is the best for."""
+    """A row of the table for each path, at the smallest epsilon for which it is the best."""
     for point in [point for number, point in enumerate(points) if point.path not in [x.path for x in points[:number]]]:
         spec = f"frontier:point={folder / point.file_name}"
         exact = exploitability(point.map_name, spec, point.years)
@@ -104,16 +104,16 @@ def attack_rows(folder: Path, points: Sequence[FrontierPoint], store: evaluation
 
 
 def interval(gain: Estimate, years: int) -> str:
-    """A gain a year as one of the whole game, with its 95% interval."""
-    if gain.low != gain.low:  # NaN: all games are alike, which gives no interval
+    """Convert a gain per year to the whole game, with its 95% interval."""
+    if gain.low != gain.low:  # NaN: all games are equal, so there is no interval
         return f"{gain.value * years:.2f} [all {gain.n} alike]"
     return f"{gain.value * years:.2f} [{gain.low * years:.2f}, {gain.high * years:.2f}]"
 
 
 def picture(games: Sequence[tuple[list[FrontierPoint], list[Beside]]]) -> Figure:
-    """Welfare against what is gained by leaving, a panel for each game.
+    """Welfare against the gain of deviating, one panel per game.
 
-    The line is what the certificates reach; above the shaded steps nothing is, by the search.
+    The line is certified; the search shows that nothing is above the shaded steps.
     """
     from matplotlib.figure import Figure
 
@@ -125,7 +125,7 @@ def picture(games: Sequence[tuple[list[FrontierPoint], list[Beside]]]) -> Figure
 
 
 def panel(axes: Axes, points: Sequence[FrontierPoint], others: Sequence[Beside]) -> None:
-    """The frontier of one game with other policies."""
+    """The frontier of one game, with other policies for comparison."""
     shown = [each for each in others if each.welfare > 0]
     last = max(each.gain for each in shown) + 0.5
     gains, sums = [float(each.gain) for each in points], [each.welfare for each in points]
@@ -145,7 +145,7 @@ def panel(axes: Axes, points: Sequence[FrontierPoint], others: Sequence[Beside])
 
 
 def name_policies(axes: Axes, shown: Sequence[Beside], last: float) -> None:
-    """Names below the marks; those of one welfare below each other."""
+    """Names below the marks; names at the same welfare are stacked."""
     places: dict[tuple[float, float], list[str]] = {}
     for each in sorted(shown, key=lambda other: other.gain):
         places.setdefault((each.gain, each.welfare), []).append(each.policy.removesuffix(",remembers=yes"))

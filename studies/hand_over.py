@@ -1,11 +1,12 @@
-"""An attack by two powers that share their points: one takes all homes of a third, the other keeps them.
+"""An attack by two powers that share their points: one captures all homes of a third power, the other owns them after.
 
-    python -m studies.hand_over            # 20 games with their own seeds, and as many in peace: ten seconds
+    python -m studies.hand_over            # 20 games with different seeds, and 20 without attack: ten seconds
     python -m studies.hand_over --games 1
 
-France lands in all three homes of England in the same Fall, disbands, and leaves them to Germany, which has stolen
-nothing. It gained both together 0.7 points a year among marshals, until a thief had to make good what it passes on.
-The orders are fixed; the other five powers are marshals. Ten years, without press.
+France lands in all three homes of England in the same Fall, disbands, and leaves them to Germany, which has not
+captured anything itself. Among marshals the two together gained 0.7 points a year, until marshals also held a thief
+responsible for centers that it passes on. The orders are fixed; the other five powers are marshals. Ten years, without
+press.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ ORDERS: dict[str, dict[str, list[str]]] = {
 
 
 def play(orders: dict[str, dict[str, list[str]]], seed: int) -> dict[str, int]:
-    """The points of each power in a game in which members follow the orders: prosocial before them, disarmed after."""
+    """Each power's points in a game whose coalition follows the orders; it is prosocial before and disarmed after."""
     game = Game(rules=Rules(years=YEARS, press=None))
     policies = {power: agents.make("prosocial" if power in MEMBERS else "marshal") for power in game.powers}
     for power, policy in policies.items():
@@ -66,10 +67,10 @@ def play(orders: dict[str, dict[str, list[str]]], seed: int) -> dict[str, int]:
 
 
 def main(
-    games: Annotated[int, typer.Option(min=1, help="Games with the attack, each with a seed of its own.")] = 20,
+    games: Annotated[int, typer.Option(min=1, help="Games with the attack, each with its own seed.")] = 20,
     tables: Folder = None,
 ) -> None:
-    """Plays the attack and prints what each power has in it and in peace."""
+    """Play the attack, and print each power's points with it and in peace."""
     console = Console(stderr=True)
     seeds = range(games)
     attack = [play(ORDERS, seed) for seed in track(seeds, "games with the attack", console=console)]

@@ -1,11 +1,11 @@
-"""Landings in all homes of a power, for all who may take, receive and lose them.
+"""Landings in all homes of a power, for all combinations of takers, receivers and victims.
 
     python -m studies.landings                     # two CPU-minutes
     python -m studies.landings --against prosocial --best 3
 
-Every power alone, and every pair in both roles, against each victim (`agents` "campaign:plan=landing"): 252 attacks,
-one game each. Those that gain most, by the least member, by both together and by the best member, play 20 other games.
-Ten years, without press. Finished games are kept, and an interrupted study goes on.
+Every single power, and every pair in both roles, against each victim (`agents` "campaign:plan=landing"): 252 attacks,
+one game each. The best attacks by the smallest, the total and the largest gain of the members play 20 other games. Ten
+years, without press. Finished games are saved; rerunning an interrupted study continues it.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from welfare_env import Rules, load_board
 RULES = Rules(press=None)
 BOARD = load_board("standard")
 CHOOSING_SEED = 1
-CONCEPTS = ("least member", "together", "best member")  # what may be chosen by
+CONCEPTS = ("least member", "together", "best member")  # criteria of choice: a member's or the total gain
 
 
 @dataclass(frozen=True)
 class Attack:
-    """Who takes, who receives ("" for nobody), and who loses."""
+    """The power that captures the homes, the one that owns them after ("" for none), and the victim."""
 
     taker: str
     receiver: str
@@ -57,14 +57,14 @@ class Attack:
 
 
 def attacks() -> list[Attack]:
-    """All of them."""
+    """All attacks."""
     pairs = [pair for each in combinations(BOARD.powers, 2) for pair in (each, each[::-1])]
     roles = [*((power, "") for power in BOARD.powers), *pairs]
     return [Attack(*role, victim) for role in roles for victim in BOARD.powers if victim not in role]
 
 
 def worth(gain: CoalitionGain, concept: str) -> float:
-    """A gain by one of `CONCEPTS`."""
+    """A gain's value by one of `CONCEPTS`."""
     members = [member.value for member in gain.members.values()]
     return {"least member": gain.gain.value, "together": gain.total.value, "best member": max(members)}[concept]
 
@@ -72,8 +72,8 @@ def worth(gain: CoalitionGain, concept: str) -> float:
 def measure(
     against: str, best: int, games: int, setting: evaluation.Setting
 ) -> dict[str, list[tuple[Attack, CoalitionGain]]]:
-    """Concept -> the attacks that gain most in one game each, with their gains in others; without those that never come
-    about, whose members have what they have in peace.
+    """Concept -> the best attacks in one game each, with their gains in other games. Attacks that never happen, so that
+    points are the same as in peace, are left out.
     """
 
     def gain(attack: Attack, number: int, seed: int) -> CoalitionGain:
@@ -121,10 +121,10 @@ def table(concept: str, found: list[tuple[Attack, CoalitionGain]]) -> Table:
 
 
 def main(
-    against: Annotated[str, typer.Option(help="Who is attacked.")] = "marshal",
-    best: Annotated[int, typer.Option(min=1, help="Attacks that are measured, by each concept.")] = 3,
-    games: Annotated[int, typer.Option(min=2, help="Of each attack that is measured.")] = 20,
-    out: Annotated[Path, typer.Option(help="Folder for the games and the figures.")] = Path("runs/landings"),
+    against: Annotated[str, typer.Option(help="The attacked policy.")] = "marshal",
+    best: Annotated[int, typer.Option(min=1, help="Attacks to measure per criterion.")] = 3,
+    games: Annotated[int, typer.Option(min=2, help="Games per measured attack.")] = 20,
+    out: Annotated[Path, typer.Option(help="Folder for games and numbers.")] = Path("runs/landings"),
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
     tables: Folder = None,
 ) -> None:

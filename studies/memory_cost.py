@@ -1,11 +1,11 @@
-"""What a language model's memory costs: growing summaries of each phase against one rolling note.
+"""The cost of a language model's memory: growing summaries of each phase against one rolling note.
 
     python -m studies.memory_cost        # games of 3, 10 and 20 years: a minute or two
     python -m studies.memory_cost --years 3
 
-Seven players whose replies depend on the moment alone, not on what they remember, so both play the same game. Three
-message rounds a phase, summaries of 900 characters and notes of 1,800, a token as four characters. The prefix is what a
-prompt shares with the same player's last one, which providers read from a cache.
+The seven players' replies do not depend on their memory, so that both versions play the same game. There are three
+message rounds per phase, summaries of 900 characters and notes of 1,800; a token is counted as four characters. The
+prefix is the part that a prompt shares with the same player's previous one, which providers can read from a cache.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from welfare_env import Rules
 
 CHARACTERS_A_TOKEN = 4
 LENGTHS = {"phases": 900, "rolling": 1800}
-PRICE, CACHED_PRICE = 1.0, 0.1  # dollars for a million tokens
+PRICE, CACHED_PRICE = 1.0, 0.1  # dollars per million tokens
 SENTENCE = "I promised to leave it; he may attack. "
 
 
 class Remembering:
-    """A model that forgets: its replies are drawn by their number.
+    """A stub model whose replies depend only on the number of the question.
 
     Attributes:
-        questions, tokens, cached, longest: of all prompts, in tokens.
+        questions: number of prompts. tokens, cached, longest: total, cached and maximum length of prompts, in tokens.
     """
 
     def __init__(self, name: str) -> None:
@@ -45,7 +45,7 @@ class Remembering:
         self._last: dict[tuple[str, bool], str] = {}
 
     def complete(self, request: Request) -> Reply:
-        """A reply of the schema, or a note of the length of this kind."""
+        """A reply that fits the schema, or a note or summary of the given length."""
         self._count(request)
         if request.schema is None:
             length = LENGTHS[self.name]
@@ -66,7 +66,7 @@ class Remembering:
 
     @property
     def dollars(self) -> float:
-        """What the prompts cost, at the prices above."""
+        """The prompts' cost at the prices above."""
         return ((self.tokens - self.cached) * PRICE + self.cached * CACHED_PRICE) / 1e6
 
 
@@ -80,12 +80,12 @@ def played(kind: str, years: int, rounds: int) -> tuple[Remembering, str]:
 
 
 def main(
-    years: Annotated[str, typer.Option(help="Of the games.")] = "3,10,20",
+    years: Annotated[str, typer.Option(help="Lengths of the games.")] = "3,10,20",
     rounds: Annotated[int, typer.Option(min=1)] = 3,
     tables: Folder = None,
 ) -> None:
-    """Play and print."""
-    table = Table(caption=f"dollars: {PRICE} a million tokens, {CACHED_PRICE} if cached; prompts alone")
+    """Play, and print the table."""
+    table = Table(caption=f"dollars: {PRICE} per million tokens, {CACHED_PRICE} if cached; prompts only")
     for name in ("years", "summaries", "questions", "tokens", "prefix", "longest prompt", "dollars", "same game"):
         table.add_column(name, justify="right")
     lengths = [int(each) for each in years.split(",")]

@@ -27,7 +27,7 @@ SIZES = (20, 50, 100, 200)  # members of finite populations
 BASINS = {10: 1_000_000, 20: 2_000_000, 50: 4_000_000, 100: 10_000_000}  # 1 / epsilon: random starts
 
 
-def main(to: Annotated[Path, typer.Option(help="Where the pictures go.")] = Path("docs/pictures")) -> None:
+def main(to: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("docs/pictures")) -> None:
     """Draw all pictures of the page."""
     game = Game(POST, EPSILON)
     pictures = {"modal-simplex": simplex(game), **shares(game), "modal-growth": grown(game), "modal-basin": basin()}
@@ -37,21 +37,21 @@ def main(to: Annotated[Path, typer.Option(help="Where the pictures go.")] = Path
 
 
 def populations() -> Figure:
-    """How much finite populations cooperate, by price and size, in the limit of rare mutations."""
+    """Cooperation in finite populations, by price and size, in the limit of rare mutations."""
     games = [Game(POST, epsilon) for epsilon in PRICES for _ in SIZES]
     found = [rare_mutations(game, size) for game, size in zip(games, SIZES * len(PRICES), strict=True)]
     return plots.cooperation_over_epsilon([game.epsilon for game in games], found)
 
 
 def simplex(game: Game) -> Figure:
-    """Paths of the replicator dynamics from five starts."""
+    """Paths of the replicator dynamics from five initial mixes."""
     paths = [replicator(game, start, 600, times=np.linspace(0, 600, 6001).tolist()) for start in (EQUAL, *STARTS)]
     face = ("CooperateBot", "FairBot", "PrudentBot")
     return plots.simplex(paths, face, marks=MIXES, title="Replicator dynamics, ε = 1/10")
 
 
 def shares(game: Game) -> dict[str, Figure]:
-    """Shares over time from equal shares: on a logarithmic axis of time, and of shares."""
+    """Shares over time from equal shares: with a logarithmic time axis, and with a logarithmic axis of shares."""
     title = "Replicator dynamics from equal shares, ε = 1/10"
     path = replicator(game, EQUAL, 3e4, times=np.geomspace(0.1, 3e4, 20_000).tolist())
     over_time = plots.shares_over_time(path, log_time=True, title=title)
@@ -68,7 +68,7 @@ def grown(game: Game) -> Figure:
 
 
 def basin() -> Figure:
-    """The share of random starts that DefectBot takes over, by epsilon: 40 seconds."""
+    """The share of random initial mixes from which DefectBot takes over, by epsilon: 40 seconds."""
     epsilons, numbers = [Fraction(1, n) for n in BASINS], list(BASINS.values())
     found = [basins(Game(POST, epsilon), n, seed=0) for epsilon, n in zip(epsilons, numbers, strict=True)]
     law = power_law(epsilons, [one.ends["DefectBot"] for one in found], numbers)

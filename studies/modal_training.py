@@ -1,6 +1,7 @@
 """The plots and figures of docs/training-modal.md: ``python -m studies.modal_training``.
 
-Trainings are kept in runs/modal-pictures, so an interrupted command resumes, and plots again without training.
+Trainings are saved in runs/modal-pictures, so that an interrupted command resumes, and plots can be redone without
+training.
 """
 
 from __future__ import annotations
@@ -31,17 +32,17 @@ SELF_PLAY = {"default": ModalConfig(iterations=150), "entropy 0.5": ModalConfig(
 SETTINGS = {"default": "default entropy", "entropy 0.5": "more entropy"}
 WRITES = {"library": "chooses a program", "tokens": "writes a formula"}
 STDERR = Console(stderr=True)  # progress; figures go to stdout
-SHOWN = 3  # seeds of self-play in a picture
+SHOWN = 3  # seeds of self-play per picture
 COLORS = {agent.name: color for agent, color in zip(modal_env.POST, PALETTE, strict=False)}  # as in other pictures
-LEARNED = "#333333"  # no agent's color
+LEARNED = "#333333"  # different from all agents' colors
 DASHES = {"CooperateBot": "-", "DefectBot": ":", "FairBot": "--", "PrudentBot": "-."}
 
 
 def main(
-    seeds: Annotated[int, typer.Option(min=3, help="Of each training against a fixed opponent.")] = 5,
-    self_seeds: Annotated[int, typer.Option(min=SHOWN, help="Of each kind of self-play.")] = 12,
-    runs: Annotated[Path, typer.Option(help="Where the trainings are kept.")] = Path("runs/modal-pictures"),
-    to: Annotated[Path, typer.Option(help="Where the pictures go.")] = Path("docs/pictures"),
+    seeds: Annotated[int, typer.Option(min=3, help="Seeds per fixed opponent.")] = 5,
+    self_seeds: Annotated[int, typer.Option(min=SHOWN, help="Seeds per kind of self-play.")] = 12,
+    runs: Annotated[Path, typer.Option(help="Folder of the trainings.")] = Path("runs/modal-pictures"),
+    to: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("docs/pictures"),
     tables: Folder = None,
 ) -> None:
     """Train, print the results, plot."""
@@ -61,7 +62,7 @@ def main(
 
 
 def replies(trained: Mapping[tuple[str, str], Sequence[ModalResult]]) -> tuple[list[str], list[list[str]]]:
-    """The largest share and the largest gap by opponent and mode, over seeds."""
+    """The range of the largest share, and the maximum gap, over seeds, by opponent and mode."""
     rows = []
     for (actions, opponent), results in trained.items():
         most = [float(result.shares[0][1]) for result in results]
@@ -94,14 +95,14 @@ def _text(result: ModalResult) -> str:
 
 
 def _average_text(result: ModalResult) -> str:
-    """The mean mix of the second half, with the gain of the best reply to it."""
+    """The mean mix of the second half of the training, with the gain of the best reply to it."""
     mean = result.average(len(result.history) // 2)
     half = ModalResult(result.config, result.history, mean, None)
     return f"second half: {_text(half)}"
 
 
 def curves(trained: dict[tuple[str, str], list[ModalResult]]) -> Figure:
-    """Payoffs of learners over the games played: the mean over seeds, and a band from minimum to maximum."""
+    """The learners' payoff by games played: the mean over seeds, and a band from minimum to maximum."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 5.4), layout="constrained")

@@ -1,7 +1,7 @@
 """The table and the picture of docs/periodic-table.md: ``python -m studies.periodic_table``.
 
-With ``--search`` all 78 games are searched anew (under a minute) and docs/periodic-table.json is written; without, the
-page and the picture are made from that file. In both cases every entry is checked before anything is drawn.
+``--search`` searches all 78 games again (under a minute) and rewrites docs/periodic-table.json; otherwise the page and
+the picture are made from this file. In both cases every entry is checked first.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ Entry = Mapping[str, Any]
 
 
 def main(
-    search: Annotated[bool, typer.Option("--search", help="Search all games anew.")] = False,
-    docs: Annotated[Path, typer.Option(help="Where the page, its data and its picture are.")] = Path("docs"),
+    search: Annotated[bool, typer.Option("--search", help="Search all games again.")] = False,
+    docs: Annotated[Path, typer.Option(help="Folder of the page, its data and its picture.")] = Path("docs"),
 ) -> None:
     """Search or read, check, write the table, draw the picture."""
     path = docs / "periodic-table.json"
@@ -61,7 +61,7 @@ def main(
 
 
 def searched() -> list[dict[str, Any]]:
-    """All games, searched."""
+    """Search all games."""
     from modal_env.search.periodic_table import as_data, periodic_table
 
     with Progress(transient=True) as progress:
@@ -70,7 +70,7 @@ def searched() -> list[dict[str, Any]]:
 
 
 def text(table: Sequence[Entry]) -> str:
-    """The games in which reading adds an outcome, as a table."""
+    """The games in which reading programs adds an outcome, as a table."""
     lines = [
         "| game | place | upper row; lower row | without reading | with reading | for | what it does |",
         "|---|---|---|---|---|---|---|",
@@ -88,7 +88,7 @@ def text(table: Sequence[Entry]) -> str:
 
 
 def picture(table: Sequence[Entry]) -> Figure:
-    """The 78 games where Robinson and Goforth have them, the new outcomes in color."""
+    """The 78 games in Robinson and Goforth's arrangement, with the new outcomes in color."""
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 

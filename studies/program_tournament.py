@@ -1,13 +1,12 @@
 """A tournament of players that write programs, language models among them: ``python -m studies.program_tournament``.
 
-As in Sistla and Kleiman-Weiner, Evaluating LLMs in Open-Source Games (arXiv:2512.00371): every two players play some
-rounds, and each writes a program for every round, having seen those of the rounds before and their payoffs (dyadic);
-then all programs written last form a population (evolutionary). Different from there: programs are formulas of
-provability logic, so what they do against each other is computed exactly, they have a price, and no code of a model
-is run.
+As in Sistla and Kleiman-Weiner, Evaluating LLMs in Open-Source Games (arXiv:2512.00371): each pair of players plays
+some rounds, and in every round each writes a program, knowing the programs and payoffs of earlier rounds (dyadic);
+then all final programs form a population (evolutionary). Unlike there, programs are formulas of provability logic, so
+that their moves are computed exactly, they have a cost, and no code written by a model is run.
 
-Players are specs: ``lm:scripted/stub`` costs nothing and needs no key, ``lm:openai/MODEL`` asks a model,
-``program:FairBot`` writes the same in every round.
+Players are specs: ``lm:scripted/stub`` is free and needs no key, ``lm:openai/MODEL`` asks a model, ``program:FairBot``
+writes the same program in every round.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ MEMBERS = 50
 
 def main(
     player: Annotated[list[str] | None, typer.Option(help="A player; give several.", show_default=str(DEFAULT))] = None,
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds of a game; each player writes a program a round.")] = 3,
-    epsilon: Annotated[str, typer.Option(help="Price of a level of depth.")] = "1/10",
-    game: Annotated[str, typer.Option(help="What the programs play.")] = "prisoners-dilemma",
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds per game; each player writes one program per round.")] = 3,
+    epsilon: Annotated[str, typer.Option(help="Price per level of depth.")] = "1/10",
+    game: Annotated[str, typer.Option(help="The game that the programs play.")] = "prisoners-dilemma",
     seed: Annotated[int, typer.Option(min=0)] = 0,
 ) -> None:
-    """Play every two players, themselves among them, and then let their last programs evolve."""
+    """Play all pairs of players, including against themselves, and then let their final programs evolve."""
     players = player or [*DEFAULT]
     pairs = [*combinations_with_replacement(players, 2)]
     written: dict[str, modal_env.Agent] = {}
@@ -48,7 +47,7 @@ def main(
 def play(
     pair: tuple[str, str], rounds: int, epsilon: str, game: str, seed: int
 ) -> list[tuple[float, list[modal_env.Agent]]]:
-    """One game of two players: of each, what it is paid a round, and its programs."""
+    """One game of two players: each player's mean payoff per round, and its programs."""
     env = modal_env.make(epsilon, actions="formula", rounds=rounds, payoffs=game)
     policies = dict(zip(env.possible_agents, map(agents.make, pair), strict=True))
     env.reset(seed=seed)
@@ -66,7 +65,7 @@ def play(
 
 
 def evolve(programs: list[modal_env.Agent], epsilon: str, game: str) -> None:
-    """Print the share of time that a finite population spends with each program."""
+    """Print the long-run share of each program in a finite population with rare mutations."""
     named = [program.renamed(f"P{number}") for number, program in enumerate(programs)]
     shares = modal_env.rare_mutations(modal_env.Game(named, Fraction(epsilon), payoffs=game), MEMBERS)
     print(f"\nA population of {MEMBERS}, rare mutations, share of time; both cooperate: {shares.cooperation.value:.3f}")

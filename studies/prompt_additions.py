@@ -1,11 +1,11 @@
-"""What each addition to the prompt costs in tokens.
+"""The cost in tokens of each addition to the prompt.
 
     python -m studies.prompt_additions
 
-A game of seven stub players (`lm:scripted/raider`, who keep their units), three message rounds a phase. At every
-question the prompt is built once more with each addition, at the same position. A token is taken as four characters;
-notes and reasoning have the lengths below. "new" is what does not repeat the same player's previous prompt, which
-providers read from their caches for a fraction of the price.
+A game of seven stub players (`lm:scripted/raider`, who keep their units), with three message rounds per phase. At every
+question the prompt is also built with each addition, at the same position. A token is counted as four characters;
+notes and reasoning have the lengths below. "new" is the part after the common prefix with the same player's previous
+prompt; providers read the prefix from their caches for a fraction of the price.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ MEASURED = (PLAIN, *Addition, EVERYTHING)
 
 
 class Measuring(LMPolicy):
-    """A stub player that builds every prompt with each addition, too.
+    """A stub player that also builds every prompt with each addition.
 
     Attributes:
-        questions, whole, new: number of questions, and characters by addition, of all players of this class.
+        questions, whole, new: number of questions, and characters by addition, summed over all instances.
     """
 
     questions = 0
@@ -52,13 +52,13 @@ class Measuring(LMPolicy):
         super().__init__(make_model("scripted/raider"), summariser=None)
 
     def reset(self, agent: str, seed: int = 0) -> None:
-        """Clears all state for a new game."""
+        """Clear all state for a new game."""
         super().reset(agent, seed)
         self._seen: dict[Addition, str] = {}
         self._drafts_of: tuple[str, list[Draft]] = ("", [])
 
     def asking(self, observation: Any, info: Mapping[str, Any]) -> Asking[Any]:
-        """Plays, and measures the question."""
+        """Play, and measure the prompt."""
         view: View = info["view"]
         asked = len(self.ledger.turns)
         action = yield from super().asking(observation, info)

@@ -1,8 +1,8 @@
-"""Our random and prosocial players beside the authors' runs of theirs: welfare, conflicts, stolen centers, proficiency.
+"""Our random and prosocial players compared with the authors' runs: welfare, conflicts, stolen centers, proficiency.
 
     python -m studies.published                  # 1,000 games of random under each of three rules: four minutes
     python -m studies.published --games 100
-    python -m studies.published --store FILE     # keeps the games, some 100 MB; the same command goes on
+    python -m studies.published --store FILE     # saves the games, some 100 MB; rerun to continue
 
 Ten years, no press. Prints the table of docs/differences.md: means with Student's 95% intervals over games.
 """
@@ -29,7 +29,7 @@ MEASURES = ("root_nash_welfare", "conflicts", "stolen_centers", "proficiency")
 
 
 class Setting(NamedTuple):
-    """A way to play and to count."""
+    """Rules and definitions of measures."""
 
     name: str
     rules: Rules
@@ -49,7 +49,7 @@ AUTHORS = {
 
 
 def cell(values: Sequence[float]) -> str:
-    """The mean of a measure, with its interval where there are several games."""
+    """The mean of a measure, with its interval if there are several games."""
     games = np.asarray(values)
     mean = f"{games.mean():.3f}"
     if len(games) < 2 or not games.std():
@@ -81,12 +81,12 @@ def _played(policy: str, setting: Setting, games: int, seed: int, store: GameSto
 
 
 def main(
-    games: Annotated[int, typer.Option(min=2, help="Games of random under each of the rules.")] = 1000,
+    games: Annotated[int, typer.Option(min=2, help="Games of random per set of rules.")] = 1000,
     seed: Annotated[int, typer.Option(min=0)] = 0,
-    store: Annotated[Optional[Path], typer.Option(help="Keep games here.")] = None,  # noqa: UP045
+    store: Annotated[Optional[Path], typer.Option(help="File for the games.")] = None,  # noqa: UP045
     tables: Folder = None,
 ) -> None:
-    """Our random and prosocial players beside the authors' runs of theirs."""
+    """Compare our random and prosocial players with the authors' runs."""
     with nullcontext() if store is None else GameStore(store) as kept:
         found = list(rows(games, seed, kept))
     head = ["ten years, no press", "games", *(measure.replace("_", " ") for measure in MEASURES)]

@@ -1,7 +1,7 @@
 """Tables of results on the pages of docs/: ``python -m studies.tables`` writes them into the pages.
 
-A table is a file of docs/tables, as CSV: a line with "# " and the command that measured it, the names of the columns,
-and the cells as the page shows them. The page has it between ``<!-- results:NAME -->`` and ``<!-- results:end -->``.
+A table is a CSV file in docs/tables: a line with "# " and the command that produced it, the column names, and the cells
+as displayed. On the page it is between ``<!-- results:NAME -->`` and ``<!-- results:end -->``.
 Studies write such files with ``--tables docs/tables`` (`save`).
 """
 
@@ -23,12 +23,12 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 PLACE = re.compile(r"(<!-- results:(?!end)([\w-]+) -->\n).*?(<!-- results:end -->)", re.DOTALL)
 Folder = Annotated[
     Optional[Path],  # noqa: UP045 (typer reads it)
-    typer.Option("--tables", help="Write the page's table in this folder, such as docs/tables."),
+    typer.Option("--tables", help="Folder to write the page's table to, such as docs/tables."),
 ]
 
 
 def save(folder: Path | None, name: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write a table with the command that runs; without a folder nothing is written."""
+    """Write a table with the current command line; without a folder nothing is written."""
     if folder is None:
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -39,19 +39,19 @@ def save(folder: Path | None, name: str, head: Sequence[str], rows: Iterable[Seq
 
 
 def parts(table: Table) -> tuple[list[str], list[list[str]]]:
-    """The names of the columns of a printed table, and its rows."""
+    """The column names and rows of a printed table."""
     columns = [[str(cell) for cell in column.cells] for column in table.columns]
     return [str(column.header) for column in table.columns], [list(row) for row in zip(*columns, strict=True)]
 
 
 def read(path: Path) -> tuple[str, list[list[str]]]:
-    """The command of a file, and its rows; the first one has the names of the columns."""
+    """The command and rows of a file; the first row has the column names."""
     command, _, text = path.read_text(encoding="utf-8").partition("\n")
     return command.removeprefix("# "), list(csv.reader(io.StringIO(text)))
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table as Markdown; columns without letters, but for those in brackets, stand on the right."""
+    """A table as Markdown; columns without letters, except in brackets, are right-aligned."""
     plain = [[re.sub(r"[\[(].*?[\])]", "", cell) for cell in row] for row in rows]
     words = [any(re.search("[A-Za-z]", row[place]) for row in plain) for place in range(len(head))]
     ruler = ["---" if each else "--:" for each in words]
@@ -59,7 +59,7 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def written(page: str, folder: Path = DOCS / "tables") -> str:
-    """The page with the tables of today."""
+    """The page with the current tables."""
 
     def filled(place: re.Match[str]) -> str:
         head, *rows = read(folder / f"{place[2]}.csv")[1]
@@ -69,7 +69,7 @@ def written(page: str, folder: Path = DOCS / "tables") -> str:
 
 
 def main() -> None:
-    """Write all pages anew."""
+    """Rewrite the tables on all pages."""
     for path in sorted(DOCS.glob("*.md")):
         page = path.read_text(encoding="utf-8")
         if (now := written(page)) != page:

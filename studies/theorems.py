@@ -1,9 +1,9 @@
 """The tables, the line of play and the pictures of docs/theorems.md: `python -m studies.theorems --docs docs`.
 
-The tables come from docs/theorems.jsonl, which `welfare-env theorems --cells docs/theorems.jsonl --board ...` writes;
-that of punishers that draw from docs/threats.jsonl, which `welfare-env threats --cells docs/threats.jsonl ...` writes.
-The first table has a column for every T - t: games that differ only in the years before they disarm have the same
-gain; if not, all of them are listed. The second one has what the searches cost. The lines of play are computed anew.
+The tables come from docs/theorems.jsonl, written by `welfare-env theorems --cells docs/theorems.jsonl --board ...`, and
+for randomizing punishers from docs/threats.jsonl, written by `welfare-env threats --cells docs/threats.jsonl ...`. The
+first table has a column for every T - t: games that differ only in the years before disarmament have the same gain; if
+not, all gains are listed. The second table has the costs of the searches. The lines of play are computed again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from evaluation.exact.drawn.values import ThreatCell, read_threats
 from evaluation.exact.line_pictures import line_picture, line_text
 from evaluation.exact.theorems import Cell, read_cells
 
-SHOWN = ("clique:3", "PLAYERA", 3)  # board, deviator and years of the line whose orders are on the page
+SHOWN = ("clique:3", "PLAYERA", 3)  # board, deviator and years of the line of play on the page
 PICTURES = {
     "theorem-1-clique-3": SHOWN,
     "theorem-1-clique-4": ("clique:4", "PLAYERA", 3),
@@ -29,12 +29,12 @@ PICTURES = {
 
 
 def main(
-    path: Annotated[Path, typer.Argument(help="A file of cells; threats.jsonl is beside it.")] = Path(
+    path: Annotated[Path, typer.Argument(help="File of cells, in the same folder as threats.jsonl.")] = Path(
         "docs/theorems.jsonl"
     ),
     docs: Annotated[
         Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="Write the tables, the line and the pictures of theorems.md in this folder anew."),
+        typer.Option(help="Folder in which to rewrite the tables, line of play and pictures of theorems.md."),
     ] = None,
 ) -> None:
     """Print the tables as Markdown."""
@@ -45,7 +45,7 @@ def main(
 
 
 def write(docs: Path, texts: dict[str, str]) -> None:
-    """Write the tables and the line into theorems.md, and the pictures beside it."""
+    """Write the tables and the line of play into theorems.md, and the pictures into its folder."""
     for name, (board, deviator, years) in PICTURES.items():
         picture = line_picture(board, years, certified(board, deviator, years).line)
         (docs / "pictures" / f"{name}.svg").write_text(picture, encoding="utf-8")
@@ -60,7 +60,7 @@ def write(docs: Path, texts: dict[str, str]) -> None:
 
 
 def certified(board: str, deviator: str, years: int) -> Certified:
-    """The most that a power gains in a game with t = 1 against the best punishers."""
+    """The largest gain of a power in a game with t = 1 against optimal punishers."""
     return certify_punishers(board, 1, deviator, years, punishers="best")
 
 
@@ -87,7 +87,7 @@ def tables(cells: Iterable[Cell]) -> str:
 
 
 def threats(cells: Iterable[ThreatCell]) -> str:
-    """The table of gains from punishers that draw, and of what the searches cost."""
+    """The table of gains from randomizing punishers, with the costs of the searches."""
     groups: dict[tuple[str, str], dict[int, ThreatCell]] = defaultdict(dict)
     for cell in cells:
         groups[cell.map_name, cell.role][cell.years - 1] = cell  # with t = 1
@@ -108,7 +108,7 @@ def threats(cells: Iterable[ThreatCell]) -> str:
 
 
 def gains_of(cells: list[Cell]) -> str:
-    """The gain of games with the same T - t: one number if they all agree."""
+    """The gain of games with the same T - t: one number if all are equal."""
     return "/".join(str(gain) for gain in sorted({cell.gain for cell in cells})) or "-"
 
 

@@ -1,12 +1,12 @@
-"""What deterrents make of a member that errs, of clumsy neighbors, and of a thief that is armed and strong.
+"""Deterrents with erring members, with harmless neighbors, and with a strong, armed thief.
 
     python -m studies.tolerance                         # ten CPU-minutes
     python -m studies.tolerance --only marshal --games 4
 
-Six residents beside one other, in the seat in which they have least in games of its own; reported from other games.
-*Years armed*: Winters in which a resident has a unit, which in peace is none. *Loot*: how many centers more than its
-fair share the other owns at the end. Games without press, of ten years and more. Finished games are kept, and an
-interrupted study goes on.
+Six residents with one other player, in the other's worst seat for the residents, which is chosen in separate games.
+*Years armed*: number of Winters in which a resident has a unit; 0 in peace. *Loot*: the number of centers beyond its
+fair share that the other owns at the end. Games have no press, and ten years or more. Finished games are saved;
+rerunning an interrupted study continues it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from welfare_env import Rules, load_board
 
 RULES = Rules(press=None)
 BOARD = load_board("standard")
-CHOOSING, CHOOSING_SEED = 4, 1  # games, and their seed, in which a seat is chosen
+CHOOSING, CHOOSING_SEED = 4, 1  # number and seed of the games in which a seat is chosen
 ERRORS = (0.01, 0.02, 0.05, 0.1)
 RESIDENTS = {
     "marshal": ("marshal",) * 6,
@@ -44,21 +44,21 @@ RESIDENTS = {
 }
 NEIGHBORS = ("hold", "random", "dove", "noisy:of=prosocial,error=0.2")
 STRONG = ("dumbbot", "exploiter:nice=prosocial,attack=dumbbot,units=never,years=3,last_years=0")
-LENGTHS = (10, 20, 30)  # years, beside the strong ones
+LENGTHS = (10, 20, 30)  # years, with the strong neighbors
 
 
 @dataclass(frozen=True)
 class Line:
-    """What residents have beside one other, means over games.
+    """The results of residents with one other player, means over games.
 
     Attributes:
-        seat: of the other.
+        seat: the other's seat.
         welfare: root Nash welfare of the residents.
-        low, high: its 95% interval; None if all games are alike, which gives none.
-        least: what the poorest resident of a game has, points a year.
-        taken: points a year of the other.
+        low, high: its 95% interval; None if all games are equal.
+        least: points per year of the poorest resident in a game.
+        taken: points per year of the other.
         armed: Winters in which a resident has a unit.
-        loot: centers more than its fair share that the other owns at the end; the most in a game.
+        loot, most_loot: centers beyond its fair share that the other owns at the end: mean and maximum.
     """
 
     residents: str
@@ -76,7 +76,7 @@ class Line:
 
 
 def settings(names: list[str]) -> Iterator[tuple[str, str, int]]:
-    """Residents, the other, and years."""
+    """All settings: residents, the other player, and years."""
     for name in names:
         first = RESIDENTS[name][0]
         for error in ERRORS:
@@ -89,7 +89,7 @@ def settings(names: list[str]) -> Iterator[tuple[str, str, int]]:
 
 
 def line(name: str, other: str, years: int, games: int, means: dict[str, Any]) -> Line:
-    """Choose the other's seat, and play there."""
+    """Choose the other's worst seat, and measure there."""
 
     def beside(seat: str, games: int, seed: int) -> list[GameMeasures]:
         residents = iter(RESIDENTS[name])
@@ -131,7 +131,7 @@ def _armed(game: GameMeasures, powers: list[str]) -> int:
 
 def table(lines: list[Line]) -> Table:
     """One row per setting."""
-    shown = Table(title="Residents beside one other", caption="welfare: root Nash of the residents, points a year")
+    shown = Table(title="Residents with one other", caption="welfare: root Nash of the residents, points a year")
     for name in ("residents", "other", "seat"):
         shown.add_column(name, overflow="fold")
     for name in ("years", "welfare", "poorest", "the other", "years armed", "loot (most)"):
@@ -150,12 +150,12 @@ def main(
         Optional[list[str]],  # noqa: UP045 (typer reads it)
         typer.Option(metavar="|".join(RESIDENTS), help="Residents; may be given several times.", show_default="all"),
     ] = None,
-    games: Annotated[int, typer.Option(min=2, help="Reported for each setting.")] = 20,
-    out: Annotated[Path, typer.Option(help="Folder for the games and the figures.")] = Path("runs/tolerance"),
+    games: Annotated[int, typer.Option(min=2, help="Games per setting.")] = 20,
+    out: Annotated[Path, typer.Option(help="Folder for games and numbers.")] = Path("runs/tolerance"),
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
     tables: Folder = None,
 ) -> None:
-    """Play all, print the table, and write tolerance.json."""
+    """Play all games, print the table, and write tolerance.json."""
     if unknown := sorted(set(only or ()) - set(RESIDENTS)):
         raise typer.BadParameter(f"{unknown[0]!r}: give {', '.join(RESIDENTS)}")
     out.mkdir(parents=True, exist_ok=True)

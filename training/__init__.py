@@ -5,23 +5,23 @@
 >>> path = training.train(config)  # doctest: +SKIP
 >>> training.resume(config.place, iterations=300)  # doctest: +SKIP
 
-or ``welfare-env train welfare | standard | best-response | psro | modal | resume | curves``. In the room:
+or ``welfare-env train welfare | standard | best-response | psro | modal | resume | curves``. Contents:
 
-- `config`: how to train, and its checks. `runs`: `train` and `resume`. `run_folder`, `state`: its files.
-- `population`: policies that are best responses to mixes of those before them.
-- `board`: Diplomacy. `board.ppo` is the training from beginning to end: start reading there.
+- `config`: the options of all trainings, and their checks. `runs`: `train` and `resume`. `run_folder`, `state`: files.
+- `population`: policies that are best responses to mixes of earlier policies.
+- `board`: Diplomacy. Start reading at `board.ppo`, the complete training loop.
 - `modal`: programs for modal_env.
 - `cli`: the commands, and plots of learning curves.
 
-Importing it loads neither torch nor Ray.
+Importing `training` loads neither torch nor Ray.
 """
 
-# ruff: noqa: E402 (first of all, the check of whose package this is)
+# ruff: noqa: E402 (the check for a foreign `agents` package comes before the imports)
 import runpy
 import sys
 from pathlib import Path
 
-# By file, not by name: when a foreign `agents` is found first, ours never runs.
+# Run by path, not imported by name: a foreign `agents` may be first on the path.
 runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("training")
 if sys.argv[:1] == ["-m"] and "training" in sys.orig_argv:  # python -m training
     runpy.run_path(str(Path(__file__).parents[1] / "modal_env" / "interruptions.py"))["end_at_interruptions"]()

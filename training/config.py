@@ -1,6 +1,6 @@
-"""What the configs of all trainings have: fields that are checked, and from which commands and config.json are made.
+"""The base of all training configs: checked fields, which also define command options and config.json.
 
-A field's annotation holds its option on the command line, and its bounds.
+A field's annotation holds its command line option and its bounds.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from welfare_env import checks
 from welfare_env.errors import did_you_mean
 
 MOST = 1_000_000
-MOST_SEED = 2**32 - 1  # numpy's own generator, which RLlib seeds, takes no more
+MOST_SEED = 2**32 - 1  # the maximum for numpy's global generator, which RLlib seeds
 LONGEST_NAME = 40  # characters of a profile in the name of a folder
-LONGEST_FOLDER = 200  # bytes of the name of a folder; most file systems take 255
+LONGEST_FOLDER = 200  # bytes of a folder's name; most file systems allow 255
 
 
 @dataclass(frozen=True)
@@ -35,32 +35,32 @@ class Range:
     high: float
 
 
-Iterations = Annotated[int, typer.Option(help="In all; a larger number extends a finished training."), Range(1, MOST)]
-Games = Annotated[int, typer.Option(help="Games in an iteration."), Range(1, MOST)]
+Iterations = Annotated[int, typer.Option(help="Total; a larger number extends a finished training."), Range(1, MOST)]
+Games = Annotated[int, typer.Option(help="Games per iteration."), Range(1, MOST)]
 Epochs = Annotated[int, typer.Option(help="Passes over an iteration's games."), Range(1, 1000)]
 Entropy = Annotated[float, typer.Option(help="Weight of the entropy bonus."), Range(0, 10)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """The fields of all trainings, checked when it is made; the kinds are `TrainConfig` and `ModalConfig`.
+    """The fields of all training configs, checked on creation.
 
     Attributes:
-        iterations: in all; a finished training can be extended by giving more.
-        games: played in each iteration.
+        iterations: total number; a larger one extends a finished training.
+        games: games per iteration.
         epochs: passes over the games of an iteration.
         entropy: weight of the entropy bonus.
         clip: PPO's clipping range.
-        seed: one seed, one result, bit for bit.
+        seed: the same seed gives the same result, bit for bit.
         save_every: iterations between saves.
-        folder: where the training is kept; None: `place` names one.
+        folder: the training's folder; None: the default is `place`.
 
     Raises:
         TrainingError: a value of the wrong type, or out of bounds; the message names the field and its bounds.
     """
 
     free: ClassVar[frozenset[str]] = frozenset({"iterations", "save_every", "folder"})
-    """Fields that change nothing in what an iteration does: another value may resume the same training."""
+    """Fields that do not affect an iteration: a training may be resumed with other values."""
 
     iterations: Iterations = 200
     games: Games = 32
@@ -69,13 +69,13 @@ class Config:
     clip: Annotated[float, typer.Option(help="PPO's clipping range."), Range(0.001, 1)] = 0.2
     seed: Annotated[
         int,
-        typer.Option(help="One seed, one result, bit for bit (with the same number of workers)."),
+        typer.Option(help="The same seed gives the same result, bit for bit (with the same number of workers)."),
         Range(0, MOST_SEED),
     ] = 0
     save_every: Annotated[int, typer.Option(help="Iterations between saves."), Range(1, MOST)] = 10
     folder: Annotated[
         Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option("--out", metavar="FOLDER", help="Where the training is kept.", show_default="runs/..., by name"),
+        typer.Option("--out", metavar="FOLDER", help="Folder of the training.", show_default="runs/..., by name"),
     ] = None
 
     def __post_init__(self) -> None:
@@ -85,17 +85,17 @@ class Config:
 
     @property
     def place(self) -> Path:
-        """Where the training is kept."""
+        """The training's folder."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types, without the folder: what config.json holds."""
+        """As plain JSON types, without the folder: the content of config.json."""
         values = {name: value for name, value in asdict(self).items() if name != "folder"}
         return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
 
 
 def file_name(text: str) -> str:
-    """A text as a part of a file's name; what is long or loses signs on the way ends in a digest."""
+    """A text as a part of a file name; with a digest at its end if it was shortened or lost characters."""
     plain = re.sub(r"[^\w.:=]+", "-", text).strip("-.")
     if plain == text and len(text) <= LONGEST_NAME:
         return text
@@ -103,7 +103,7 @@ def file_name(text: str) -> str:
 
 
 def folder_name(parts: Iterable[str]) -> str:
-    """The name of a folder, from parts that `file_name` gives; what has too many bytes ends in a digest of all."""
+    """A folder's name from parts made by `file_name`; with a digest at its end if it was too long."""
     whole = "-".join(parts)
     name = whole.encode()
     return (
@@ -146,7 +146,7 @@ def _checked(name: str, value: Any, hint: _Hint) -> Any:
     """The value of a field, as its type.
 
     Raises:
-        TrainingError: it has another type, or is out of bounds.
+        TrainingError: wrong type, or out of bounds.
     """
     if value is None and hint.is_optional:
         return None
@@ -169,13 +169,13 @@ def _checked(name: str, value: Any, hint: _Hint) -> Any:
 
 
 def from_dict(kind: type[Config], values: Any, folder: Path) -> Config:
-    """The config that `Config.to_dict` wrote.
+    """The config from the dict of `Config.to_dict`.
 
     Raises:
-        TrainingError: unknown fields, or values that are none of theirs.
+        TrainingError: unknown fields or invalid values.
     """
     names = [field.name for field in fields(kind) if field.name != "folder"]
     for name in values:
         if name not in names:
-            raise TrainingError(f"{name!r:.80}{did_you_mean(name, names)}: no field of {kind.__name__}")
+            raise TrainingError(f"{name!r:.80}{did_you_mean(name, names)}: not a field of {kind.__name__}")
     return kind(**values, folder=folder)

@@ -1,4 +1,4 @@
-"""What can be wrong with a training."""
+"""The error of this package."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from welfare_env.errors import WelfareEnvError
 
 
 class TrainingError(WelfareEnvError, ValueError):
-    """A config whose fields are out of bounds or do not fit each other, the map or the checkpoint."""
+    """Invalid or incompatible options of a training, or a damaged, foreign or unwritable training folder."""
 
 
 check_whole = partial(checks.check_whole, error=TrainingError)
 
 
 def check_number(name: str, value: object, low: float, high: float) -> None:
-    """Check that a value is a number from `low` to `high`; nan is none.
+    """Check that a value is a number from `low` to `high`; nan is refused.
 
     Raises:
-        TrainingError: it is not.
+        TrainingError: not a number, or out of bounds.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise TrainingError(f"{name}={checks.quoted(value)}: give a number from {low:g} to {high:g}")

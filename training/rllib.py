@@ -1,4 +1,4 @@
-"""What RLlib prints needlessly."""
+"""Silencing RLlib's warnings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Silence RLlib's warnings about deprecated calls that it makes itself; also a decorator, ``@quiet()``."""
+    """Silence RLlib's warnings about its own deprecated calls; also a decorator, ``@quiet()``."""
     logger = logging.getLogger("ray._common.deprecation")
     level = logger.level
     logger.setLevel(logging.ERROR)

@@ -1,6 +1,6 @@
-"""The files of a training, but for its state (`training.state`); reading them needs no torch.
+"""The files of a training except its state (`training.state`); reading them needs no torch.
 
-``config.json``: the config, for `training.resume`. ``log.jsonl``: what was logged, a line per iteration.
+``config.json``: the config, for `training.resume`. ``log.jsonl``: logged metrics, a line per iteration.
 ``tensorboard/``: the log for TensorBoard. In modal_env also ``policy.json``: the learned mix of programs.
 """
 
@@ -28,7 +28,7 @@ def replaced(path: Path) -> Iterator[Path]:
     """A draft that replaces a file once it is written.
 
     Raises:
-        TrainingError: it cannot be written.
+        TrainingError: the file cannot be written.
     """
     try:
         with writing.replaced(path) as draft:
@@ -46,7 +46,7 @@ def unwritable(path: Path, error: Exception) -> TrainingError:
 
 
 def saved_iterations(folder: Path) -> int | None:
-    """How many iterations the state in a folder has seen; None if there is no state."""
+    """Number of iterations of the state in a folder; None if there is no state."""
     try:
         return int(_metadata(folder)["iteration"])
     except (OSError, OverflowError, MemoryError, ValueError, KeyError, TypeError):
@@ -54,7 +54,7 @@ def saved_iterations(folder: Path) -> int | None:
 
 
 def saved_start(folder: Path) -> str | None:
-    """What the training in a folder started from, by its content; None if there is no state, or it had no start."""
+    """Content id of the `start` checkpoint of the training in a folder; None without a state or start."""
     try:
         start = parse_json(_metadata(folder)["options"])["start"]
     except (OSError, OverflowError, MemoryError, ValueError, KeyError, TypeError):
@@ -63,7 +63,7 @@ def saved_start(folder: Path) -> str | None:
 
 
 def _metadata(folder: Path) -> Mapping[str, str]:
-    """Of the state in a folder, read without torch."""
+    """The metadata of the state in a folder, read without torch."""
     with (folder / STATE).open("rb") as file:
         header = parse_json(file.read(int.from_bytes(file.read(8), "little")))
     return header["__metadata__"]
@@ -73,17 +73,17 @@ def write_config(folder: Path, kind: str, values: Mapping[str, Any]) -> None:
     """Write the config of a training: its kind ("board", "modal" or "population") and its fields.
 
     Raises:
-        TrainingError: it cannot be written.
+        TrainingError: the file cannot be written.
     """
     with replaced(folder / CONFIG) as draft:
         draft.write_text(json.dumps({"kind": kind, **values}, indent=2) + "\n")
 
 
 def read_config(folder: Path) -> tuple[str, dict[str, Any]]:
-    """The kind and the fields that `write_config` wrote.
+    """The kind and the fields from the file of `write_config`.
 
     Raises:
-        TrainingError: there are none, or they cannot be read.
+        TrainingError: the file is missing or damaged.
     """
     path = folder / CONFIG
     try:
@@ -92,14 +92,14 @@ def read_config(folder: Path) -> tuple[str, dict[str, Any]]:
     except FileNotFoundError as error:
         raise TrainingError(f"{shown(folder)}: no training: it has no {CONFIG}") from error
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise TrainingError(f"{shown(path)}: not the config of a training: {reason(error)}") from error
+        raise TrainingError(f"{shown(path)} is damaged or not the config of a training: {reason(error)}") from error
 
 
 def write_policy(folder: Path, policy: Mapping[str, Any]) -> None:
-    """Write what was learned in modal_env, for people and for `agents.make`.
+    """Write the policy learned in modal_env, for people and for `agents.make`.
 
     Raises:
-        TrainingError: it cannot be written.
+        TrainingError: the file cannot be written.
     """
     with replaced(folder / POLICY) as draft:
         draft.write_text(json.dumps(policy, indent=2) + "\n")
@@ -109,7 +109,7 @@ def write_policy(folder: Path, policy: Mapping[str, Any]) -> None:
 
 
 def read_log(folder: Path, done: int) -> list[dict[str, Any]]:
-    """The log up to an iteration; later lines are removed from the file.
+    """The log up to iteration `done`; later lines are removed from the file.
 
     Raises:
         TrainingError: lines are missing or damaged.
@@ -122,7 +122,7 @@ def read_log(folder: Path, done: int) -> list[dict[str, Any]]:
         raise TrainingError(f"{path}: cannot be read ({reason(error)}): give another folder (--out)") from error
     numbers = [line.get("iteration") if isinstance(line, dict) else None for line in logged]
     if numbers != list(range(1, done + 1)):
-        raise TrainingError(f"{path}: not the iterations 1 to {done}: give another folder (--out)")
+        raise TrainingError(f"{path} does not have the iterations 1 to {done}: give another folder (--out)")
     with replaced(path) as draft:
         draft.write_text("".join(lines))
     return logged
@@ -133,7 +133,7 @@ def logging_to(folder: Path, done: int) -> Iterator[Callable[[Line], None]]:
     """Yields a function that writes an iteration's line to the log, and its numbers to TensorBoard.
 
     Raises:
-        TrainingError: they cannot be written.
+        TrainingError: the log cannot be written.
     """
     from tensorboardX import SummaryWriter
 
@@ -161,7 +161,7 @@ def logging_to(folder: Path, done: int) -> Iterator[Callable[[Line], None]]:
 
 
 def log_rows(folders: Sequence[str | Path]) -> list[Row]:
-    """One row per iteration of each training: its folder, seed, iteration, and what was logged (docs/results.md).
+    """One row per iteration of each training: folder, seed, iteration and logged metrics (docs/results.md).
 
     Raises:
         TrainingError: a folder without a training, or with a damaged log.
@@ -176,7 +176,7 @@ def log_rows(folders: Sequence[str | Path]) -> list[Row]:
 
 
 def metric_rows(folder: str, seed: float, lines: Iterable[Line], metrics: Sequence[str]) -> list[Row]:
-    """The rows of one training; nan for what was not logged in an iteration."""
+    """The rows of one training; nan for metrics not logged in an iteration."""
     return [
         {"folder": folder, "seed": seed, "iteration": line.get("iteration", number)}
         | {metric: number_of(line.get(metric)) for metric in metrics}
@@ -185,7 +185,7 @@ def metric_rows(folder: str, seed: float, lines: Iterable[Line], metrics: Sequen
 
 
 def metrics_of(lines: Iterable[Line]) -> list[str]:
-    """The names of all numbers that were logged, in the order in which they first occur."""
+    """The names of all logged numbers, in order of first occurrence."""
     names = (name for line in lines for name, value in line.items() if isinstance(value, int | float))
     return [name for name in dict.fromkeys(names) if name != "iteration"]
 
@@ -194,16 +194,16 @@ def log_lines(folder: Path) -> list[dict[str, Any]]:
     """The log of a training.
 
     Raises:
-        TrainingError: there is none.
+        TrainingError: there is no log.
     """
     try:
         return [dict(parse_json(line)) for line in read_file(folder / LOG).decode().splitlines()]
     except (OSError, ValueError, TypeError) as error:
-        raise TrainingError(f"{shown(folder)}: no log of a training: {reason(error)}") from error
+        raise TrainingError(f"{shown(folder)}: no training log here: {reason(error)}") from error
 
 
 def number_of(value: object) -> float:
-    """A logged value; nan where it is no number."""
+    """A logged value; nan if it is not a number."""
     try:
         return float(value) if isinstance(value, int | float) else math.nan
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Training from Python: `train`, `resume` and `make_config`. torch and Ray are loaded when they are called."""
+"""Training from Python: `train`, `resume` and `make_config`. These load torch and Ray when called."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ def train(config: PopulationConfig, on_progress: Callable[[Any], None] = ...) ->
 def train(
     config: AnyConfig, on_progress: Callable[[Any], None] = lambda progress: None
 ) -> Path | ModalResult | list[Step]:
-    """Train, resume a training that was interrupted, or extend one that is finished.
+    """Train, resume an interrupted training, or extend a finished one.
 
     Args:
-        on_progress: called after every iteration with its number, `iteration`, and what was `logged`. A
-            KeyboardInterrupt from it saves, and is raised again.
+        on_progress: called after every iteration with its number, `iteration`, and the `logged` metrics. If it raises
+            KeyboardInterrupt, the training is saved first.
 
     Returns:
-        In Diplomacy the folder of the last checkpoint, for ``agents.make("rl:PATH")``, with the best beside it in
-        ``best``; in modal_env the result; of a population its steps.
+        In Diplomacy the folder of the last checkpoint, for ``agents.make("rl:PATH")``, next to the best one in
+        ``best``; in modal_env the result; for a population its steps.
 
     Raises:
-        TrainingError: the folder holds another training, or the learning has diverged.
-        CheckpointError: a checkpoint that cannot be read, or does not fit.
+        TrainingError: the folder holds another training, or the weights are no longer finite.
+        CheckpointError: a checkpoint cannot be read, or does not fit.
         UnknownAgentError, UnknownMapError: no such policy or map.
-        ModalError: a setting or an opponent of modal_env that makes no sense.
+        ModalError: an invalid setting or opponent of modal_env.
     """
     if isinstance(config, ModalConfig):
         from training.modal.trainer import train_modal
@@ -75,11 +75,11 @@ def train(
 def make_config(config: TrainConfig) -> PPOConfig:
     """RLlib's configuration of a training: ``make_config(config).build_algo()`` is RLlib's own loop on our runner.
 
-    Give ``.learners(learner_class=...)`` a class of your own for another loss.
+    For a custom loss give your own class to ``.learners(learner_class=...)``.
 
     Raises:
         UnknownMapError, MapFormatError: no such map.
-        TrainingError: seats that it does not have.
+        TrainingError: seats that the map does not have.
     """
     from training.board import ppo
 
@@ -89,10 +89,10 @@ def make_config(config: TrainConfig) -> PPOConfig:
 def resume(
     folder: str | Path, iterations: int | None = None, on_progress: Callable[[Any], None] = lambda progress: None
 ) -> Path | ModalResult | list[Step]:
-    """Resume or extend a training from its folder alone, with the config that it was started with.
+    """Resume or extend a training from its folder, with its original config.
 
     Args:
-        iterations: in all; more than it was given extend it. Of a population: its steps.
+        iterations: new total, to extend the training. For a population: its steps.
 
     Returns:
         As `train`.
@@ -105,10 +105,10 @@ def resume(
 
 
 def config_of(folder: str | Path, iterations: int | None = None) -> AnyConfig:
-    """The config of the training in a folder; with other `iterations` (of a population: steps), if given.
+    """The config of the training in a folder, with `iterations` (for a population: steps) replaced if given.
 
     Raises:
-        TrainingError: there is none, or it cannot be read.
+        TrainingError: the config is missing or damaged.
     """
     kind, values = read_config(Path(folder))
     if kind not in KINDS:

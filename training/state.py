@@ -1,7 +1,7 @@
 """The state from which a training resumes, ``state.safetensors``; writes are atomic.
 
-It holds the networks' weights, Adam's moments, and as metadata the iteration, the identity (what must be the same for
-the training to resume) and the git revision.
+It holds the networks' weights, Adam's moments, and as metadata the iteration, the identity (the settings that must be
+unchanged for the training to resume) and the git revision.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def save(
     """Write the state after an iteration.
 
     Args:
-        identity: what must be the same for the training to resume, as JSON.
-        others: tensors to keep with it, by name.
-        also: other networks that are trained, with their optimizers, by name.
+        identity: the settings that must be unchanged for the training to resume, as JSON.
+        others: other tensors to save, by name.
+        also: additional networks with their optimizers, by name.
 
     Raises:
-        TrainingError: it cannot be written. The state saved before is unchanged.
+        TrainingError: the state cannot be written. The previous state is unchanged.
     """
     tensors = _tensors(network, optimizer)
     for whose, trained in (also or {}).items():
@@ -67,7 +67,7 @@ def _tensors(network: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, 
 
 
 def _digest(about: Mapping[str, str], tensors: Mapping[str, Tensor]) -> str:
-    """SHA-256 of what `save` keeps."""
+    """SHA-256 of the saved content."""
     digest = hashlib.sha256(json.dumps(sorted(about.items())).encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(json.dumps([name, str(tensor.dtype), list(tensor.shape)]).encode())
@@ -83,18 +83,18 @@ def load(
     most: int,
     also: Mapping[str, Trained] | None = None,
 ) -> tuple[int, dict[str, Tensor]]:
-    """Restore networks and optimizers from the state, if there is one. Makes the folder, if there is none.
+    """Restore networks and optimizers from the state, if there is one. Makes the folder if necessary.
 
     Args:
         identity, also: as for `save`.
-        most: iterations that the training shall have.
+        most: the training's total number of iterations.
 
     Returns:
-        How many iterations it has seen, 0 where nothing is saved yet; and the other tensors that were saved.
+        The number of iterations so far, 0 without a state; and the other saved tensors.
 
     Raises:
-        TrainingError: it has another identity, has seen more than `most` iterations, or is damaged. Networks and
-            optimizers are unchanged then.
+        TrainingError: the state has another identity or more than `most` iterations, or is damaged. Networks and
+            optimizers are then unchanged.
     """
     path = folder / STATE
     try:
@@ -109,12 +109,12 @@ def load(
         raise TrainingError(f"{folder} holds another training, with {other}: give another folder (--out)")
     if done > most:
         raise TrainingError(
-            f"{folder} holds a training of {done} iterations: give as many or more, or another folder (--out)"
+            f"{folder} holds a training of {done} iterations: give at least {done}, or another folder (--out)"
         )
     parts = [(network, optimizer, tensors)]
     parts += [(*trained, _part(tensors, f"{ALSO}{whose}/")) for whose, trained in (also or {}).items()]
     if not all(_fits(each, _part(mine, NETWORK), _memories(each, mine)) for each, _, mine in parts):
-        raise TrainingError(f"{path}: damaged: it does not fit the network: give another folder (--out)")
+        raise TrainingError(f"{path} is damaged: it does not fit the network: give another folder (--out)")
     for each, its_optimizer, mine in parts:
         each.load_state_dict(_part(mine, NETWORK))
         its_optimizer.load_state_dict({**its_optimizer.state_dict(), "state": _memories(each, mine)})
@@ -122,13 +122,13 @@ def load(
 
 
 def _memories(network: nn.Module, tensors: Mapping[str, Tensor]) -> dict[int, dict[str, Tensor]]:
-    """Adam's moments by parameter; none before the first step."""
+    """Adam's moments by parameter; empty before the first step."""
     memories = {number: _part(tensors, f"{ADAM}{number}/") for number, _ in enumerate(network.parameters())}
     return {number: memory for number, memory in memories.items() if memory}
 
 
 def _read(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
-    """The metadata and the tensors that `save` wrote.
+    """The metadata and the tensors saved by `save`.
 
     Raises:
         TrainingError: the file is damaged.
@@ -144,7 +144,7 @@ def _read(path: Path) -> tuple[dict[str, str], dict[str, Tensor]]:
             raise ValueError("it does not match its checksum")
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise TrainingError(
-            f"{path}: damaged, or no state of a training ({reason(error)}): give another folder (--out)"
+            f"{path} is damaged, or not the state of a training ({reason(error)}): give another folder (--out)"
         ) from error
     return about, tensors
 
@@ -162,14 +162,14 @@ def _fits(network: nn.Module, weights: Mapping[str, Tensor], memories: Mapping[i
 
 
 def _difference(there: str, given: str) -> str:
-    """Which options differ; "" if none does."""
+    """The options that differ; "" if none differ."""
     new = json.loads(given)
     try:
         old = dict(parse_json(there))
     except (ValueError, TypeError):
         return "options that cannot be read"
     names = sorted(name for name in old | new if old.get(name) != new.get(name))
-    return ", ".join(f"{name}={old.get(name)!r} where {new.get(name)!r} is given" for name in names)
+    return ", ".join(f"{name}={old.get(name)!r}, but {new.get(name)!r} is given" for name in names)
 
 
 def _part(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

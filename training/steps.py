@@ -1,6 +1,6 @@
 """Training as a step of an experiment: the entry point `train` of the group `welfare_env.steps`.
 
-`evaluation.experiment_files.trainings` says what such a step has to offer.
+`evaluation.experiment_files.trainings` defines the interface of such a step.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NEEDED = ("torch", "ray", "safetensors", "tensorboardX")
 
 
 def check(fields: Mapping[str, Any]) -> None:
-    """Check the fields of a `TrainConfig`; its seed and folder are the experiment's.
+    """Check the fields of a `TrainConfig`; the experiment sets its seed and folder.
 
     Raises:
         TrainingError: an unknown field, or a value out of bounds. Others as `TrainConfig` and its `lineup`.
@@ -28,10 +28,10 @@ def check(fields: Mapping[str, Any]) -> None:
 
 
 def run(fields: Mapping[str, Any], seed: int, folder: Path, on_progress: Callable[[int, int], None]) -> str:
-    """Train, or resume the training in a folder; the spec of its last checkpoint.
+    """Train, or resume the training in a folder; returns the spec of its last checkpoint.
 
     Args:
-        on_progress: called with the number of iterations that are done, and of all.
+        on_progress: called with the numbers of finished and of all iterations.
 
     Raises:
         TrainingError: the extra `train` is missing. Others as `training.train`.
@@ -51,6 +51,6 @@ def _config(fields: Mapping[str, Any], seed: int, folder: Path) -> TrainConfig:
         raise TrainingError("seed: give the seeds of all trainings as seeds = [0, 1, 2] in [train]")
     config: Config = from_dict(TrainConfig, {**fields, "seed": seed}, folder)
     if not isinstance(config, TrainConfig):
-        raise TrainingError(f"{config!r:.80}: no TrainConfig")
-    _ = config.lineup  # raises for opponents and seats that do not fit
+        raise TrainingError(f"{config!r:.80}: not a TrainConfig")
+    _ = config.lineup  # raises for invalid opponents and seats
     return config

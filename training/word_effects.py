@@ -1,8 +1,8 @@
-"""Do words change what happens? For trained networks in games with tokens: `word_effects`.
+"""Do words change outcomes? For trained networks in games with tokens: `word_effects`.
 
-The same games are played three times: players hear the words of others as they were said, shuffled, or not at all.
-*Shuffled*, a power hears what each of the others said to it in another game of the sample, in the same phase: words are
-as frequent as before, but tell nothing about the game. What a power said itself it always knows as it was.
+The same games are played three times: players receive the words of others as sent, shuffled, or not at all. *Shuffled*:
+a power receives the words that each other power sent to it in another game of the sample, in the same phase; words are
+as frequent as before, but carry no information about the game. A power always knows the words that it sent itself.
 """
 
 from __future__ import annotations
@@ -38,23 +38,25 @@ from welfare_env.rules import Rules
 HEARD = ("as said", "shuffled", "removed")
 WAYS = ("drawn", "greedy", "greedy orders")
 PART = 1024  # decisions at a time
-OTHERS = 32  # words of other games, with which an order's probability is compared
-STREAM = 6  # of a seed; the others are those of training (`training.board.sampling`)
-SMALLEST = 10  # games: with fewer, what was said in other games is too little to compare with
+OTHERS = 32  # number of other games whose words are substituted when an order's probability is compared
+STREAM = 6  # random stream; others: `training.board.sampling`
+SMALLEST = 10  # minimum number of games, for enough words of other games
 
 
 @dataclass(frozen=True, repr=False)
 class WordEffects(Result):
-    """What words do in the games of a trained network.
+    """The effects of words in the games of a trained network.
 
     Attributes:
-        returns: of the learning seats, mean over them, by what was heard: `HEARD`.
-        lost: what "shuffled" and "removed" take from it: differences game by game, with the same seats and seeds.
-        bits: what the orders of a decision tell of the words that the power heard, given the position:
-            E[log2 p(orders | position, heard) - log2 E' p(orders | position, heard')], orders drawn from the network,
-            heard' these words and those of `OTHERS` games in the same phase (Jaques et al. 2019, "Social influence as
-            intrinsic motivation", for words instead of actions). 0: words change no order. At most log2(1 + `OTHERS`).
-        way: how the network chose, one of `WAYS`.
+        returns: mean return of the learning seats, by message condition (`HEARD`).
+        lost: how much lower the return is if words are "shuffled" or "removed": paired differences, with the same seats
+            and seeds.
+        bits: mutual information between a decision's orders and the words received, given the position:
+            E[log2 p(orders | position, heard) - log2 E' p(orders | position, heard')], with orders sampled from the
+            network and heard' drawn from these words and those of `OTHERS` games in the same phase (Jaques et al. 2019,
+            "Social influence as intrinsic motivation", for words instead of actions). 0: words change no order. At most
+            log2(1 + `OTHERS`).
+        way: how the network chose words and orders, one of `WAYS`.
     """
 
     returns: dict[str, Estimate]
@@ -63,7 +65,7 @@ class WordEffects(Result):
     way: str
 
     def rows(self) -> list[Row]:
-        """One row per game and what was heard; the table "words" of `evaluation.columns`."""
+        """One row per game and message condition; the table "words" of `evaluation.columns`."""
         own = self.returns[HEARD[0]].per_game
         return [
             {
@@ -90,10 +92,10 @@ class WordEffects(Result):
 
 @tables_of.register
 def effects_table(found: WordEffects) -> list[Table]:
-    """One row per kind of hearing."""
+    """One row per message condition."""
     table = Table(
-        title=f"What words do ({found.way})",
-        caption=f"means over games [95% interval]; orders tell {found.bits:.2f} bits of the words that were heard",
+        title=f"Effects of words ({found.way})",
+        caption=f"means over games [95% interval]; orders carry {found.bits:.2f} bits of the words received",
         title_justify="left",
     )
     for name in ("words of others", "return of a learning seat", "less than as said"):
@@ -106,21 +108,21 @@ def effects_table(found: WordEffects) -> list[Table]:
 def word_effects(
     folder: str | Path, games: int = 200, way: str | None = None, best: bool = False, seed: int = 0
 ) -> WordEffects:
-    """What words do in the games that a training plays: same map, rules, reward and opponents.
+    """Measure the effects of words in a training's games: same map, rules, reward and opponents.
 
-    In place of past selves (a league) the network itself plays. Networks that learned beside it play their seats; what
-    is measured is the learner's.
+    The network itself replaces past selves (a league). Additional networks play their seats; only the learner is
+    measured.
 
     Args:
-        folder: of a training with press="tokens" (`training.TrainConfig`).
-        games: for each kind of hearing.
-        way: how the network chooses: "drawn", "greedy" (the most probable words and orders) or "greedy orders" (the
-            words are drawn); None: as its checkpoint plays.
-        best: the best iterate instead of the last.
+        folder: folder of a training with press="tokens" (`training.TrainConfig`).
+        games: number of games per message condition.
+        way: how the network chooses: "drawn" (sampled), "greedy" (the most probable words and orders) or "greedy
+            orders" (sampled words); None: as its checkpoint plays.
+        best: whether to use the best iterate instead of the last.
 
     Raises:
         EvaluationError: too few games, no such way, or a training without words.
-        TrainingError, CheckpointError: no training in the folder, or one that cannot be read.
+        TrainingError, CheckpointError: the training or a checkpoint is missing or cannot be read.
     """
     check_whole("games", games, SMALLEST, MOST_GAMES)
     check_seed(seed)
@@ -139,17 +141,17 @@ def word_effects(
 
 
 def _config(folder: Path) -> Any:
-    """The `TrainConfig` of a training whose players speak."""
+    """The `TrainConfig` of a training with tokens."""
     config = config_of(folder)
     if not isinstance(config, TrainConfig) or not config.rules.has_tokens:
-        raise EvaluationError(f"{str(folder)!r:.200}: its players do not speak; give a training with --press tokens")
+        raise EvaluationError(f"{str(folder)!r:.200}: no messages in this training; give one with --press tokens")
     return config
 
 
 def _played(
     config: Any, given: Checkpoint, also: Mapping[str, Checkpoint], games: int, heard: str, way: str, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean returns of the learning seats, and bits: float64 [games] twice."""
+    """Mean returns of the learning seats, and bits: two float64 [games]."""
     (stream,) = np.random.SeedSequence([seed, STREAM]).generate_state(1).tolist()
     runner = runner_of(replace(play_of(config), num_games=games, seed=stream), given, also)
     if heard != HEARD[0]:
@@ -166,7 +168,7 @@ def _played(
 
 
 def _take_most_probable_orders(network: Any) -> None:
-    """Let a network draw words only."""
+    """Change a network so that it samples words, but takes its most probable orders."""
     answer = network.answer
 
     def chosen(inputs: Inputs, chances: np.ndarray, *others: Any) -> Any:
@@ -176,11 +178,11 @@ def _take_most_probable_orders(network: Any) -> None:
 
 
 class Replaced(Said):
-    """What is said in games, of which nobody hears what others say.
+    """The words in games, where the words received from others are shuffled among games or removed.
 
     Args:
-        env: the games, a `welfare_env.envs.vector.VectorEnv`, which knows nothing of words. rules: of the games.
-        is_shuffled: a power hears what each of the others said in another game that is in the same phase; else nothing.
+        env: the games, a `welfare_env.envs.vector.VectorEnv` (without words). rules: of the games.
+        is_shuffled: whether powers receive the words sent in another game in the same phase; else none.
     """
 
     def __init__(self, env: Any, rules: Rules, is_shuffled: bool, rng: np.random.Generator) -> None:
@@ -188,7 +190,7 @@ class Replaced(Said):
         self._env, self._is_shuffled, self._rng = env, is_shuffled, rng
 
     def clear(self) -> None:
-        """Begin another phase: choose whose words are heard in each game."""
+        """Begin a phase: choose the source game of each sender's words."""
         super().clear()
         self._source = np.tile(np.arange(len(self.words)), (self.words.shape[2], 1))  # [sender, game]
         phases = self._env.rows[:, [YEAR, PHASE]]
@@ -201,7 +203,7 @@ class Replaced(Said):
         return with_words_of_others(super().heard(games, powers), self._gathered(self._told(), games, powers))
 
     def messages(self, game: int, phase: str) -> list[Message]:
-        """As scripted players hear them, their own words included."""
+        """The messages for scripted players, in which even their own words are replaced."""
         own, self.words = self.words, self._told()
         try:
             return super().messages(game, phase)
@@ -209,7 +211,7 @@ class Replaced(Said):
             self.words = own
 
     def _told(self) -> np.ndarray:
-        """What is heard in place of `words`."""
+        """The replacement of `words`."""
         if not self._is_shuffled:
             return np.zeros_like(self.words)
         senders = np.arange(self.words.shape[2])[:, None]
@@ -217,7 +219,7 @@ class Replaced(Said):
 
 
 def with_words_of_others(heard: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """What was heard and said, int8 [k, powers, 3 * rounds], but with the words that others said in `other`."""
+    """`heard`, int8 [k, powers, 3 * rounds], with the words received from others replaced by those in `other`."""
     mixed = heard.copy()
     for column in (0, 1):  # see `welfare_env.game.press.observe_messages`; the first row is the power itself
         mixed[:, 1:, column::COLUMNS] = other[:, 1:, column::COLUMNS]
@@ -225,7 +227,7 @@ def with_words_of_others(heard: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def _bits(runner: Any, episodes: list[Any], results: list[Any], seed: int) -> np.ndarray:
-    """`WordEffects.bits`, the mean over each game's decisions: float64 [games]."""
+    """`WordEffects.bits`, as the mean over each game's decisions: float64 [games]."""
     packed, game = _orders(episodes, results)
     size = layout_of(runner.board).size
     words = packed[:, size:-2].reshape(len(packed), len(runner.board.powers), -1)
@@ -243,7 +245,7 @@ def _bits(runner: Any, episodes: list[Any], results: list[Any], seed: int) -> np
 
 
 def _drawn(runner: Any, packed: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Orders drawn from the network, int64 [R], and the log probabilities of decisions, float64 [B]."""
+    """Orders sampled from the network, int64 [R], and the log probabilities of decisions, float64 [B]."""
     inputs = runner.reader.read(packed)
     answers, logps, _ = runner.network.answer(inputs, rng.random(inputs.num_rows))
     return answers, _sums(inputs, logps)
@@ -257,9 +259,10 @@ def _judged(runner: Any, packed: np.ndarray, answers: np.ndarray) -> np.ndarray:
 
 
 def _orders(episodes: list[Any], results: list[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """The learners' decisions of orders as packed observations, and their games: int32 [k, size], int64 [k].
+    """The learners' decisions about orders as packed observations, and their games: int32 [k, size], int64 [k].
 
-    There is an episode for each learner of each game, in this sequence: all of them speak in the first phase.
+    There is exactly one episode per learner and game, in this order, since all learners have a decision about words in
+    the first phase.
     """
     games = np.repeat(np.arange(len(results)), [len(result.learners) for result in results])
     seen = [episode.observations.data[:-1] for episode in episodes]
@@ -269,7 +272,7 @@ def _orders(episodes: list[Any], results: list[Any]) -> tuple[np.ndarray, np.nda
 
 
 def _others(kinds: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """For each decision another of the same kind (year, phase and power), `OTHERS` times; itself if there is none."""
+    """`OTHERS` times: for each decision a random other one with the same year, phase and power, or itself."""
     _, kind = np.unique(kinds, axis=0, return_inverse=True)
     members = [np.flatnonzero(kind == number) for number in range(kind.max() + 1)]
     for _ in range(OTHERS):
@@ -282,6 +285,6 @@ def _others(kinds: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]
 
 
 def _sums(inputs: Inputs, logps: np.ndarray) -> np.ndarray:
-    """Log probabilities of rows [R] as those of whole decisions, float64 [B]."""
+    """Sum log probabilities of rows [R] by decision, float64 [B]."""
     decision = np.repeat(np.arange(len(inputs)), np.diff(inputs.first_rows))
     return np.bincount(decision, logps, len(inputs))

@@ -4,7 +4,7 @@
 a game to play by hand.
 """
 
-# ruff: noqa: E402 (first of all, the check of whose package this is)
+# ruff: noqa: E402 (the check for a foreign `agents` package comes before the imports)
 from __future__ import annotations
 
 import runpy
@@ -97,7 +97,7 @@ __all__ = [
 
 @takes_options(make_setting)
 def raw_env(map_name: str | Board = "standard", rules: Rules | None = None, **options: Unpack[Options]) -> AECEnv:
-    """The environment of `make` without the wrapper that reports a turn without a step. Same arguments and errors."""
+    """The environment of `make` without PettingZoo's order-enforcing wrapper. Same arguments and errors."""
     from welfare_env.envs.aec import DiplomacyEnv
 
     return DiplomacyEnv(make_setting(map_name, rules, **options))
@@ -111,14 +111,15 @@ def make(map_name: str | Board = "standard", rules: Rules | None = None, **optio
         map_name: a map's name (`map_names()` lists them), a toy board ("clique:4"), the path of a `.map` file, or a
             `Board` from `load_board`.
         rules: see `Rules`; the default is the paper's: welfare variant, ten years, text press in three rounds.
-        press, message_rounds, years, variant: change these of the rules; press is None, "tokens" or "text".
-        engine: which engine adjudicates: "fast", or "reference", the `diplomacy` package.
+        press, message_rounds, years, variant: override these fields of the rules; press is None, "tokens" or "text".
+        engine: "fast", or "reference" (adjudication by the `diplomacy` package).
         strict: raise on illegal orders and messages instead of recording them as void.
-        max_cycles: truncate after so many steps of an agent (AEC) or of the environment (parallel).
+        max_cycles: truncate after this many steps of an agent (AEC) or of the environment (parallel).
         render_mode: "human" (a replay page in the browser), "ansi" (text), "svg", "rgb_array" (pixels) or None.
 
     Raises:
-        RulesError, UnknownMapError, MapFormatError: with what was given and what would be right.
+        RulesError: an invalid or conflicting option.
+        UnknownMapError, MapFormatError: no such map, or a damaged map file.
     """
     from welfare_env.envs.aec import OrderedEnv
 
@@ -139,7 +140,7 @@ def parallel_env(
 
 
 def __getattr__(name: str) -> Any:
-    """Imports `VectorEnv` on first use, which compiles."""
+    """Import `VectorEnv` on first use, because importing it compiles code."""
     if name != "VectorEnv":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     from welfare_env.envs.vector import VectorEnv
@@ -159,12 +160,13 @@ def vector_env(
     """Many games stepped at once over arrays, without press; see `welfare_env.envs.vector`.
 
     Args:
-        num_games: how many games; as many as fit into memory (`vector.most_games`).
+        num_games: number of games, limited by memory (`vector.most_games`).
         map_name, rules, years, variant: as for `make`; press is off.
         threads: threads that step the games, up to 256; the results do not depend on it.
 
     Raises:
-        RulesError, UnknownMapError, MapFormatError: with what was given and what would be right.
+        RulesError: an invalid or conflicting option.
+        UnknownMapError, MapFormatError: no such map, or a damaged map file.
     """
     from welfare_env.envs.vector import VectorEnv
 
@@ -179,7 +181,7 @@ def open_spiel_game(
     years: int = UNSET,
     variant: str = UNSET,
 ) -> WelfareDiplomacyGame:
-    """The game without press as one of OpenSpiel, for its algorithms (extra ``openspiel``).
+    """The game without press as an OpenSpiel game, for OpenSpiel's algorithms (extra ``openspiel``).
 
     See `welfare_env.envs.open_spiel`.
 
@@ -188,7 +190,8 @@ def open_spiel_game(
 
     Raises:
         ImportError: OpenSpiel is not installed.
-        RulesError, UnknownMapError, MapFormatError: with what was given and what would be right.
+        RulesError: an invalid or conflicting option.
+        UnknownMapError, MapFormatError: no such map, or a damaged map file.
     """
     from welfare_env.extras import install_extra
 
@@ -207,20 +210,20 @@ def import_game(
     until: str | None = None,
     messages: str | PathLike[str] | None = None,
 ) -> ImportedGame:
-    """Read a game of another program and replay it under the standard rules; every position must agree.
+    """Read a game saved by another program and replay it under the standard rules; every position must match.
 
     Args:
-        path: a JSON file of the `diplomacy` package (also with a game a line), AI_Diplomacy or webDiplomacy.
-        number: which game of a file with a game a line, from 1.
-        until: stop in this phase, such as "F1903M", e.g. where the other program adjudicated otherwise.
+        path: a JSON file of the `diplomacy` package (or JSON Lines, one game per line), AI_Diplomacy or webDiplomacy.
+        number: which game of a JSON Lines file, from 1.
+        until: stop in this phase, such as "F1903M", e.g. where the other program adjudicated differently.
         messages: for webDiplomacy: the file messages.json of the same game.
 
     Returns:
-        The game, who wrote the file, and notes on what it has and the game does not show.
+        The game, the program that wrote the file, and notes on what could not be imported.
 
     Raises:
-        RecordError: the file cannot be read, is of no program that we know, is damaged (with the place), or has
-            positions that do not follow from its orders by our rules.
+        RecordError: the file cannot be read, has an unknown format, is damaged (with the place), or has positions that
+            do not follow from its orders by our rules.
     """
     from welfare_env.imports.files import read_file
 
@@ -228,12 +231,12 @@ def import_game(
 
 
 def warm_up(on_progress: Callable[[int, int], None] | None = None) -> None:
-    """Compile the engine ahead of its first use: half a minute on two cores, once an installation.
+    """Compile the engine ahead of its first use: half a minute on two cores, once per installation.
 
-    The first game and the first `vector_env` do so otherwise. A line on stderr says it in both cases.
+    Otherwise the first game and the first `vector_env` compile it. Either way a line on stderr says so.
 
     Args:
-        on_progress: called with the number of compiled kernels that are ready, and of all; nothing is printed then.
+        on_progress: called with the numbers of finished and of all kernels; if given, nothing is printed.
     """
     from contextlib import nullcontext
 
@@ -244,7 +247,7 @@ def warm_up(on_progress: Callable[[int, int], None] | None = None) -> None:
 
     compile_engine(GAMES, VECTORS, on_progress=on_progress)
     with ANNOUNCER.quiet() if on_progress else nullcontext():
-        games = vector_env(1, "clique:2", years=1)  # observations have two small kernels of their own
+        games = vector_env(1, "clique:2", years=1)  # compiles the two small kernels of observations
         games.reset()
         games.observe(np.zeros(1, int), np.zeros(1, int))
         parallel_env("clique:2", years=1, press=None).reset(seed=0)
@@ -253,4 +256,4 @@ def warm_up(on_progress: Callable[[int, int], None] | None = None) -> None:
 _register("aec", "WelfareDiplomacy-v0", "welfare_env:make")
 _register("parallel", "WelfareDiplomacy-v0", "welfare_env:parallel_env")
 if "WelfareDiplomacySeat-v0" not in gymnasium.registry:
-    gymnasium.register("WelfareDiplomacySeat-v0", "agents.seat_env:SeatEnv")  # imported when one is made
+    gymnasium.register("WelfareDiplomacySeat-v0", "agents.seat_env:SeatEnv")  # imported on first use

@@ -1,7 +1,7 @@
-"""Checks of input: whole numbers, seeds, words of a closed list, indices.
+"""Checks of input: whole numbers, seeds, choices, indices.
 
-Each returns the value in the form that the code uses, or raises the error class of the caller with what was given and
-what would be right.
+Each returns the value, converted to the type that the code uses, or raises the caller's error class with the value
+given and the values allowed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def choice(name: str, value: Any, choices: Iterable[Any], error: type[Exception]
     """Check that a value is one of the choices, and of the same type.
 
     Raises:
-        error: it is not.
+        error: the value is not one of the choices.
     """
     known = tuple(choices)
     if any(value is one or (type(value) is type(one) and value == one) for one in known):
@@ -52,7 +52,7 @@ def whole(name: str, value: Any, low: int, high: int | None = None, error: type[
     """Check a whole number against inclusive bounds.
 
     Raises:
-        error: it is not.
+        error: not a whole number, or out of bounds.
     """
     if is_whole(value) and low <= value and (high is None or value <= high):
         return int(value)
@@ -61,7 +61,7 @@ def whole(name: str, value: Any, low: int, high: int | None = None, error: type[
 
 
 def whole_array(value: Any, shape: tuple[int, ...]) -> np.ndarray | None:
-    """A value as an array of whole numbers of this shape; None for anything else, booleans included."""
+    """The value as an array of whole numbers with this shape; None if it is not one (booleans are refused)."""
     try:
         given = np.asarray(value)
     except (TypeError, ValueError):  # e.g. lists of different lengths
@@ -70,10 +70,10 @@ def whole_array(value: Any, shape: tuple[int, ...]) -> np.ndarray | None:
 
 
 def check_whole(name: str, value: object, low: int, high: int, error: type[Exception] = RulesError) -> None:
-    """That a value is a whole number of Python within bounds, which can be kept as JSON as it is; see `whole`.
+    """Check that a value is a Python int (so that JSON can hold it) within bounds; see `whole`.
 
     Raises:
-        error: it is not.
+        error: not a Python int, or out of bounds.
     """
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
         raise error(f"{name}={quoted(value)}: give a whole number from {low} to {high:,}")
@@ -83,7 +83,7 @@ def seed(value: Any, error: type[Exception] = RulesError) -> int:
     """Check a seed for numpy.
 
     Raises:
-        error: it is not a whole number from 0, or has more than SEED_BITS bits.
+        error: negative, not a whole number, or more than SEED_BITS bits.
     """
     if is_whole(value) and 0 <= value < 2**SEED_BITS:
         return int(value)
@@ -94,7 +94,7 @@ def indices(name: str, values: Any, most: int, error: type[Exception] = ActionEr
     """Check numbers from 0 to most - 1 and return them: int64 [k], C-contiguous.
 
     Raises:
-        error: not a list of whole numbers, or one is out of bounds.
+        error: not a list of whole numbers, or a number is out of bounds.
     """
     try:
         given = np.asarray(values)

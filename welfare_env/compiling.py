@@ -1,7 +1,7 @@
-"""Says on stderr when something has to be compiled, since that takes long and happens without a sign of it.
+"""Notices on stderr when numba has to compile something, which takes long and is otherwise silent.
 
-numba compiles a kernel for the machine when it is first called and keeps the result beside the source (or, where that
-is read-only, in the user's cache), so this happens once an installation.
+numba compiles a kernel when it is first called and caches the result next to the source (or, if that is read-only, in
+the user's cache folder), so this happens once per installation.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numba.core import event
 
 AHEAD = "to do it ahead of time: welfare_env.warm_up() or `welfare-env warm-up`"
 VECTORS = f"compiling vector_env for this machine, once: half a minute, less if a game was played ({AHEAD})"
-NOTICES = {  # by the beginning of a module's name; the first that fits
+NOTICES = {  # prefix of a module's name -> notice; the first match counts
     "welfare_env.envs.": "compiling observations for this machine, once: a few seconds",
     "welfare_env.": f"compiling the game engine for this machine, once: half a minute ({AHEAD})",
     "agents.cliques.": "compiling the exact solver of toy boards for this machine, once: a minute or two",
@@ -30,11 +30,11 @@ NOTICES = {  # by the beginning of a module's name; the first that fits
 
 
 class NotCached(Exception):
-    """A function would have to be compiled."""
+    """A function is not in numba's cache and would have to be compiled."""
 
 
 class Announcer(event.Listener):
-    """Prints what is being compiled, each thing once a process; numba does not report what its cache holds."""
+    """Prints what is being compiled, each notice once per process. numba reports compilation, not loading its cache."""
 
     def __init__(self) -> None:
         self._left = {VECTORS, *NOTICES.values()}
@@ -52,20 +52,20 @@ class Announcer(event.Listener):
         """Does nothing."""
 
     def announce(self, text: str) -> None:
-        """Print a line unless it was printed before, or the process is to be silent."""
+        """Print a notice, unless it was printed before or the process is silent."""
         if text in self._left:
             self._left.remove(text)
             print(text, file=sys.stderr, flush=True)
 
     @contextmanager
     def refusing(self) -> Iterator[None]:
-        """Within the block this thread raises NotCached in place of compiling something."""
+        """Within the block this thread raises NotCached instead of compiling."""
         with self._as("refuse"):
             yield
 
     @contextmanager
     def quiet(self) -> Iterator[None]:
-        """Within the block nothing is printed when this thread compiles something."""
+        """Within the block this thread compiles without notices."""
         with self._as("quiet"):
             yield
 
@@ -89,10 +89,10 @@ event.register("numba:compile", ANNOUNCER)
 def compiler_of(
     files: Iterable[Path], names: Iterable[Mapping[str, object]], **options: Any
 ) -> Callable[[Callable[..., Any]], Any]:
-    """A decorator that compiles and caches functions, also if they call each other across files.
+    """A decorator that compiles and caches functions, even if they call each other across files.
 
-    numba's cache looks at the file of a function only. With this decorator a function is compiled again after a change
-    of any of `files`, or of an integer among `names` (the variables of the modules that it takes numbers from).
+    numba's cache watches only a function's own file. This decorator recompiles after a change of any of `files`, or of
+    an integer among `names` (the namespaces of the modules whose constants the functions use).
 
     Args:
         options: of `numba.njit`, besides `cache` and `nogil`.
@@ -110,7 +110,7 @@ def compiler_of(
         try:
             index = kernel._cache._cache_file
             index._source_stamp = index._source_stamp, stamp
-        except AttributeError:  # a numba whose cache is made otherwise: better none than a stale one
+        except AttributeError:  # a numba with another kind of cache: better no cache than a stale one
             return njit(nogil=True, **options)(function)
         return kernel
 

@@ -1,4 +1,4 @@
-"""Errors raised for bad input. Every message says what was given, where, and what would be right."""
+"""Errors raised for bad input. Every message names the input, its place, and what is allowed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 
 def did_you_mean(word: object, known: Iterable[object]) -> str:
-    """A suggestion for a word that is not in a closed list: " (did you mean 'hold'?)", or ""."""
+    """A suggestion for an unknown word: " (did you mean 'hold'?)", or ""."""
     if not isinstance(word, str):
         return ""
     folded = {str(other).casefold(): other for other in known}
@@ -16,7 +16,7 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
 
 
 class WelfareEnvError(Exception):
-    """Base of all errors that this distribution raises on purpose."""
+    """Base of all errors that this distribution raises itself."""
 
 
 class RulesError(WelfareEnvError, ValueError):
@@ -36,11 +36,11 @@ class UnknownPowerError(WelfareEnvError, ValueError):
 
 
 class PositionError(WelfareEnvError, ValueError):
-    """A position set up by hand is impossible on its board."""
+    """A position set up by the user is impossible on its board."""
 
 
 class YearError(WelfareEnvError, ValueError):
-    """A year that the game has not played or not finished."""
+    """A year that the game has not played or finished."""
 
 
 class OrderError(WelfareEnvError, ValueError):
@@ -56,7 +56,7 @@ class IllegalOrderError(OrderError):
 
 
 class ActionError(WelfareEnvError, ValueError):
-    """What was given to an environment is not an action, or is for an agent that does not exist."""
+    """A malformed action, or an action for an unknown agent."""
 
 
 class PressError(WelfareEnvError, ValueError):
@@ -72,7 +72,7 @@ class PictureError(WelfareEnvError, ValueError):
 
 
 class RecordError(WelfareEnvError, ValueError):
-    """A saved game is damaged, truncated, or not one of ours."""
+    """A saved game is damaged, truncated, or of an unknown format; or a file cannot be written."""
 
 
 class UnknownAgentError(WelfareEnvError, ValueError):

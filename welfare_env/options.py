@@ -1,4 +1,4 @@
-"""Options that several functions take, written once."""
+"""Options that several functions have in common, defined once."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def takes_options(*of: Callable[..., Any], refused: Collection[str] = ()) -> Callable[[_F], _F]:
-    """For a function that passes its `**options` on: its signature shows each of them with its default.
+    """A decorator for a function that passes on its `**options`: its signature then lists them with their defaults.
 
-    An option that there is not raises a TypeError that names the nearest one.
+    An unknown option raises a TypeError that suggests the most similar one.
 
     Args:
-        of: what takes the options: their parameters that have a default.
-        refused: options that are not shown; the function is given them, and says why it does not take them.
+        of: the functions that receive the options, namely their parameters with defaults.
+        refused: options left out of the signature; the function still receives them, to explain why it refuses them.
     """
 
     def decorate(function: _F) -> _F:

@@ -20,7 +20,7 @@ MAX_WEIGHT = 1000
 
 @dataclass(frozen=True)
 class Rules:
-    """The variant that is played, and how it is scored.
+    """The variant and its options, and how games are scored.
 
     The defaults are Welfare Diplomacy as in the paper's section 2.2: ten years, full press in three rounds.
 
@@ -34,14 +34,14 @@ class Rules:
         scoring: how the final position is scored. Welfare: ``"welfare"``, the welfare points themselves. Standard
             (paper, appendix A): ``"sum-of-squares"`` (default), ``"draw-size"`` or ``"concave"``. The last one is the
             paper's SD': no victory, fixed length, score sqrt(centers).
-        progressive: one whole number a year, the weight of that year's gain (``None``: all 1).
+        progressive: one whole number per year, the weight of that year's gain (``None``: all 1).
         transfers: powers may give away welfare points in Winter, one with each order ``GIVE RECIPIENT``.
-        overmilitarise: a power may hold more units than centers; the difference is subtracted from its points.
-        retreat_welfare: compatibility with the published experiments, whose program added welfare points at the end of
-            every retreat phase too. Raises totals whenever there are retreats. Off in the paper's text and here.
+        overmilitarise: a power may have more units than centers; the difference is subtracted from its points.
+        retreat_welfare: compatibility with the published experiments, whose program also added welfare points at the
+            end of every retreat phase. Raises totals whenever there are retreats. Off in the paper's text and here.
         build_and_disband: compatibility with the same experiments: a power may build and disband in one Winter. It may
-            build as many units as it could if it disbanded none.
-        mediator: an eighth player without units who only speaks, and whose reward is the sum of all gains.
+            build as many units as if it disbanded none.
+        mediator: an additional player without units who only sends messages, and whose reward is the sum of all gains.
 
     Raises:
         RulesError: an option is unknown, out of range, or conflicts with another.
@@ -77,10 +77,11 @@ class Rules:
             return
         if not isinstance(self.progressive, (tuple, list)):
             raise RulesError(
-                f"progressive={checks.quoted(self.progressive)}: give a whole number a year, e.g. (1, 2, 3)"
+                f"progressive={checks.quoted(self.progressive)}: give a whole number per year, e.g. (1, 2, 3)"
             )
         if len(self.progressive) != self.years:
-            raise RulesError(f"progressive has {len(self.progressive)} weights for {self.years} years: give one a year")
+            given = len(self.progressive)
+            raise RulesError(f"progressive has {given} weights for {self.years} years: give one per year")
         weights = tuple(checks.whole("a weight of progressive", weight, 0, MAX_WEIGHT) for weight in self.progressive)
         object.__setattr__(self, "progressive", weights)
 
@@ -88,20 +89,20 @@ class Rules:
         if self.variant == "standard":
             for name in ("progressive", "transfers", "overmilitarise", "retreat_welfare"):
                 if getattr(self, name):
-                    raise RulesError(f"{name} is about welfare points; variant='standard' has none")
+                    raise RulesError(f"{name} needs welfare points; variant='standard' has none")
             if self.build_and_disband:
-                raise RulesError("build_and_disband is about disbanding at will; variant='standard' has none")
+                raise RulesError("build_and_disband needs voluntary disbands; variant='standard' has none")
         if self.mediator and not self.has_press:
             raise RulesError(
-                "mediator=True needs press='text' or 'tokens' and message_rounds >= 1: all a mediator does is speak"
+                "mediator=True needs press='text' or 'tokens' and message_rounds >= 1: a mediator only sends messages"
             )
 
     @classmethod
     def published(cls, **options: Any) -> Rules:
-        """The rules of the program behind the paper's figures, for comparison with them (see docs/differences.md).
+        """The rules of the program that produced the paper's figures, for comparisons (see docs/differences.md).
 
-        They are the paper's, but points are also gained after retreats, and a Winter list that both builds and disbands
-        is executed.
+        They differ from the paper's text in two points: welfare points are also gained after retreats, and a power may
+        build and disband in one Winter.
 
         Args:
             options: any of the attributes, e.g. ``years=5``.
@@ -113,12 +114,12 @@ class Rules:
 
     @property
     def is_welfare(self) -> bool:
-        """Whether powers play for welfare points."""
+        """Whether this is the welfare variant."""
         return self.variant == "welfare"
 
     @property
     def has_press(self) -> bool:
-        """Whether there are message rounds at all."""
+        """Whether there are message rounds."""
         return self.press is not None and self.message_rounds > 0
 
     @property

@@ -1,4 +1,4 @@
-"""Files that are there in full or not at all."""
+"""Atomic file writes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def replaced(path: Path) -> Iterator[Path]:
-    """The path of a draft, which takes the place of a file once it is written: readers see the old or the new one.
+    """Yields the path of a draft, which replaces the file when the block ends: readers see the old or the new content.
 
-    If it is not written, or not to its end, nothing changes. The draft is in a new folder beside the file, which nobody
-    else may enter, so that no other writer and no link can be in its way. A file that is there keeps its permissions
-    (but not its owner, nor its other names by hard links), a new one has the usual ones; of a symbolic link, the file
-    that it leads to is replaced.
+    If the block raises, nothing changes. The draft is in a new private folder next to the file, so that no other writer
+    or link can interfere. An existing file keeps its permissions (but not its owner or other hard links); a new file
+    gets the default permissions. For a symbolic link, its target is replaced.
 
     Raises:
-        OSError, ValueError: as the writer does, or there can be no draft, or it cannot take the file's place.
+        OSError, ValueError: the block raised it, or the draft cannot be made or cannot replace the file.
     """
     target = Path(os.path.realpath(path))
     folder = tempfile.mkdtemp(prefix=f".{target.name[:40]}.", suffix=".draft", dir=target.parent)

@@ -1,8 +1,8 @@
-"""Welfare Diplomacy for verifiers (v1): a game of seven seats, each paid its own welfare points.
+"""Welfare Diplomacy for verifiers (v1): a game of seven seats, each rewarded with its own welfare points.
 
-A task is a game. Every question to a power is a run of its agent and so a trace of its own; when the game is over, each
-trace has the reward "welfare": the points a year of the power that it spoke for. Who plays what is the configuration's:
-an agent for each power, and policies of `agents` for the seats that are not trained.
+A task is a game. Every question to a power is one run of its agent, with its own trace; when the game is over, each
+trace gets the reward "welfare", its power's points per year. The configuration assigns the seats: an agent for each
+power, and policies of `agents` for the seats that are not trained.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from welfare_env import Rules
 __all__ = ["OneCallHarness", "WelfareEnv", "WelfareTaskset"]
 
 MODEL = "agent"
-"""The name of the seat's agent in a spec: "lm:agent,schema=form"."""
+"""The name of the seat's agent in a policy spec: "lm:agent,schema=form"."""
 
 
 class Question(vf.TaskData):
@@ -39,7 +39,7 @@ class Question(vf.TaskData):
 
 
 class OneCallHarness(vf.Harness[vf.HarnessConfig]):
-    """One chat completion, made in this process: no program, no container."""
+    """One chat completion in this process, without a program or container."""
 
     APPENDS_SYSTEM_PROMPT = True
     EXECUTES_CODE = False
@@ -56,7 +56,7 @@ class OneCallHarness(vf.Harness[vf.HarnessConfig]):
         data: Any,
         tool_interception_url: str | None = None,
     ) -> vf.ProgramResult:
-        """Ask, through verifiers' own server, which keeps the trace and sets the sampling."""
+        """Ask through verifiers' server, which records the trace and sets the sampling parameters."""
         system, prompt = self.resolve_text_prompt(data)
         messages: list[Any] = [{"role": "system", "content": system}] if system else []
         messages.append({"role": "user", "content": prompt})
@@ -72,10 +72,10 @@ class OneCallHarness(vf.Harness[vf.HarnessConfig]):
 
 
 class SeatModel:
-    """A verifiers agent as a language model of `agents.lm`: a question is a run of the agent.
+    """A verifiers agent as a language model of `agents.lm`: each question is a run of the agent.
 
     Attributes:
-        traces: of all questions so far.
+        traces: the traces of all questions so far.
     """
 
     def __init__(self, agent: vf.Agent, power: str) -> None:
@@ -85,18 +85,18 @@ class SeatModel:
         self.traces: list[vf.Trace] = []
 
     def complete(self, request: Request) -> Reply:
-        """Not possible: waiting would block the event loop in which the agents run.
+        """Not supported: waiting would block the agents' event loop.
 
         Raises:
             LMError: always; use `acomplete`.
         """
-        raise LMError(f"{self.name}: this player can only be asked in an event loop")
+        raise LMError(f"{self.name}: this player works only in an event loop")
 
     async def acomplete(self, request: Request) -> Reply:
-        """Asks the agent.
+        """Ask the agent.
 
         Raises:
-            ModelError: its run failed.
+            ModelError: the agent's run failed.
         """
         schema = None if request.schema is None else dict(request.schema)
         question = Question(
@@ -122,13 +122,13 @@ class GameData(vf.TaskData):
 
 
 class WelfareConfig(vf.TasksetConfig):
-    """How many games there are."""
+    """The number of games."""
 
     games: int = 1
 
 
 class WelfareTaskset(vf.Taskset[vf.Task[GameData], WelfareConfig]):
-    """Games, by number; the environment's seed makes their own."""
+    """Games, identified by number; each game's seed is derived from the environment's seed."""
 
     def load(self) -> Iterable[vf.Task[GameData]]:
         """All games."""
@@ -146,9 +146,9 @@ class WelfareEnvConfig(vf.EnvConfig):
     Attributes:
         years, message_rounds: rules.
         seed: seed of the games.
-        policy: what plays where an agent is asked, a profile of `agents` in which "lm:agent" stands for the agent of
-            the seat: "lm:agent,summariser=none", "4*lm:agent + 3*dove".
-        max_concurrent_agents: questions of one game at a time; None for all seven powers at once.
+        policy: the profile of `agents` that plays, in which "lm:agent" stands for the seat's agent:
+            "lm:agent,summariser=none", "4*lm:agent + 3*dove".
+        max_concurrent_agents: concurrent questions per game; None for all seven powers at once.
     """
 
     austria: vf.AgentConfig = _seat()
@@ -169,7 +169,7 @@ class WelfareEnv(vf.Env[WelfareEnvConfig]):
     """Seven seats of one game."""
 
     async def run(self, task: vf.Task, agents: vf.Agents) -> None:
-        """Play the game, and pay each trace the welfare of its power."""
+        """Play the game, and reward each trace with its power's welfare."""
         config = self.config
         rules = Rules(years=config.years, message_rounds=config.message_rounds)
         setting = GameSettings(seed=config.seed, rules=rules, simultaneous=True)

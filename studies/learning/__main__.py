@@ -44,7 +44,7 @@ POWERS = ["PLAYERA", "PLAYERB", "PLAYERC", "PLAYERD"]
 
 
 def main(
-    out: Annotated[Path, typer.Option(help="Folder for trainings and measures.")] = Path("runs/learning"),
+    out: Annotated[Path, typer.Option(help="Folder for trainings and measurements.")] = Path("runs/learning"),
     only: Annotated[
         Optional[list[Section]],  # noqa: UP045 (typer reads it)
         typer.Option(help="A section; may be given several times.", show_default="all"),
@@ -55,13 +55,13 @@ def main(
     ] = None,
     seat: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option(help="Deviator where gains are exact (minutes a seat); several times.", show_default="all four"),
+        typer.Option(help="Deviating seat for exact gains (minutes each); repeatable.", show_default="all four"),
     ] = None,
-    exact: Annotated[bool, typer.Option(help="Measure exact gains; else only what the portfolio gains.")] = True,
-    train: Annotated[bool, typer.Option(help="Train what is missing; else show what is finished.")] = True,
+    exact: Annotated[bool, typer.Option(help="Measure exact gains, not only the portfolio's.")] = True,
+    train: Annotated[bool, typer.Option(help="Run missing trainings; else show finished ones only.")] = True,
     tables: Folder = None,
 ) -> None:
-    """Train what is missing, measure, and print the tables of docs/learning.md; finished work is kept."""
+    """Run missing trainings, measure, and print the tables of docs/learning.md; finished work is saved."""
     given = Options(out, pictures or out / "pictures", tuple(seat or POWERS) if exact else (), train, tables)
     given.pictures.mkdir(parents=True, exist_ok=True)
     for section in only or list(Section):

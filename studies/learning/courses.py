@@ -1,7 +1,7 @@
-"""Whether learning curves are flat at their end. The unit is the training: one value per seed.
+"""Whether learning curves are flat at the end. The unit of analysis is the training: one value per seed.
 
-A curve is flat if its last 50 iterations and the 50 before them differ by less than 0.05 points a year: with five seeds
-or more the 95% interval of the mean change over seeds must be within that, with fewer the change of every seed.
+A curve is flat if its last 50 iterations and the previous 50 differ by less than 0.05 points a year: with at least five
+seeds the 95% interval of the mean change over seeds must be within this tolerance, with fewer the change of every seed.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ Floats = NDArray[np.float64]
 WINDOW = 50  # iterations
 TOLERANCE = 0.05  # points a year
 SMOOTHED = 5  # iterations
-LAST = 10  # iterations that the end of a curve is the mean of
+LAST = 10  # iterations averaged for the end of a curve
 
 
 def over_seeds(values: Sequence[float]) -> Estimate:
-    """A mean over trainings with its interval; fewer than five have a range."""
+    """The mean over trainings with its interval; with fewer than five, the range."""
     return mean_estimate(values, 0)
 
 
 def change(curves: Floats) -> Estimate:
-    """How much the last iterations are above those before them, curve by curve: [seeds, iterations]."""
+    """The change from the second to last to the last window of each curve; curves are [seeds, iterations]."""
     window = min(WINDOW, curves.shape[1] // 2)
     last, before = curves[:, -window:], curves[:, -2 * window : -window]
     return over_seeds(last.mean(axis=1) - before.mean(axis=1))
 
 
 def ends(found: Estimate) -> tuple[float, float]:
-    """Between which values a mean over seeds is: its interval, else the range of the seeds."""
+    """Bounds of a mean over seeds: its interval, else the range of the seeds."""
     return (found.low, found.high) if found.has_interval else (min(found.per_game), max(found.per_game))
 
 
 def is_flat(found: Estimate) -> bool:
-    """Whether a change is small enough."""
+    """Whether a change is within the tolerance."""
     return max(map(abs, ends(found))) < TOLERANCE
 
 
@@ -55,9 +55,9 @@ def course(curves: Floats) -> str:
 
 
 def peaks(curves: Floats) -> tuple[Floats, int]:
-    """What each curve has at the iteration where the mean of the others is highest; and where the mean of all is.
+    """Each curve's value at the iteration where the mean of the other curves peaks; and the peak of the overall mean.
 
-    The highest point of a curve of its own would be lucky as well as high.
+    A curve's own maximum would be biased upwards.
     """
     smooth = np.array([smoothed(curve) for curve in curves])
     if len(smooth) == 1:
@@ -67,5 +67,5 @@ def peaks(curves: Floats) -> tuple[Floats, int]:
 
 
 def smoothed(values: Floats) -> Floats:
-    """Means of up to four iterations before and with each."""
+    """Trailing means over five iterations (fewer at the start)."""
     return np.array([values[max(0, at - SMOOTHED + 1) : at + 1].mean() for at in range(len(values))])

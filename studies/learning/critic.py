@@ -1,4 +1,4 @@
-"""How much of the variance of returns the value head explains."""
+"""The share of the variance of returns explained by the value head."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LAST = 20  # iterations
 
 
 def critic(given: Options) -> None:
-    """One row per reward, for trainings of the sections above: these train nothing of their own."""
+    """One row per reward, for trainings of other sections; this one trains nothing."""
     rows = [
         [reward, _shares(on_clique(reward), given), _shares(on_standard(reward), given)] for reward in ("social", "own")
     ]

@@ -19,15 +19,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 STYLES = ("-", "--", "-.", ":")
-CLIQUE = {2.0: "optimum", 1.0: "armed peace"}  # points a year on cliques
+CLIQUE = {2.0: "optimum", 1.0: "armed peace"}  # points per year on cliques
 STANDARD = {4.86: "prosocial players", 2.2: "random players"}
 NAMES = {"own": "own points", "social": "mean of all points", "inequity": "own points, averse to inequity"}
 NEVER, SOMETIMES, ALWAYS = "no robber", "a robber in some games", "a robber in every game"
-MET = {NEVER: ":", SOMETIMES: "--", ALWAYS: "-"}  # how it is drawn
+MET = {NEVER: ":", SOMETIMES: "--", ALWAYS: "-"}  # line styles
 
 
 def draw_rewards(groups: Mapping[str, Sequence[Path]], is_toy: bool) -> Figure:
-    """Self-play: reward -> its trainings."""
+    """Curves of self-play. `groups`: reward -> its trainings."""
     figure, panel = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
     for number, (reward, members) in enumerate(groups.items()):
         label = f"{name_of_reward(reward)} ({len(members)} seed{'s' * (len(members) > 1)})"
@@ -40,11 +40,11 @@ def draw_rewards(groups: Mapping[str, Sequence[Path]], is_toy: bool) -> Figure:
 
 
 def draw_robbers(groups: Mapping[tuple[str, str], Sequence[Path]], curves: Mapping[str, tuple[str, ...]]) -> Figure:
-    """Robbers among cooperators: a color is the cooperators' reward, dashes are whom they meet.
+    """Robbers among cooperators: colors show the cooperators' reward, line styles how often there is a robber.
 
     Args:
-        groups: reward and whom they meet -> the trainings.
-        curves: whom they meet -> what the points of cooperators and of robbers, if there are any, are logged as.
+        groups: (reward, frequency of robbers) -> the trainings.
+        curves: frequency of robbers -> the logged metrics: points of cooperators and, if there are any, of robbers.
     """
     figure, panels = plt.subplots(1, 2, figsize=(9.6, 4.8), layout="constrained", sharey=True)
     for (reward, met), members in groups.items():
@@ -68,7 +68,7 @@ def name_of_reward(reward: str) -> str:
 
 
 def _draw(panel: Axes, color: str, style: str, folders: Sequence[Path], metric: str, label: str) -> None:
-    """Points a year by iteration: the mean over seeds, and a band from minimum to maximum."""
+    """Points per year by iteration: the mean over seeds, and a band from minimum to maximum."""
     curves = np.array([smoothed(curve) for curve in points(folders, metric)])
     steps = np.arange(1, curves.shape[1] + 1)
     panel.plot(steps, curves.mean(axis=0), label=label, color=color, linestyle=style)
@@ -76,7 +76,7 @@ def _draw(panel: Axes, color: str, style: str, folders: Sequence[Path], metric: 
 
 
 def _mark(panel: Axes, values: Mapping[float, str]) -> None:
-    """What is known to be worth so much."""
+    """Reference lines: value -> name."""
     for value, name in values.items():
         panel.axhline(value, color=LEVEL, linewidth=0.8, linestyle=":")
         panel.text(1, value - 0.02, name, fontsize=8, va="top")

@@ -1,4 +1,4 @@
-"""What a training's last iterate is worth, and what can be gained from it."""
+"""The welfare and exploitability of a training's last iterate."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from training.population.config import PopulationConfig
 from training.population.portfolio import attacked
 from welfare_env.board.loading import load_board
 
-GAMES = 20  # of each deviator in each seat for the choice, and of the chosen one
+GAMES = 20  # per deviator and seat for the choice, and for the chosen one
 MOST_POSITIONS = 60_000
 
 
 def exact(folder: Path, network: str, powers: Sequence[str]) -> dict[str, Any]:
-    """Of a network's most probable orders, exactly: welfare, and the largest gain of the best of all deviators.
+    """Exact values of a network's most probable orders: welfare, and the largest gain of an exact best response.
 
     Args:
-        powers: that deviate; without any the gain is nan.
+        powers: the deviating powers; without any the gain is nan.
     """
     welfare = measured(folder, f"welfare, greedy {network}", partial(_welfare, folder, network))
     gains = [measured(folder, f"exact, {network}, {one}", partial(_exact, folder, network, one)) for one in powers]
@@ -48,9 +48,9 @@ def _exploited(folder: Path, network: str, powers: Sequence[str]) -> Exploitabil
 
 
 def attack(folder: Path, greedy: bool) -> dict[str, Any]:
-    """Of the last iterate, greedy or with drawn orders: welfare, and what the best of the portfolio's deviators gains.
+    """The last iterate, greedy or sampling: its welfare, and the gain of the portfolio's best deviator.
 
-    The deviator and its seat are chosen on other games.
+    The deviator and its seat are chosen on separate games.
     """
     way = "yes" if greedy else "no"
     return measured(folder, f"portfolio, greedy={way}, {GAMES} games", lambda: _attack(folder, way))
@@ -67,7 +67,7 @@ def _attack(folder: Path, way: str) -> dict[str, Any]:
 
 
 def robbed(folder: Path, cooperators: str, robbers: str) -> dict[str, float]:
-    """Points a year of a cooperator and of the robber in a seat among them, means over its seats; all greedy, exact."""
+    """Exact points per year of a cooperator and of one robber among them, all greedy; means over the robber's seats."""
     return dict(measured(folder, f"{cooperators} with {robbers}", lambda: _robbed(folder, cooperators, robbers)))
 
 

@@ -1,4 +1,4 @@
-"""Populations in which each policy is a best response to a mix of those before it; the paper's profiles."""
+"""Populations in which each policy is a best response to a mix of earlier ones; and the paper's profiles."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ GAINS = ("mix", "gap", "mean gap", "welfare", "the portfolio gains")
 
 
 def from_nothing(out: Path) -> training.PopulationConfig:
-    """It begins with hold and prosocial."""
+    """A population that begins with hold and prosocial."""
     return training.PopulationConfig(
         map_name="clique:4", begin="hold+prosocial", steps=4, most_positions=5_000, folder=out / "psro", **SETTINGS
     )
 
 
 def with_punisher(out: Path, board: str, seed: int) -> training.PopulationConfig:
-    """It begins with the paper's strategy, too."""
+    """A population that begins with the paper's strategy, too."""
     folder, begin = out / f"psro-{board.replace(':', '-')}-{seed}", f"hold+prosocial+({PUNISHER})"
     return training.PopulationConfig(
         map_name=board, begin=begin, steps=3, most_positions=20_000, seed=seed, folder=folder, **SETTINGS
@@ -39,7 +39,7 @@ def with_punisher(out: Path, board: str, seed: int) -> training.PopulationConfig
 
 
 def populations(given: Options) -> None:
-    """Train and print; the picture is that of the last step of the first population."""
+    """Train and print; the picture is of the last step of the first population."""
     first = from_nothing(given.out)
     if found := steps(first, given):
         rows = [[str(step["step"]), _mix(step["mix"]), *gains(step)] for step in found]
@@ -57,7 +57,7 @@ def populations(given: Options) -> None:
 
 
 def steps(config: training.PopulationConfig, given: Options) -> list[dict[str, Any]]:
-    """The steps of a population, which is trained first; none if it is not and shall not be."""
+    """The steps of a population, which is trained if necessary; none if training is off."""
     folder = config.place
     if not given.train and not (folder / f"payoffs-{config.steps}.png").exists():
         return []
@@ -71,7 +71,7 @@ def steps(config: training.PopulationConfig, given: Options) -> list[dict[str, A
 
 
 def gains(step: Mapping[str, Any]) -> list[str]:
-    """The exact values of a mix; or what the portfolio's best deviator gains, chosen on other games."""
+    """The exact values of a mix; or the gain of the portfolio's best deviator, chosen on separate games."""
     cells = ["-" if step[name] is None else f"{step[name]:.3f}" for name in ("gap", "mean_gap", "welfare")]
     attack = step["attack"]
     if attack is None:
@@ -84,7 +84,7 @@ def _mix(mix: Mapping[str, float]) -> str:
 
 
 def profiles(given: Options) -> None:
-    """What the best of all deviators gains from the paper's profiles."""
+    """The exact gain of a best response to the paper's profiles."""
     rows = []
     for policy in ("prosocial", *(f"punisher:t={t}" for t in range(1, 6))):
         guesses = _exact(policy)
@@ -95,7 +95,7 @@ def profiles(given: Options) -> None:
 
 
 def _exact(policy: str) -> tuple[str, str]:
-    """Welfare and gap of a profile; "-" where the search is refused."""
+    """Welfare and gap of a profile; "-" if the search is refused."""
     try:
         found = exploitability("clique:4", policy, 5)
     except EvaluationError as error:

@@ -1,4 +1,4 @@
-"""Self-play by reward: own points, the mean of all, own points averse to inequity; on clique:4 and the standard map."""
+"""Self-play by reward: own points, the mean of all, own points with inequity aversion; clique:4 and standard map."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ def on_standard(reward: str) -> Group:
 
 @dataclass(frozen=True)
 class Line:
-    """A training: its curve, and its last iterate with most probable and with drawn orders; points a year.
+    """A training: its curve, and its last iterate with most probable and with sampled orders; points per year.
 
     Attributes:
         peak: see `courses.peaks`. last: mean of the last iterations.
-        gain, seat: of the best deviator against most probable orders: of all, or of the portfolio.
-        drawn_gain, interval: of the portfolio against drawn orders, with the interval over games. by: which, and where.
+        gain, seat: of the best deviator against most probable orders: exact best response or portfolio.
+        drawn_gain, interval: of the portfolio against sampled orders, with the interval over games. by: the deviator
+            and its seat.
     """
 
     seed: int

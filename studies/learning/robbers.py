@@ -1,4 +1,4 @@
-"""Robbers that learn among cooperators that learn: two networks in one training, each with its own reward."""
+"""Learning robbers among learning cooperators: two networks in one training, each with its own reward."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ CURVES = {
     NEVER: (POINTS,),
     SOMETIMES: (POINTS, "play/robbers/points"),
     ALWAYS: ("play/cooperators/points", POINTS),
-}  # of the cooperators and the robbers
+}  # logged metrics of the cooperators and the robbers
 NETWORKS = {NEVER: ("checkpoint",), SOMETIMES: ("checkpoint", "robbers"), ALWAYS: ("cooperators", "checkpoint")}
 
 
 def always(reward: str) -> Group:
-    """The learner is a robber in each seat in turn; the cooperators of that reward have the others."""
+    """A robber in every game, in each seat in turn; cooperators with this reward have the other seats."""
     settings = {**CLIQUE, "also": (f"cooperators={reward}",), "against": ("cooperators",)}
     return _group(f"robbed-{reward.partition(':')[0]}", settings, ALWAYS)
 
 
 def sometimes(reward: str) -> Group:
-    """The learners are cooperators; in three of eight games a robber has one seat."""
+    """Self-play of cooperators; in three of eight games a robber has one seat."""
     settings = {**CLIQUE, "reward": reward, "also": ("robbers=own",), "against": ("learner", "1*robbers + 3*learner")}
     return _group(f"mixed-{reward.partition(':')[0]}", settings, SOMETIMES)
 
@@ -47,7 +47,7 @@ SETTINGS = {
     ("own", ALWAYS): always("own"),
     ("inequity:1,0.5", NEVER): on_clique("inequity:1,0.5"),
     ("inequity:1,0.5", ALWAYS): always("inequity:1,0.5"),
-}  # the cooperators' reward, and whom they meet
+}  # (the cooperators' reward, frequency of robbers) -> trainings
 
 
 def robbers(given: Options) -> None:

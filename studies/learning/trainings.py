@@ -1,4 +1,4 @@
-"""Trainings of the study: finished, resumed, and extended until flat. What they cost is kept beside them."""
+"""Trainings of the study: run, resumed, and extended until their curves are flat; their costs are saved with them."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ SPENT, MEASURED = "cpu.json", "measures.json"
 
 @dataclass(frozen=True)
 class Options:
-    """What the command was given.
+    """The command's options.
 
     Attributes:
         out: folder of the trainings. pictures: folder of the pictures.
-        seats: that deviate where values are exact; none leaves exact gains out.
-        train: whether to train what is missing.
-        tables: folder of the tables; none are written without one.
+        seats: deviating seats for exact gains; empty to skip these.
+        train: whether to run missing trainings.
+        tables: folder of the tables; None to write none.
     """
 
     out: Path
@@ -53,11 +53,11 @@ class Group:
     """Trainings that differ in their seed.
 
     Attributes:
-        name: begins the names of their folders.
+        name: prefix of their folders' names.
         settings: fields of `training.TrainConfig`.
-        seeds: how many there are.
-        iterations: of each; more, up to `most`, while the curves are not flat.
-        curves: metrics that shall be flat.
+        seeds: number of seeds.
+        iterations: of each training; up to `most` while the curves are not flat.
+        curves: the metrics to test for flatness.
     """
 
     name: str
@@ -72,14 +72,14 @@ class Group:
         return training.TrainConfig(folder=out / f"{self.name}-{seed}", **fields)
 
     def folders(self, given: Options) -> Sequence[Path]:
-        """The trainings: finished first, or those that are finished now."""
+        """The trainings' folders; missing trainings are run, or left out if training is off."""
         if given.train:
             return self._finish(given.out)
         folders = [given.out / f"{self.name}-{seed}" for seed in range(self.seeds)]
         return [folder for folder in folders if (saved_iterations(folder) or 0) >= self.iterations]
 
     def _finish(self, out: Path) -> Sequence[Path]:
-        """Train what is missing, and go on until the curves are flat."""
+        """Run missing trainings, and extend them until the curves are flat."""
         iterations = max(self.iterations, self._reached(out))
         while True:
             folders = [trained(self.config(out, seed, iterations)) for seed in range(self.seeds)]
@@ -88,13 +88,13 @@ class Group:
             iterations += STEP
 
     def _reached(self, out: Path) -> int:
-        """The iterations of the extension that was under way."""
+        """The target number of iterations of an interrupted extension."""
         saved = max((saved_iterations(out / f"{self.name}-{seed}") or 0) for seed in range(self.seeds))
         return self.iterations + max(0, -(-(saved - self.iterations) // STEP)) * STEP
 
 
 def trained(config: training.TrainConfig) -> Path:
-    """The folder of a training, which is finished first if it is not."""
+    """The folder of a training, which is run to its end if necessary."""
     folder, done = config.place, saved_iterations(config.place) or 0
     if done < config.iterations:
         before, began = seconds([folder]), time.process_time()
@@ -109,7 +109,7 @@ def trained(config: training.TrainConfig) -> Path:
 
 
 def points(folders: Sequence[Path], metric: str = POINTS) -> Floats:
-    """Points a year by training and iteration: [seeds, iterations], as far as all have come."""
+    """Points per year by training and iteration: [seeds, iterations], up to the shortest training."""
     curves = [read(folder, metric) / config_of(folder)["years"] for folder in folders]
     return np.array([curve[: min(map(len, curves))] for curve in curves])
 
@@ -119,7 +119,7 @@ def config_of(folder: Path) -> dict[str, Any]:
 
 
 def measured(folder: Path, name: str, measure: Callable[[], Any]) -> Any:
-    """A measure of a training's last iterate, kept beside it with the CPU-seconds that it took."""
+    """A measurement of a training's last iterate, saved in its folder with the CPU-seconds taken."""
     path, iterations = folder / MEASURED, saved_iterations(folder)
     key = name if iterations is None else f"{name}, {iterations} iterations"
     there = dict(json.loads(path.read_text())) if path.exists() else {}
@@ -140,7 +140,7 @@ def seconds(folders: Sequence[Path]) -> float:
 
 
 def cost(folders: Sequence[Path]) -> str:
-    """CPU-minutes of trainings and their measures, in words."""
+    """A sentence with the CPU-minutes of trainings and their measurements."""
     files = [folder / MEASURED for folder in folders]
     kept = [one for path in files if path.exists() for one in json.loads(path.read_text()).values()]
     measuring = sum(one["seconds"] for one in kept)

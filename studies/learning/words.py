@@ -1,7 +1,6 @@
-"""Does a word ever change an outcome? Players that speak, and in the same settings players that cannot.
+"""Do words change outcomes? Players trained with messages, and in the same settings without.
 
-Their games are played with the words of others as they are said, shuffled and removed
-(`training.word_effects`).
+Their games are played with the words of others as sent, shuffled and removed (`training.word_effects`).
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ COLUMNS = (
     "setting", "seed", "trained without words", "as said", "lost if shuffled", "lost if removed", "bits",
     "greedy orders", "greedy",
 )  # fmt: skip
-GAMES = 400  # in each measurement
+GAMES = 400  # per measurement
 TRAININGS = 3  # seeds
 TRAINING: dict[str, Any] = {
     "games": 64, "epochs": 4, "minibatch": 256, "lr": 0.005, "held_out_every": 0,
@@ -45,11 +44,11 @@ TRAINING: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Setting:
-    """A game, and who plays it.
+    """A game and its players.
 
     Attributes:
-        against: who has the other seats; each game draws one of them.
-        press: "none": also players that cannot speak are trained.
+        against: opponents in the other seats; each game draws one.
+        press: the values to train with; with "none" there are also players without messages.
     """
 
     name: str
@@ -61,7 +60,7 @@ class Setting:
     press: tuple[str, ...] = ("tokens", "none")
 
     def config(self, folder: Path, press: str, seed: int) -> training.TrainConfig:
-        """Of a training in the setting."""
+        """The config of a training in this setting."""
         return training.TrainConfig(
             map_name=self.map_name, years=self.years, reward=self.reward, against=self.against, press=press, seed=seed,
             iterations=self.iterations, horizon=self.iterations,
@@ -84,19 +83,19 @@ SETTINGS = (
 
 
 def effects(config: training.TrainConfig) -> dict[str, Any]:
-    """The effects of words in the games of a training, which is finished first if it is not."""
+    """The effects of words in the games of a training, which is run first if necessary."""
     folder = trained(config)
     return {way: measured(folder, f"words {way}, {GAMES} games", partial(played, config, way)) for way in WAYS}
 
 
 def played(config: training.TrainConfig, way: str) -> dict[str, Any]:
-    """Returns, differences and bits; without words the returns alone."""
+    """Returns, differences and bits; for trainings without words only the returns."""
     if config.press != "none":
         return word_effects(config.place, GAMES, way).to_dict()
     from training.board.ppo import play_of
     from training.board.seat_gains import play_games
 
-    (stream,) = np.random.SeedSequence([0, STREAM]).generate_state(1).tolist()  # the seats of `word_effects`
+    (stream,) = np.random.SeedSequence([0, STREAM]).generate_state(1).tolist()  # the same seats as `word_effects`
     results = play_games(
         replace(play_of(config), num_games=GAMES, seed=stream), config.place / "checkpoint", way != "drawn"
     )
@@ -105,7 +104,7 @@ def played(config: training.TrainConfig, way: str) -> dict[str, Any]:
 
 
 def study(folder: Path) -> Iterator[tuple[Setting, int, dict[str, Any]]]:
-    """Everything measured: a setting, a seed, and every way to play with and without words."""
+    """Yields the measurements: setting, seed, and results by way of choosing, with and without words."""
     for seed in range(TRAININGS):
         for setting in SETTINGS:
             found = [effects(setting.config(folder, press, seed)) for press in setting.press]
@@ -115,7 +114,7 @@ def study(folder: Path) -> Iterator[tuple[Setting, int, dict[str, Any]]]:
 
 
 def going(config: training.TrainConfig) -> str:
-    """How probable it is that each seat of the pass goes in the first Spring, with either at the other seat."""
+    """The probability that each seat on board "pass" moves in the first Spring, after words and after silence."""
     from training.board.ppo import play_of
     from training.board.seat_gains import runner_of
 
@@ -124,7 +123,7 @@ def going(config: training.TrainConfig) -> str:
     first = decided[(decided[:, YEAR] == 0) & (decided[:, PHASE] == SPRING_MOVES) & (decided[:, -2] == 0)]
     inputs = runner.reader.read(first)
     texts = [runner.board.orders.texts[order] for order in inputs.orders]
-    moves = [at for at, text in enumerate(texts) if " - " in text and " S " not in text]  # one a power
+    moves = [at for at, text in enumerate(texts) if " - " in text and " S " not in text]  # one per power
     with torch.no_grad():
         chance = runner.network.judge(inputs, np.array(moves) - inputs.starts[:-1]).logp.exp().numpy()
     powers = len(runner.board.powers)
@@ -139,7 +138,7 @@ def going(config: training.TrainConfig) -> str:
 
 
 def row(setting: Setting, seed: int, found: dict[str, Any]) -> list[str]:
-    """A line of the table."""
+    """A row of the table."""
     drawn = found["drawn"]
     plain = drawn["returns"].get("no words")
     lost = [_difference(each) for each in drawn["lost"].values()]
@@ -158,9 +157,9 @@ def _told(number: float) -> str:
 
 
 def draw(rows: list[tuple[Setting, int, dict[str, Any]]]) -> Figure:
-    """Returns by what is heard: a panel for each setting, a marker for each seed, all axes from 0.
+    """Returns by message condition: a panel per setting, a marker per seed, all axes from 0.
 
-    Bars are 95% intervals of the difference to the words as said, game by game.
+    Bars are 95% intervals of the paired difference to words as said.
     """
     short = [setting for setting in SETTINGS if setting.years == 1]
     long = [setting for setting in SETTINGS if setting.years > 1]

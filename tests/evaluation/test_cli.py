@@ -381,7 +381,7 @@ WRONG = [
     (("self-play", "lm:scripted/stub", "--budget-dollars", "0"), "max_dollars 0.0: give a limit above 0"),
     (("self-play", "lm:openai/nobody", "--budget-dollars", "1"), "no price is known"),
     (("exploitability", "hold", "--deviator", "lm:openai"), "PROVIDER/MODEL"),
-    (("self-play", "hold", "--variant", "standard", "--retreat-welfare"), "retreat_welfare is about welfare points"),
+    (("self-play", "hold", "--variant", "standard", "--retreat-welfare"), "retreat_welfare needs welfare points"),
     (("exploitability", "nobody"), "unknown agent"),
     (("exploitability", "hold", "--deviator", "nobody"), "unknown agent"),
     (("exploitability", "hold", "--coalitions", "FRANCE+SPAIN"), "unknown power 'SPAIN'"),

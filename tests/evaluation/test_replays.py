@@ -123,7 +123,7 @@ class TestCommand:
         assert call(*chosen, "-o", page) == f"{gif}\n{page}\n"
         assert "--gif-width" in call(*chosen[:-1], 9, code=2)
         gif.write_text("mine")
-        assert "is no GIF" in call(*chosen, code=2)
+        assert "is not a GIF" in call(*chosen, code=2)
         assert gif.read_text() == "mine"
 
     def test_a_page_that_cannot_be_written_is_an_error(self, robbed, tmp_path):

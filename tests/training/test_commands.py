@@ -67,14 +67,14 @@ def test_a_best_response_that_gains_nothing_is_warned_of_and_resuming_measures_a
 
     monkeypatch.setattr(seat_gains, "gains", gains)
     first = CliRunner().invoke(app, ["best-response", "--against", "prosocial", *TINY, "--out", str(tmp_path)])
-    assert "gains nothing: this says little about the policy" in first.stderr
+    assert "no gain: this says little about the policy" in first.stderr
     assert "--iterations 300 --horizon 300 --out FOLDER" in first.stderr
     found[0] = 0.5
     again = CliRunner().invoke(app, ["resume", str(tmp_path), "--report-games", "7"])
     assert again.exit_code == 0, again.output
-    assert "Gain by leaving prosocial" in again.stdout
+    assert "Gain of deviating from prosocial" in again.stdout
     assert re.search(r"\b0\.50\b.*\b7\b", again.stdout)
-    assert "gains nothing" not in again.stderr
+    assert "no gain" not in again.stderr
 
 
 IMITATE = ["welfare", "--map", "clique:3", "--years", "1", "--games", "2", "--iterations", "2", "--save-every", "1"]
@@ -85,9 +85,9 @@ IMITATE += ["--minibatch", "64", "--width", "4", "--imitate", "dumbbot", "--imit
 @pytest.mark.parametrize(
     ("stage", "kept"),
     [
-        ("watching dumbbot", "nothing is saved yet, the same command starts again"),
-        ("imitating dumbbot", "nothing is saved yet, the same command starts again"),
-        ("learning", "the training is saved after iteration 1, the same command resumes it"),
+        ("watching dumbbot", "nothing is saved yet; the same command starts again"),
+        ("imitating dumbbot", "nothing is saved yet; the same command starts again"),
+        ("learning", "the training is saved after iteration 1; the same command resumes it"),
     ],
 )
 def test_an_interruption_tells_what_is_saved(
@@ -160,10 +160,10 @@ WRONG: list[tuple[list[str], str]] = [
     (["modal", "--lr", "900"], "--lr 900"),
     (["welfare", "--lr", "900"], "--lr 900"),
     (["welfare", "--games", "0"], "--games 0"),
-    (["best-response", "--against", "program:FairBot", "--map", "clique:3"], "writes programs of modal_env"),
+    (["best-response", "--against", "program:FairBot", "--map", "clique:3"], "writes programs for modal_env"),
     (["best-response", "--against", "2*dove + 1*program:FairBot", "--map", "clique:3"], "writes programs"),
     (["best-response", "--against", "exploiter:nice=dove,attack=program:FairBot", "--map", "clique:3"], "program"),
-    (["welfare", "--imitate", "mix:FairBot=1", "--map", "clique:3"], "writes programs of modal_env"),
+    (["welfare", "--imitate", "mix:FairBot=1", "--map", "clique:3"], "writes programs for modal_env"),
     (["welfare", "--map", "clique:3", "--workers", "1", "--ray-address", "nonsense"], "--ray-address nonsense"),
     (["welfare", "--map", "clique:3", "--workers", "1", "--ray-address", "localhost:1"], "--ray-address localhost:1"),
     (["welfare", "--out", "file"], "folder cannot be made"),
@@ -181,7 +181,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["standard", "--start", "/nowhere"], "no checkpoint"),
     (["welfare", "--press", "text"], "press"),
     (["welfare", "--curriculum", "99"], "curriculum"),
-    (["curves", "/nowhere"], "no log"),
+    (["curves", "/nowhere"], "no training log"),
     (["best-response", "--against", "prosocial", "--coalition", "FRANC"], "did you mean 'FRANCE'?"),
     (["best-response", "--against", "prosocial", "--coalition", "singel"], "did you mean 'singles'?"),
     (["best-response", "--against", "prosocail"], "did you mean 'prosocial'?"),

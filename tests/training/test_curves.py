@@ -77,5 +77,5 @@ def test_payoffs_say_whose_they_are() -> None:
     figure = draw_payoffs(np.eye(2), np.array([0.3, 0.7]), ["dove", "hold"])
     shares, cells, bar = figure.axes
     assert (shares.get_xlabel(), cells.get_xlabel()) == ("share in the mix", "policy of all others")
-    assert bar.get_ylabel() == "welfare points of the one player a year"
+    assert bar.get_ylabel() == "welfare points per year of the single player"
     assert {"0.30", "0.70"} <= {text.get_text() for text in shares.texts}

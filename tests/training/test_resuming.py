@@ -126,12 +126,12 @@ def test_a_damaged_config_is_refused(tmp_path: Path, content: str) -> None:
 
 
 def test_fewer_iterations_than_there_are_is_refused(finished: Finished) -> None:
-    with pytest.raises(TrainingError, match="3 iterations: give as many or more"):
+    with pytest.raises(TrainingError, match="3 iterations: give at least 3"):
         training.resume(finished(), iterations=2)
 
 
 def test_another_training_in_the_folder_is_refused(finished: Finished) -> None:
-    with pytest.raises(TrainingError, match=r"lr=0\.001 where 0\.5 is given"):
+    with pytest.raises(TrainingError, match=r"lr=0\.001, but 0\.5 is given"):
         train(replace(REPORTED, lr=0.5, folder=finished()))
 
 
@@ -241,7 +241,7 @@ def test_a_start_that_is_gone_is_not_needed_to_resume(tmp_path: Path, finished: 
     with pytest.raises(CheckpointError, match="no checkpoint"):
         train(replace(config, folder=tmp_path / "new"))
     assert not (tmp_path / "new").exists()
-    with pytest.raises(TrainingError, match=r"another training, with start='weights-.* where 'weights-"):
+    with pytest.raises(TrainingError, match=r"another training, with start='weights-.* but 'weights-"):
         train(replace(config, iterations=4, start=finished(1) / "checkpoint"))
     train(replace(config, iterations=5, start=tmp_path / "moved"))
 

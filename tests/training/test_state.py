@@ -60,7 +60,7 @@ def test_every_flipped_bit_is_found(folder, step):
         damaged = bytearray(whole)
         damaged[place] ^= 1 << place % 8
         path.write_bytes(damaged)
-        with pytest.raises(TrainingError, match=r"state\.safetensors: damaged"):
+        with pytest.raises(TrainingError, match=r"state\.safetensors is damaged"):
             load(folder)
 
 
@@ -107,7 +107,7 @@ def test_a_damaged_log(folder, line):
     (folder / "log.jsonl").write_bytes((line + "\n").encode("utf-8", "surrogatepass"))
     with pytest.raises(TrainingError, match=r"log\.jsonl"):
         run_folder.read_log(folder, 1)
-    with pytest.raises(TrainingError, match=r"no log of a training|nothing logged"):
+    with pytest.raises(TrainingError, match=r"no training log|no metric"):
         curves.read(folder, "gain")
 
 

@@ -87,7 +87,7 @@ def test_an_animation_replaces_only_animations(game, tmp_path):
     saved = tmp_path / "game.json"
     game.save(saved)
     before = saved.read_bytes()
-    with pytest.raises(RecordError, match="is no GIF"):
+    with pytest.raises(RecordError, match="is not a GIF"):
         game.animate(saved)
     assert saved.read_bytes() == before
     for _ in range(2):

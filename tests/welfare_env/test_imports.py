@@ -220,7 +220,7 @@ def test_the_files_that_the_site_publishes(tmp_path):
         ("RUSSIA", "GLOBAL", "Peace & quiet?\nRussia")
     ]
     assert found.game.centers["RUSSIA"] == ("MOS", "SEV", "STP", "WAR")
-    assert found.notes == ("1 messages left out: from or to somebody who is no power",)
+    assert found.notes == ("1 messages left out: sender or recipient is not a power",)
 
 
 def test_a_log_of_ai_diplomacy(saved, tmp_path):
@@ -233,7 +233,7 @@ def test_a_log_of_ai_diplomacy(saved, tmp_path):
     found = import_game(written(tmp_path, log, "lmvsgame.json"))
     assert (found.program, found.players) == ("AI_Diplomacy", {"FRANCE": "a-model"})
     assert [len(each.text) for each in found.game.history[0].messages][:2] == [4000, 1000]
-    assert any("what agents thought" in note for note in found.notes)
+    assert any("thoughts and plans" in note for note in found.notes)
     assert any("shown in parts" in note for note in found.notes)
     assert found.record()["welfare_env"]["imported"]["players"] == {"FRANCE": "a-model"}
 
@@ -315,7 +315,7 @@ def change(value, keys, new):
         (["phases", 0, "orders", "SPAIN"], ["A SPA H"], r"phases\[0\] \(S1901M\): .*SPAIN"),
         (["phases", 0, "messages", 0, "message"], None, r"phases\[0\].messages\[0\] has no 'message'"),
         (["map"], "../secret.map", "map '../secret.map' is not installed"),
-        (["id"], "welfare_env", "a saved game of ours"),
+        (["id"], "welfare_env", "a saved game of welfare_env"),
     ],
 )
 def test_damaged_files_are_refused_with_the_place(saved, tmp_path, keys, new, words):

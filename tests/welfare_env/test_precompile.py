@@ -87,8 +87,8 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     [
         (PYTHON, 3, ""),
         ("", 1, ""),  # an embedded Python
-        ("python-missing", 1, "no process to compile in ("),
-        ("python-fails", 1, "a process to compile in has failed (no module numba): compiling in this one"),
+        ("python-missing", 1, "cannot start a process for compiling ("),
+        ("python-fails", 1, "a process for compiling has failed (no module numba): compiling in this one"),
     ],
 )
 def test_what_processes_cannot_compile_is_compiled_here(

@@ -81,7 +81,7 @@ class TestNoSavedGame:
 
     def test_a_page(self, tmp_path: Path) -> None:
         Game().replay(tmp_path / "game.html")
-        with pytest.raises(RecordError, match=r"game\.html' is a page, perhaps a replay: give the saved game"):
+        with pytest.raises(RecordError, match=r"game\.html' is an HTML page, perhaps a replay: give the saved game"):
             Game.load(tmp_path / "game.html")
 
     def test_no_such_file(self, tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_the_page_is_removed_when_python_exits(tmp_path):
         text=True,
         check=True,
     )
-    assert "the game is at" in told.stdout
+    assert "replay page: " in told.stdout
     assert list(tmp_path.glob("welfare-env-*")) == []
 
 
@@ -154,7 +154,7 @@ def test_human_without_a_screen_says_where_the_page_is(make, monkeypatch, capsys
     env = make("human")
     env.render()
     env.render()
-    (path,) = re.findall(r"the game is at (.*)\n", capsys.readouterr().out)
+    (path,) = re.findall(r"replay page: (.*)\n", capsys.readouterr().out)
     assert Path(path).read_text("utf-8").startswith("<!doctype html>")
 
 

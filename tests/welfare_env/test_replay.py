@@ -246,7 +246,7 @@ def test_a_page_replaces_only_pages(tmp_path):
     saved, page = tmp_path / "game.json", tmp_path / "game.html"
     game.save(saved)
     before = saved.read_bytes()
-    with pytest.raises(RecordError, match="is no HTML page"):
+    with pytest.raises(RecordError, match="is not an HTML page"):
         game.replay(saved)
     assert saved.read_bytes() == before
     for _ in range(2):

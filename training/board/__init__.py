@@ -1,1 +1,1 @@
-"""Learning to play Welfare Diplomacy: PPO on RLlib's Learner over a runner of our own."""
+"""Learning to play Welfare Diplomacy: PPO with RLlib's Learner and our own EnvRunner."""

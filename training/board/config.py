@@ -1,4 +1,4 @@
-"""How to train in Diplomacy: `TrainConfig`. Importing this loads neither torch nor Ray."""
+"""The options of a training in Diplomacy: `TrainConfig`. Importing this loads neither torch nor Ray."""
 
 from __future__ import annotations
 
@@ -27,40 +27,42 @@ SEEN = ("all", "position")
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig(Config):
-    """A training in Diplomacy: who learns, against whom, in which games, and how. The default is self-play.
+    """The options of a training in Diplomacy: learners, opponents, games and hyperparameters. The default is self-play.
 
     Attributes:
         variant: "welfare" or "standard".
-        against: who plays the other seats: policies, or profiles such as "4*dove + 3*hold", of which each game draws
-            one; "learner" is the network itself. One text, or several; what stands there twice is drawn twice as often.
-        coalition: the seats that learn: "singles", "pairs" or "triples" for each of these in turn, or names of powers
-            with commas.
-        also: networks that learn beside this one, each with a reward of its own, as "NAME=REWARD"; the names are
-            opponents for `against`. All else is as for the learner, but `start`, `imitate`, the league and the choice
-            of the best iterate are the learner's.
+        against: the opponents in the other seats: policies, or profiles such as "4*dove + 3*hold"; each game draws one
+            of them. "learner" is the network itself. One text or several; repeated ones are drawn more often.
+        coalition: the seats that learn: "singles", "pairs" or "triples" for all coalitions of this size in turn, or
+            names of powers, separated by commas.
+        also: additional networks that learn, each with its own reward, as "NAME=REWARD"; the names can be used as
+            opponents in `against`. They share all options with the learner, except that `start`, `imitate`, the league
+            and the choice of the best iterate apply to the learner only.
         map_name: a map's name, a toy board ("clique:4"), or the path of a .map file.
         years: length of a game.
-        press: "none", or "tokens": learners also choose words. message_rounds: a phase, with tokens.
+        press: "none", or "tokens": learners also choose words. message_rounds: rounds per phase, with tokens.
         reward: see `training.board.rewards`.
-        lr: Adam's step size at the beginning. It and `entropy` fall linearly to a tenth over `horizon` iterations, and
-            stay there.
-        minibatch: decisions in a step of the optimizer. One that begins in an epoch may end in the next, so there are
-            about epochs * decisions / minibatch steps, and at least one: with few games give fewer.
-        gamma: discount of a phase. `lambda_`: of generalized advantage estimation.
-        curriculum: lengths of games in years, with commas: the horizon is shared out among them and `years`.
-        league_share: fraction of games against past selves. league_every: iterations between past selves
-            that enter the league. league_size: most of them; beyond it, every other one is dropped.
-        imitate: a scripted policy to imitate before the first iteration. imitate_games: games of it to learn from.
-        start: a checkpoint to begin with.
-        sees: "all", or "position": the network does not see welfare points, so that what it orders follows from the
-            position (with tokens, and the words). Only such networks have exact values on all but the smallest games.
+        lr: Adam's initial step size. It and `entropy` fall linearly to a tenth over `horizon` iterations, and then stay
+            constant.
+        minibatch: decisions per optimizer step. A minibatch may span two epochs, so there are about
+            epochs * decisions / minibatch steps, and at least one; give a smaller number with few games.
+        gamma: discount per phase. `lambda_`: of generalized advantage estimation.
+        curriculum: lengths of games in years, separated by commas: the horizon is divided equally among them and
+            `years`.
+        league_share: fraction of games against past selves. league_every: iterations after which the current network
+            joins the league. league_size: maximum size; beyond it, every other past self is dropped.
+        imitate: a scripted policy to imitate before the first iteration. imitate_games: games for this imitation.
+        start: a checkpoint with initial weights.
+        sees: "all", or "position": the network does not see welfare points, so that its orders depend only on the
+            position (and, with tokens, the words). Exact values of other networks are feasible in the smallest games
+            only.
         width, layers: size of the network, see `agents.rl.network.Size`.
-        held_out_every: iterations between held-out reports, of which the best iterate is kept; 0 for none.
-            held_out_games: games in a report.
+        held_out_every: iterations between held-out reports, which choose the best iterate; 0 for none.
+            held_out_games: games per report.
         workers: Ray processes that play; 0 plays in this process, without Ray. ray_address: of a running cluster.
 
     Raises:
-        TrainingError: fields that are out of bounds, or do not fit each other.
+        TrainingError: fields that are out of bounds or incompatible.
         RulesError: no such variant, or a game of impossible length.
     """
 
@@ -80,21 +82,19 @@ class TrainConfig(Config):
         "none"
     )
     message_rounds: Annotated[
-        int, typer.Option(help="Message rounds a phase, with --press tokens."), Range(1, 1000)
+        int, typer.Option(help="Message rounds per phase, with --press tokens."), Range(1, 1000)
     ] = 1
-    reward: Annotated[str, typer.Option(metavar="own|score|social|inequity:A,B", help="What learners are paid.")] = (
-        "own"
-    )
+    reward: Annotated[str, typer.Option(metavar="own|score|social|inequity:A,B", help="The learners' reward.")] = "own"
     horizon: Annotated[
         int,
-        typer.Option(help="Iterations over which --lr and --entropy fall to a tenth; constant after it."),
+        typer.Option(help="Iterations over which --lr and --entropy fall to a tenth; then constant."),
         Range(1, MOST),
     ] = 200
-    lr: Annotated[float, typer.Option(help="Adam's step size at the beginning."), Range(1e-9, 1)] = 1e-3
+    lr: Annotated[float, typer.Option(help="Adam's initial step size."), Range(1e-9, 1)] = 1e-3
     minibatch: Annotated[
-        int, typer.Option(help="Decisions in a step of the optimizer; with few games give fewer."), Range(1, MOST)
+        int, typer.Option(help="Decisions per optimizer step; give fewer with few games."), Range(1, MOST)
     ] = 512
-    gamma: Annotated[float, typer.Option(help="Discount of a phase."), Range(0, 1)] = 1.0
+    gamma: Annotated[float, typer.Option(help="Discount per phase."), Range(0, 1)] = 1.0
     lambda_: Annotated[float, typer.Option("--lambda", help="GAE lambda."), Range(0, 1)] = 0.95
     curriculum: Annotated[
         str,
@@ -108,12 +108,12 @@ class TrainConfig(Config):
     league_every: Annotated[
         int, typer.Option(help="Iterations between checkpoints that enter the league."), Range(1, MOST)
     ] = 10
-    league_size: Annotated[int, typer.Option(help="Most checkpoints in the league."), Range(1, 1000)] = 16
+    league_size: Annotated[int, typer.Option(help="Maximum number of checkpoints in the league."), Range(1, 1000)] = 16
     imitate: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="SPEC", help="First imitate this policy, e.g. dumbbot.", show_default="none"),
+        typer.Option(metavar="SPEC", help="Imitate this policy before training, e.g. dumbbot.", show_default="none"),
     ] = None
-    imitate_games: Annotated[int, typer.Option(help="Games of that policy to learn from."), Range(1, MOST)] = 200
+    imitate_games: Annotated[int, typer.Option(help="Games to imitate."), Range(1, MOST)] = 200
     start: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(metavar="CHECKPOINT", help="Start from these weights.", show_default="none"),
@@ -121,18 +121,18 @@ class TrainConfig(Config):
     sees: Annotated[
         str, typer.Option(metavar="all|position", help="position: hide welfare points from the network.")
     ] = "all"
-    width: Annotated[int, typer.Option(help="Length of a province's vector in the network."), Range(1, 1024)] = 32
+    width: Annotated[int, typer.Option(help="Size of a province's vector in the network."), Range(1, 1024)] = 32
     layers: Annotated[
         int, typer.Option(help="Rounds of message passing between neighboring provinces."), Range(1, 16)
     ] = 2
     held_out_every: Annotated[
         int,
-        typer.Option(help="Iterations between held-out reports; the best iterate is kept. 0 for none."),
+        typer.Option(help="Iterations between held-out reports, which choose the best iterate; 0: none."),
         Range(0, MOST),
     ] = 10
-    held_out_games: Annotated[int, typer.Option(help="Games in a held-out report."), Range(1, MOST)] = 32
+    held_out_games: Annotated[int, typer.Option(help="Games per held-out report."), Range(1, MOST)] = 32
     workers: Annotated[
-        int, typer.Option(help="Ray processes that play; 0 plays here, without Ray."), Range(0, 4096)
+        int, typer.Option(help="Ray processes that play; 0: play in this process, without Ray."), Range(0, 4096)
     ] = 0
     ray_address: Annotated[
         Optional[str],  # noqa: UP045
@@ -148,21 +148,21 @@ class TrainConfig(Config):
             check_opponents(self.rewards, self.against, self.league_share)
         read_years(self.curriculum, self.rules.years)
         if not self.against:
-            raise TrainingError("against=(): name who plays the other seats, or 'learner' for self-play")
+            raise TrainingError("against=(): give policies for the other seats, or 'learner' for self-play")
         if self.workers > self.games:
-            raise TrainingError(f"workers={self.workers}: give at most one for each of the {self.games} games")
+            raise TrainingError(f"workers={self.workers}: give at most {self.games}, one per game")
         if self.ray_address is not None and not self.workers:
-            raise TrainingError("ray_address without workers: say how many processes of the cluster play (--workers)")
+            raise TrainingError("ray_address without workers: give the number of processes on the cluster (--workers)")
 
     @cached_property
     def rules(self) -> Rules:
-        """Of the games, at their full length."""
+        """The rules of the games, at their full length."""
         press = {"press": None} if self.press == "none" else {"press": "tokens", "message_rounds": self.message_rounds}
         return Rules(variant=self.variant, years=self.years, **press)
 
     @cached_property
     def rewards(self) -> dict[str, Reward]:
-        """Of the networks in `also`, by name."""
+        """The rewards of the networks in `also`, by name."""
         return read_also(self.also)
 
     @property
@@ -172,17 +172,17 @@ class TrainConfig(Config):
 
     @cached_property
     def stages(self) -> tuple[int, ...]:
-        """The curriculum: lengths of games in years, the last the full one."""
+        """The curriculum: lengths of games in years, ending with the full length."""
         return (*read_years(self.curriculum, self.years), self.years)
 
     @cached_property
     def lineup(self) -> Lineup:
-        """Who learns, and who plays the other seats.
+        """The learning seats, and the opponents in the others.
 
         Raises:
             UnknownMapError, MapFormatError: no such map.
-            TrainingError: seats that it does not have, or none for a network in `also`.
-            ProfileError, UnknownPowerError: with `also`, a profile that does not fit it.
+            TrainingError: seats that the map does not have, or a network in `also` without a seat.
+            ProfileError, UnknownPowerError: with `also`, a profile that does not fit the map.
         """
         powers = load_board(self.map_name).powers
         coalitions = read_coalitions(self.coalition, powers)
@@ -198,12 +198,12 @@ class TrainConfig(Config):
 
     @property
     def place(self) -> Path:
-        """Where the training is kept: `folder`, or one under runs/ that is named after the profile and the map."""
+        """The training's folder: `folder`, or one under runs/ named after the profile and the map."""
         if self.folder is not None:
             return self.folder
         players: set[str] = set()
         for text in self.against:
-            with suppress(UnknownAgentError, ProfileError):  # the training says what is wrong
+            with suppress(UnknownAgentError, ProfileError):  # reported when the training starts
                 players.update(players_of(text, self.rewards))
         learned_from = {LEARNER, LEAGUE, *self.rewards} & players or self.also
         task = self.variant if learned_from or self.variant == "standard" else "best-response"
@@ -216,9 +216,9 @@ def read_years(text: str, longest: int) -> tuple[int, ...]:
     """The lengths of games in a curriculum.
 
     Raises:
-        TrainingError: not whole numbers from 1, or longer than the games themselves.
+        TrainingError: not whole numbers from 1, or longer than the full games.
     """
     parts = [part.strip() for part in text.split(",")] if text else []
     if not all(part.isdecimal() and len(part) <= 4 and 1 <= int(part) <= longest for part in parts):
-        raise TrainingError(f"curriculum {text!r:.80}: give whole numbers from 1 to {longest}, with commas")
+        raise TrainingError(f"curriculum {text!r:.80}: give whole numbers from 1 to {longest}, separated by commas")
     return tuple(map(int, parts))

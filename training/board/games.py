@@ -1,7 +1,7 @@
-"""Games that are played together, over arrays, and their transcript in words for the players that want it.
+"""A batch of games over arrays, and their transcript as strings for scripted players.
 
 With tokens, all living powers choose words in every message round before they choose orders, as in
-`welfare_env.envs.parallel`. Words do not affect the rules, so they are kept here, beside the games.
+`welfare_env.envs.parallel`. Words do not affect the rules, so they are stored here, outside the vector environment.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from welfare_env.game.position import Position
 from welfare_env.rules import Rules
 
 Answer = Callable[[int, np.ndarray, np.ndarray, Inputs, np.ndarray], np.ndarray]
-"""Who is asked, for which games [k] and powers [k], with these inputs and random numbers [R]: answers int64 [R]."""
+"""(player number, games [k], powers [k], inputs, random numbers [R]) -> answers int64 [R]."""
 
 
 class GameBatch:
-    """Games that begin together and play their phases together.
+    """Games that begin together and play phase by phase in lockstep.
 
     Args:
-        reader: of the longest games that are played; networks read the same numbers in all.
+        reader: the encoder for the longest games, so that inputs are encoded the same way for all lengths.
 
     Attributes:
-        env: a `welfare_env.envs.vector.VectorEnv`. live: bool [games], those that are not over.
-        said: the words of the phase. transcript: positions, and with `keeps_transcript` the phases before.
+        env: a `welfare_env.envs.vector.VectorEnv`. live: bool [games], the games that are not over.
+        said: the words of the phase. transcript: positions, and with `keeps_transcript` also the earlier phases.
 
     Raises:
         TrainingError: press other than tokens, or a mediator.
@@ -55,12 +55,12 @@ class GameBatch:
         """Play from the beginning to the end, phase by phase.
 
         Args:
-            seats: int64 [games, powers], the number of who plays; `answer` gets it.
-            draw: so many random numbers from 0 to 1, for `answer`.
+            seats: int64 [games, powers], the player number of each seat, passed to `answer`.
+            draw: returns this many random numbers from 0 to 1, for `answer`.
 
         Yields:
-            The states before and after the phase, int32 [games, size], and the games that it ended, bool [games].
-            `live` are those that were played.
+            The states before and after the phase, int32 [games, size], and the games that ended, bool [games]. `live`
+            are the games that played the phase.
         """
         self.env.reset(seed=0)
         self.transcript.clear()
@@ -75,10 +75,10 @@ class GameBatch:
             _, done = self.env.step(choices)
             yield before, np.where(done[:, None], self.env.final, self.env.rows), done & self.live
             self.live &= ~done
-        self.transcript.clear()  # what is over takes memory
+        self.transcript.clear()  # frees memory
 
     def _talk(self, seats: np.ndarray, answer: Answer, draw: Callable[[int], np.ndarray]) -> None:
-        """Play the message rounds of a phase, in each of which all speak at once."""
+        """Play the message rounds of a phase; in each, all players speak simultaneously."""
         self.said.clear()
         if not self._reader.message_rounds:
             return
@@ -116,25 +116,25 @@ def check_press(rules: Rules) -> None:
         TrainingError: free text, or a mediator.
     """
     if rules.mediator:
-        raise TrainingError("mediator=True: no policy plays the mediator in training; leave it out")
+        raise TrainingError("mediator=True: training has no policy for the mediator; leave it out")
     if rules.has_press and not rules.has_tokens:
         raise TrainingError(f"press={rules.press!r}: learners can only speak tokens; give press='tokens' or None")
 
 
 def by_decision(legal: LegalLists, rows: np.ndarray) -> np.ndarray:
-    """Rows of legal lists in the order of decisions: by game, power and row."""
+    """Sort rows of legal lists in the order of decisions: by game, power and row."""
     return rows[np.lexsort((rows, legal.powers[rows], legal.games[rows]))]
 
 
 def decisions(games: np.ndarray, powers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different (game, power) pairs of rows, sorted: int64 twice."""
+    """The distinct (game, power) pairs of rows, sorted: two int64 arrays."""
     pairs = np.unique(games.astype(np.int64) * 1000 + powers)
     return pairs // 1000, pairs % 1000
 
 
 @dataclass(frozen=True)
 class _Phase:
-    """A phase of all games: their states [games, size], and what was ordered, as columns [orders]; words."""
+    """A phase of all games: their states [games, size], the orders given, as columns [orders], and the words."""
 
     states: np.ndarray
     games: np.ndarray
@@ -144,12 +144,12 @@ class _Phase:
 
 
 class Transcript:
-    """What has happened in games that began together, and play their phases together.
+    """The history of games that play in lockstep.
 
-    Everything is kept as arrays, and put into words when somebody reads it.
+    It is stored as arrays, and turned into strings when read.
 
     Attributes:
-        states: int32 [games, size], the present positions; set by `begin_phase`.
+        states: int32 [games, size], the current positions; set by `begin_phase`.
     """
 
     states: np.ndarray
@@ -161,21 +161,21 @@ class Transcript:
         self._positions: dict[int, Position] = {}
 
     def clear(self) -> None:
-        """New games begin; what happened in the last ones is forgotten."""
+        """Forget the history, because new games begin."""
         self._phases, self._records, self._positions = [], {}, {}
 
     def begin_phase(self, states: np.ndarray) -> None:
-        """A phase begins in states int32 [games, size], which are kept: give a copy."""
+        """Begin a phase in states int32 [games, size]. The array is stored, not copied."""
         self.states, self._positions = states, {}
 
     def add(self, legal: LegalLists, choices: np.ndarray, said: Said) -> None:
-        """All games play the phase with these choices of `vector_env`, and what was said in it."""
+        """Add a phase of all games: these choices of `vector_env`, and the words said in it."""
         rows = np.flatnonzero(choices >= 0)
         numbers = legal.orders[legal.starts[rows] + choices[rows]]
         self._phases.append(_Phase(self.states, legal.games[rows], legal.powers[rows], numbers, said.copy()))
 
     def position(self, game: int) -> Position:
-        """The present position of a game."""
+        """The current position of a game."""
         if game not in self._positions:
             self._positions[game] = Position(self._engine, State(self._layout, self.states[game].copy()))
         return self._positions[game]
@@ -185,7 +185,7 @@ class Transcript:
         return _History(self, game, len(self._phases))
 
     def record(self, game: int, number: int) -> PhaseRecord:
-        """A phase that a game has played, from 0."""
+        """Phase `number`, from 0, that a game has played."""
         known = self._records.setdefault(game, [])
         while len(known) <= number:
             known.append(self._read(self._phases[len(known)], game))

@@ -1,8 +1,8 @@
-"""A warm start by imitation (behavioral cloning): a network learns to play as a policy does in the seats that learn,
-against the opponents of the training; in self-play, in all seats.
+"""A warm start by imitation (behavioral cloning): a network learns to imitate a policy in the learning seats, against
+the opponents of the training; in self-play, in all seats.
 
 In games with tokens it also learns the policy's words, unless the policy is always silent: a network that has learned
-silence would never explore words, so then only orders are learned.
+silence would never explore words, so then it learns only orders.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from training.board.tape import POSITION, VALUE_TARGETS, Tape, shuffled
 from welfare_env.board.loading import load_board
 from welfare_env.engine import YEAR
 
-EPOCHS, LEAST_STEPS = 4, 500  # of the optimizer
-IMITATED = -1  # the number of the seats that are imitated, as of those that learn
+EPOCHS, LEAST_STEPS = 4, 500  # minimum numbers of epochs and of optimizer steps
+IMITATED = -1  # player number of imitated seats; the runner uses it for the learner
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Lesson:
         return len(self.returns)
 
     def orders(self) -> Lesson:
-        """The decisions about orders, without those about words; in games with tokens."""
+        """Only the decisions about orders, without those about words; for games with tokens."""
         kept = self.observations[:, -2] == 0
         return Lesson(self.observations[kept], self.actions[kept], self.returns[kept], self.positions[kept])
 
@@ -56,12 +56,12 @@ class Lesson:
 def watch(
     play: Play, spec: str, games: int, on_progress: Callable[[int, int], None] = lambda done, total: None
 ) -> Lesson:
-    """Play games with a policy in the seats that learn, each by itself, and record its decisions.
+    """Play games with a policy in the learning seats, one instance per seat, and record its decisions.
 
-    If somebody else learns, too (self-play, a league), the policy plays all seats.
+    If any opponent learns, too (self-play, a league), the policy plays all seats.
 
     Args:
-        on_progress: called in every phase with how many years all games have finished, and of how many.
+        on_progress: called after every phase with the years that all games have finished, and the years of a game.
     """
     reader = InputEncoder(load_board(play.map_name), play.rules)
     batch = GameBatch(play.map_name, play.rules, games, reader)
@@ -73,12 +73,12 @@ def watch(
         imitated.meet(lambda game, power: agents.make(specs[seats[game, powers.index(power)].item()]))
     for number, player in players.items():
         games_of, powers_of = np.nonzero(seats == number)
-        player.begin(games_of, powers_of, seeds[games_of, 0])  # one a game: players may draw together
+        player.begin(games_of, powers_of, seeds[games_of, 0])  # one seed per game, so that players can coordinate
     tape, has_spoken = Tape(games, len(powers), play.reward_scale), False
     which_games, which_powers = np.nonzero(seats == IMITATED)
 
     def answer(number: int, which: np.ndarray, who: np.ndarray, inputs: Inputs, chances: np.ndarray) -> np.ndarray:
-        """The players' answers; those of the policy are recorded."""
+        """The players' answers; the imitated policy's answers are recorded."""
         answers = players[number].answer(batch.transcript, which, who, inputs, chances, batch.said)
         if number == IMITATED:
             actions, logps = padded(inputs, answers, np.zeros(inputs.num_rows, np.float32), reader.slots)
@@ -97,8 +97,8 @@ def watch(
 
 
 def _seating(play: Play, spec: str, games: int, rng: np.random.Generator) -> tuple[np.ndarray, dict[int, str]]:
-    """Who plays which seat, int64 [games, powers], and the spec of each number; opponents of the same spec are
-    imitated, too.
+    """The player number of each seat, int64 [games, powers], and the spec of each number. Opponents with the imitated
+    policy's spec are imitated, too.
     """
     powers = load_board(play.map_name).powers
     if not play.lineup.is_fixed:
@@ -119,11 +119,11 @@ def imitate(
     lr: float = 2e-3,
     on_progress: Callable[[int, int], None] = lambda step, steps: None,
 ) -> float:
-    """Fit the network's orders to a lesson's, and its values to the lesson's returns.
+    """Fit the network's orders to the decisions of a lesson, and its values to the returns.
 
     Args:
-        epochs: passes over the lesson; by default 4, and more of a small one, for `LEAST_STEPS` steps.
-        on_progress: called after every step of the optimizer with its number, and how many there will be.
+        epochs: passes over the lesson; by default 4, or more for a small lesson, to reach `LEAST_STEPS` steps.
+        on_progress: called after every optimizer step with its number and the number of all steps.
 
     Returns:
         The mean loss of the last epoch: the negative log probability of an order or a word.
@@ -140,7 +140,7 @@ def imitate(
             inputs = reader.read(lesson.observations[picked])
             decision, slot = rows(inputs)
             judged = network.judge(inputs, lesson.actions[picked][decision, slot])
-            orders = len(inputs.provinces)  # rows of words follow; both kinds have the same weight
+            orders = len(inputs.provinces)  # rows of words follow these; orders and words have equal weight
             words = None if len(judged.logp) == orders else torch.arange(len(judged.logp)) >= orders
             loss = -means_by_kind(judged.logp, words).sum()
             value_loss = (judged.values - torch.from_numpy(lesson.returns[picked])).square().mean()

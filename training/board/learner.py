@@ -1,8 +1,8 @@
 """PPO's loss on RLlib's Learner, with each order clipped separately.
 
-RLlib's PPO clips the ratio of a whole decision; here each order of a decision has its own ratio, given the orders
-before it. Otherwise a power with seventeen units would leave the clipping range at almost every step. Words are clipped
-one by one, too; the mean over words has the same weight as the mean over orders.
+RLlib's PPO clips the ratio of a whole decision; here each order of a decision has its own ratio, conditional on the
+previous orders. Otherwise a power with seventeen units would leave the clipping range at almost every step. Each word
+is also clipped separately; the mean over words has the same weight as the mean over orders.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from training.board.tape import ADVANTAGES, POSITION, VALUE_TARGETS, shuffled
 
 
 def by_network(episodes: Sequence[Any]) -> dict[str, list[Any]]:
-    """RLlib's name of each network -> its episodes."""
+    """Module id of each network -> its episodes."""
     found: dict[str, list[Any]] = {}
     for episode in episodes:
         found.setdefault(episode.module_id, []).append(episode)
@@ -30,11 +30,10 @@ def by_network(episodes: Sequence[Any]) -> dict[str, list[Any]]:
 
 
 class Collate(ConnectorV2):
-    """Episodes of `training.board.runner` as a batch for each network, with advantages of mean 0 and deviation 1.
+    """Turns episodes of `training.board.runner` into a batch per network, with advantages of mean 0 and deviation 1.
 
-    Positions are shuffled; the decisions in one stay together (`training.board.tape.shuffled`).
-
-    The shuffle depends only on the first episode's name, which identifies the sample: there is no state to save.
+    Positions are shuffled; the decisions in a position stay together (`training.board.tape.shuffled`). The shuffle
+    depends only on the first episode's id, which identifies the sample, so there is no state to save.
     """
 
     def __call__(self, *, episodes: Sequence[Any], **kwargs: Any) -> dict[str, Any]:
@@ -58,13 +57,13 @@ class Collate(ConnectorV2):
 class PPOLearner(PPOTorchLearner):
     """Schulman et al. 2017, "Proximal policy optimization algorithms", equation 9, without a KL term.
 
-    Logged for the last minibatch: ``policy_loss``, ``value_loss``, ``explained`` (share of the value targets'
-    variance), ``entropy`` (an order's, in nats; ``word_entropy`` a word's, where there are any), ``moved`` (share of
-    orders and words beyond the clipped range), ``kl`` (approximate, of an order or a word).
+    Logged for the last minibatch: ``policy_loss``, ``value_loss``, ``explained`` (explained variance of the value
+    targets), ``entropy`` (per order, in nats; ``word_entropy`` per word, if there are words), ``moved`` (share of
+    orders and words outside the clipping range), ``kl`` (approximate, per order or word).
     """
 
     def compute_gradients(self, loss_per_module: dict[str, Any], **kwargs: Any) -> dict[Any, Any]:
-        """As RLlib's, without the parameters of networks that the batch has nothing for, which RLlib stumbles on."""
+        """As RLlib's, but skips networks without data in the batch, for which RLlib fails."""
         gradients = super().compute_gradients(loss_per_module, **kwargs)
         return {name: gradient for name, gradient in gradients.items() if gradient is not None}
 
@@ -97,10 +96,10 @@ class PPOLearner(PPOTorchLearner):
 
 
 def means_by_kind(values: torch.Tensor, words: torch.Tensor | None) -> torch.Tensor:
-    """The mean over rows of orders, and in games with words the mean over rows of words: [1] or [2].
+    """The mean over rows of orders and, in games with words, the mean over rows of words: [1] or [2].
 
     Args:
-        values: [R], by row. words: bool [R], whether a row is a word; None: there are no words.
+        values: [R], one per row. words: bool [R], whether a row is a word; None without words.
     """
     if words is None:
         return values.mean()[None]

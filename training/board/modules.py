@@ -2,9 +2,9 @@
 
 Observations are packed (`agents.rl.inputs.InputEncoder.pack`): int32 [size], a state's row and the observing power;
 3.2 KB on the standard map, where boards and legal orders as arrays take 150 KB. The network's inputs are made from them
-on demand, in 5 microseconds. Actions are int64 [slots]: for each row of the decision an index into its candidates, then
-zeros. With tokens, the words of the phase and the message round stand between state and power; a decision is about
-orders or about words, in the same shape.
+on demand, in 5 microseconds. Actions are int64 [slots]: for each row of the decision an index into its candidates,
+padded with zeros. With tokens, the words of the phase and the message round come between state and power; decisions
+about orders and about words have the same shape.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class BoardModule(TorchRLModule, ValueFunctionAPI, InferenceOnlyAPI):
     """`agents.rl.network.BoardNetwork` behind RLlib's interface.
 
     ``model_config``: {"map_name": ..., "rules": Rules(...).to_dict(), "size": Size().to_dict(), "seed": ...,
-    "sees_points": True}. Without points, their weights are 0 and stay so: the network plays by the position alone.
+    "sees_points": True}. If False, the weights of welfare points are fixed at 0: the network sees only the position.
     """
 
     def setup(self) -> None:
@@ -57,7 +57,7 @@ class BoardModule(TorchRLModule, ValueFunctionAPI, InferenceOnlyAPI):
         self.rng = np.random.default_rng(given["seed"])
 
     def get_non_inference_attributes(self) -> list[str]:
-        return []  # the value head is small, and evaluation uses it
+        return []  # keeps the value head, which is small and used in evaluation
 
     def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> torch.Tensor:
         """float32 [B]."""
@@ -85,7 +85,7 @@ class BoardModule(TorchRLModule, ValueFunctionAPI, InferenceOnlyAPI):
         return self._decide(batch, chances=-1.0)
 
     def _decide(self, batch: dict[str, Any], chances: float | None) -> dict[str, Any]:
-        """Actions and their log probabilities, one a slot; for RLlib's own EnvRunners. Ours calls the network."""
+        """Actions and their log probabilities, one per slot; only for RLlib's own EnvRunners."""
         inputs = self.reader.read(as_numpy(batch[Columns.OBS]))
         drawn = self.rng.random(inputs.num_rows) if chances is None else np.full(inputs.num_rows, chances)
         answers, logp, values = self.network.answer(inputs, drawn)
@@ -98,7 +98,7 @@ class BoardModule(TorchRLModule, ValueFunctionAPI, InferenceOnlyAPI):
 
 
 def rows(inputs: Inputs) -> tuple[np.ndarray, np.ndarray]:
-    """The decision of each row (an order or a word), and its number within it: int64 [R] twice."""
+    """Each row's decision, and its number within the decision (a row is an order or a word): two int64 [R]."""
     decision = np.repeat(np.arange(len(inputs)), np.diff(inputs.first_rows))
     slot = np.arange(len(decision)) - inputs.first_rows[decision]
     speaking = inputs.speaking
@@ -110,7 +110,7 @@ def rows(inputs: Inputs) -> tuple[np.ndarray, np.ndarray]:
 
 
 def padded(inputs: Inputs, answers: np.ndarray, logp: np.ndarray, slots: int) -> tuple[np.ndarray, np.ndarray]:
-    """Answers and log probabilities by decision: int64 and float32 [B, slots], zeros where there is no row."""
+    """Answers and log probabilities by decision: int64 and float32 [B, slots], padded with zeros."""
     decision, slot = rows(inputs)
     actions, logps = np.zeros((len(inputs), slots), np.int64), np.zeros((len(inputs), slots), np.float32)
     actions[decision, slot], logps[decision, slot] = answers, logp

@@ -1,8 +1,8 @@
 """Players in the runner that do not learn: any `agents.Policy`, and frozen networks.
 
-Each answers all decisions of its seats at once. Policies get the view only (their observation is None): players that
-read arrays are networks here. In games with tokens all hear what is said to them, and may speak: words of the
-vocabulary count, anything else is silence.
+Each answers all decisions of its seats at once. Policies get only the view (their observation is None); only networks
+read arrays here. In games with tokens all players receive messages and may send them; any text that is not in the
+vocabulary counts as silence.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Opponent(Protocol):
     """A player of seats in many games."""
 
     def begin(self, games: np.ndarray, powers: np.ndarray, seeds: np.ndarray) -> None:
-        """New games begin, in which it plays `powers` [k] of `games` [k]."""
+        """Begin new games, in which the player has the seats `powers` [k] of `games` [k]."""
 
     def answer(
         self,
@@ -41,23 +41,23 @@ class Opponent(Protocol):
         chances: np.ndarray,
         said: Said,
     ) -> np.ndarray:
-        """Answers int64 [R] to the decisions of `powers` in `games` with these inputs: all about words, or all orders.
+        """Answers int64 [R] to the decisions of `powers` in `games`: all about words, or all about orders.
 
         Args:
             played: the games so far.
             chances: float64 [R], see `BoardNetwork.answer`.
-            said: what was said in this phase.
+            said: the words of this phase.
         """
 
 
 class Frozen:
-    """A network that does not learn; a greedy one takes its most probable orders and words."""
+    """A network that does not learn; if greedy, it takes its most probable orders and words."""
 
     def __init__(self, network: BoardNetwork, greedy: bool = False) -> None:
         self.network, self.greedy = network, greedy
 
     def begin(self, games: np.ndarray, powers: np.ndarray, seeds: np.ndarray) -> None:
-        """Nothing to do: a network has no state in a game."""
+        """Does nothing: a network has no state."""
 
     def load(self, weights: Mapping[str, np.ndarray]) -> None:
         """Replace the weights."""
@@ -84,14 +84,14 @@ class Scripted:
     def __init__(self, spec: str, reader: InputEncoder) -> None:
         self.spec, self._reader = spec, reader
         self._policies: dict[tuple[int, int], agents.Policy] = {}
-        if isinstance(agents.make(spec), RoundWriter):  # an invalid spec raises here, before any game
+        if isinstance(agents.make(spec), RoundWriter):  # an invalid spec raises here, before any game is played
             raise TrainingError(
-                f"policy {spec!r:.200} writes programs of modal_env; here it would play Diplomacy. Against programs "
-                "train with the command modal"
+                f"policy {spec!r:.200} writes programs for modal_env and cannot play Diplomacy. To train against "
+                "programs use the command modal"
             )
 
     def meet(self, who: Callable[[int, str], agents.Policy]) -> None:
-        """Tell policies that plan (`agents.PlanningPolicy`) who plays a power in a game, from the next games on."""
+        """Set, for planning policies (`agents.PlanningPolicy`), who plays each power in the next games."""
         self._who = who
 
     def begin(self, games: np.ndarray, powers: np.ndarray, seeds: np.ndarray) -> None:
@@ -125,7 +125,7 @@ class Scripted:
         return answers
 
     def _view(self, played: Transcript, game: int, power: int, said: Said, message_round: int = 0) -> View:
-        """The view of a policy, which is asked for orders unless in a message round."""
+        """The view of a policy, asked for messages in a message round, else for orders."""
         position = played.position(game)
         messages = said.messages(game, position.phase) if self._reader.message_rounds else []
         return View(
@@ -143,32 +143,32 @@ class Scripted:
         return len(legal) - 1 if is_retreat else 0
 
     def _orders(self, view: View, game: int) -> set[int]:
-        """The order numbers of a policy's orders. Illegal ones are ignored, as in games that are not strict."""
+        """The numbers of a policy's orders. Illegal orders are ignored, as in non-strict games."""
         board = self._reader.board
         action, _ = self._act(view, game)
         if not isinstance(action, (list, tuple)) or not all(isinstance(order, str) for order in action):
             raise TrainingError(
-                f"{self.spec!r} answers {action!r:.60} when given the view alone: a frozen opponent must answer with "
-                "a list of order strings, as view.encode_orders makes it, or be a checkpoint (rl:PATH)"
+                f"{self.spec!r} returns {action!r:.60} when given only the view: a frozen opponent must return a list "
+                "of order strings, as view.encode_orders does, or be a checkpoint (rl:PATH)"
             )
         return {board.orders.index[order] for order in action if order in board.orders.index}
 
     def _words(self, view: View, game: int) -> np.ndarray:
-        """A policy's words: int64 [powers]. Anything outside the vocabulary is silence."""
+        """A policy's words: int64 [powers]. Text that is not in the vocabulary is silence."""
         board = self._reader.board
         return as_words(board, board.power_index[view.power], self._act(view, game)[1])
 
     def _act(self, view: View, game: int) -> tuple[Any, Mapping[str, str]]:
-        """Orders and messages."""
+        """A policy's orders and messages."""
         policy = self._policies[game, view.board.power_index[view.power]]
         try:
             return split_action(view.rules, view.power, policy.act(None, {"view": view}))
-        except ValueError as error:  # ActionError, or a player that cannot play Diplomacy
+        except ValueError as error:  # ActionError, or a policy that cannot play Diplomacy
             raise TrainingError(f"{self.spec!r}: {error}") from error
 
 
 def fixed_opponent(spec: str, reader: InputEncoder) -> Opponent:
-    """A player that does not learn: a network, or any other policy."""
+    """Make a player that does not learn: a network, or any other policy."""
     if spec.startswith("rl:"):
         policy: Any = agents.make(spec)
         return Frozen(policy.network_for(reader.board, reader.rules), policy.greedy)

@@ -1,9 +1,8 @@
-"""Proximal policy optimization, from beginning to end: `train`.
+"""The complete training loop of proximal policy optimization: `train`.
 
-An iteration plays `games` whole games, improves each network on its own part of them, logs how it went, and now and
-then reports on held-out games and saves. Everything an iteration does follows from the weights, the seed and the
-iteration's number. So a training that was interrupted, or extended, ends with the same weights as one that was not
-(with any fixed number of workers).
+An iteration plays `games` whole games, updates each network on its own decisions, and writes the log; some iterations
+also play held-out games, or save. An iteration depends only on the weights, the seed and its number. So a training that
+was interrupted, or extended, ends with the same weights as an uninterrupted one (for a fixed number of workers).
 """
 
 from __future__ import annotations
@@ -42,20 +41,20 @@ from training.rllib import quiet
 from training.run_folder import logging_to, read_log, write_config
 from welfare_env.board.loading import load_board
 
-ALSO = 7  # the stream of a seed that the networks beside the learner begin with; others: `training.board.sampling`
-FALLS_TO = 0.1  # share of lr and entropy that is left at the horizon
+ALSO = 7  # random stream for the initial weights of additional networks; other streams: `training.board.sampling`
+FALLS_TO = 0.1  # lr and entropy at the horizon, relative to the start
 
 
 @dataclass(frozen=True)
 class Progress:
-    """An iteration: its number from 1, what is logged, and its games."""
+    """An iteration: its number from 1, logged metrics, and games."""
 
     iteration: int
     logged: Mapping[str, float]
     games: tuple[GameResult, ...] = field(repr=False)
 
 
-WarmStart = Callable[[str, str, int, int], None]  # stage, unit, how many are done, of how many
+WarmStart = Callable[[str, str, int, int], None]  # stage, unit, units done, all units
 
 
 @quiet()
@@ -66,19 +65,19 @@ def train(
     origin: Mapping[str, Any] | None = None,
     play: Play | None = None,
 ) -> Path:
-    """Train, resume a training that was interrupted, or extend one that is finished.
+    """Train, resume an interrupted training, or extend a finished one.
 
     Args:
-        on_progress: called after every iteration. A KeyboardInterrupt from it saves, and is raised again.
-        on_warm_start: called in the course of an imitation, before anything is saved.
-        origin: how this was started, for the checkpoint's reader.
-        play: what is played, in place of what the config says: for rewards and line-ups of your own. Such a training is
-            resumed by the same call, not by `training.resume`.
+        on_progress: called after every iteration. If it raises KeyboardInterrupt, the training is saved first.
+        on_warm_start: called during imitation, before anything is saved.
+        origin: how the training was started, a note for readers of the checkpoint.
+        play: overrides the config's games, for custom rewards and lineups. Resume such a training by the same call, not
+            by `training.resume`.
 
     Returns:
-        The folder of the last checkpoint, for ``agents.make("rl:PATH")``. The best by the held-out reports is beside
-        it, in ``best`` (without a report: the last, too). Networks that learn beside the learner are in folders of
-        their names, as they are now, and in ``best-NAME``, as they were when the learner was best.
+        The folder of the last checkpoint, for ``agents.make("rl:PATH")``. The best iterate by held-out reports is next
+        to it, in ``best`` (without reports: also the last). Additional networks are in folders with their names (the
+        last iterate) and in ``best-NAME`` (at the iteration of the learner's best iterate).
 
     Raises:
         TrainingError: the folder holds another training, or the weights are no longer finite.
@@ -123,10 +122,10 @@ def train(
 def _improve(
     learner: Learner, config: TrainConfig, iteration: int, episodes: Sequence[SingleAgentEpisode]
 ) -> dict[str, float]:
-    """Improve each network on its episodes; what is logged of that.
+    """Update each network on its episodes, and return the metrics to log.
 
-    One after the other: in one update RLlib gives all networks the same number of minibatches, so that the one with the
-    fewest decisions would see its own more often than `epochs` times.
+    Networks are updated one after the other: in a joint update RLlib gives all networks the same number of minibatches,
+    so that a network with few decisions would use them for more than `epochs` epochs.
     """
     logged: dict[str, float] = {}
     for module_id, mine in by_network(episodes).items():
@@ -139,7 +138,7 @@ def _improve(
 def _next(
     learner: Learner, config: TrainConfig, play: Play, standing: Standing, held_out: HeldOut | None
 ) -> tuple[Standing, dict[str, float]]:
-    """Where the training stands after another iteration, and its held-out report, if one is due.
+    """The standing after an iteration (league and best iterate updated), and its held-out report, if one is due.
 
     Raises:
         TrainingError: the weights are no longer finite.
@@ -162,11 +161,11 @@ def _next(
 
 
 def play_of(config: TrainConfig) -> Play:
-    """What a config plays.
+    """The games of a config.
 
     Raises:
         UnknownMapError, MapFormatError: no such map.
-        TrainingError: seats that it does not have.
+        TrainingError: seats that the map does not have.
     """
     return Play(
         config.map_name,
@@ -238,7 +237,7 @@ def _set_schedules(learner: Learner, iteration: int) -> None:
 
 
 def _grown(league: list[Weights], newest: Weights, most: int) -> list[Weights]:
-    """The league with one more past self; if there are too many, every other one is dropped, but not the newest."""
+    """The league with a further past self; beyond the maximum size every other one is dropped, but not the newest."""
     grown = [*league, newest]
     return grown if len(grown) <= most else grown[(len(grown) - 1) % 2 :: 2]
 
@@ -249,7 +248,7 @@ def _grown(league: list[Weights], newest: Weights, most: int) -> list[Weights]:
 def describe(games: Sequence[GameResult]) -> dict[str, float]:
     """Metrics of an iteration's games: means over the learning seats, overall and against each opponent.
 
-    Those of a network that learns beside the learner have its name in them: ``play/NAME/return``.
+    Metrics of an additional network contain its name: ``play/NAME/return``.
     """
     seen: dict[str, list[float]] = {}
     for game in games:
@@ -271,7 +270,7 @@ def _learned(metrics: Mapping[str, Any], whose: str) -> dict[str, float]:
 
 
 def _warm_start(learner: Learner, play: Play, config: TrainConfig, on_warm_start: WarmStart) -> bool:
-    """Give the learner the weights to start with; whether that took an imitation.
+    """Set the learner's initial weights; returns whether it imitated a policy.
 
     Raises:
         CheckpointError: `start` cannot be read, or does not fit.

@@ -1,14 +1,14 @@
-"""Rewards of learners for a phase.
+"""Learners' rewards per phase.
 
 ====================  ==================================================================================================
 ``own``               welfare points the power gained (welfare); centers it gained or lost (standard)
 ``score``             change of the power's score (`welfare_env.Rules.scoring`), as if the game ended now
 ``social``            the mean over all powers of ``own``
-``inequity:A,B``      ``own`` less A times the mean lead of the others and B times the mean lead over them, each year's
-                      points by themselves (Fehr and Schmidt 1999, "A theory of fairness, competition and cooperation")
+``inequity:A,B``      ``own`` minus A times the others' mean lead minus B times the mean lead over them, for each year's
+                      points separately (Fehr and Schmidt 1999, "A theory of fairness, competition and cooperation")
 ====================  ==================================================================================================
 
-Over a game all but ``inequity`` sum to final points, or to the change in score or centers.
+Over a game, all rewards but ``inequity`` sum to the final points, or to the change in score or centers.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from welfare_env.errors import did_you_mean
 from welfare_env.game.scoring import scores
 from welfare_env.rules import Rules
 
-MOST = 1000  # of inequity's A and B
+MOST = 1000  # maximum of inequity's A and B
 NAMES = ("own", "score", "social", "inequity")
 
 
 @dataclass(frozen=True)
 class Reward:
-    """A reward by name; `parse` reads one.
+    """A reward function; `parse` makes it from text.
 
     Attributes:
         envy, guilt: A and B of ``inequity``.
@@ -45,7 +45,7 @@ class Reward:
         """Read "own", "score", "social" or "inequity:0.5,0.2".
 
         Raises:
-            TrainingError: none of these.
+            TrainingError: no such reward.
         """
         name, _, numbers = text.partition(":")
         envy = guilt = 0.0

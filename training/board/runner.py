@@ -1,8 +1,8 @@
 """An EnvRunner that plays many games at once, over arrays.
 
-One forward pass per phase decides for all learners of all games. Opponents play inside the runner, and their moves are
-not recorded. A sample is `num_games` whole games: no game is cut off, so advantages need no bootstrap value, and a
-sample depends only on the weights, the seed and its number.
+One forward pass per phase makes the decisions of all learners in all games. Opponents play inside the runner and are
+not recorded. A sample is `num_games` whole games: no game is truncated, so advantages need no bootstrap value. A sample
+depends only on the weights, the seed and its number.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from welfare_env.rules import Rules
 
 @dataclass(frozen=True)
 class Play:
-    """What a runner plays (`config.environment(env_config=Play(...).to_dict())`).
+    """The games of a runner (`config.environment(env_config=Play(...).to_dict())`).
 
     Attributes:
-        num_games: games in a sample.
-        reward_scale: factor on rewards for learning; tables and logs show them without it.
+        num_games: games per sample.
+        reward_scale: factor on rewards for learning; tables and logs show unscaled rewards.
         seed: for seats, opponents and sampling.
     """
 
@@ -71,10 +71,11 @@ class GameResult:
     """The outcome of a game, for logs and reports.
 
     Attributes:
-        coalition: the lineup's learning powers. learners: all powers of the learner. opponent: who played the others.
+        coalition: the lineup's learning powers. learners: all powers played by the learner. opponent: the opponent in
+            the other seats.
         points: welfare points, or centers in the standard variant, by power. centers: by power.
-        returns: rewards of every power, unscaled: of a power that learns by its learner's reward, else by `Play`'s.
-        also: the powers of the networks that learn beside the learner, by name.
+        returns: unscaled sum of every power's rewards: its network's reward if it learns, else the reward of `Play`.
+        also: the powers of additional networks, by network name.
     """
 
     coalition: tuple[int, ...]
@@ -91,7 +92,7 @@ class GameResult:
 
 
 class BatchedEnvRunner(EnvRunner, Checkpointable):
-    """See the module's documentation. Works with RLlib's algorithms, as a Ray actor, and by itself.
+    """See the module's documentation. Works with RLlib's algorithms, as a Ray actor, and on its own.
 
     Args:
         config: with a `Play` in its ``env_config``, and a `BoardModule`.
@@ -108,7 +109,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         self.results: list[GameResult] = []
         self.samples = 0
         self._weights_seq_no = 0
-        # For the longest games, also while a curriculum plays shorter ones: the learner uses the same reader.
+        # Made for the longest games, even if a curriculum plays shorter ones: the learner uses the same reader.
         self.reader = InputEncoder(load_board(self.play.map_name), self.play.rules)
         self._spaces = spaces(self.reader)
         self.make_env()
@@ -153,13 +154,13 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
     # Playing.
 
     def sample(self, *, explore: bool | None = None, **kwargs: Any) -> list[SingleAgentEpisode]:
-        """Play `num_games` games from beginning to end: an episode for every learning power that ever decided.
+        """Play `num_games` whole games; returns an episode for every learning power that made a decision.
 
-        Those of the learner come first, then those of each network that learns beside it; ``module_id`` tells whose.
+        The learner's episodes come first, then those of each additional network; ``module_id`` is the network.
 
         Args:
-            explore: False: learners take their most probable orders and words; otherwise they sample.
-            kwargs: RLlib's other arguments (how much to sample) are ignored.
+            explore: if False, learners take their most probable orders and words; otherwise they sample.
+            kwargs: RLlib's other arguments (sample sizes) are ignored.
         """
         rng = np.random.default_rng([self.play.seed, self.worker_index or 0, self.samples])
         self.samples += 1
@@ -169,7 +170,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         for number, opponent in self._opponents.items():
             games, played = np.nonzero(seats == number)
             seeds = rng.integers(2**31, size=len(games))
-            opponent.begin(games, played, seeds[np.searchsorted(games, games)])  # one a game: players may draw together
+            opponent.begin(games, played, seeds[np.searchsorted(games, games)])  # one seed per game, to coordinate
         tapes = {number: Tape(env.num_games, powers, self.play.reward_scale) for number in (-1, *self._also)}
         returns = np.zeros((env.num_games, powers), np.float32)
         phases = np.zeros(env.num_games, np.int64)
@@ -189,11 +190,11 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         return episodes
 
     def _learner(self, number: int) -> str:
-        """Who learns in seats of this number."""
+        """The network that learns in seats with this player number."""
         return self._also.get(number, LEARNER)
 
     def _pay(self, seats: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """The rewards of a phase, of each seat by the reward of who learns there: float32 [games, powers]."""
+        """The rewards of a phase, by the reward function of each seat's network: float32 [games, powers]."""
         paid = self.play.reward.pay(self.board, self.rules, before, after)
         for number, name in self._also.items():
             own = self.play.lineup.also[name].pay(self.board, self.rules, before, after)
@@ -210,7 +211,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         tapes: Mapping[int, Tape],
         greedy: bool,
     ) -> np.ndarray:
-        """The answers int64 [R] of an opponent, or of one who learns, whose answers are recorded."""
+        """The answers int64 [R] of an opponent or a learner; a learner's answers are recorded."""
         if number in self._opponents:
             return self._opponents[number].answer(self.games.transcript, games, powers, inputs, drawn, self.games.said)
         network = self.also[self._also[number]] if number in self._also else self.network
@@ -253,7 +254,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         """A learner's tape as RLlib's episodes, with advantages."""
         if not len(tape):
             return []
-        part = 1 / (1 + self.reader.message_rounds)  # a phase's words and orders are discounted as one decision
+        part = 1 / (1 + self.reader.message_rounds)  # a phase's words and orders together are discounted by gamma
         columns = tape.columns(self.config.gamma**part, self.config.lambda_**part)
         episodes = []
         for rows in tape.chains():
@@ -263,7 +264,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         return episodes
 
     def _log(self, agent_steps: Mapping[str, int], games: int) -> None:
-        """Log the last `games` games for RLlib, and how often each learner decided."""
+        """Log the last `games` games for RLlib, and each learner's number of decisions."""
         played = self.results[-games:]
         env_steps = sum(result.phases for result in played)
         self.metrics.log_value(NUM_ENV_STEPS_SAMPLED, env_steps, reduce="sum")
@@ -303,14 +304,14 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
     # The league.
 
     def _choose_past_self(self, rng: np.random.Generator) -> None:
-        """Draw the past self of this sample; as long as the league is empty, it is the network as it is."""
+        """Draw the past self of this sample; the current network if the league is empty."""
         for number, opponent in self._opponents.items():
             if self.play.lineup.players[number] == LEAGUE and isinstance(opponent, Frozen):
                 past = self.league[int(rng.integers(len(self.league)))] if self.league else self.weights()
                 opponent.load(past)
 
     def weights(self) -> dict[str, np.ndarray]:
-        """The learner's weights: copies."""
+        """Copies of the learner's weights."""
         return {name: value.numpy().copy() for name, value in self.network.state_dict().items()}
 
     # RLlib's interface.
@@ -345,7 +346,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
         return [(COMPONENT_RL_MODULE, self.module)]
 
     def assert_healthy(self) -> None:
-        """RLlib's health check: there is nothing that could fail later."""
+        """RLlib's health check: always healthy."""
 
     def stop(self) -> None:
-        """Nothing to close."""
+        """Does nothing."""

@@ -1,4 +1,4 @@
-"""Playing the games of an iteration: in this process, or in Ray's."""
+"""Playing the games of an iteration: in this process, or in Ray processes."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from training.board.tape import POSITION
 from training.errors import TrainingError
 
 Weights = dict[str, np.ndarray]
-Configure = Callable[[Play], Any]  # RLlib's configuration of a runner
+Configure = Callable[[Play], Any]  # games -> RLlib's configuration of a runner
 
-HELD_OUT = 5  # the stream of a seed that held-out games are drawn from; others: imitation 1 and 2, gains 3 and 4,
-# words (`training.word_effects`) 6, networks beside the learner 7
+HELD_OUT = 5  # random stream of held-out games; others: imitation 1 and 2, gains 3 and 4, words
+# (`training.word_effects`) 6, additional networks 7
 
 
 class Sampler:
-    """Plays an iteration's games, shared out among runners.
+    """Plays an iteration's games, divided among runners.
 
     Args:
-        configure: makes RLlib's configuration of a runner's games.
-        workers: Ray processes; 0 plays in this process. ray: the module, connected, if there are any.
+        configure: makes RLlib's configuration of a runner.
+        workers: Ray processes; 0 plays in this process. ray: the connected module, if there are workers.
     """
 
     def __init__(self, play: Play, configure: Configure, workers: int, ray: Any = None) -> None:
@@ -47,7 +47,7 @@ class Sampler:
     def sample(
         self, learner: Learner, iteration: int, league: list[Weights], years: int
     ) -> tuple[list[SingleAgentEpisode], list[GameResult]]:
-        """The episodes and results of an iteration's games, played with the weights of all that learn."""
+        """Play an iteration's games with the learners' current weights; returns episodes and results."""
         sent = _state(learner, iteration, league, years)
         if self._ray is None:
             return _play(self._runner, sent)
@@ -60,7 +60,7 @@ class Sampler:
 
 
 def number_apart(parts: list[list[SingleAgentEpisode]]) -> None:
-    """Number the positions of several samples on from each other, in place: each begins at 0."""
+    """Renumber positions across samples, in place, so that they are unique; each sample's numbers begin at 0."""
     start = 0
     for episodes in parts:
         columns = [episode.extra_model_outputs[POSITION] for episode in episodes]
@@ -71,10 +71,10 @@ def number_apart(parts: list[list[SingleAgentEpisode]]) -> None:
 
 
 class HeldOut:
-    """Plays games that nothing is learned from: the same seeds in every report, and none of the training's.
+    """Plays held-out games, with the same seeds in every report and different from the training's.
 
-    Orders are chosen as the checkpoint will choose them: the most probable ones if no opponent learns, else sampled.
-    Past selves are left out, unless there is nobody else: they change from report to report.
+    Orders are chosen as by the checkpoint: the most probable ones if no opponent learns, else sampled. Past selves are
+    left out unless they are the only opponents, since they change between reports.
     """
 
     def __init__(self, play: Play, games: int, configure: Configure) -> None:
@@ -90,7 +90,7 @@ class HeldOut:
 
 
 def mean_return(games: Sequence[GameResult]) -> float:
-    """Of the learner's seats, unscaled."""
+    """The mean return of the learner's seats, unscaled."""
     return float(np.mean([game.returns[power] for game in games for power in game.learners]))
 
 

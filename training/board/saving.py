@@ -1,9 +1,9 @@
-"""What a training in Diplomacy keeps: the state to resume from, and two checkpoints to play with, last and best.
+"""The files of a training in Diplomacy: the state to resume from, and two checkpoints to play with, last and best.
 
-A network that learns beside the learner has two, too: the last, and the one with which the learner was best. Before the
-first held-out report the last counts as the best.
+An additional network also has two: its last iterate, and its iterate at the learner's best. Before the first held-out
+report the last counts as the best.
 
-The state holds the weights of both, so that a checkpoint that is missing or damaged is written again.
+The state holds the weights of both, so that missing or damaged checkpoints can be rewritten.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from training.run_folder import STATE
 from welfare_env.board.loading import load_board
 
 CHECKPOINT, BEST = "checkpoint", "best"
-ALSO = f"{BEST}-also"  # prefix, in the state, of the weights of the others with which the learner was best
-_REPORT = f"{BEST}/report"  # of the best iterate: its value and its iteration
+ALSO = f"{BEST}-also"  # prefix in the state: additional networks' weights at the learner's best iterate
+_REPORT = f"{BEST}/report"  # key in the state: held-out value and iteration of the best iterate
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class Best:
     value: float
     iteration: int
     weights: Weights
-    also: Mapping[str, Weights] = field(default_factory=dict)  # of the networks beside the learner, by name
+    also: Mapping[str, Weights] = field(default_factory=dict)  # of additional networks, by name
 
 
 @dataclass(frozen=True)
 class Standing:
-    """What a training has after some iterations, besides the learner."""
+    """The state of a training after some iterations, apart from the learner."""
 
     iteration: int = 0
     league: list[Weights] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Keeper:
     """Saves a training in its folder, and restores it.
 
     Args:
-        origin: how the training was started, for people who read the checkpoint.
+        origin: how the training was started, a note for readers of the checkpoint.
     """
 
     def __init__(self, learner: Learner, play: Play, config: TrainConfig, origin: Mapping[str, Any]) -> None:
@@ -65,10 +65,10 @@ class Keeper:
         self._folder, self._identity = config.place, identity(play, config)
 
     def restore(self) -> Standing | None:
-        """What was saved, which the learner then has, too; None if nothing is saved yet.
+        """Load the saved state into the learner and return the rest; None if nothing is saved yet.
 
         Raises:
-            TrainingError: another training, more iterations than the config has, or a damaged state.
+            TrainingError: the folder holds another training, more iterations than the config, or a damaged state.
         """
         most = self._config.iterations
         done, others = state.load(self._folder, *self._trained(), self._identity, most, also=self._also())
@@ -82,22 +82,22 @@ class Keeper:
         """Write the checkpoints, then the state.
 
         Raises:
-            TrainingError, CheckpointError: they cannot be written.
+            TrainingError, CheckpointError: a file cannot be written.
         """
         self._write_checkpoints(standing)
         others = _others(standing)
         state.save(self._folder, *self._trained(), standing.iteration, self._identity, others, also=self._also())
 
     def _trained(self, name: str = DEFAULT_MODULE_ID) -> tuple[BoardNetwork, Any]:
-        """A network, and its optimizer."""
+        """A network and its optimizer."""
         return network_of(self._learner, name), self._learner.get_optimizer(name)
 
     def _also(self) -> dict[str, tuple[BoardNetwork, Any]]:
-        """The networks beside the learner, by name."""
+        """The additional networks with their optimizers, by name."""
         return {name: self._trained(name) for name in self._play.lineup.also}
 
     def _write_checkpoints(self, standing: Standing) -> None:
-        """Those that are not there as they should be."""
+        """Write the checkpoints that are missing, damaged or out of date."""
         rewards = self._play.lineup.also
         whose: dict[str, dict[str, Any]] = {
             name: {"learner": name, "reward": str(reward)} for name, reward in rewards.items()
@@ -146,7 +146,7 @@ def _others(standing: Standing) -> dict[str, torch.Tensor]:
         for name, value in past.items()
     }
     if (best := standing.best) is not None:
-        # Copies: the best iterate may be in the league, too, and safetensors refuses tensors that share memory.
+        # Copies: the best iterate may also be in the league, and safetensors refuses tensors that share memory.
         tensors |= {f"{BEST}/weights/{name}": torch.tensor(value) for name, value in best.weights.items()}
         for whose, given in best.also.items():
             tensors |= {f"{ALSO}/{whose}/{name}": torch.from_numpy(value) for name, value in given.items()}
@@ -155,7 +155,7 @@ def _others(standing: Standing) -> dict[str, torch.Tensor]:
 
 
 def _standing(iteration: int, others: Mapping[str, torch.Tensor]) -> Standing:
-    """As `_others` wrote it."""
+    """The inverse of `_others`."""
     parts: dict[str, Weights] = {}
     also: dict[str, Weights] = {}
     for key, value in others.items():
@@ -173,11 +173,11 @@ def _standing(iteration: int, others: Mapping[str, torch.Tensor]) -> Standing:
 
 
 def network_of(learner: Learner, name: str = DEFAULT_MODULE_ID) -> BoardNetwork:
-    """A network that RLlib's learner trains."""
+    """A network of RLlib's learner."""
     module: Any = learner.module[name].unwrapped()
     return module.network
 
 
 def weights(learner: Learner, name: str = DEFAULT_MODULE_ID) -> Weights:
-    """A network's weights: copies."""
+    """Copies of a network's weights."""
     return {key: value.detach().numpy().copy() for key, value in network_of(learner, name).state_dict().items()}

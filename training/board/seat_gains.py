@@ -1,4 +1,4 @@
-"""What seats gain by leaving a profile for a learned player: a lower bound on how exploitable the profile is."""
+"""Gains of coalitions that deviate from a profile to a trained network: a lower bound on its exploitability."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ CHUNK = 1_000_000  # resampled values held in memory at a time
 
 @dataclass(frozen=True)
 class Gain:
-    """A coalition's gain in points a year: the mean gain of its least member, as in `evaluation.exploitability`.
+    """A coalition's gain in points per year: the smallest mean gain of a member, as in `evaluation.exploitability`.
 
     The network takes its most probable orders.
 
     Attributes:
         value, low, high: the gain, with a percentile bootstrap interval (95%) over games.
-        points, profile_points: mean points a year of its members when they deviate, and when nobody does.
-        games: played with and without deviating, each.
+        points, profile_points: the members' mean points per year with and without the deviation.
+        games: number of games with the deviation, and of games without.
     """
 
     coalition: tuple[str, ...]
@@ -69,20 +69,20 @@ def gains(
     seed: int = 0,
     on_progress: Callable[[int], None] = lambda samples: None,
 ) -> list[Gain]:
-    """The gain of each of the lineup's coalitions against `profile`, in the lineup's sequence.
+    """The gain of each of the lineup's coalitions against `profile`, in the lineup's order.
 
     Args:
         play: map, rules and coalitions.
-        network: a checkpoint (a folder, or a name that comes with the package); it plays every coalition.
-        games: for each coalition, and for the profile by itself.
-        on_progress: called with the number of these samples played since the last call.
+        network: a checkpoint (a folder, or the name of one in the package); it plays every coalition.
+        games: for each coalition, and for the profile without deviation.
+        on_progress: called with 1 after each of these samples of games.
 
     Raises:
         TrainingError: fewer than two games, or too many; a seed out of range.
     """
     check_whole("games", games, 2, MOST)  # one game has no interval
     check_whole("seed", seed, 0, MOST_SEED)
-    # Streams of their own, apart from those of training.
+    # Random streams different from the training's.
     streams = np.random.SeedSequence([seed, 4]).generate_state(1 + len(play.lineup.coalitions)).tolist()
     base = _points(play, Lineup(((),), (profile,), (1.0,)), games, streams.pop(), network)
     on_progress(1)
@@ -96,7 +96,7 @@ def gains(
 
 
 def _points(play: Play, lineup: Lineup, games: int, seed: int, network: str | Path) -> np.ndarray:
-    """Points a year: float64 [games, powers]."""
+    """Points per year: float64 [games, powers]."""
     results = play_games(replace(play, lineup=lineup, num_games=games, seed=seed), network)
     return np.array([result.points for result in results]) / play.rules.years
 
@@ -105,7 +105,7 @@ def play_games(play: Play, network: str | Path, greedy: bool = True) -> list[Gam
     """Play a sample in which a checkpoint's network has the learner's seats.
 
     Args:
-        greedy: it takes its most probable orders; otherwise it samples.
+        greedy: whether the network takes its most probable orders; otherwise it samples.
     """
     runner = runner_of(play, checkpoint.load(network))
     runner.sample(explore=not greedy)
@@ -117,10 +117,10 @@ def runner_of(play: Play, given: Checkpoint, also: Mapping[str, Checkpoint] | No
     """A runner in which a checkpoint's network has the learner's seats.
 
     Args:
-        also: those of the networks that learn beside it, by name.
+        also: the checkpoints of additional networks, by name.
 
     Raises:
-        TrainingError: one of these is missing.
+        TrainingError: the checkpoint of an additional network is missing.
     """
     if missing := sorted(set(play.lineup.also) - set(also or {})):
         raise TrainingError(f"also: give the checkpoints of {', '.join(missing)}, which play in these games")
@@ -131,7 +131,7 @@ def runner_of(play: Play, given: Checkpoint, also: Mapping[str, Checkpoint] | No
 
 
 def _gain(play: Play, coalition: tuple[int, ...], away: np.ndarray, base: np.ndarray, seed: int) -> Gain:
-    """The gain from points a year [games, members] with and without deviating; whole games are resampled."""
+    """The gain from points per year [games, members] with and without deviation; whole games are resampled."""
     interval = bootstrap(
         (away.T, base.T),
         lambda away, base, axis: (away.mean(axis) - base.mean(axis)).min(0),

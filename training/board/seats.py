@@ -1,4 +1,4 @@
-"""Who plays which seat in the games of a runner."""
+"""Assignment of players to seats in the games of a runner."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from welfare_env.errors import did_you_mean
 
 SIZES = {"singles": 1, "pairs": 2, "triples": 3}  # of coalitions
 LEARNER, LEAGUE = "learner", "league"  # opponents by name: the network in training, and its past selves
-RESERVED = ("checkpoint", "best", "tensorboard", "default_policy")  # names of files, and RLlib's of the learner
+RESERVED = ("checkpoint", "best", "tensorboard", "default_policy")  # names of files, and RLlib's name of the learner
 
 
 @dataclass(frozen=True)
 class Lineup:
-    """Seats that learn, and who plays the others.
+    """The learning seats, and the opponents in the others.
 
     Attributes:
-        coalitions: the seats that learn, as power numbers; games take them in turn.
+        coalitions: the learning seats, as power numbers; games take the coalitions in turn.
         opponents: specs, profiles such as "4*dove + 3*hold" whose seats rotate from game to game, "learner", "league"
-            or a name in `also`; each game draws one for all its other seats. Of a mix ("mix:dove=1/3,hold=2/3") each
-            seat draws its own policy in each game. Profiles and mixes may have "learner" and the names, too.
-        shares: how often each opponent is drawn, relative to the others.
-        also: networks that learn beside the learner: the reward of each by name.
+            or a name in `also`; each game draws one for all its other seats. With a mix ("mix:dove=1/3,hold=2/3") each
+            seat draws its own policy in each game. Profiles and mixes may also contain "learner" and names in `also`.
+        shares: relative frequencies of the opponents.
+        also: additional networks that learn: name -> reward.
 
     Raises:
-        TrainingError: a share below 0 or infinite, or none above 0.
+        TrainingError: a share is negative or infinite, or all are 0.
     """
 
     coalitions: tuple[tuple[int, ...], ...]
@@ -50,19 +50,19 @@ class Lineup:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether no opponent learns: then some deterministic policy is a best response."""
+        """Whether no opponent learns, so that some deterministic policy is a best response."""
         return not {LEARNER, LEAGUE, *self.also} & set(self.players)
 
     @cached_property
     def players(self) -> tuple[str, ...]:
-        """Every opponent by itself: the policies of profiles one by one."""
+        """All individual opponents, including each policy of the profiles."""
         return tuple(dict.fromkeys(player for text in self.opponents for player in players_of(text, self.also)))
 
     def seats(
         self, rng: np.random.Generator, games: int, powers: Sequence[str]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Who plays: int64 [games, powers], -1 for the learner, else an index into `players`; each game's coalition and
-        the opponent it drew, int64 [games] each. A seat that "learner" plays learns, too.
+        """The player of each seat: int64 [games, powers], -1 for the learner, else an index into `players`; and each
+        game's coalition and opponent, int64 [games] each. Seats of the opponent "learner" also learn.
 
         Raises:
             ProfileError, UnknownPowerError: a profile that does not fit the board.
@@ -88,11 +88,11 @@ class Lineup:
         return seats, coalition, drawn
 
     def check_seats(self, powers: Sequence[str]) -> None:
-        """Check that everyone in `also` has a seat in some games, beside the coalitions.
+        """Check that every network in `also` has a seat outside the coalitions in some games.
 
         Raises:
             ProfileError, UnknownPowerError: a profile that does not fit the board.
-            TrainingError: one that has none.
+            TrainingError: a network never has a seat.
         """
         seated: set[int] = set()
         for text in self.opponents:
@@ -103,10 +103,10 @@ class Lineup:
                 seated.update(np.delete(self._table(text, powers), coalition, axis=1).ravel().tolist())
         for name in self.also:
             if self.players.index(name) not in seated:
-                raise TrainingError(f"also: {name!r} never plays: the learner always has its seats")
+                raise TrainingError(f"also: {name!r} never plays: it has no seat outside the coalitions")
 
     def _table(self, text: str, powers: Sequence[str]) -> np.ndarray:
-        """Who plays all seats: int64 [rotations, powers]."""
+        """The player of each seat in each rotation of a profile: int64 [rotations, powers]."""
         if not is_profile(text):
             return np.full((1, len(powers)), self.players.index(players_of(text, self.also)[0]))
         profile = read_profile(text, _names(self.also))
@@ -119,24 +119,24 @@ class Lineup:
 
 
 def players_of(text: str, also: Collection[str] = ()) -> list[str]:
-    """Every policy of an opponent by itself.
+    """The individual policies of an opponent.
 
     Raises:
-        UnknownAgentError, ProfileError: a profile or a mix that cannot be read.
-        TrainingError: a profile with a mix in which somebody learns, or shares that are not above 0 or do not sum to 1.
+        UnknownAgentError, ProfileError: an invalid profile or mix.
+        TrainingError: a profile contains a mix with a learning network, or shares are not positive or do not sum to 1.
     """
     if not is_profile(text):
         bare = text.strip(" ()")
         return list(_parts(text, also)) or [bare if bare in (*_names(also), LEAGUE) else text]
     policies = read_profile(text, _names(also)).policies
     for part in (part for policy in policies for part, _ in policy.parts):
-        if part.text in _names(also):  # a mix in a profile is one player, which could not play it
-            raise TrainingError(f"opponent {text!r:.200}: {part.text!r} learns: give the mix with it by itself")
+        if part.text in _names(also):  # a mix in a profile is a single frozen player
+            raise TrainingError(f"opponent {text!r:.200}: {part.text!r} learns: give the mix outside the profile")
     return [policy.text for policy in policies]
 
 
 def _parts(text: str, also: Collection[str]) -> dict[str, float]:
-    """The policies of a mix that is drawn once a game, with their shares; empty for other opponents."""
+    """The policies of a mix, drawn per seat and game, with their shares; empty for other opponents."""
     if is_profile(text) or "mix:" not in text:
         return {}
     parts = read(text, (*_names(also), LEAGUE)).parts
@@ -153,15 +153,15 @@ def _parts(text: str, also: Collection[str]) -> dict[str, float]:
 
 
 def _names(also: Collection[str]) -> tuple[str, ...]:
-    """What may stand in a profile or a mix in place of a policy."""
+    """The names of learning networks, which profiles and mixes may contain like policies."""
     return (LEARNER, *also)
 
 
 def read_also(texts: Sequence[str]) -> dict[str, Reward]:
-    """The networks that learn beside the learner, from texts such as "cooperators=social": the reward of each by name.
+    """The additional networks, name -> reward, from texts such as "cooperators=social".
 
     Raises:
-        TrainingError: no NAME=REWARD, a name twice, one that means something else, or no such reward.
+        TrainingError: not NAME=REWARD, a repeated or reserved name, or no such reward.
     """
     found: dict[str, Reward] = {}
     for text in texts:
@@ -170,7 +170,7 @@ def read_also(texts: Sequence[str]) -> dict[str, Reward]:
             raise TrainingError(f"also {text!r:.80}: give NAME=REWARD, such as cooperators=social")
         if not re.fullmatch("[a-z][a-z0-9_-]{0,31}", name):
             raise TrainingError(
-                f"also {text!r:.80}: give a name of up to 32 small letters, digits, - and _, a letter first"
+                f"also {text!r:.80}: give a name of up to 32 lower-case letters, digits, - and _, with a letter first"
             )
         if taken := _taken(name):
             raise TrainingError(f"also {text!r:.80}: {name!r} is {taken}: give another name")
@@ -184,7 +184,7 @@ def read_also(texts: Sequence[str]) -> dict[str, Reward]:
 
 
 def _taken(name: str) -> str:
-    """What a name means already; "" if nothing."""
+    """What a name is reserved for; "" if it is free."""
     if name in (LEARNER, LEAGUE):
         return "the network in training itself" if name == LEARNER else "the network's past selves"
     if name in RESERVED or name.startswith("best-"):
@@ -194,11 +194,11 @@ def _taken(name: str) -> str:
 
 
 def check_opponents(also: Collection[str], opponents: Sequence[str], league_share: float) -> None:
-    """Check that all opponents are known, and each network that learns beside the learner is one of them.
+    """Check that all opponents are valid and include every additional network.
 
     Raises:
-        TrainingError: one that plays nowhere.
-        UnknownAgentError, ProfileError: an opponent that is none.
+        TrainingError: an additional network never plays.
+        UnknownAgentError, ProfileError: an invalid opponent.
     """
     known = (*_names(also), LEAGUE)
     players = dict.fromkeys(player for text in opponents for player in players_of(text, also))
@@ -212,12 +212,12 @@ def check_opponents(also: Collection[str], opponents: Sequence[str], league_shar
 
 
 def read_coalitions(text: str, powers: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
-    """All coalitions of a size ("singles", "pairs", "triples"), or one by its names with commas, as power numbers.
+    """All coalitions of a size ("singles", "pairs", "triples"), or one given as names with commas, as power numbers.
 
     Raises:
-        TrainingError: an unknown power, one named twice, or all of them.
+        TrainingError: an unknown or repeated power, or all powers.
     """
-    sizes = {name: size for name, size in SIZES.items() if size < len(powers)}  # all together rob nobody
+    sizes = {name: size for name, size in SIZES.items() if size < len(powers)}  # a coalition leaves out some power
     if text in sizes:
         return tuple(combinations(range(len(powers)), sizes[text]))
     names = [name.strip().upper() for name in text.split(",")]

@@ -1,4 +1,4 @@
-"""The tape of a sample: a learner's decisions and rewards, and the advantages that follow from them."""
+"""The tape of a sample: a learner's decisions and rewards, and the resulting advantages."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from numba import njit
 from ray.rllib.core.columns import Columns
 
 ADVANTAGES, VALUE_TARGETS = "advantages", "value_targets"
-POSITION = "position"  # a number for each position of a sample; powers that decide in it have the same
+POSITION = "position"  # the number of a decision's position in the sample, equal for all powers that decide in it
 
 
 class Tape:
     """The decisions of learners in a sample, with their rewards.
 
-    A decision's reward is everything its power is paid until its next decision, or until the game ends.
+    A decision's reward is the sum of its power's rewards until its next decision or the end of the game.
     """
 
     def __init__(self, games: int, powers: int, reward_scale: float) -> None:
@@ -95,9 +95,9 @@ class Tape:
 
 
 def shuffled(rng: np.random.Generator, positions: np.ndarray) -> np.ndarray:
-    """An order of decisions, int64 [n], that shuffles positions: those of one position stay together.
+    """A permutation of decisions, int64 [n], that shuffles positions and keeps each position's decisions together.
 
-    The network reads a position once for all decisions in it that a minibatch holds one after the other.
+    The network then encodes a position only once for its consecutive decisions in a minibatch.
 
     Args:
         positions: int [n], the position of each decision.
@@ -108,10 +108,10 @@ def shuffled(rng: np.random.Generator, positions: np.ndarray) -> np.ndarray:
 
 @njit(cache=True)
 def estimate(rewards, values, previous, gamma, lambda_):  # type: ignore[no-untyped-def]
-    """Advantages of decisions: float32 [n]; `previous` [n] is the same power's decision before each, or -1."""
+    """Advantages of decisions: float32 [n]; `previous` [n] is the same power's previous decision, or -1."""
     n = len(rewards)
     advantages = np.zeros(n, np.float32)
-    ahead = np.zeros(n, np.float32)  # the part of later decisions
+    ahead = np.zeros(n, np.float32)  # contribution of later decisions
     for i in range(n - 1, -1, -1):
         advantages[i] = rewards[i] - values[i] + ahead[i]
         if previous[i] >= 0:

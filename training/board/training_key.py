@@ -1,4 +1,4 @@
-"""What must be the same for a training to resume."""
+"""The settings that must be unchanged for a training to resume."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ LEARNING = ("horizon", "lr", "entropy", "clip", "gamma", "lambda_", "epochs", "m
 
 
 def identity(play: Play, config: TrainConfig) -> str:
-    """Everything that an iteration depends on, as JSON. Checkpoints count by their content, not by their path.
+    """Everything that an iteration depends on, as JSON. Checkpoints are identified by content, not path.
 
-    A checkpoint to start from is not needed to resume: where it cannot be read, and has the path that the config of the
-    training in the folder remembers, it is what that training started from.
+    The `start` checkpoint is not needed to resume: if it cannot be read, but its path is that of the training in the
+    folder, the content recorded there is used.
 
     Raises:
-        CheckpointError: a checkpoint that cannot be read.
+        CheckpointError: a checkpoint cannot be read.
     """
     lineup = play.lineup
     values = {
@@ -40,7 +40,7 @@ def identity(play: Play, config: TrainConfig) -> str:
         "opponents": {
             by_content(text, lineup.also): share for text, share in zip(lineup.opponents, lineup.shares, strict=True)
         },
-        "order": [by_content(text, lineup.also) for text in lineup.opponents],  # games draw an opponent by its number
+        "order": [by_content(text, lineup.also) for text in lineup.opponents],  # games draw opponents by number
         "reward": str(play.reward),
         "also": [[name, str(reward)] for name, reward in lineup.also.items()],
         "games": play.num_games,
@@ -54,7 +54,7 @@ def identity(play: Play, config: TrainConfig) -> str:
 
 
 def _without_idle(values: dict[str, Any]) -> dict[str, Any]:
-    """Without options that change nothing."""
+    """Remove options that have no effect."""
     idle = set() if LEAGUE in values["opponents"] else {"league_every", "league_size"}
     idle |= set() if values.get("held_out_every") else {"held_out_games"}
     idle |= {"sees"} if values.get("sees") == "all" else set()
@@ -76,7 +76,7 @@ def _start(config: TrainConfig) -> str | None:
 
 
 def _remembered(folder: Path) -> str | None:
-    """The path that the training in a folder started from; None if its config does not say."""
+    """The `start` path in the config of the training in a folder; None if there is none."""
     try:
         start = read_config(folder)[1].get("start")
     except TrainingError:
@@ -88,16 +88,16 @@ def by_content(text: str, also: Collection[str] = ()) -> str:
     """A policy or a profile with each checkpoint's path replaced by `content`.
 
     Args:
-        also: names of networks that learn, too.
+        also: names of additional networks that learn.
 
     Raises:
-        CheckpointError: a checkpoint that cannot be read.
+        CheckpointError: a checkpoint cannot be read.
     """
     if text == LEAGUE:
         return text
     try:
         policies = read_profile(text, (LEARNER, *also)).policies
-    except UnknownAgentError:  # the runner says what is wrong with it
+    except UnknownAgentError:  # reported by the runner
         return text
     for folder in {folder for policy in policies for folder in policy.checkpoints}:
         text = text.replace(folder, content(folder))
@@ -105,7 +105,7 @@ def by_content(text: str, also: Collection[str] = ()) -> str:
 
 
 def content(folder: str | Path) -> str:
-    """What a checkpoint plays, in a few characters: the digest of its weights, and how it takes its orders.
+    """A short id of a checkpoint's content: the digest of its weights, and whether it is greedy or samples.
 
     Raises:
         CheckpointError: it cannot be read.

@@ -41,9 +41,9 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Train players with PPO. The same command resumes a training that was interrupted; with more --iterations it "
-    "extends one that is finished. FOLDER/checkpoint is the last player (policy rl:FOLDER/checkpoint), FOLDER/best the "
-    "best by its held-out report (before the first report: the last).",
+    help="Train players with PPO. Rerunning an interrupted command resumes the training; with more --iterations it "
+    "extends a finished one. FOLDER/checkpoint is the last iterate (policy rl:FOLDER/checkpoint), FOLDER/best the best "
+    "one by held-out reports (before the first report: the last).",
 )
 
 LEAGUE_SHARE = 0.2  # in self-play
@@ -54,13 +54,13 @@ ATTACKER = TrainConfig(
 RESPONSE = TrainConfig(against=("prosocial",), iterations=150, horizon=150, games=128, epochs=3)
 
 
-OTHER_SEATS = "Who plays the other seats; give it several times for one drawn in each game."
+OTHER_SEATS = "The policy in the other seats; if given several times, each game draws one."
 Also = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=REWARD",
-        help="Another network that learns, for a reward of its own, in the seats that --against gives to NAME. "
-        "--start, --imitate, the league and the best iterate are the first network's.",
+        help="An additional network that learns for its own reward, in the seats that --against gives to NAME. "
+        "--start, --imitate, the league and the best iterate apply to the first network only.",
         show_default="none",
     ),
 ]
@@ -83,7 +83,7 @@ def welfare(
     ] = None,
     config: TrainConfig = SELF_PLAY,
 ) -> None:
-    """Welfare Diplomacy: self-play with a league of past selves, or several networks that learn (--also)."""
+    """Welfare Diplomacy: self-play with a league of past selves, or several learning networks (--also)."""
     share = (0.0 if against else LEAGUE_SHARE) if league_share is None else league_share
     _train(replace(config, against=tuple(against or SELF_PLAY.against), also=tuple(also or ()), league_share=share))
 
@@ -99,7 +99,7 @@ def standard(
     also: Also = None,
     config: TrainConfig = ATTACKER,
 ) -> None:
-    """An attacker for standard Diplomacy without press: one seat learns, the exploiter's second half."""
+    """An attacker for standard Diplomacy without press, in one seat, as the second half of the exploiter."""
     _train(replace(config, against=tuple(against or ATTACKER.against), also=tuple(also or ())))
 
 
@@ -107,17 +107,15 @@ def standard(
 @errors_in_one_line()
 @with_options
 def best_response(
-    against: Annotated[
-        str, typer.Option(metavar="PROFILE", help="The policy or profile in all seats, from which some deviate.")
-    ],
+    against: Annotated[str, typer.Option(metavar="PROFILE", help="The policy or profile to deviate from.")],
     tables: TableOptions,
     config: TrainConfig = RESPONSE,
-    report_games: Annotated[int, typer.Option(min=2, help="Games for each gain in the table.")] = 100,
+    report_games: Annotated[int, typer.Option(min=2, help="Games per gain in the table.")] = 100,
     as_json: Json = False,
 ) -> None:
-    """A best response in Welfare Diplomacy: seats that learn against a profile that does not.
+    """A best response in Welfare Diplomacy: some seats learn against a fixed profile.
 
-    The gain over the profile, with its interval, is a lower bound on how exploitable the profile is.
+    The gain over the profile, with its interval, is a lower bound on the profile's exploitability.
     """
     tables.check()
     config = replace(config, against=(against,))
@@ -133,7 +131,7 @@ def best_response(
 
 
 def _measure(config: TrainConfig, path: Path, games: int) -> list[Gain]:
-    """The gains of the seats that were trained in `path` against the config's one profile, with a progress bar."""
+    """The gains of the trained coalitions over the config's profile, with a progress bar."""
     play = import_module("training.board.ppo").play_of(config)
     with (
         errors_in_one_line("the training is finished and saved; the same command measures its gains"),
@@ -145,20 +143,18 @@ def _measure(config: TrainConfig, path: Path, games: int) -> list[Gain]:
 
 
 def _warn_of_nothing(gains: list[Gain], config: TrainConfig) -> None:
-    """A line if nobody gains: a network that was trained too briefly finds nothing where much can be taken."""
+    """Print a warning if no coalition gains, since the training may have been too short."""
     if max(gain.value for gain in gains) <= 0:
         more = 2 * max(config.iterations, config.horizon)
-        told = (
-            "gains nothing: this says little about the policy; train longer, from the beginning and in another folder: "
-        )
+        told = "no gain: this says little about the policy; train longer, from the beginning and in another folder: "
         told += f"--iterations {more} --horizon {more} --out FOLDER; and with another --seed"
         plain_console(stderr=True).print(told, soft_wrap=True)
 
 
 def gain_table(gains: list[Gain], profile: str) -> Table:
     """Gains as a table."""
-    title = f"Gain by leaving {profile}, most probable orders: points a year of the least member, 95% interval"
-    table = Table(title=title)
+    points = "points a year of the member that gains least, 95% interval"
+    table = Table(title=f"Gain of deviating from {profile}, most probable orders: {points}")
     for name in ("coalition", "gain", "interval", "points", f"as {profile}", "games"):
         table.add_column(name, justify="left" if name == "coalition" else "right")
     for gain in gains:
@@ -170,16 +166,16 @@ def gain_table(gains: list[Gain], profile: str) -> Table:
 @app.command("resume")
 @errors_in_one_line()
 def resume(
-    folder: Annotated[Path, typer.Argument(help="The folder of a training.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of the training.")],
     iterations: Annotated[
         int | None,
-        typer.Option(help="In all (of a population: steps); more extend it.", show_default="as many as it was given"),
+        typer.Option(help="Total iterations (of a population: steps).", show_default="as many as it was given"),
     ] = None,
-    report_games: Annotated[int, typer.Option(min=2, help="Games for each gain of a best response.")] = 100,
+    report_games: Annotated[int, typer.Option(min=2, help="Games per gain of a best response.")] = 100,
 ) -> None:
-    """Resume or extend a training from its folder alone, with the options that it was started with.
+    """Resume or extend a training from its folder, with its original options.
 
-    Of a best response it prints the gains again.
+    For a best response it prints the gains again.
     """
     config = config_of(folder, iterations)
     if isinstance(config, ModalConfig):
@@ -195,7 +191,7 @@ def resume(
 
 
 def _train(config: TrainConfig) -> Path:
-    """Train with a progress bar, and print where the result is. Returns the folder of the last checkpoint."""
+    """Train with a progress bar, and print the result's path. Returns the folder of the last checkpoint."""
     is_fixed = config.lineup.is_fixed
     with training_progress(config.iterations, _line, config.place) as show:
         train = import_module("training.board.ppo").train
@@ -214,12 +210,12 @@ def _train(config: TrainConfig) -> Path:
 
 
 def _program() -> list[str]:
-    """How the commands were called: as a module, or as the group `train` of welfare-env."""
+    """The command prefix as called: the module, or the group `train` of welfare-env."""
     return ["welfare-env"] if sys.argv[1:2] == ["train"] else ["python", "-m", "training"]
 
 
 def _line(progress: Progress) -> str:
-    """What the bar says of an iteration."""
+    """The text of the progress bar after an iteration."""
     logged = progress.logged
     also = {name: logged[f"play/{name}/return"] for name in progress.games[0].also if f"play/{name}/return" in logged}
     told = f"return {logged['play/return']:6.2f}  entropy {logged['learn/entropy']:.2f}"
@@ -240,22 +236,22 @@ def curves(
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            help="A panel for each, by its name in log.jsonl.",
-            show_default="returns of the networks that all of them have",
+            help="Metrics to plot, a panel each, by their names in log.jsonl.",
+            show_default="returns of the networks in all trainings",
         ),
     ] = None,
     level: Annotated[
         list[str] | None,
         typer.Option(
             metavar="VALUE=NAME",
-            help="A named line for comparison in the first panel, such as '23=exact best response'.",
+            help="A named reference line in the first panel, such as '23=exact best response'.",
             show_default="none",
         ),
     ] = None,
     title: Annotated[str, typer.Option(help="Title of the plot.")] = "",
     out: Annotated[Path, typer.Option(help="A .png, .svg or .pdf file.")] = Path("curves.png"),
 ) -> None:
-    """Plot learning curves, with bands over seeds; as a table (--csv, --parquet) everything that was logged."""
+    """Plot learning curves, with bands over seeds; --csv and --parquet write all logged metrics as a table."""
     tables.check()
     module = import_module("training.cli.curves")
     levels = [module.read_level(text) for text in level or []]

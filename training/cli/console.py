@@ -1,4 +1,4 @@
-"""What all commands of training show: progress, errors in one line, and how to resume after an interruption."""
+"""Terminal output of the training commands: progress, errors in one line, and how to resume after an interruption."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class TrainingProgress:
         self._is_asked = False
 
     def stop(self, signum: int, frame: object) -> None:
-        """The first Ctrl-C."""
+        """Handle the first Ctrl-C: stop at the next safe point."""
         self._is_asked = True
         signal.signal(signal.SIGINT, signal.default_int_handler)
         self._hurry()
         os.write(2, PATIENCE.encode())  # print is not for signal handlers
 
     def warm_start(self, stage: str, unit: str, done: int, total: int) -> None:
-        """A step of what comes before the first iteration is done.
+        """A step before the first iteration (such as imitation) is done.
 
         Raises:
             KeyboardInterrupt: after Ctrl-C.
@@ -75,10 +75,10 @@ class TrainingProgress:
 def training_progress(
     iterations: int, line: Callable[[Any], str], folder: Path, kept: str | None = None
 ) -> Iterator[TrainingProgress]:
-    """Shows progress on stderr: a bar, or a line now and then; `line` describes the last iteration.
+    """Shows progress on stderr: a bar, or occasional lines; `line` describes the last iteration.
 
-    The first Ctrl-C saves after the current iteration and stops, a second one stops at once. The last line says what
-    the folder holds: `kept`, or by default how many iterations are saved.
+    The first Ctrl-C saves after the current iteration and stops, a second one stops at once. The last line printed is
+    `kept`, or by default the number of saved iterations.
     """
     with patient() as hurry, metered("learning", iterations, "iterations", Sources(folder=str(folder))) as meter:
         shown = TrainingProgress(meter, iterations, line, hurry)
@@ -93,17 +93,17 @@ def training_progress(
 
 
 def _kept(folder: Path) -> str:
-    """What is saved, and what the same command does then."""
+    """A sentence on what is saved, and what rerunning the command does."""
     done = saved_iterations(folder)
     if done is None:
-        return "nothing is saved yet, the same command starts again"
+        return "nothing is saved yet; the same command starts again"
     saved = f"saved after iteration {done}" if done else "saved before its first iteration"
-    return f"the training is {saved}, the same command resumes it"
+    return f"the training is {saved}; the same command resumes it"
 
 
 @contextmanager
 def errors_in_one_line(kept: str = "the same command starts again") -> Iterator[None]:
-    """As `agents.runtime.progress.errors_in_one_line`; also says which extra is missing."""
+    """As `agents.runtime.progress.errors_in_one_line`, and names a missing extra."""
     with own_errors(kept):
         try:
             yield

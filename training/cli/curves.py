@@ -50,28 +50,28 @@ def read(folder: Path, metric: str) -> np.ndarray:
     """A metric's values: float64 [iterations], nan where it was not logged.
 
     Raises:
-        TrainingError: no training, or nothing of that name in its log.
+        TrainingError: no training in the folder, or no metric of this name in its log.
     """
     lines = log_lines(folder)
     values = np.array([number_of(line.get(metric)) for line in lines], np.float64)
     if np.isnan(values).all():
         known = sorted({name for line in lines for name in line} - {"iteration"})
-        raise TrainingError(f"{folder}: nothing logged as {metric!r}; there are {', '.join(known)}")
+        raise TrainingError(f"{folder}: no metric {metric!r} in the log; there are {', '.join(known)}")
     return values
 
 
 def returns(folders: Sequence[Path]) -> list[str]:
-    """What the returns of networks that all trainings have are logged as, the learner's first.
+    """The names of the logged returns of all networks that occur in all trainings, the learner's first.
 
     Raises:
-        TrainingError: no training.
+        TrainingError: a folder without a training.
     """
     logged = set.intersection(*({name for line in log_lines(folder) for name in line} for folder in folders))
     return ["play/return", *sorted(name for name in logged if re.fullmatch("play/[^/]+/return", name))]
 
 
 def label_of(metric: str) -> str:
-    """A logged metric in words, with its unit; one of another name as it is logged."""
+    """A description of a logged metric, with its unit; unknown metrics are returned unchanged."""
     group, _, rest = metric.partition("/")
     if metric in WHOLE or not rest:
         return WHOLE.get(metric, metric)
@@ -85,10 +85,10 @@ def label_of(metric: str) -> str:
 
 
 def read_level(text: str) -> tuple[float, str]:
-    """A line for comparison from "VALUE" or "VALUE=NAME".
+    """Parse a reference line, "VALUE" or "VALUE=NAME".
 
     Raises:
-        TrainingError: its value is no number.
+        TrainingError: VALUE is not a number.
     """
     value, _, name = text.partition("=")
     try:
@@ -110,7 +110,7 @@ def draw(
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(4.8 * len(metrics), 3.6), layout="constrained")  # not of pyplot, which keeps every figure
+    figure = Figure(figsize=(4.8 * len(metrics), 3.6), layout="constrained")  # pyplot would keep every figure
     panels = figure.subplots(1, len(metrics), squeeze=False)[0]
     for panel, metric in zip(panels, metrics, strict=True):
         _panel(panel, [read(folder, metric) for folder in folders])
@@ -141,6 +141,6 @@ def _panel(panel: Axes, runs: Sequence[np.ndarray]) -> None:
 
 
 def from_zero(panel: Axes) -> None:
-    """Let the upward axis begin at 0, unless values are negative."""
+    """Start the y axis at 0, unless values are negative."""
     if panel.dataLim.y0 >= 0:
         panel.set_ylim(bottom=0)

@@ -22,7 +22,7 @@ def command(
     agent: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="AGENT", help="A program to choose, or to call X on; give it once for each.",
+            metavar="AGENT", help="A program to choose, or to call X on; may be given several times.",
             show_default="the post's four",
         ),
     ] = None,
@@ -31,9 +31,9 @@ def command(
     config: ModalConfig = ModalConfig(),  # noqa: B008 (frozen)
     as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Choose or write programs in modal combat: against a fixed player, or in self-play.
+    """Learn to choose or write programs in modal combat: against a fixed player, or in self-play.
 
-    The result is a mix of programs, as a policy: agents.make("mix:..."). The same command resumes after Ctrl-C.
+    The result is a mixed strategy over programs, as a policy: agents.make("mix:..."). Rerun the command to resume.
     """
     tables.check()
     result = train_with_progress(replace(config, agents=tuple(agent or config.agents)))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from training.population.psro import Step
 
 DEFAULTS = PopulationConfig()
-KEPT = "what is finished is kept, the same command resumes it"
+KEPT = "finished parts are saved; the same command resumes"
 
 
 @errors_in_one_line(KEPT)
@@ -32,10 +32,10 @@ def command(
     config: PopulationConfig = DEFAULTS,
     as_json: Json = False,
 ) -> None:
-    """A population: each policy a best response to a mix of those before it, with how exploitable that mix is.
+    """A population: each policy is a best response to a mix of the earlier ones, whose exploitability is measured.
 
-    The table of payoffs is played anew with each policy, and drawn in FOLDER/payoffs-STEP.png. The same command resumes
-    it; with more --steps it extends it.
+    Each policy extends the table of payoffs, drawn in FOLDER/payoffs-STEP.png. Rerunning the command resumes it; more
+    --steps extend it.
     """
     tables.check()
     steps = train_with_progress(config)
@@ -93,13 +93,13 @@ def step_table(steps: list[Step]) -> Table:
         table.add_column(name, justify="left" if name == "mix" else "right")
     for step in steps:
         table.add_row(*(cell(step) for cell in columns.values()))
-    told = [f"no exact gap: {why}" for why in dict.fromkeys(step.why for step in steps if step.why)]
+    notes = [f"no exact gap: {why}" for why in dict.fromkeys(step.why for step in steps if step.why)]
     if games := next((step.attack["games"] for step in steps if step.attack), None):
-        told.append(
+        notes.append(
             f"the portfolio gains: its best deviator in its best seat, chosen on other games; mean of {games} games "
             "and 95% interval; steps.jsonl says which"
         )
-    table.caption = "\n".join(told) or None
+    table.caption = "\n".join(notes) or None
     return table
 
 

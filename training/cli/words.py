@@ -1,4 +1,4 @@
-"""``welfare-env train words``: whether the words of trained players change what happens."""
+"""``welfare-env train words``: the effect of trained players' messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agents.runtime.tables import print_tables
 from training.cli.console import errors_in_one_line
 
 
-@errors_in_one_line("nothing is kept, the same command starts again")
+@errors_in_one_line("nothing is saved; the same command starts again")
 @with_options
 def command(
     folder: Annotated[Path, typer.Argument(help="The folder of a training with --press tokens.")],
@@ -25,15 +25,15 @@ def command(
         str | None,
         typer.Option(
             metavar="drawn|greedy|'greedy orders'",
-            help="How words and orders are chosen; greedy: the most probable ones.",
+            help="How words and orders are chosen: sampled (drawn) or the most probable ones (greedy).",
             show_default="as the checkpoint plays",
         ),
     ] = None,
-    best: Annotated[bool, typer.Option("--best", help="The best iterate, not the last.")] = False,
+    best: Annotated[bool, typer.Option("--best", help="Use the best iterate instead of the last.")] = False,
     seed: Annotated[int, typer.Option(help="The same seed gives the same results.")] = 0,
     as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Do words change what happens? The games of a training, with words as said, shuffled among games, and removed."""
+    """Do words change outcomes? Plays the training's games with words as sent, shuffled among games, and removed."""
     from training.word_effects import word_effects
 
     tables.check()

@@ -1,8 +1,8 @@
 """Learning to choose or write programs in modal_env by PPO.
 
-`config` says how to train, `trainer` trains (`train_modal`), `games` plays many games at once, `networks` and `learner`
-learn (RLlib's Learner, without Ray), `mixes` computes what a mix of programs is worth, `pictures` plots
-docs/training-modal.md. Importing this room loads neither torch nor Ray.
+`config` has the options, `trainer` the training loop (`train_modal`), `games` plays many games at once, `networks` and
+`learner` learn (RLlib's Learner, without Ray), and `mixes` computes the payoffs of a mix of programs. Importing this
+folder loads neither torch nor Ray.
 """
 
 from training.modal.config import ACTIONS, SELF, ModalConfig

@@ -1,4 +1,4 @@
-"""How to train in modal_env: `ModalConfig`."""
+"""The options of a training in modal_env: `ModalConfig`."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from welfare_env import checks
 
 SELF = "self"
 ACTIONS = ("library", "tokens")
-RATES = {"library": 0.05, "tokens": 0.003}  # Adam's step size, where none is given
+RATES = {"library": 0.05, "tokens": 0.003}  # default of Adam's step size
 
 
 @dataclass(frozen=True)
 class ModalConfig(Config):
-    """A training in modal_env: whom to play against, how to choose programs, and how to learn.
+    """The options of a training in modal_env: opponent, action mode and hyperparameters.
 
     Attributes:
         against: a spec ("program:...", "mix:...", "best-reply:..."), or "self".
-        actions: "library" or "tokens", see `modal_env.make`; as are `epsilon`, `agents` (names or formulas), `cost` and
-            `budget` (tokens of a formula).
+        actions: "library" or "tokens", see `modal_env.make`; also for `epsilon`, `agents` (names or formulas), `cost`
+            and `budget` (tokens of a formula).
         lr: Adam's step size; None: 0.05 for a library, 0.003 for tokens.
 
     Raises:
-        TrainingError: fields that are out of bounds, or actions that cannot be learned.
+        TrainingError: fields that are out of bounds, or unsupported actions.
     """
 
     against: Annotated[
@@ -42,9 +42,9 @@ class ModalConfig(Config):
     actions: Annotated[
         str, typer.Option(metavar="library|tokens", help="library: choose a program. tokens: write a formula.")
     ] = "library"
-    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="Price of a unit of cost: 1/10 or 0.1.")] = "1/10"
+    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="Price per unit of cost: 1/10 or 0.1.")] = "1/10"
     agents: tuple[str, ...] = tuple(agent.name for agent in modal_env.POST)
-    cost: Annotated[str, typer.Option(metavar="|".join(COSTS), help="What costs.")] = "depth"
+    cost: Annotated[str, typer.Option(metavar="|".join(COSTS), help="The cost measure.")] = "depth"
     budget: Annotated[
         Optional[int],  # noqa: UP045 (typer reads it)
         typer.Option(help="Maximum length of a formula, in tokens.", show_default="16"),
@@ -66,7 +66,7 @@ class ModalConfig(Config):
 
     @property
     def identity(self) -> str:
-        """What must be the same for a training to resume, as JSON."""
+        """The settings that must be unchanged for a training to resume, as JSON."""
         values = {name: value for name, value in self.to_dict().items() if name not in self.free}
         return json.dumps({**values, "lr": self.rate}, sort_keys=True)
 
@@ -77,12 +77,12 @@ class ModalConfig(Config):
 
     @property
     def place(self) -> Path:
-        """Where the training is kept: `folder`, or one under runs/ that is named after the opponent and `identity`."""
+        """The training's folder: `folder`, or one under runs/ named after the opponent and `identity`."""
         digest = hashlib.sha256(self.identity.encode("utf-8", "surrogatepass")).hexdigest()[:8]
         return self.folder or Path("runs", f"modal-{file_name(self.against)}-{digest}")
 
     def setting(self) -> modal_env.Setting:
-        """What is played.
+        """The game's setting.
 
         Raises:
             GameError, FormulaError: as `modal_env.make`.

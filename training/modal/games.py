@@ -1,7 +1,7 @@
 """Many games of modal_env at once, with one forward pass for all learning players.
 
-The rules are those of `modal_env.envs.rounds`, as in the environments: a learner sees what a player of `modal_env.make`
-sees. Games have one round and two players.
+The rules are those of `modal_env.envs.rounds`, as in the environments: a learner gets the same observations as a player
+of `modal_env.make`. Games have one round and two players.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Played:
         values: float32 [N], the expected payoffs.
         turns: int64 [N], the turn of each action, from 0 to E - 1.
         payoffs: float32 [E], the payoff of each turn.
-        programs: [E], the program that each turn wrote.
+        programs: [E], the program written in each turn.
     """
 
     observations: NDArray[np.int32]
@@ -65,21 +65,21 @@ class ProgramOpponent:
 
     Args:
         spec: "program:FairBot", "mix:FairBot=1/2,CooperateBot=1/2", "best-reply:to=(program:FairBot)".
-        setting: what is played.
+        setting: the game's setting.
 
     Attributes:
-        shares: the mix from which it draws its programs.
+        shares: the opponent's mixed strategy over programs.
 
     Raises:
         UnknownAgentError: no such policy.
-        GameError: a policy that does not choose programs.
-        ActionError, FormulaError: a program that cannot be chosen in this setting.
+        GameError: the policy does not choose programs.
+        ActionError, FormulaError: a program is not available in this setting.
     """
 
     def __init__(self, spec: str, setting: modal_env.Setting) -> None:
         policy = agents.make(spec)
         if not isinstance(policy, ProgramPolicy):
-            raise GameError(f"against={spec!r:.80}: give a program:..., a mix:... or a best-reply:..., or 'self'")
+            raise GameError(f"against={spec!r:.80}: give program:..., mix:... or best-reply:..., or 'self'")
         self.shares = shares_of(policy, setting)
         self._policy, self._setting = policy, setting
         mode = setting.mode()
@@ -101,7 +101,7 @@ def shares_of(policy: ProgramPolicy, setting: modal_env.Setting) -> tuple[Share,
 def play(
     network: nn.Module, contests: list[Contest], opponent: ProgramOpponent | None, rng: np.random.Generator
 ) -> Played:
-    """Play one game in each contest: the network in one seat against an opponent, or in both if there is none."""
+    """Play one game in each contest: the network in one seat against an opponent, or in both without one."""
     for contest, seed in zip(contests, rng.integers(2**62, size=len(contests)).tolist(), strict=True):
         contest.begin(seed)
         if opponent:

@@ -32,7 +32,7 @@ from training.rllib import quiet
 
 METRICS = {"entropy": "entropy", "policy_loss": "policy_loss", "vf_loss": "value_loss", "vf_explained_var": "explained"}
 MAX_GRADIENT = 1.0  # norm to which gradients are clipped
-FLAT = 1e-4  # smaller deviations of advantages are not scaled up to 1
+FLAT = 1e-4  # advantages with a smaller standard deviation are not scaled to 1
 
 
 class ProgramModule(TorchRLModule, ValueFunctionAPI):
@@ -53,7 +53,7 @@ class ProgramModule(TorchRLModule, ValueFunctionAPI):
 
 
 def make_learner(setting: modal_env.Setting, *, seed: int, lr: float, entropy: float, clip: float) -> Learner:
-    """A PPO Learner whose weights are initialized from a seed. torch's global generator is left as it was."""
+    """A PPO Learner whose weights are initialized from a seed. torch's global generator is restored."""
     contest = Contest(setting)
     config = (
         PPOConfig()

@@ -25,7 +25,7 @@ class MixMetrics:
     """Metrics of a policy, from its games and, in library mode, exact ones.
 
     Args:
-        setting: what is played.
+        setting: the game's setting.
         opponent_mix: the mix of the opponent; None in self-play.
     """
 
@@ -33,11 +33,11 @@ class MixMetrics:
         self.setting, self.opponent_mix = setting, opponent_mix
         others = setting.agents if opponent_mix is None else [other for other, _ in opponent_mix]
         self._chances = None if opponent_mix is None else np.array([float(share) for _, share in opponent_mix])
-        # [programs, others], the payoff of each against each
+        # [programs, others], the payoffs of each pair
         self._paid = np.array([[_paid(mine, other, setting) for other in others] for mine in setting.agents])
 
     def describe(self, played: Played) -> dict[str, float]:
-        """What is logged of an iteration's games; docs/training-modal.md explains it."""
+        """The logged metrics of an iteration's games, explained in docs/training-modal.md."""
         metrics = {
             "play/payoff": float(played.payoffs.mean()),
             "play/commonest": commonest(played.programs)[1] / len(played.programs),
@@ -48,7 +48,7 @@ class MixMetrics:
         return metrics | self._exact(softmax(played.logits[0].astype(float)))
 
     def _exact(self, shares: Floats) -> dict[str, float]:
-        """Of a mix: [programs]."""
+        """Exact metrics of a mix, given as shares [programs]."""
         replies = self._paid @ (shares if self._chances is None else self._chances)
         payoff = shares @ replies
         names = [f"share/{agent.name}" for agent in self.setting.agents]
@@ -61,12 +61,12 @@ def _paid(mine: modal_env.Agent, other: modal_env.Agent, setting: modal_env.Sett
 
 
 def commonest(programs: Sequence[modal_env.Agent]) -> tuple[modal_env.Agent, int]:
-    """The program chosen most often, and how often."""
+    """The program chosen most often, and its count."""
     return Counter(programs).most_common(1)[0]
 
 
 def spec_of(shares: Sequence[Share]) -> str:
-    """A mix as `agents.make` reads it."""
+    """The spec of a mix, for `agents.make`."""
     if len(shares) == 1:
         return f"program:{name_of(shares[0][0])}"
     return "mix:" + ",".join(f"{name_of(agent)}={share}" for agent, share in shares)

@@ -1,8 +1,7 @@
 """The networks that choose programs in modal_env: plain torch, without RLlib.
 
-Both take what a player of modal_env observes, ``int32 [B, 1 + players, 2 + width]``, see `modal_env.envs.aec`, and
-return ``(logits float32 [B, actions], values float32 [B])``: of the actions, and expected payoffs. The action mask is
-applied by `masked`, not here.
+Both take observations of modal_env, ``int32 [B, 1 + players, 2 + width]``, see `modal_env.envs.aec`, and return
+``(logits float32 [B, actions], values float32 [B])``; values are expected payoffs. `masked` applies the action mask.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ class FormulaNetwork(nn.Module):
     """For actions="tokens": two small layers over the one-hot tokens of the formula so far.
 
     Args:
-        tokens: how many there are.
-        budget: how many a formula may have.
+        tokens: size of the vocabulary.
+        budget: maximum length of a formula, in tokens.
     """
 
     def __init__(self, tokens: int, budget: int) -> None:

@@ -1,12 +1,12 @@
 """Learning to choose programs in modal_env by PPO: `train_modal`, and ``python -m training modal``.
 
 With actions="library" this is a bandit: a softmax over programs. With actions="tokens" the learner writes a formula,
-token by token, among those that the action mask leaves open. It plays against a fixed player, "program:FairBot" or
-"mix:FairBot=1/2,CooperateBot=1/2", or against itself. What it learns is a mix of programs, `ModalResult.spec`, which
-`agents.make` takes and `evaluation.exploitability` measures.
+token by token, under the action mask. It plays against a fixed player, "program:FairBot" or
+"mix:FairBot=1/2,CooperateBot=1/2", or against itself. The result is a mix of programs, `ModalResult.spec`, which
+`agents.make` and `evaluation.exploitability` accept.
 
-Everything an iteration does follows from the weights, the seed and the iteration's number. So a training that was
-interrupted resumes from its last save, and ends with the same weights as one that was not.
+An iteration depends only on the weights, the seed and its number. So an interrupted training resumes from its last
+save, and ends with the same weights as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ROWS = 12  # programs in the table
 
 @dataclass(frozen=True)
 class ModalProgress:
-    """An iteration: its number from 1, the program chosen most often, and what is logged."""
+    """An iteration: its number from 1, the program chosen most often, and logged metrics."""
 
     iteration: int
     program: str
@@ -54,9 +54,9 @@ class ModalResult(Result):
     Attributes:
         config: as given.
         history: every iteration.
-        shares: the mix that the final policy plays: (program, share), largest first. Shares are rounded to 1/1000, or,
-            for tokens, counted in 1000 formulas drawn from it.
-        against: the mix that it was trained against; None for itself.
+        shares: the final policy's mix: (program, share), largest first. Shares are rounded to 1/1000, or, for tokens,
+            counted in 1000 sampled formulas.
+        against: the opponent's mix; None in self-play.
     """
 
     config: ModalConfig
@@ -83,17 +83,17 @@ class ModalResult(Result):
 
     @property
     def gap(self) -> Fraction:
-        """The gain of the best reply. Below 0 if the learner has written a better program than any of them."""
+        """The gain of the best reply. Negative if the learner has written a better program than the config's agents."""
         return self.best_reply[1] - self.payoff
 
     def average(self, iterations: int) -> tuple[Share, ...]:
-        """The mean mix of the last iterations; for a library.
+        """The mean mix of the last iterations; with actions="library".
 
         Raises:
             TrainingError: the policy writes tokens.
         """
         if self.config.actions != "library":
-            raise TrainingError("average: shares are logged for a library only")
+            raise TrainingError("average: shares are logged only with actions='library'")
         names = [name for name in self.history[-1].logged if name.startswith("share/")]
         means = np.mean([[one.logged[name] for name in names] for one in self.history[-iterations:]], axis=0)
         return rounded(self.config.setting().agents, means)
@@ -104,7 +104,7 @@ class ModalResult(Result):
         return metric_rows(str(self.config.place), self.config.seed, lines, metrics_of(lines))
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types; shares and payoffs as floats."""
+        """As plain JSON types, with shares and payoffs as floats."""
         best, paid = self.best_reply
         return {
             "config": self.config.to_dict(),
@@ -124,7 +124,7 @@ class ModalResult(Result):
 
 @tables_of.register
 def result_table(result: ModalResult) -> list[Table]:
-    """The learned mix; in the footer its payoff, and that of the best program of the library."""
+    """The learned mix; in the footer its payoff, and the payoff of the best program in the library."""
     best, paid = result.best_reply
     opponent = "itself" if result.against is None else spec_of(result.against)
     table = Table(title=f"Learned against {opponent}, epsilon {result.config.epsilon}", show_footer=True)
@@ -141,14 +141,14 @@ def result_table(result: ModalResult) -> list[Table]:
 def train_modal(
     config: ModalConfig, on_progress: Callable[[ModalProgress], None] = lambda progress: None
 ) -> ModalResult:
-    """Train, resume a training that was interrupted, or extend one that is finished.
+    """Train, resume an interrupted training, or extend a finished one.
 
     Args:
-        on_progress: called after every iteration. A KeyboardInterrupt from it saves, and is raised again.
+        on_progress: called after every iteration. If it raises KeyboardInterrupt, the training is saved first.
 
     Raises:
-        TrainingError: the folder holds another training, or the learning has diverged.
-        GameError, FormulaError, UnknownAgentError: a setting or an opponent that makes no sense.
+        TrainingError: the folder holds another training, or the weights are no longer finite.
+        GameError, FormulaError, UnknownAgentError: an invalid setting or opponent.
     """
     import torch
 
@@ -191,7 +191,7 @@ def train_modal(
 
 
 def _check_finite(network: nn.Module, iteration: int, rate: float) -> None:
-    """Raises TrainingError if the weights are no longer finite."""
+    """Raise TrainingError if the weights are no longer finite."""
     if not all(bool(parameter.isfinite().all()) for parameter in network.parameters()):
         raise TrainingError(
             f"iteration {iteration}: the weights are no longer finite numbers: give a smaller lr than {rate:g}"
@@ -200,12 +200,12 @@ def _check_finite(network: nn.Module, iteration: int, rate: float) -> None:
 
 def _progress(line: dict[str, Any], folder: Path) -> ModalProgress:
     if "program" not in line:
-        raise TrainingError(f"{folder}: its log has no programs: give another folder (--out)")
+        raise TrainingError(f"{folder}: the log has no programs: give another folder (--out)")
     return ModalProgress(line.pop("iteration"), line.pop("program"), line)
 
 
 def _shares(network: nn.Module, setting: modal_env.Setting, rng: np.random.Generator) -> tuple[Share, ...]:
-    """The mix that a policy plays; see `ModalResult`."""
+    """A policy's mix; see `ModalResult`."""
     from training.modal.games import programs_of
     from training.modal.networks import ChoiceNetwork
 

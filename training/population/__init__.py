@@ -1,4 +1,4 @@
-"""Populations: policies that learn one after the other, each a best response to a mix of those before it.
+"""Populations: policies trained one after the other, each as a best response to a mix of the earlier ones.
 
-`psro` is the loop; `table` plays the payoffs of all mixes, `meta` chooses among them, `pictures` draws them.
+`psro` is the loop; `table` computes the empirical game, `meta` the mixed strategy, `pictures` draws the payoffs.
 """

@@ -1,4 +1,4 @@
-"""The exact best response as a beginning: a network that imitates it in every seat, before it is trained further."""
+"""Initializing a best response: a network imitates the exact best response in every seat before it is trained."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from welfare_env.engine import State, layout_of
 from welfare_env.rules import Rules
 
 Plans = Mapping[str, tuple[tuple[np.ndarray, tuple[int, ...], float], ...]]
-"""Power -> positions, orders and points to come (`evaluation.exact.Response.plan`)."""
+"""Power -> positions, orders and future points (`evaluation.exact.Response.plan`)."""
 
-STEPS = 500  # of the optimizer
+STEPS = 500  # optimizer steps
 MINIBATCH = 64
 
 
 def is_checkpoint(folder: Path) -> bool:
-    """Whether there is a whole checkpoint in a folder."""
+    """Whether a folder holds a complete checkpoint."""
     try:
         checkpoint.load(folder)
     except CheckpointError:
@@ -38,14 +38,14 @@ def is_checkpoint(folder: Path) -> bool:
 
 
 def imitate_plans(config: PopulationConfig, step: int, plans: Plans, folder: Path) -> None:
-    """Write a checkpoint that orders what plans order.
+    """Write a checkpoint that imitates the plans' orders.
 
     Args:
         step: number of the response, for the seed.
-        plans: what to imitate.
+        plans: the plans to imitate.
 
     Raises:
-        CheckpointError: it cannot be written.
+        CheckpointError: the checkpoint cannot be written.
     """
     board, rules = load_board(config.map_name), Rules(press=None, years=config.years)
     reader, size = InputEncoder(board, rules, sees_points=False), Size(config.width, config.layers)
@@ -65,7 +65,7 @@ def imitate_plans(config: PopulationConfig, step: int, plans: Plans, folder: Pat
 
 
 def lesson(reader: InputEncoder, plans: Plans) -> Lesson:
-    """Plans as decisions to imitate, each with its units in two sequences: games have them in any."""
+    """Plans as decisions to imitate, each with its units in both orders, since games may have units in any order."""
     board, rows, powers, orders, returns = reader.board, [], [], [], []
     for power, plan in plans.items():
         seat = board.power_index[power]
@@ -94,7 +94,7 @@ def _none(reader: InputEncoder, legal: list[int]) -> int:
 
 
 def units_turned(state: State, power: int) -> State:
-    """The same position with a power's units in reverse sequence."""
+    """The same position with a power's units in reverse order."""
     units = state.units
     mine = units[:, 0] == power
     units[mine] = units[mine][::-1]

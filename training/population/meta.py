@@ -1,4 +1,4 @@
-"""Meta-solvers: how the policies of a population are mixed, from the table of what they get."""
+"""Meta-solvers: the mixed strategy over a population's policies, from the table of payoffs."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from evaluation.measures.symmetric_game import SymmetricGame
 
 PARTS = 1000  # shares are multiples of 1 / PARTS
-ROUNDS = 20_000  # of fictitious play, where no equilibrium is found
+ROUNDS = 20_000  # of fictitious play, if no equilibrium is found
 
 
 def solve(game: SymmetricGame, solver: str) -> np.ndarray:
     """Shares of the strategies, multiples of 1 / PARTS that sum to 1: float64 [strategies].
 
-    "uniform" mixes all alike. "pure" is the strategy that it is least worth leaving when all play it, of several the
-    one that pays most, of these the latest. "nash" is a symmetric equilibrium of as few strategies as possible, of
-    those the one that pays most, of those the one with the latest strategies. Where none of up to four strategies is
-    found, it is what fictitious play comes to (Brown 1951).
+    "uniform": equal shares. "pure": the strategy with the smallest gain of deviating when all play it; ties are broken
+    by the higher payoff, then by the later strategy. "nash": a symmetric equilibrium with the smallest support; ties
+    are broken by the higher payoff, then by later strategies. If no equilibrium with a support of at most four is
+    found, the result of fictitious play (Brown 1951).
     """
     if solver == "uniform":
         return rounded(np.ones(len(game.names)))
@@ -58,7 +58,7 @@ def rounded(mix: np.ndarray) -> np.ndarray:
 
 
 def as_policy(mix: Mapping[str, float]) -> str:
-    """A mix, policy -> share, as one policy."""
+    """The spec of a mix, given as policy -> share."""
     if len(mix) == 1:
         return next(iter(mix))
     return "mix:" + ",".join(f"({policy})={share!r}" for policy, share in mix.items())

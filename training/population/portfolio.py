@@ -1,5 +1,5 @@
-"""What the portfolio of deviators gains against a mix: a lower bound on its exploitability, for boards without exact
-values.
+"""The gain of the package's portfolio of deviators against a mix: a lower bound on its exploitability, for boards
+without exact values.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from welfare_env.rules import Rules
 
 Floats = NDArray[np.float64]
 
-CHOOSING, MEASURING = 8, 9  # streams of seeds
+CHOOSING, MEASURING = 8, 9  # random streams
 
 
 @dataclass(frozen=True)
 class PortfolioGain:
-    """The best deviator of the portfolio, in the seat where it gains most, chosen on other games; points a year.
+    """The best deviator of the portfolio in its best seat, chosen on separate games; points per year.
 
     Attributes:
-        deviator, power: which, and where.
-        gain, low, high: its mean gain with a 95% interval over games; negative if no deviator gains.
-        welfare: mean points of a power when nobody deviates.
-        games: over which these are means; each deviator plays as many in each seat for the choice.
+        deviator, power: the deviator and its seat.
+        gain, low, high: its mean gain with a 95% interval over games; may be negative.
+        welfare: mean points of a power without deviation.
+        games: number of games for these means, and the most per deviator and seat for the choice.
     """
 
     deviator: str
@@ -47,21 +47,21 @@ class PortfolioGain:
     games: int
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: None if value != value else value for name, value in asdict(self).items()}  # nan is no JSON
+        return {name: None if value != value else value for name, value in asdict(self).items()}  # JSON has no nan
 
 
 def attacked(config: PopulationConfig, mix: Mapping[str, float]) -> PortfolioGain:
-    """Attack a mix with the deviators of `evaluation.exploitability(..., deviator="portfolio")`, in games in batches.
+    """Attack a mix with the deviators of `evaluation.exploitability(..., deviator="portfolio")`, in batches of games.
 
     Each seat draws its policy from the mix in each game. A game with a deviator has the same policies in the other
-    seats as the game of the same number without one; what these draw in it is not the same. No press.
+    seats as the game with the same number without deviator, but the policies' own random draws differ. No press.
 
     Args:
-        config: the games, and how many.
-        mix: policy -> its share.
+        config: the games, and their number.
+        mix: policy -> share.
 
     Raises:
-        UnknownAgentError: a policy that there is not, or shares that do not sum to 1. Others as
+        UnknownAgentError: no such policy, or shares that do not sum to 1. Others as
             `training.population.table.play_seatings`.
     """
     games, powers = config.portfolio_games, load_board(config.map_name).powers
@@ -88,10 +88,10 @@ def _points(
     games: int,
     candidates: Sequence[tuple[str, int]],
 ) -> tuple[Floats, list[Floats]]:
-    """Points a year [games, powers] when nobody deviates, and with each deviator in its seat.
+    """Points per year [games, powers] without deviation, and with each deviator in its seat.
 
     Args:
-        stream: of the seeds, apart from those of the games that the mix comes from.
+        stream: random stream, different from that of the games from which the mix was computed.
     """
     seeds = np.random.SeedSequence([config.seed, *stream])
     powers, policies = len(load_board(config.map_name).powers), tuple(mix)
@@ -113,7 +113,7 @@ def _shares(mix: Mapping[str, float]) -> np.ndarray:
 
 
 def _portfolio(config: PopulationConfig, mix: Mapping[str, float]) -> tuple[str, ...]:
-    """The deviators that come with the package, for games of the config."""
+    """The package's deviators for the config's games."""
     text = as_policy(mix)
     setting = GameSettings(rules=Rules(press=None, years=config.years), map_name=config.map_name)
     found = read_deviators(PORTFOLIO, read_profile(text), text, setting)

@@ -1,12 +1,11 @@
-"""Policy-space response oracles (Lanctot et al., "A unified game-theoretic approach to multiagent reinforcement
-learning", 2017), from beginning to end: `train_population`.
+"""The complete loop of policy-space response oracles (Lanctot et al., "A unified game-theoretic approach to multiagent
+reinforcement learning", 2017): `train_population`.
 
-A step plays the table of payoffs of all policies so far, mixes them (`meta`), measures what a deviator gains against
-the mix, and learns a best response to it, which joins the policies. Everything follows from the config and the step's
-number, and a step's files are only read if they are whole: a population that was interrupted anywhere goes on to the
-same weights.
+A step completes the table of payoffs of all policies so far, computes their mix (`meta`), measures the mix's
+exploitability, and trains a best response to it, which joins the policies. Everything depends only on the config and
+the step's number, and incomplete files are ignored: an interrupted population resumes with the same result.
 
-The folder holds ``config.json``; ``table.json``, what was paid in which seating; ``steps.jsonl``, a line for each step;
+The folder holds ``config.json``; ``table.json``, the payoffs by seating; ``steps.jsonl``, a line per step;
 ``payoffs-STEP.png``, a picture of the table; and ``response-STEP/``, the training of each best response.
 """
 
@@ -43,17 +42,17 @@ BEST, BEGIN = "best", "begin"
 
 @dataclass(frozen=True, repr=False)
 class Step:
-    """Where a population stands after some best responses.
+    """A population after `step` best responses.
 
     Attributes:
-        step: how many there are. policies: those so far.
-        mix: policy -> its share, of those that have one.
-        payoff: mean points a year when all draw from the mix, and `regret`, what the best policy of the population
-            gains on it, by the table.
-        gap: what the best deviator of all gains a year, in the seat where it gains most, and `mean_gap`, the mean over
-            the seats; exact. None where it is not known: `why` tells.
-        welfare: mean points of a power a year, exact; None where it is not known.
-        attack: where the gap is not known, what the portfolio gains (`training.population.portfolio.PortfolioGain`).
+        step: number of best responses. policies: all policies so far.
+        mix: policy -> share, for positive shares.
+        payoff: mean points per year when all players draw from the mix; `regret`: the gain over it of the best policy
+            in the population; both by the table.
+        gap: exact gain per year of the best deviator in its best seat; `mean_gap`: the mean over seats. None if
+            unknown, for the reason in `why`.
+        welfare: exact mean points of a power per year; None if unknown.
+        attack: if the gap is unknown, the portfolio's gain (`training.population.portfolio.PortfolioGain`).
         seats: power -> points, best response and positions searched.
     """
 
@@ -91,7 +90,7 @@ class Step:
 
     @property
     def text(self) -> str:
-        """The mix as a policy."""
+        """The mix as a policy spec."""
         return as_policy(self.mix)
 
 
@@ -103,12 +102,12 @@ def train_population(
     """Train a population, resume it, or extend it.
 
     Args:
-        on_step: called with each step when it is measured, also with those that were there already.
-        on_progress: called after every iteration of the step's training. A KeyboardInterrupt from it saves, and is
-            raised again.
+        on_step: called with each step once it is measured, including steps loaded from the folder.
+        on_progress: called after every iteration of the step's training. If it raises KeyboardInterrupt, the training
+            is saved first.
 
     Returns:
-        The steps, one more than best responses: the last one tells what the whole population comes to.
+        The steps, one more than best responses: the last one is the mix of the whole population.
 
     Raises:
         UnknownMapError: no such map.
@@ -136,7 +135,7 @@ def _prepare(config: PopulationConfig) -> None:
     """Make the folder, or check that it holds this population.
 
     Raises:
-        TrainingError: another one, or it cannot be written.
+        TrainingError: the folder holds another training, or cannot be written.
     """
     folder, values = config.place, config.to_dict()
     try:
@@ -153,22 +152,22 @@ def _prepare(config: PopulationConfig) -> None:
         names = [name for name in {**values, **there} if name not in config.free]
         other = [name for name in names if there.get(name) != values.get(name)]
         if other:
-            told = ", ".join(
-                f"{name}={there.get(name)!r} where {values.get(name)!r} is given" for name in sorted(other)
+            changes = ", ".join(
+                f"{name}={there.get(name)!r}, but {values.get(name)!r} is given" for name in sorted(other)
             )
-            raise TrainingError(f"{shown(folder)} holds another training ({told}): give another folder (--out)")
+            raise TrainingError(f"{shown(folder)} holds another training ({changes}): give another folder (--out)")
     write_config(folder, "population", values)
 
 
 def _response(config: PopulationConfig, step: int) -> str:
-    """The best response of a step as a policy: the best iterate by its held-out report."""
+    """The spec of a step's best response: the best iterate by held-out reports."""
     return f"rl:({config.response_folder(step) / BEST}),greedy=yes"
 
 
 def _train(
     config: PopulationConfig, step: Step, plans: Plans | None, on_progress: Callable[[int, Progress], None]
 ) -> None:
-    """Train the next best response, or see that it is trained.
+    """Train the next best response, unless it is finished.
 
     Args:
         plans: the exact best responses, if they are known.
@@ -182,11 +181,11 @@ def _train(
     train(config.response(number, step.text, start), lambda progress: on_progress(number, progress))
 
 
-# What a step measures.
+# Measuring a step.
 
 
 def _measured(config: PopulationConfig, number: int, policies: tuple[str, ...]) -> tuple[Step, Plans]:
-    """The table, the mix and its exploitability, with the best responses."""
+    """Measure a step: the table, the mix and its exploitability. Returns also the exact best responses."""
     points = _table(config, policies)
     game = SymmetricGame.of(policies, payoffs(points, len(policies)))
     mix = solve(game, config.solver)
@@ -198,7 +197,7 @@ def _measured(config: PopulationConfig, number: int, policies: tuple[str, ...]) 
 
 
 def _with_gap(config: PopulationConfig, step: Step) -> tuple[Step, Plans]:
-    """The step with its exact exploitability and the best responses, where they can be had; else with an attack."""
+    """The step with its exact exploitability, and the best responses; if that is infeasible, with an attack."""
     why = "" if config.is_toy else f"armies can be convoyed on {config.map_name}"
     if not why:
         try:
@@ -217,7 +216,7 @@ def _with_gap(config: PopulationConfig, step: Step) -> tuple[Step, Plans]:
 
 
 def _table(config: PopulationConfig, policies: tuple[str, ...]) -> dict[Seating, list[float]]:
-    """Points a year by seating; plays those that are not there yet."""
+    """Points per year by seating; missing seatings are played."""
     path = config.place / TABLE
     points = _read_table(path)
     wanted = list(seatings_of(len(policies), len(load_board(config.map_name).powers)))
@@ -230,7 +229,7 @@ def _table(config: PopulationConfig, policies: tuple[str, ...]) -> dict[Seating,
 
 
 def _read_table(path: Path) -> dict[Seating, list[float]]:
-    """What was played; nothing where the file is missing or damaged: it is played again."""
+    """The payoffs played so far; empty if the file is missing or damaged."""
     try:
         return {tuple(seating): list(paid) for seating, paid in parse_json(read_file(path))}
     except (OSError, ValueError, TypeError):
@@ -248,7 +247,7 @@ def _read_steps(folder: Path) -> list[Step]:
         lines = read_file(path).decode().splitlines() if path.exists() else []
         return [Step(**{**(line := parse_json(text)), "policies": tuple(line["policies"])}) for text in lines]
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise TrainingError(f"{shown(path)}: not the steps of a population: {reason(error)}") from error
+        raise TrainingError(f"{shown(path)} is damaged or not the steps of a population: {reason(error)}") from error
 
 
 def _write_steps(folder: Path, steps: list[Step]) -> None:
@@ -257,7 +256,7 @@ def _write_steps(folder: Path, steps: list[Step]) -> None:
 
 
 def _draw(path: Path, table: np.ndarray, mix: np.ndarray, step: Step) -> None:
-    """The picture of a step, where matplotlib is installed."""
+    """Draw the picture of a step, if matplotlib is installed."""
     if find_spec("matplotlib") is None:
         return
     from training.population.pictures import draw_payoffs

@@ -1,8 +1,8 @@
-"""The empirical game of a population: what each policy gets in every mix of them, played in batches.
+"""The empirical game of a population: the payoffs of each policy in every combination of policies, played in batches.
 
-Who sits where is averaged: a player chooses a policy before it is told its power, so the game is symmetric whatever the
-board. With up to `WHOLE` powers all seatings are played, once each: exact if the policies are deterministic. With more,
-each mix is played once in each of its rotations.
+Payoffs are averages over seats: a player chooses a policy before it learns its power, so the game is symmetric on any
+board. With up to `WHOLE` powers every seating is played once, which is exact for deterministic policies. With more
+powers each combination is played once in each of its rotations.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from welfare_env.rules import Rules
 Counts = tuple[int, ...]
 Seating = tuple[int, ...]  # the policy of each power
 
-WHOLE = 4  # powers
+WHOLE = 4  # maximum number of powers for which all seatings are played
 BATCH = 2000  # games at once
 
 
 @dataclass(frozen=True)
 class Seated(Lineup):
-    """A lineup in which nobody learns, and who sits where is told game by game.
+    """A lineup without learners, with a given seating per game.
 
     Attributes:
-        seatings: of each game, as indices into the opponents.
+        seatings: each game's seating, as indices into the opponents.
     """
 
     seatings: tuple[Seating, ...] = ()
@@ -53,7 +53,7 @@ class Seated(Lineup):
 
 
 def seatings_of(policies: int, powers: int) -> Iterator[Seating]:
-    """The seatings to be played, for so many policies."""
+    """The seatings to play for this number of policies."""
     if powers <= WHOLE:
         yield from product(range(policies), repeat=powers)
         return
@@ -63,7 +63,7 @@ def seatings_of(policies: int, powers: int) -> Iterator[Seating]:
 
 
 def play_seatings(config: PopulationConfig, policies: Sequence[str], seatings: Sequence[Seating]) -> np.ndarray:
-    """Points a year of every power in each seating: float64 [seatings, powers]."""
+    """Points per year of every power in each seating: float64 [seatings, powers]."""
     parts = [seatings[start : start + BATCH] for start in range(0, len(seatings), BATCH)]
     found = [_play(config, tuple(policies), tuple(part), number) for number, part in enumerate(parts)]
     powers = len(load_board(config.map_name).powers)
@@ -83,7 +83,7 @@ def _play(
 
 
 def payoffs(points: Mapping[Seating, Sequence[float]], policies: int) -> dict[Counts, list[float]]:
-    """Counts of policies -> mean points a year of each; nan for those that nobody plays."""
+    """Counts of policies -> mean points per year of each; nan for policies with count 0."""
     sums: dict[Counts, np.ndarray] = defaultdict(lambda: np.zeros((2, policies)))
     for seating, paid in points.items():
         counts = tuple(np.bincount(seating, minlength=policies).tolist())

@@ -1,4 +1,4 @@
-"""A board: a map that is read once, with its order vocabulary, and shared by all games on it."""
+"""A board: a map with its order vocabulary, read once and shared by all games on it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from welfare_env.errors import UnknownPowerError, did_you_mean
 class Board(Geography):
     """A map with its names, tables (attributes: see `Geography`) and orders.
 
-    Boards are made by `load_board`. What an engine derives from a board is kept by the engine.
+    Boards are made by `load_board`. Data that an engine derives from a board belongs to the engine.
     """
 
     @functools.cached_property

@@ -1,9 +1,9 @@
-"""Boards cached on disk, so that later starts neither read the map again nor import the package that reads it.
+"""Boards cached on disk, so that later starts neither read the map again nor import the `diplomacy` package.
 
-Each board has a file in the user's cache folder: its arrays and, as JSON, its names, with a checksum of both; and a
-second file with the arrays that the compiled engine derives from it. File names are digests of the map, the version of
-the `diplomacy` package and our own code, so a stale file is never read. Damaged files count as missing and are
-rewritten; if nothing can be written, boards are built at every start.
+Each board has two files in the user's cache folder: its arrays and names (as JSON) with a checksum of both; and the
+arrays that the compiled engine derives from it. File names are digests of the map, the version of the `diplomacy`
+package and our own code, so a stale file is never read. Damaged files count as missing and are rewritten; if the folder
+is not writable, boards are built at every start.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 
 from welfare_env.board.board import Board
 
-BUILT_BY = (  # paths inside our package's folder
+BUILT_BY = (  # paths relative to the package's folder
     *("board/board.py", "board/cache.py", "board/convoys.py", "board/geography.py", "board/loading.py"),
     *("board/map_text.py", "board/order_text.py", "board/orders.py", "board/toy_boards.py", "engine/__init__.py"),
     "engine/tables.py",
@@ -35,7 +35,7 @@ CHECKSUM = hashlib.sha256().digest_size
 
 
 def load(name: str, text: str) -> Board | None:
-    """The cached board of map `name` whose file has this text, or None."""
+    """The cached board of map `name` with this file content, or None."""
     arrays = _read(_file("board", (name, text)))
     return None if arrays is None else _unpacked(arrays)
 

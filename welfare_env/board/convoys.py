@@ -1,8 +1,8 @@
 """Convoy routes: which fleets can carry an army from one coast to another.
 
-The routes are those of the `diplomacy` package, in its sequence, because some quirks of adjudication depend on it. The
-package tries every path over sea, which takes minutes on large maps, and pickles the result in the user's home. We
-follow only paths without shortcuts, which takes seconds, and do not touch pickles or the user's home.
+The routes are those of the `diplomacy` package, in the same order, because some quirks of adjudication depend on it.
+The package tries every path over sea, which takes minutes on large maps, and pickles the result in the user's home. We
+follow only paths without shortcuts, which takes seconds, and write no pickles.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import NamedTuple
 from welfare_env.errors import MapFormatError
 
 LONGEST = 13  # fleets in a convoy, as in the package
-MOST_WAYS = 500_000  # followed at most; the largest installed map has half as many
+MOST_WAYS = 500_000  # paths followed at most; the largest installed map has half as many
 SEAS, COASTS = ("sea", "port"), ("coast", "port")  # where fleets convoy, and where armies embark and land
 
 Route = tuple[str, frozenset[str], frozenset[str]]  # from, fleets, to
 
 
 class Way(NamedTuple):
-    """A path of seas in the sequence of a convoy and, as a bit set, what borders its seas before the last."""
+    """A path of seas in the order of travel and, as a bit set, all neighbors of its seas except those of the last."""
 
     seas: tuple[str, ...]
     passed: int
@@ -52,11 +52,11 @@ class _Search:
         self.followed = 0
 
     def embarks(self, place: str) -> bool:
-        """Whether an army can board or land there; the coasts of a province count as the province."""
+        """Whether an army can board or land there; False for a named coast, since only its province counts."""
         return self.kind[place] in COASTS and "/" not in place
 
     def routes(self, start: str) -> list[Route]:
-        """The routes from one coast, in the sequence in which their ends are found."""
+        """The routes from one coast, in the order in which their ends are found."""
         found: dict[str, list[frozenset[str]]] = {}
         ways = [Way((sea,), 0) for sea in dict.fromkeys(self.near[start]) if self.kind[sea] in SEAS]
         for _ in range(LONGEST):
@@ -78,13 +78,13 @@ class _Search:
             raise MapFormatError(f"the map has more than {MOST_WAYS} convoy routes, too many to list")
 
     def _steps(self, way: Way) -> Iterator[str]:
-        """The neighbors of the last sea that no earlier sea borders."""
+        """The neighbors of the path's last sea that are not neighbors of an earlier sea."""
         for place in dict.fromkeys(self.near[way.seas[-1]]):
             if not way.passed & self.bit[place]:
                 yield place
 
     def _longer(self, way: Way, start: str) -> Iterator[Way]:
-        """The path extended by one sea; ports where an army may land are left out, as in the package."""
+        """The path extended by one sea. Ports where an army may land are not passed through, as in the package."""
         passed = way.passed | self.around[way.seas[-1]]
         for place in self._steps(way):
             is_landing = self.embarks(place) and place != start

@@ -1,7 +1,7 @@
-"""The names and tables of a map as read from its file; a `Board` adds the orders.
+"""The names and tables of a map file; a `Board` adds the orders.
 
-A *province* is what a unit occupies ("STP"), a *location* also names the coast ("STP/SC"), a *piece* is a type of unit
-at a location where it may stand ("F STP/SC"). Inside the engines all three are indices into the tuples kept here.
+A *province* is what a unit occupies ("STP"), a *location* also names the coast ("STP/SC"), a *piece* is a unit type at
+a location where it may stand ("F STP/SC"). In the engines all three are indices into the tuples of `Geography`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Geography:
 
     Attributes:
         name: the map's name or the path of its file.
-        digest: SHA-256 of the map file's content; "" for maps known by name.
-        powers: in the map's order; a power's index is its number in every array.
+        digest: SHA-256 of the map file's content; "" for maps given by name.
+        powers: in the map's order; arrays use a power's index here.
         provinces: three-letter names without coasts, sorted.
         locations: provinces and coasts ("STP", "STP/NC", "STP/SC"), sorted.
         pieces: every (type, location) that can stand on the board, sorted ("A STP", "F STP/NC").
@@ -31,12 +31,12 @@ class Geography:
         start_units, start_centers: power -> the opening position, in the map's order.
         moves: piece -> locations it can step to without a convoy, sorted.
         supports: piece -> locations it can lend support into, sorted.
-        convoys: (province, fleet provinces, provinces reached) for every minimal set of seas that carries an army, in
-            the package's sequence, small sets first.
+        convoys: (province, fleet provinces, provinces reached) for every minimal set of seas that can carry an army,
+            in the package's order, small sets first.
         long_names: province -> its full name.
         names: alternative names accepted in orders -> their meaning: locations by name and by the aliases of the map
             file ("GULF OF LYON", "GOL"), powers by adjective ("FRENCH"). Upper case, single spaces.
-        build_anywhere: whether units may be built in every empty center of their power, not only in its home centers.
+        build_anywhere: whether a power may build in every empty center it owns, not only in its home centers.
         first_year: the year of the first Spring.
         victory: number of centers that wins the standard game.
         piece_type: int8 [pieces], 0 army, 1 fleet.
@@ -44,8 +44,8 @@ class Geography:
         location_province: int16 [locations].
         center_province: int16 [centers].
         province_center: int16 [provinces], -1 where there is no center.
-        home_power: int8 [centers], -1 where a center is nobody's home.
-        home_distance: int32 [powers, pieces], steps to the nearest home; decides which units are removed by force.
+        home_power: int8 [centers], -1 for a center that is no power's home.
+        home_distance: int32 [powers, pieces], steps to the nearest home; determines forced removals.
     """
 
     name: str

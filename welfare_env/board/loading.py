@@ -1,6 +1,6 @@
 """Reading maps: the `diplomacy` package reads and checks the file, and its tables are turned into a `Board`.
 
-Besides `welfare_env.engine.reference` only this file needs the package, which is under the AGPL-3.0.
+Only this file and `welfare_env.engine.reference` need the package, which is under the AGPL-3.0.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ RESERVED_NAMES = {"GLOBAL", "MEDIATOR"}  # recipients of messages
 KINDS = {"LAND": "land", "COAST": "coast", "WATER": "sea", "PORT": "port"}
 FAR = 99999  # distance if no home can be reached
 LARGEST_FILE = 2**18  # bytes of a .map file; the largest installed one has a tenth of this
-MOST_FAULTS = 20  # listed in an error
+MOST_FAULTS = 20  # faults listed in an error
 
 
 def load_board(name: str | Board = "standard") -> Board:
     """The board of a map: the name of a map of the `diplomacy` package, a toy board, or the path of a `.map` file.
 
-    A board is returned as it is. The same content gives the same object. Boards are cached in the user's cache folder
-    (`welfare_env.board.cache`); loading a large map for the first time takes up to a minute.
+    A `Board` is returned unchanged. The same content gives the same object. Boards are cached in the user's cache
+    folder (`welfare_env.board.cache`); loading a large map for the first time takes up to a minute.
 
     Raises:
         UnknownMapError: neither a known name nor a file.
-        MapFormatError: the file has faults, or a sequence of phases that is not Spring, Fall, Winter.
+        MapFormatError: the file has faults, or its phases are not Spring, Fall, Winter.
     """
     return name if isinstance(name, Board) else _load_board(name, _map_text(name))
 
 
 def reload_board(name: str, digest: str) -> Board:
-    """The board of a map whose file must still have this digest (`Board.digest`).
+    """The board of a map, checked to have this digest (`Board.digest`).
 
     Raises:
         UnknownMapError: neither a known name nor a file.
@@ -72,7 +72,7 @@ copyreg.pickle(Board, _as_reload)  # boards are pickled by name, not by content
 
 
 def map_digest(name: str) -> str:
-    """SHA-256 of the map file at this path; "" for maps known by name.
+    """SHA-256 of the map file at this path; "" for maps given by name.
 
     Raises:
         UnknownMapError: neither a known name nor a file.
@@ -87,21 +87,21 @@ def map_names() -> tuple[str, ...]:
 
 @functools.cache
 def _installed() -> dict[str, Path]:
-    """Name -> file of every map that is installed."""
+    """Name -> file of every installed map."""
     package = importlib.util.find_spec("diplomacy")  # only located: importing it is slow
     folders = package.submodule_search_locations if package else None
     if not folders:
-        raise ModuleNotFoundError("the diplomacy package, which brings the maps, is not installed")
+        raise ModuleNotFoundError("the diplomacy package, which contains the maps, is not installed")
     return {path.stem: path for path in sorted(Path(folders[0], "maps").glob("*.map"))}
 
 
 def is_known(name: str) -> bool:
-    """Whether a map is known by its name: installed, or a toy board."""
+    """Whether this is the name of an installed map or a toy board."""
     return is_toy(name) or name in _installed()
 
 
 def load_source(board: Board) -> Any:
-    """The map object of the `diplomacy` package, which finds and checks adjacencies and convoy routes.
+    """The map object of the `diplomacy` package, used for adjacencies and convoy routes.
 
     Raises:
         UnknownMapError, MapFormatError: as `reload_board` does.
@@ -163,7 +163,7 @@ def _load_source(name: str, text: str) -> Any:
     whole = expanded(name, text, lambda other: _installed_text(other) if other in _installed() else None)
     if faults := line_faults(whole):
         raise _map_error(name, faults)
-    with tempfile.TemporaryDirectory() as folder:  # the package reads files, and looks up known names elsewhere
+    with tempfile.TemporaryDirectory() as folder:  # the package reads only files, and looks up known names elsewhere
         path = Path(folder, f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.map")
         path.write_text(whole, encoding="utf-8")
         source = _read_map(name, str(path))
@@ -179,8 +179,8 @@ def _load_source(name: str, text: str) -> Any:
 def import_package() -> ModuleType:
     """The `diplomacy` package, imported without unpickling the convoy routes in the user's home.
 
-    Normally it does so on import. We compute convoy routes ourselves; for other users of its maps in this process it
-    reads its files when it first needs routes.
+    Normally it unpickles them on import. We compute convoy routes ourselves; for other users of its maps in this
+    process it reads its files when it first needs routes.
     """
     if "diplomacy" not in sys.modules:
         name = "diplomacy.utils.convoy_paths"
@@ -221,9 +221,9 @@ def _map_error(name: str, faults: list[str]) -> MapFormatError:
 
 
 def _unsupported(source: Any) -> Iterator[str]:
-    """What the package supports and we do not."""
+    """Features of a map that the package supports and we do not."""
     if source.seq != SEQUENCE:
-        yield f"plays {source.seq}: only {SEQUENCE} is supported"
+        yield f"has the phases {source.seq}: only {SEQUENCE} are supported"
     if not (source.phase.startswith("SPRING ") and source.phase.endswith(" MOVEMENT")):
         yield f"begins in {source.phase!r}: a game begins with SPRING <year> MOVEMENT"
     if reserved := sorted(RESERVED_NAMES & set(source.powers)):
@@ -238,7 +238,7 @@ def _unsupported_places(source: Any) -> Iterator[str]:
     for place in source.locs:
         province, kind = place.upper()[:3], source.area_type(place)
         if kinds.setdefault(province, kind) != kind:
-            yield f"{province} is {kinds[province]} and {kind}: all of a province is of one kind"
+            yield f"{province} is {kinds[province]} and {kind}: a province has one kind"
         if place not in source.loc_abut and kind in KINDS:
             yield f"{place} borders nothing: give its neighbors, as in LAND PAR ABUTS BUR GAS"
     for center in source.scs:
@@ -313,7 +313,7 @@ def _build_board(name: str, digest: str, source: Any, text: str) -> Board:
 
 
 def _province_kinds(source: Any) -> dict[str, str]:
-    """Kind of every province that can be entered, sorted by name; impassable ones are left out."""
+    """Kind of every passable province, sorted by name."""
     types = {location.upper()[:3]: source.area_type(location) for location in source.locs}
     return {province: KINDS[types[province]] for province in sorted(types) if types[province] in KINDS}
 
@@ -339,7 +339,7 @@ def _convoys(source: Any) -> tuple[tuple[str, frozenset[str], frozenset[str]], .
 def _home_distance(source: Any, pieces: tuple[str, ...], homes: dict[str, tuple[str, ...]]) -> np.ndarray:
     """Steps from each piece to the nearest home, as the package counts them: int32 [powers, pieces].
 
-    Armies also walk over seas (DATC 4.D.8, choice d); fleets move as fleets do.
+    Armies may also cross seas (DATC 4.D.8, choice d); fleets use fleet moves.
     """
     distance = np.full((len(homes), len(pieces)), FAR, np.int32)
     for column, piece in enumerate(pieces):

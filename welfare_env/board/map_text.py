@@ -1,8 +1,8 @@
 """The text of a `.map` file before the `diplomacy` package reads it: expands includes and reports malformed lines.
 
-The package trusts its files: malformed lines raise Python's own errors, a place of four letters is taken for a coast of
-another, any file may be included, and a file that is too large takes hours. Here each line is compared with the known
-forms, so that a fault is reported with its line number.
+The package trusts its files: malformed lines raise Python's own errors, a place name of four letters is read as a coast
+of another place, any file may be included, and a file that is too large takes hours. Here each line is compared with
+the known forms, so that a fault is reported with its line number.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def expanded(name: str, text: str, installed: Callable[[str], str | None]) -> st
     """A map's text with its MAP and USE lines replaced by the installed maps that they include.
 
     Args:
-        installed: returns the text of the installed map of a name, or None.
+        installed: name -> the text of the installed map, or None.
 
     Raises:
-        MapFormatError: it includes something else, or the same map twice.
+        MapFormatError: the text includes something that is not an installed map, or the same map twice.
     """
     return "\n".join(_lines(name, text, installed, {name}))
 
@@ -131,8 +131,7 @@ def _power_fault(words: list[str]) -> str:
     return _place_fault([place.lstrip("-") for place in rest])
 
 
-# The package's errors about a map as a whole: number of its error -> the fault in our words, with {} in place of the
-# names that the package gives.
+# The package's errors about a map as a whole: error number -> our wording, with {} in place of the package's names.
 WHOLE_FAULTS = {
     0: "has fewer than two powers",
     1: "{} has a name, but no line says what it is: LAND, COAST, WATER, PORT or SHUT",
@@ -166,11 +165,11 @@ WHOLE_FAULTS = {
 
 
 def plain_fault(number: int, template: str, message: str) -> str:
-    """A fault found by the package, in our words.
+    """A fault found by the package, in our wording.
 
     Args:
         number, template: of the package's error; the template has "%s" in place of names.
-        message: the template with names.
+        message: the template with the names filled in.
     """
     match = re.fullmatch(re.escape(template).replace("%s", "(.*)"), message, re.DOTALL)
     if number not in WHOLE_FAULTS or match is None:

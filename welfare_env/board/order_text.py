@@ -31,7 +31,7 @@ FORMS = (
     "Forms: 'A PAR H', 'A PAR - BUR', 'A LON - BEL VIA', 'A PAR S A MAR - BUR', 'A PAR S F BRE', "
     "'F ENG C A LON - BEL', 'A PAR R BUR', 'A PAR D', 'A PAR B', 'WAIVE', 'GIVE FRANCE'"
 )
-LONGEST_ORDER = 200  # characters of an order, with everything written around it
+LONGEST_ORDER = 200  # characters of an order, including numbering and remarks
 
 _NUMBERING = re.compile(r"^\s*(?:[-*•]+|\d{1,3}[.):])\s+")
 _COMMENT = re.compile(r"(?<=\S)\s*(?:#|//).*", re.DOTALL)
@@ -76,14 +76,14 @@ _GIFT_WORDS = {"GIVE", "-", "1", "A", "ONE", "POINT", "WELFARE", "WP"}
 
 
 class OrderParts(NamedTuple):
-    """The parts of an order in the exact form; what it has not is "".
+    """The parts of an order in the exact form; missing parts are "".
 
     Attributes:
         unit: the ordered or built unit, "F BRE".
         command: "H", "-", "S", "C", "R", "D" or "B".
         other: the supported or convoyed unit.
         dest: the destination of the move or retreat, or of the supported or convoyed move.
-        is_convoyed: it is a move "VIA".
+        is_convoyed: whether it is a move "VIA" convoy.
     """
 
     unit: str
@@ -94,7 +94,7 @@ class OrderParts(NamedTuple):
 
     @property
     def province(self) -> str:
-        """Where the ordered unit stands."""
+        """The province of the ordered unit."""
         return province_of(self.unit)
 
 
@@ -122,15 +122,15 @@ def province_of(place: str) -> str:
 
 @dataclass(frozen=True)
 class Reading:
-    """An order as it was written; parts that were left out are "".
+    """An order as written; omitted parts are "".
 
     Attributes:
         command: "H", "-", "S" (hold), "S-" (move), "C", "R", "D", "B", or "WAIVE" and "GIVE", which have no unit.
         unit, place: type and location of the ordered unit. GIVE: the place is the receiving power.
         other, other_place: type and location of the supported or convoyed unit.
         dest: the destination.
-        via: "VIA" for a move by convoy, "?" where it may be one.
-        is_loose: a support of just a place ("A PAR S BUR"): either of the unit there or of a move there.
+        via: "VIA" for a move by convoy, "?" if it may be one.
+        is_loose: the support names only a place ("A PAR S BUR"): of the unit there or of a move there.
     """
 
     command: str
@@ -143,7 +143,7 @@ class Reading:
     is_loose: bool = False
 
     def allows(self, legal: Reading) -> bool:
-        """Whether this reading may mean a legal order."""
+        """Whether this reading is compatible with a legal order."""
         return (
             self.command == legal.command
             and self.unit in ("", legal.unit)
@@ -156,9 +156,9 @@ class Reading:
 
 
 def _same(said: str, legal: str, is_free: bool = False) -> bool:
-    """Whether a written place may be the legal one: it is equal, its coast was left out, or the coast does not matter.
+    """Whether a written place matches the legal one: equal, without its coast, or with an irrelevant coast.
 
-    Which unit is ordered is clear without its coast (DATC 6.B.10), and so is where an army goes (6.B.12).
+    The coast is irrelevant for the ordered unit (DATC 6.B.10) and for the destination of an army (6.B.12).
     """
     return said in (legal, legal[:3]) or (is_free and said[:3] == legal[:3])
 
@@ -169,7 +169,7 @@ def meant_by(reading: Reading, legal: Iterable[str], board: Board) -> list[str]:
     A move that is possible by land and by convoy is by land unless it says VIA.
     """
     meant = {order: found for order in legal if reading.allows(found := _read_legal(order, board))}
-    if len(meant) > 1:  # prefer the one that agrees in every place
+    if len(meant) > 1:  # prefer an exact match of all places
         said = reading.other_place, reading.dest
         meant = {order: found for order, found in meant.items() if (found.other_place, found.dest) == said} or meant
     by_land = [order for order, found in meant.items() if found.via != "VIA"]
@@ -184,7 +184,7 @@ def near_misses(reading: Reading, legal: Iterable[str], board: Board) -> list[st
 
 @functools.lru_cache(maxsize=20_000)
 def _read_legal(order: str, board: Board) -> Reading:
-    """The reading of a legal order, which is always understood."""
+    """The reading of a legal order; these can always be read."""
     reading = _read(order.split(), board)
     if reading is None:
         raise OrderSyntaxError(f"{order!r} is not an order")
@@ -193,7 +193,7 @@ def _read_legal(order: str, board: Board) -> Reading:
 
 @functools.lru_cache(maxsize=32)
 def _names(board: Board) -> tuple[re.Pattern[str], dict[str, str]]:
-    """A pattern for the names of provinces and powers, longest first, and a dict of their meanings."""
+    """A pattern of all names of provinces and powers, longest first, and a dict name -> meaning."""
     codes = {
         name: code for name, code in board.names.items() if name not in board.location_index and name not in _WORDS
     }
@@ -204,12 +204,12 @@ def _names(board: Board) -> tuple[re.Pattern[str], dict[str, str]]:
 
 
 def squeezed(name: str) -> str:
-    """A name without spaces, full stops and hyphens, whose use varies."""
+    """A name without spaces, periods, hyphens and underscores, since spellings vary."""
     return re.sub(r"[ ._-]+", "", name)
 
 
 def tokens_of(text: str, board: Board) -> list[str]:
-    """The tokens of an order in the engine's spelling, with `END` where a remark may begin."""
+    """The tokens of an order in the engine's spelling, with `END` wherever a remark may begin."""
     plain = _COMMAND.sub(r" \1 ", _DASHES.sub("-", _COMMENT.sub("", _NUMBERING.sub("", text)).upper()))
     plain = _COAST_NAME.sub(r"/\1C", " ".join(_QUOTES.sub(" ", plain).split()))
     pattern, codes = _names(board)
@@ -224,7 +224,7 @@ def tokens_of(text: str, board: Board) -> list[str]:
 
 
 def _one_mark_each(words: Iterable[str]) -> list[str]:
-    """The words with adjacent marks reduced to the strongest: ", to" begins a remark."""
+    """Reduce adjacent marks to the strongest one: ", to" begins a remark."""
     kept: list[str] = []
     for word in words:
         if kept and kept[-1] in _STRENGTH and word in _STRENGTH:
@@ -244,7 +244,7 @@ def _word(word: str, board: Board) -> str:
 
 
 def read_order(text: str, board: Board) -> Reading | None:
-    """Read a text; None if it is not an order, or more than one."""
+    """Read a text; None if it is not exactly one order."""
     if len(text) > LONGEST_ORDER:
         return None
     words = tokens_of(text, board)
@@ -257,13 +257,13 @@ def read_order(text: str, board: Board) -> Reading | None:
 
 
 def is_unit(text: str, board: Board) -> bool:
-    """Whether a text is a unit or a place, and nothing else."""
+    """Whether a text is just a unit or a place."""
     rest = tokens_of(text, board) if len(text) <= LONGEST_ORDER else []
     return bool(_take_unit(rest, board)[1]) and not rest
 
 
 def _is_remark(mark: str, words: list[str], board: Board) -> bool:
-    """Whether the words after an order are a mere remark: no further place, no order, no condition."""
+    """Whether the words after an order are only a remark: without a place, an order or a condition."""
     said = [word for word in words if word not in _STRENGTH]
     if not said:
         return mark == END
@@ -312,7 +312,7 @@ def _read_gift(words: list[str], board: Board) -> Reading | None:
 
 
 def _order_first(rest: list[str]) -> None:
-    """Move a command that precedes its unit behind it."""
+    """Move a command that precedes its unit to after the unit."""
     if len(rest) < 2 or rest[0] not in _LEADING:
         return
     command = rest.pop(0)
@@ -324,7 +324,7 @@ def _order_first(rest: list[str]) -> None:
 
 
 def _take_unit(rest: list[str], board: Board) -> tuple[str, str]:
-    """Pop the leading unit off the words: its type and place, "" for what is missing."""
+    """Pop the leading unit off the words: its type and place, each "" if missing."""
     unit = rest.pop(0) if rest and rest[0] in ("A", "F") else ""
     place = rest.pop(0) if rest and rest[0] in board.location_index else ""
     return unit, place
@@ -347,7 +347,7 @@ def _read_way(command: str, unit: str, place: str, rest: list[str], board: Board
 
 
 def _places(words: list[str], board: Board) -> list[str] | None:
-    """The places among words; None if there are other words than fillers."""
+    """The places among the words; None if any other word is not a filler."""
     places = [word for word in words if word not in ("-", "C", "F")]
     return places if all(place in board.location_index for place in places) else None
 
@@ -372,8 +372,8 @@ def read_checked(text: object, board: Board) -> Reading:
     """Read an order, and check that its units and places exist on the board.
 
     Raises:
-        OrderSyntaxError: not a string, not an order, names a place or power that the board does not have or a unit that
-            cannot stand where it is said to, or is a support with two meanings.
+        OrderSyntaxError: not a string, not an order, an unknown place or power, a unit in a place where its type
+            cannot stand, or an ambiguous support.
     """
     if not isinstance(text, str):
         raise OrderSyntaxError(f"order {quoted(text)}: give a string such as 'A PAR - BUR'")
@@ -419,7 +419,7 @@ def _piece_fault(unit: str, place: str, board: Board) -> str:
 
 
 def place_names(text: str, locations: Iterable[str]) -> dict[str, str]:
-    """Names and aliases of locations in a map file, and the adjectives of its powers, with their meanings."""
+    """Name or alias in a map file -> location."""
     known, names = set(locations), dict[str, str]()
     for line in text.upper().splitlines():
         name, is_name, codes = line.partition("=")

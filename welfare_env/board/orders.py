@@ -2,8 +2,7 @@
 
 Every board has one stable vocabulary, `OrderTable`, of all orders that can ever be legal on it. Actions, masks and
 engines use an order's number in this table; its string is the `diplomacy` package's ("A PAR S A MAR - BUR"). Number 0
-is
-``WAIVE``: nothing (more) to order. `welfare_env.board.order_text` reads other ways of writing orders.
+is ``WAIVE``: nothing (more) to order. `welfare_env.board.order_text` reads other ways of writing orders.
 """
 
 from __future__ import annotations
@@ -52,12 +51,12 @@ class OrderTable:
         return len(self.texts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Through __init__: copied arrays would be writable, and a mapping proxy cannot be pickled.
+        # Rebuilt by __init__: copied arrays would be writable, and a mapping proxy cannot be pickled.
         return _order_table, (self.texts, self.kind, self.piece, self.other, self.dest)
 
 
 def build_orders(board: Geography) -> OrderTable:
-    """All orders that can ever be legal on `board`, in a fixed sequence: WAIVE, the orders of each piece, GIVE."""
+    """All orders that can ever be legal on `board`, in a fixed order: WAIVE, the orders of each piece, GIVE."""
     rows: list[Row] = [("WAIVE", WAIVE, NOBODY, NOBODY, NOBODY)]
     convoyed = _convoyed(board)
     for piece in board.pieces:
@@ -76,7 +75,7 @@ def _order_table(
 
 
 def _sequence(board: Geography, row: Row) -> tuple[int, ...]:
-    """Sort key among the orders of a piece: by kind, then by places in the sequence of the board's tables."""
+    """Sort key among the orders of a piece: by kind, then by places in the order of the board's tables."""
     _, kind, _, other, dest = row
     where = int(board.piece_province[other]) if other >= 0 else -1
     return (kind, where, dest, other) if kind == CONVOY else (kind, dest, where, other)
@@ -127,7 +126,7 @@ def _supports_into(board: Geography, convoyed: Convoyed, piece: str, dest: str) 
         them = board.piece_index[other]
         if other[2:] == dest:
             yield f"{piece} S {other}", SUPPORT_HOLD, me, them, NOBODY
-        # The package looks the route up from its end; on boards with ports that is a different route.
+        # The package looks up the route backwards, from its end; on boards with ports that may be a different route.
         ends = ((other[2:], dest), (dest, other[2:])) if other[0] == "A" else ()
         routes = [fleets for pair in ends for fleets in convoyed.get(pair, [])]
         if dest in its_moves or any(where not in fleets for fleets in routes):

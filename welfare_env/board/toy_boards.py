@@ -1,7 +1,7 @@
 """The paper's toy boards (section 3.2, appendix G), written as map files.
 
-``clique:n`` is G_n: n cores, all adjacent to each other, are neutral centers; each core has one leaf, a player's home
-with an army. ``shared-clique:n`` is G'_n: the first core has a second leaf, so two players share it.
+``clique:n`` is G_n: n cores, all adjacent to each other, are neutral centers; each core has one leaf, the home of a
+player, with an army. ``shared-clique:n`` is G'_n: the first core has a second leaf, so two players share it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def toy_map(name: str) -> str:
     """The text of a toy board's `.map` file.
 
     Raises:
-        UnknownMapError: no number after the colon, or one out of range.
+        UnknownMapError: the number after the colon is missing or out of range.
     """
     shape, _, size = name.partition(":")
     if shape not in SHAPES or size not in map(str, range(SMALLEST, LARGEST + 1)):

@@ -1,7 +1,7 @@
-"""Engines: what a position is, and the interface of every engine. Arrays in, arrays out; no strings.
+"""Positions as arrays, and the interface of all engines. No strings.
 
 An engine is built for one board and one set of rules and is stateless: `initial`, `legal` and `step` are functions of
-the state they are given. Engines trust their input; `welfare_env.game.game` checks it.
+their arguments. Engines trust their input; `welfare_env.game.game` checks it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Frozen:
     """
 
     __slots__ = ()
-    __dataclass_fields__: ClassVar[dict[str, Any]]  # read as it is: `dataclasses.fields` would take 2 us a phase
+    __dataclass_fields__: ClassVar[dict[str, Any]]  # read directly: `dataclasses.fields` would take 2 us per phase
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
@@ -42,7 +42,7 @@ class Frozen:
                 value.setflags(write=False)
 
     def __reduce__(self) -> tuple[type[Frozen], tuple[Any, ...]]:
-        return type(self), self._values()  # through __post_init__: copied arrays would be writable
+        return type(self), self._values()  # __post_init__ makes the copied arrays read-only
 
     def _values(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self.__dataclass_fields__)
@@ -54,10 +54,10 @@ class Layout:
 
     Attributes:
         most_units, most_dislodged, most_options: capacities.
-        power, piece: of each unit.
-        lost_power, lost_piece, lost_options, lost_option: of each dislodged unit: power, piece, number of places it may
-            retreat to, and these places, `most_options` per unit.
-        owner: of each center. welfare: of each power. influence: in each province.
+        power, piece: offsets of each unit's power and piece.
+        lost_power, lost_piece, lost_options, lost_option: offsets of each dislodged unit's power, piece, number of
+            retreat options, and retreat options, `most_options` per unit.
+        owner, welfare, influence: offsets of the values per center, power and province.
     """
 
     most_units: int
@@ -76,7 +76,7 @@ class Layout:
 
     @classmethod
     def of(cls, board: Board) -> Layout:
-        """The layout for a board. One unit per province at most; at most half of the units can be dislodged."""
+        """The layout for a board: at most one unit per province, at most half of the units dislodged."""
         units = len(board.provinces)
         dislodged = units // 2 + 1
         options = max(map(len, board.moves.values()))
@@ -98,7 +98,7 @@ HEAD = 8
 
 @dataclass(frozen=True, eq=False)
 class State(Frozen):
-    """A position: one row of numbers, never changed in place, 0 where nothing is. Properties return copies.
+    """A position: one row of numbers, never changed in place, with 0 in unused entries. Properties return copies.
 
     Attributes:
         layout: the layout of the row.
@@ -123,7 +123,7 @@ class State(Frozen):
         winner: int = -1,
         done: bool = False,
     ) -> State:
-        """A state from its parts; see the properties of the same names."""
+        """A state from its parts; see the properties with the same names."""
         row = np.zeros(layout.size, np.int32)
         row[: DONE + 1] = phase, year, len(units), len(dislodged), winner, done
         for offset, rows, column in (
@@ -143,7 +143,7 @@ class State(Frozen):
         return cls(layout, row)
 
     def replaced(self, **changes: Any) -> State:
-        """A copy with some of the parts that `pack` takes replaced."""
+        """A copy with some arguments of `pack` replaced."""
         names = ("phase", "year", "units", "dislodged", "retreats", "owners", "welfare", "influence", "winner", "done")
         return State.pack(self.layout, **({name: getattr(self, name) for name in names} | changes))
 
@@ -173,7 +173,7 @@ class State(Frozen):
 
     @property
     def units(self) -> np.ndarray:
-        """int32 [units, 2], power and piece, grouped by power; within a power in the reference's sequence."""
+        """int32 [units, 2], power and piece, grouped by power; within a power in the reference engine's order."""
         return self._pairs(self.layout.power, self.layout.piece, int(self.row[UNITS]))
 
     @property
@@ -183,7 +183,7 @@ class State(Frozen):
 
     @property
     def retreats(self) -> np.ndarray:
-        """int32 [dislodged, options], locations each may try to retreat to (some may be occupied), padded with -1."""
+        """int32 [dislodged, options], retreat options (some may be occupied), padded with -1."""
         count, width = int(self.row[DISLODGED]), self.layout.most_options
         start = self.layout.lost_option
         places = self.row[start : start + count * width].reshape(count, width)
@@ -202,7 +202,7 @@ class State(Frozen):
 
     @property
     def influence(self) -> np.ndarray:
-        """int32 [provinces], the last power to occupy it, or -1."""
+        """int32 [provinces], the power that last occupied each, or -1."""
         return self.row[self.layout.influence : self.layout.size].copy()
 
     def _pairs(self, first: int, second: int, count: int) -> np.ndarray:
@@ -211,7 +211,7 @@ class State(Frozen):
         return pairs
 
     def same_as(self, other: State) -> bool:
-        """Whether both are exactly the same position: equal positions have equal rows."""
+        """Whether both are the same position: equal positions have equal rows."""
         return self is other or np.array_equal(self.row, other.row)
 
 
@@ -241,7 +241,7 @@ def initial_state(board: Board) -> State:
 class Legal(Frozen):
     """The legal orders of a position, sorted by slot, then by order number.
 
-    A slot is something that can be ordered: the row of a unit (movement; disbands in Winter) or of a dislodged unit
+    A slot is what an order applies to: the index of a unit (movement; disbands in Winter) or of a dislodged unit
     (retreats); builds have slot ``len(units) + center``. WAIVE, legal in every Winter, is not listed.
 
     Attributes:
@@ -256,7 +256,7 @@ class Legal(Frozen):
 
 
 class Engine(Protocol):
-    """The interface of an engine. `board` and `rules` are those it was built for."""
+    """The interface of an engine, built for `board` and `rules`."""
 
     board: Board
     rules: Rules
@@ -277,7 +277,7 @@ class Engine(Protocol):
                 one disbands; Winter lists must not mix builds and disbands, nor build more than allowed.
 
         Returns:
-            The next position that asks for orders (or is over), and uint8 [units] flags of the orders' results
-            (retreats: [dislodged]; Winter: [units], "disband" where a unit was removed by force).
+            The next position with orders to give, or the end; and uint8 [units] result flags of the orders (retreats:
+            [dislodged]; Winter: [units], "disband" for a forced removal).
         """
         ...

@@ -31,7 +31,7 @@ def make_engine(name: str, board: Board, rules: Rules) -> Engine:
     """The engine of this name.
 
     Raises:
-        RulesError: there is no such engine.
+        RulesError: no such engine, or `rules` is not a `Rules`.
     """
     checks.choice("engine", name, ENGINES)
     if not isinstance(rules, Rules):

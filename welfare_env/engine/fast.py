@@ -15,7 +15,7 @@ from welfare_env.rules import Rules
 
 
 def rules_array(board: Board, rules: Rules) -> np.ndarray:
-    """The rules in the form of the kernels: int32 [PROGRESSIVE + years]."""
+    """The rules as the kernels read them: int32 [PROGRESSIVE + years]."""
     numbers = np.ones(t.PROGRESSIVE + rules.years, np.int32)
     numbers[t.IS_WELFARE] = rules.is_welfare
     numbers[t.YEARS] = rules.years
@@ -30,7 +30,7 @@ def rules_array(board: Board, rules: Rules) -> np.ndarray:
 
 
 class Scratch:
-    """The working memory of the kernels for one thread. Its content does not outlive a call.
+    """The kernels' scratch memory for one thread. No content is kept between calls.
 
     Attributes:
         w, b, x: see `kernels`.
@@ -54,7 +54,7 @@ class Scratch:
 
 
 def room_for_orders(tables: t.Tables) -> int:
-    """A bound on the number of legal orders of any position; `kernels.legal` requires this much room."""
+    """An upper bound on the number of legal orders in any position; `kernels.legal` needs this much room."""
     units, centers = tables[t.N_UNITS], tables[t.N_CENTERS]
     retreats = tables[t.N_DISLODGED] * (tables[t.N_OPTIONS] + 1)
     return max(units * tables[t.MAX_LEGAL] + t.MOVES_AT_ONCE, retreats, units + centers * t.PIECES_HERE)
@@ -78,7 +78,7 @@ class FastEngine:
         return initial_state(self.board)
 
     def _compile(self) -> None:
-        """Before the first call of a kernel, not before: `vector_env` makes an engine that it does not use."""
+        """Compile on the first kernel call, not in __init__: `vector_env` makes an engine that it does not use."""
         ensure_compiled(GAMES)
         self._is_compiled = True
 
@@ -86,7 +86,7 @@ class FastEngine:
         if not self._is_compiled:
             self._compile()
         at = self._scratch
-        at.row[:] = state.row  # a writable copy, as elsewhere: else the kernels would be compiled twice
+        at.row[:] = state.row  # a writable copy: for read-only rows numba would compile the kernels a second time
         end = kernels.legal_flat(
             self._numbers,
             self._masks,

@@ -1,4 +1,4 @@
-"""Compiling the engine in two processes at once, in place of kernel after kernel as they are called."""
+"""Compiling the engine in two processes at once, instead of kernel by kernel on first call."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from welfare_env.board.cache import folder
 from welfare_env.compiling import ANNOUNCER, NOTICES, NotCached
 from welfare_env.engine import kernels
 
-# What two processes compile, each about half of the work. A kernel that is listed first in one process is in the cache
-# when the other one needs it.
+# What the two processes compile, each about half of the work. A kernel that one process compiles early is cached when
+# the other one needs it.
 Parts = tuple[tuple[str, ...], tuple[str, ...]]
 SHARED: Parts = (
     ("read_orders", "find_routes", "move_units", "step_movement"),
     ("resolve_convoys", "step_winter", "step_retreats"),
 )
-GAMES: Parts = ("step_flat",), ("legal_flat",)  # what single games call
-VECTORS: Parts = ("step_games",), ("legal_games", "sample_games")  # what `vector_env` calls
+GAMES: Parts = ("step_flat",), ("legal_flat",)  # used by single games
+VECTORS: Parts = ("step_games",), ("legal_games", "sample_games")  # used by `vector_env`
 
 _tables = {"T": types.Array(types.int32, 1, "C", readonly=True), "M": types.Array(types.int64, 1, "C", readonly=True)}
 _rows = dict.fromkeys(("w", "b", "S", "final", "gains"), types.int32[:, ::1])
 _wide = {"x": types.int64[::1], "rng": types.uint64[::1], "flags": types.uint8[::1], "done": types.bool_[::1]}
 _numbers = dict.fromkeys(("g", "first", "last", "room", "movers", "supporters", "carriers"), types.int64)
-TYPES = _tables | _rows | _wide | _numbers  # by the name of a kernel's argument; all others are int32 arrays
+TYPES = _tables | _rows | _wide | _numbers  # name of a kernel's argument -> type; all others are int32 arrays
 
 
-# The child finds the modules that its parent finds, in the same sequence.
+# The child process gets its parent's module search path.
 CHILD = """
 import json, sys
 sys.path[:] = json.loads(sys.argv.pop(1))
@@ -50,19 +50,19 @@ compile_named()
 
 @functools.cache
 def ensure_compiled(*uses: Parts) -> None:
-    """Before the first use in a process: `compile_engine`."""
+    """Call `compile_engine`, once per process."""
     compile_engine(*uses)
 
 
 def compile_engine(*uses: Parts, on_progress: Callable[[int, int], None] | None = None) -> None:
     """Compile the kernels that are not in numba's cache, in two processes (in one on a single core).
 
-    Of several processes that want this at once, on one machine, the first compiles and the others wait. A line on
+    If several processes on one machine need this at the same time, the first compiles and the others wait. A line on
     stderr says that something is compiled, unless `on_progress` is given.
 
     Args:
         uses: GAMES, VECTORS or both.
-        on_progress: is called with the number of kernels that are ready, and of all.
+        on_progress: called with the numbers of finished and of all kernels.
     """
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return
@@ -74,17 +74,17 @@ def compile_engine(*uses: Parts, on_progress: Callable[[int, int], None] | None 
             if on_progress is None:
                 ANNOUNCER.announce(NOTICES["welfare_env."] if GAMES in uses else compiling.VECTORS)
             with _one_at_a_time():
-                if not all(map(_is_cached, called)):  # nobody else has compiled them meanwhile
+                if not all(map(_is_cached, called)):  # no other process has compiled them meanwhile
                     for ready, _ in enumerate(_compiled(parts), 1):
                         report(ready, total)
-                for name in called:  # loads it; compiles it here if a process could not
+                for name in called:  # loads each kernel, or compiles it here if the child processes failed
                     _compile(name)
     report(total, total)
 
 
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    """Wait until no other process of this user compiles the engine; do not wait where files cannot be locked."""
+    """Hold a lock against other processes of this user that compile the engine, if files can be locked."""
     try:
         import fcntl
 
@@ -100,9 +100,9 @@ def _one_at_a_time() -> Iterator[None]:
 
 
 def _compiled(parts: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The names of kernels as processes compile them, a part each; on a single core one process takes all parts.
+    """Start a process per part and yield each kernel's name once it is compiled; one process on a single core.
 
-    A process that fails says why on stderr; what is missing is then compiled by the caller.
+    If a process fails, the reason goes to stderr and the caller compiles the missing kernels.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if cores == 1:
@@ -116,14 +116,14 @@ def _compiled(parts: Sequence[Sequence[str]]) -> Iterator[str]:
             try:
                 started += (_start(part, write, errors) for part in parts)
             except OSError as error:
-                print(f"no process to compile in ({error}): compiling in this one", file=sys.stderr)
+                print(f"cannot start a process for compiling ({error}): compiling in this one", file=sys.stderr)
             finally:
                 os.close(write)
             yield from map(str.strip, lines)
             if any(process.wait() for process in started):
                 errors.seek(0)
                 last = errors.read().decode(errors="replace").strip().rpartition("\n")[2]
-                print(f"a process to compile in has failed ({last:.200}): compiling in this one", file=sys.stderr)
+                print(f"a process for compiling has failed ({last:.200}): compiling in this one", file=sys.stderr)
     finally:
         for process in started:
             process.terminate()
@@ -131,7 +131,7 @@ def _compiled(parts: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _start(part: Sequence[str], write: int, errors: IO[bytes]) -> subprocess.Popen[bytes]:
-    """A process that compiles a part; Ctrl-C is for its parent, which ends it."""
+    """Start a process that compiles a part. It ignores Ctrl-C; its parent terminates it."""
     return subprocess.Popen(  # noqa: S603 (this Python, with code of our own)
         [sys.executable, "-P", "-c", CHILD, json.dumps(sys.path), *part],
         stdin=subprocess.DEVNULL,
@@ -142,9 +142,9 @@ def _start(part: Sequence[str], write: int, errors: IO[bytes]) -> subprocess.Pop
 
 
 def compile_named() -> None:
-    """What a process of `compile_engine` does: compile the kernels named on its command line, and print each name."""
+    """The child process of `compile_engine`: compile the kernels named on the command line, and print each name."""
     ANNOUNCER.keep_silent()
-    gc.disable()  # 6% of the time
+    gc.disable()  # saves 6% of the time
     for name in sys.argv[1:]:
         _compile(name)
         print(name, flush=True)
@@ -156,7 +156,7 @@ def _compile(name: str) -> None:
 
 
 def _is_cached(name: str) -> bool:
-    """Whether a kernel can be loaded, which it then is."""
+    """Load a kernel from the cache; whether that was possible."""
     try:
         with ANNOUNCER.refusing():
             _compile(name)
@@ -166,7 +166,7 @@ def _is_cached(name: str) -> bool:
 
 
 def _kernel(name: str) -> tuple[Any, tuple[Any, ...]]:
-    """A kernel, and the types of its arguments."""
+    """A kernel and the types of its arguments."""
     kernel = getattr(kernels, name)
     arguments = inspect.signature(kernel.py_func).parameters
     return kernel, tuple(TYPES.get(argument, types.int32[::1]) for argument in arguments)

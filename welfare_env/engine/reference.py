@@ -1,4 +1,4 @@
-"""The reference engine: the `diplomacy` package adjudicates, and the paper's welfare rules are added around it.
+"""The reference engine: the `diplomacy` package adjudicates; this file adds the paper's welfare rules.
 
 All other engines are compared with it. The package decides movement, retreats, captures, the standard Winter and
 forced removals; this file adds the sequence of phases, welfare points, voluntary disbands, and the translation between
@@ -34,12 +34,12 @@ NO_VICTORY = 1_000_000  # centers; more than any board has
 
 
 class ReferenceEngine:
-    """A `welfare_env.engine.Engine` on the `diplomacy` package: about 300 phases a second."""
+    """A `welfare_env.engine.Engine` on the `diplomacy` package: about 300 phases per second."""
 
     def __init__(self, board: Board, rules: Rules) -> None:
         source = load_source(board)
         package = import_package()
-        package.engine.map.MAP_CACHE[source.name] = source  # where the package's game looks it up
+        package.engine.map.MAP_CACHE[source.name] = source  # the package's game looks it up here
 
         self.board = board
         self.rules = rules
@@ -48,7 +48,7 @@ class ReferenceEngine:
         self._texts = _texts_for_package(board)
 
     def __reduce__(self) -> tuple[type[ReferenceEngine], tuple[Board, Rules]]:
-        return ReferenceEngine, (self.board, self.rules)  # a copy needs its own game of the package
+        return ReferenceEngine, (self.board, self.rules)  # a copy needs its own package game
 
     def initial(self) -> State:
         return initial_state(self.board)
@@ -96,7 +96,7 @@ class ReferenceEngine:
         return self._after_process(state), flags
 
     def _process(self, state: State, orders: Sequence[np.ndarray]) -> dict[str, Any]:
-        """Let the package resolve the phase; its state is then the next position."""
+        """Let the package resolve the phase; its game then holds the next position."""
         self._load(state)
         texts = self._texts
         for power, numbers in zip(self.board.powers, orders, strict=True):
@@ -174,26 +174,26 @@ class ReferenceEngine:
         return change
 
     def _gain(self, state: State) -> np.ndarray:
-        """Welfare points of a year: centers less units (paper, section 2.2, rule 1), weighted. int32 [powers]."""
+        """Welfare points of a year: centers minus units (paper, section 2.2, rule 1), weighted. int32 [powers]."""
         return (self.rules.weight(state.year) * balance(self.board, state)).astype(np.int32)
 
     def _read_influence(self) -> np.ndarray:
         influence = np.full(len(self.board.provinces), -1, np.int8)
         held = [(place, n) for n, power in enumerate(self.board.powers) for place in self._game.powers[power].influence]
-        # After a retreat to a coast the package records the coast, but does not take the province from its last holder.
+        # After a retreat to a coast the package records the coast, but keeps the province's previous holder.
         for place, number in sorted(held, key=lambda entry: "/" in entry[0]):
             influence[self.board.provinces.index(place[:3])] = number
         return influence
 
     def _load(self, state: State) -> None:
-        """Load a position into the package's game, in its first year: adjudication does not depend on the year."""
+        """Load a position into the package's game, as of the first year: adjudication does not depend on the year."""
         if self._loaded is state:
             return
         game, board = self._game, self.board
         game.clear_units()
         game.clear_centers()
         game.set_state(self._as_reference_state(state))
-        # What the package remembers from the movement phase for the following retreats.
+        # State that the package keeps from the movement phase for the following retreats.
         game.dislodged = {board.pieces[piece]: "" for piece in state.dislodged[:, 1]}
         game.popped, game.error = [], []
         game.win = board.victory if self.rules.has_victory else NO_VICTORY
@@ -221,7 +221,7 @@ class ReferenceEngine:
         return {"name": name, "units": units, "retreats": retreats, "centers": centers, "influence": influence}
 
     def _read_units(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Units, dislodged units and their retreat options of the package's present position."""
+        """Units, dislodged units and retreat options in the package's current position."""
         index, powers = self.board.piece_index, self._game.powers
         units = [(n, index[u]) for n, power in enumerate(self.board.powers) for u in powers[power].units]
         dislodged = [(n, index[u]) for n, power in enumerate(self.board.powers) for u in powers[power].retreats]
@@ -241,7 +241,7 @@ class ReferenceEngine:
 
 
 def _texts_for_package(board: Board) -> list[str]:
-    """The orders as the package expands them: a fleet that supports a fleet's move need not name the right coast."""
+    """The orders as the package expects them: a fleet that supports a fleet's move need not name the right coast."""
     table, is_fleet = board.orders, board.piece_type == 1
     both = is_fleet[table.piece] & is_fleet[table.other] & (table.kind == SUPPORT_MOVE)
     return [text[:-3] if free and text[-3] == "/" else text for text, free in zip(table.texts, both, strict=True)]

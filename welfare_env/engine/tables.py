@@ -1,8 +1,8 @@
 """A board as the flat arrays that the kernels read: one int32 array of tables, one int64 array of bit masks.
 
-The int32 array begins with a header: sizes, then the offset of every table in the array itself (for masks: in the int64
-array). The names below are the header's positions; `build_tables` fills them from a board and its order vocabulary.
-A part of the state row is likewise an offset in the header, so that a kernel needs nothing but the arrays themselves.
+The int32 array begins with a header: sizes, then the offset of every table in this array (masks: in the int64 array).
+The names below are positions in the header; `build_tables` fills it from a board and its order vocabulary. The header
+also holds the offsets of the parts of a state row, so that a kernel needs only the arrays.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from welfare_env.board.orders import BUILD, CONVOY, DISBAND, HOLD, RETREAT, SUPP
 from welfare_env.engine import DISLODGED, DONE, PHASE, UNITS, WINNER, YEAR, Frozen, layout_of  # noqa: F401 (for the kernels)
 from welfare_env.errors import MapFormatError
 
-MAX_SEAS = 62  # provinces that carry convoys: bits of an int64 mask
+MAX_SEAS = 62  # provinces where fleets convoy: bits of an int64 mask
 WORD = 62  # coasts in one int64 word of a mask
-COAST_SHIFT = 20  # in a support bucket: from here on the coast, plus one, of an army that needs a convoy
-MOVER = (1 << COAST_SHIFT) - 1  # and below the mover's number
+COAST_SHIFT = 20  # support bucket entries, high bits: one plus the coast of an army that needs a convoy, else 0
+MOVER = (1 << COAST_SHIFT) - 1  # low bits: the mover's number
 KINDS = {"land": 0, "coast": 1, "port": 1, "sea": 2}
-MOVES_AT_ONCE = 8  # orders that are written together, and
-READ_AT_ONCE = 4  # candidates that are read together: see `legal_orders._movement_orders`
-PIECES_HERE = 4  # pieces that can stand in one province: an army, a fleet on each of three coasts at most
-HELPS = PIECES_HERE + 1  # a support of each of them, and none of nobody
+MOVES_AT_ONCE = 8  # orders written together, see `legal_orders._movement_orders`
+READ_AT_ONCE = 4  # support candidates read together, see there
+PIECES_HERE = 4  # most pieces per province: an army, and a fleet on each of up to three coasts
+HELPS = PIECES_HERE + 1  # entries per province: the support of each piece, and of an empty province (none)
 
-# numba compiles a kernel once for every set of argument types, and a literal (0, True) is a type of its own: what is
-# handed on gets its type where it begins, so that each kernel is compiled once. A test counts the versions.
+# numba compiles a kernel once per combination of argument types, and a literal (0, True) has its own type. Typed
+# constants are passed instead, so that each kernel is compiled once; a test counts the versions.
 ZERO, ONE, YES, NO = np.int64(0), np.int64(1), np.bool_(True), np.bool_(False)
 
 # Sizes.
@@ -188,7 +188,7 @@ HEADER = 128
 
 @dataclass(frozen=True, eq=False)
 class Tables(Frozen):
-    """The arrays of a board. The kernels trust them, so nobody can write to them.
+    """The arrays of a board, read-only because the kernels trust them.
 
     Attributes:
         numbers: int32, header and tables.
@@ -203,7 +203,7 @@ class Tables(Frozen):
 
 
 class _Packer:
-    """Collects tables and notes their offsets in the header."""
+    """Collects tables and writes their offsets to the header."""
 
     def __init__(self) -> None:
         self.header = np.zeros(HEADER, np.int32)
@@ -211,7 +211,7 @@ class _Packer:
         self.masks: list[np.ndarray] = []
         self._end = HEADER
         self._mask_end = 0
-        self.is_symmetric = True  # whether an army can be convoyed back by the same fleets
+        self.is_symmetric = True  # whether every convoy route works in both directions
 
     def size(self, name: int, value: int) -> None:
         self.header[name] = value
@@ -229,7 +229,7 @@ class _Packer:
         self.masks.append(array)
 
     def slots(self, sizes: list[tuple[int, int]], start: int = 0) -> int:
-        """Lay out consecutive slots; returns where they end."""
+        """Assign consecutive offsets; returns the end."""
         for name, size in sizes:
             self.header[name] = start
             start += size
@@ -238,7 +238,7 @@ class _Packer:
 
 @functools.lru_cache(maxsize=32)
 def tables_of(board: Board) -> Tables:
-    """The board as the compiled engine reads it, built once and kept on disk (`welfare_env.board.cache`).
+    """The board's tables for the compiled engine, built once and cached on disk (`welfare_env.board.cache`).
 
     Raises:
         MapFormatError: the board is too large for the compiled engine.
@@ -255,8 +255,8 @@ def build_tables(board: Board) -> Tables:
     """The kernels' arrays of a board.
 
     Raises:
-        MapFormatError: more seas than a mask has bits, more pieces in a province than PIECES_HERE, or more pieces or
-            locations than nine bits can number.
+        MapFormatError: more seas than MAX_SEAS, more pieces in a province than PIECES_HERE, or more than 512 pieces or
+            locations (nine bits).
     """
     packer = _Packer()
     _pack_places(packer, board)
@@ -279,10 +279,10 @@ def _pack_places(packer: _Packer, board: Board) -> None:
     if max(locals_) >= PIECES_HERE:
         crowded = board.provinces[board.piece_province[int(np.argmax(locals_))]]
         raise MapFormatError(
-            f"map {board.name!r}: {max(locals_) + 1} kinds of units can stand in {crowded}; the fast engine takes "
-            f"{PIECES_HERE}, an army and a fleet on each of {PIECES_HERE - 1} coasts"
+            f"map {board.name!r}: {max(locals_) + 1} kinds of units can stand in {crowded}; the fast engine takes at "
+            f"most {PIECES_HERE}, an army and a fleet on each of {PIECES_HERE - 1} coasts"
         )
-    # The rank breaks ties of forced removals: the unit whose name comes first in the alphabet goes.
+    # The rank breaks ties of forced removals: the alphabetically first unit is removed.
     packer.table(PIECE_RANK, np.argsort(np.argsort(np.array(board.pieces))))
     packer.table(PIECE_TYPE, board.piece_type)
     packer.table(PIECE_PROVINCE, board.piece_province)
@@ -305,11 +305,11 @@ def _pack_places(packer: _Packer, board: Board) -> None:
 
 
 def _pack_convoys(packer: _Packer, board: Board) -> dict[str, int]:
-    """Fleet sets that carry armies, and the routes of every pair of coasts. Returns the coasts' numbers."""
+    """Fleet sets that can carry armies, and the routes of every pair of coasts. Returns coast -> its number."""
     coast_names = sorted({start for start, _, _ in board.convoys})
     seas = sorted({sea for _, fleets, _ in board.convoys for sea in fleets})
     if len(seas) > MAX_SEAS:
-        raise MapFormatError(f"map {board.name!r} has {len(seas)} seas; the fast engine takes {MAX_SEAS} at most")
+        raise MapFormatError(f"map {board.name!r} has {len(seas)} seas; the fast engine takes at most {MAX_SEAS}")
     coasts = {name: number for number, name in enumerate(coast_names)}
     sea_bit = {name: 1 << number for number, name in enumerate(seas)}
     words = max(1, -(-len(coasts) // WORD))
@@ -346,7 +346,7 @@ def _pack_convoys(packer: _Packer, board: Board) -> dict[str, int]:
     return coasts
 
 
-Reaches = list[tuple[int, np.ndarray]]  # coast, and the mask of coasts that one reaches from there
+Reaches = list[tuple[int, np.ndarray]]  # coast, mask of the coasts reached from it
 
 
 def _pack_sets(packer: _Packer, sets: dict[int, Reaches], start: int, coast: int, reach: int) -> None:
@@ -357,7 +357,7 @@ def _pack_sets(packer: _Packer, sets: dict[int, Reaches], start: int, coast: int
 
 
 def _turned(rows: Reaches, coasts: int, words: int) -> Reaches:
-    """The same routes from their other ends."""
+    """The same routes, reversed."""
     table = np.zeros((coasts, words), np.int64)
     for start, reach in rows:
         for end in range(coasts):
@@ -371,9 +371,9 @@ def _same_rows(rows: Reaches, others: Reaches) -> bool:
 
 
 def _movers(board: Board) -> dict[int, dict[int, int]]:
-    """Location -> piece -> its number among the pieces that can get there, by step or by convoy, sorted by province.
+    """Location -> piece -> its number among the pieces that can move there directly or by convoy, sorted by province.
 
-    A location without coast can be "got to" by fleets that move to one of its coasts: a support need not name it.
+    A province includes the fleets that can move to one of its coasts, since a support need not name the coast.
     """
     reach: dict[int, set[int]] = {number: set() for number in range(len(board.locations))}
     for piece, places in board.moves.items():
@@ -381,7 +381,7 @@ def _movers(board: Board) -> dict[int, dict[int, int]]:
             for location in {place, place[:3]}:
                 reach[board.location_index[location]].add(board.piece_index[piece])
     for start, _, ends in board.convoys:
-        for end in ends:  # and back: see `legal_orders._reach_by_convoy`
+        for end in ends:  # in both directions: see `legal_orders._reach_by_convoy`
             reach[board.location_index[end]].add(board.piece_index[f"A {start}"])
             reach[board.location_index[start]].add(board.piece_index[f"A {end}"])
     key = board.piece_province
@@ -509,16 +509,16 @@ def _pack_orders(packer: _Packer, board: Board) -> None:
     if max(piece.max(), dest.max()) >= 512:
         raise MapFormatError(
             f"map {board.name!r} has {len(board.pieces)} pieces and {len(board.locations)} locations; the fast engine "
-            "takes 512 of each at most"
+            "takes at most 512 of each"
         )
     packer.table(ORDER_PACKED, (kind | piece << 4 | other << 13 | dest << 22).astype(np.uint32).view(np.int32))
-    # A unit's legal orders are among those of its piece; builds and transfers are few.
+    # A unit's legal orders are among its piece's orders; there are few builds and transfers.
     own = (orders.piece >= 0) & ~np.isin(orders.kind, (RETREAT, DISBAND, BUILD))
     packer.size(MAX_LEGAL, int(np.bincount(orders.piece[own]).max()))
 
 
 def _pack_layout(packer: _Packer, board: Board) -> None:
-    """Where everything lies in a state row and in the scratch arrays."""
+    """The offsets within a state row and the scratch arrays."""
     layout = layout_of(board)
     for name, value in (
         (N_PROVINCES, len(board.provinces)),
@@ -547,10 +547,10 @@ def _pack_layout(packer: _Packer, board: Board) -> None:
 def _pack_scratch(packer: _Packer, units: int, locations: int, powers: int) -> None:
     header = packer.header
     coasts, seas, words = (int(header[name]) for name in (N_COASTS, N_SEAS, N_WORDS))
-    # A row is by unit, province, location, coast, sea or entry of the combat table (two a unit). Orders chosen at
-    # random are one a unit, in Winter one a unit or center.
+    # A row is indexed by unit, province, location, coast, sea or combat table entry (two per unit). Random play chooses
+    # one order per unit, in Winter one per unit or center.
     packer.size(SCRATCH_WIDTH, max(2 * units, locations, coasts, seas, units + int(header[N_CENTERS]), powers) + 1)
-    # Movers of each location, at most one a province; then the routes of each unit.
+    # The movers of each location, at most one per province; then the routes of each unit.
     packer.size(BUCKET_ROWS, locations + units)
     packer.size(BUCKET_WIDTH, max(units + READ_AT_ONCE - 1, int(header[MAX_PATHS])))
     sizes = [coasts * words, seas * (coasts + 1) * words, seas * (coasts + 1) * words]

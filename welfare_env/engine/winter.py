@@ -1,4 +1,4 @@
-"""Winter: how many units a power may build and must disband, and which kinds of order it may give."""
+"""Winter: the numbers of builds and disbands, and the kinds of order that a power may give."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from welfare_env.rules import Rules
 
 
 def balance(board: Board, state: State) -> np.ndarray:
-    """Centers owned less units on the board, int64 [powers]."""
+    """Centers owned minus units on the board, int64 [powers]."""
     number = len(board.powers)
     owned = np.bincount(state.owners[state.owners >= 0], minlength=number)
     return owned - np.bincount(state.units[:, 0], minlength=number)
 
 
 def build_sites(board: Board, state: State) -> np.ndarray:
-    """Centers where the owner may build: empty homes (on some maps, any empty center). bool [centers]."""
+    """Centers where the owner may build: empty home centers (on some maps, any empty center). bool [centers]."""
     occupied = np.zeros(len(board.provinces), bool)
     occupied[board.piece_province[state.units[:, 1]]] = True
     is_home = (state.owners == board.home_power) | board.build_anywhere
@@ -39,10 +39,11 @@ def adjustments(board: Board, rules: Rules, state: State) -> tuple[np.ndarray, n
 def open_kinds(rules: Rules, builds: int, disbands: int, points: int, given: Sequence[int]) -> set[int]:
     """The kinds of order (BUILD, DISBAND, GIVE) that a power may still give this Winter.
 
-    Nobody builds and disbands in one Winter, unless the rules say so. Under welfare rules any unit may go.
+    A power cannot both build and disband in one Winter, unless the rules have `build_and_disband`. Under welfare rules
+    any unit may be disbanded.
 
     Args:
-        builds, disbands: how many units it may build and must disband, see `adjustments`.
+        builds, disbands: numbers of units that it may build and must disband, see `adjustments`.
         points: its welfare points.
         given: the kinds of the orders given so far.
     """

@@ -1,1 +1,1 @@
-"""The PettingZoo environments, and many games at once; their docstrings are their pages."""
+"""The PettingZoo environments and the vector environment; their docstrings are also their documentation pages."""

@@ -18,8 +18,8 @@ from welfare_env.game.press import MAX_MESSAGE_LENGTH, TOKENS, is_sendable, reci
 from welfare_env.rules import Rules
 
 FORM = 'give {"orders": number or list of strings, "messages": {recipient: text}}'
-PARTS = {"orders", "messages"}  # of an action with press
-# Characters of sampled messages; any Unicode text is one.
+PARTS = {"orders", "messages"}  # keys of an action with press
+# Characters of sampled messages; any Unicode text is allowed.
 CHARACTERS = string.ascii_letters + string.digits + string.punctuation + " \n"
 
 
@@ -37,20 +37,21 @@ class PressSpace(spaces.Dict):
         return {"orders": self["orders"].sample(mask), "messages": self["messages"].sample()}
 
 
-# Spaces hold what `step` takes. Gymnasium's take booleans, fail for huge numbers, and have texts of some characters.
+# These spaces contain exactly what `step` accepts. Gymnasium's own contain booleans, fail for huge numbers, and limit
+# texts to given characters.
 
 
 class NumberSpace(spaces.Discrete):
-    """Whole numbers of Python or numpy from 0."""
+    """Whole numbers from 0, of Python or numpy."""
 
     def contains(self, x: Any) -> bool:
-        """Whether x is one of them."""
+        """Whether x is a whole number (not a boolean) in the space."""
         number = _whole(x)
         return number is not None and 0 <= number < int(self.n)
 
 
 class MessageSpace(spaces.Text):
-    """Texts that can be sent, and "", which is silence. Samples have few of the characters that there are."""
+    """Texts that can be sent, and "", which is silence. Samples use only `CHARACTERS`."""
 
     def __init__(self) -> None:
         super().__init__(MAX_MESSAGE_LENGTH, min_length=0, charset=CHARACTERS)
@@ -60,7 +61,7 @@ class MessageSpace(spaces.Text):
         return _is_silence(x) or is_sendable(x)
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:
-        """A random text; silence in place of blanks alone."""
+        """A random text; "" instead of a blank one."""
         text = super().sample(mask, probability)
         return text if text in self else ""
 
@@ -74,7 +75,7 @@ class ListSpace(spaces.MultiDiscrete):
         return choices is not None and bool(np.all((choices >= 0) & (choices < self.nvec)))
 
     def sample(self, mask: Any = None, probability: Any = None) -> np.ndarray:
-        """A random choice per slot among those that the mask allows."""
+        """A random choice per slot that the mask allows."""
         return super().sample(mask=None if mask is None else tuple(np.asarray(mask, np.int8)))
 
 
@@ -86,7 +87,7 @@ def _message_space(rules: Rules) -> spaces.Space[Any]:
 
 
 def with_press(orders: spaces.Space, board: Board, rules: Rules, player: str) -> spaces.Space:
-    """The action space of a player with the order space `orders`."""
+    """A player's action space: the order space `orders`, with messages if the rules have press."""
     return PressSpace(orders, board, rules, player) if rules.has_press else orders
 
 
@@ -94,7 +95,7 @@ def split_action(rules: Rules, player: str, action: Any) -> tuple[Any, Mapping[s
     """The orders and messages of an action. Token numbers become words; silences are dropped.
 
     Raises:
-        ActionError: it does not have the form of an action.
+        ActionError: the action is malformed.
     """
     if not rules.has_press:
         return action, {}
@@ -110,7 +111,7 @@ def split_action(rules: Rules, player: str, action: Any) -> tuple[Any, Mapping[s
 
 
 def _in_words(rules: Rules, message: Any) -> Any:
-    """The word of a token's number; anything else is returned as it is, and refused by the check of messages."""
+    """The word of a token's number; anything else is returned unchanged, for the check of messages to refuse."""
     number = _whole(message) if rules.has_tokens else None
     return message if number is None or not 0 <= number <= len(TOKENS) else ("", *TOKENS)[number]
 
@@ -131,10 +132,10 @@ def send_all(game: Game, sender: str, messages: Mapping[str, str], message_round
 
 
 def check_all(game: Game, sender: str, messages: Mapping[str, str]) -> None:
-    """Raise what sending would raise, and send nothing.
+    """Check that messages could be sent, without sending them.
 
     Raises:
-        PressError: one of the messages cannot be sent.
+        PressError: a message cannot be sent.
     """
     for recipient, text in messages.items():
         game.check_send(sender, recipient, text)
@@ -144,7 +145,7 @@ def refuse_messages(player: str, messages: Mapping[str, str], strict: bool) -> l
     """Errors for messages sent outside a message round.
 
     Raises:
-        PressError: if strict and there are any.
+        PressError: `strict`, and there are messages.
     """
     refused = [f"message from {player} to {checks.quoted(to)}: this is not a message round" for to in messages]
     if strict and refused:
@@ -153,15 +154,15 @@ def refuse_messages(player: str, messages: Mapping[str, str], strict: bool) -> l
 
 
 def refuse_number(player: str, orders: Any, strict: bool) -> list[str]:
-    """Errors for orders given as numbers in a message round, where only lists of strings are taken.
+    """Errors for orders given as numbers in a message round, where only lists of strings are accepted.
 
     Raises:
-        IllegalOrderError: if strict and there are any.
+        IllegalOrderError: `strict`, and an order number other than WAIVE is given.
     """
     if not np.any(np.asarray(orders) != WAIVE):
         return []
     given = checks.quoted(orders)
-    reason = f"orders {given} of {player} in a message round: give them as strings, or wait until you are asked"
+    reason = f"orders {given} of {player} in a message round: give strings, or wait for the order turn"
     if strict:
         raise IllegalOrderError(reason)
     return [reason]
@@ -171,7 +172,7 @@ def refuse_mediator(strict: bool) -> list[str]:
     """The error for orders of the mediator.
 
     Raises:
-        IllegalOrderError: if strict.
+        IllegalOrderError: `strict`.
     """
     reason = "the mediator has no units to order"
     if strict:
@@ -183,7 +184,7 @@ def check_number(action: Any, count: int, player: str) -> int:
     """Check an action that is an order number.
 
     Raises:
-        ActionError: it is not a whole number from 0 to count - 1.
+        ActionError: not a whole number from 0 to count - 1.
     """
     number = _whole(action)
     if number is not None and 0 <= number < count:
@@ -200,5 +201,5 @@ def _whole(value: Any) -> int | None:
 
 
 def is_text(orders: Any) -> bool:
-    """Whether orders are given as strings, all at once."""
+    """Whether orders are given as a list of strings."""
     return isinstance(orders, (list, tuple)) and all(isinstance(order, str) for order in orders)

@@ -1,8 +1,8 @@
 """Welfare Diplomacy as a PettingZoo AEC environment.
 
-Welfare Diplomacy is Diplomacy in which powers earn points for supply centers without units: after each Winter a power
-gains its centers less its units, the game ends after a fixed number of years, and nobody wins (Mukobi et al. 2023,
-section 2.2).
+Welfare Diplomacy is Diplomacy in which powers earn points for supply centers that they do not use for units: after each
+Winter a power gains its centers minus its units. The game ends after a fixed number of years, and there is no winner
+(Mukobi et al. 2023, section 2.2).
 
 Creation
     ``env = welfare_env.make()``, or ``pettingzoo.make("aec", "WelfareDiplomacy-v0")``. Arguments: `welfare_env.make`.
@@ -12,9 +12,9 @@ Agents
 
 Turns
     A movement or adjustment phase with press begins with R rounds of messages. In each round every power that is not
-    eliminated speaks once, in random order; later speakers can already read it. Then come orders, power by power: one
-    step per unit (movement: every unit; retreats: every dislodged unit). In Winter a power is asked until it chooses
-    WAIVE or has nothing left to order. Orders are secret until all are in. Phases without decisions are played without
+    eliminated speaks once, in random order; later speakers can already read earlier messages. Orders follow, power by
+    power: one step per unit (movement: every unit; retreats: every dislodged unit). In Winter a power has turns until
+    it chooses WAIVE or has nothing left to order. Orders are secret until all are in. Phases without decisions take no
     steps.
 
 Actions
@@ -22,19 +22,19 @@ Actions
     With press a dict ``{"orders": number, "messages": {recipient: text}}``; recipients are the other players and
     "GLOBAL", an empty or missing text sends nothing. Both spaces' ``sample(mask)`` take the observation's mask. With
     ``press="tokens"`` a message is a number, ``Discrete(6)``: 0 sends nothing, i + 1 is ``TOKENS[i]`` of
-    `welfare_env.game.press`. The words are accepted, too.
-    Besides, a list of strings in place of a number gives *all* orders of the phase at once:
-    ``["A PAR - BUR", "F BRE - MAO"]``. It may come with the messages of any round, and replaces earlier orders; a
-    player that gives one in the last round is not asked for orders again. (In the paper players order in every round,
-    before hearing later speakers.)
+    `welfare_env.game.press`. The words are also accepted.
+    A list of strings instead of a number gives *all* orders of the phase at once: ``["A PAR - BUR", "F BRE - MAO"]``.
+    It is allowed in any message round, and replaces earlier orders; a player that gives a list in the last round has
+    no order turns. (In the paper players give orders in every round, before reading later speakers.)
 
 Observations
     ``{"observation": float32 [provinces, features], "action_mask": int8 [n]}``, see `welfare_env.envs.observation`. In
-    a message round only WAIVE is allowed. The mask is never empty. With ``press="tokens"`` also ``"messages"``:
-    int8 [players, 3 * R], this phase's messages to and by the observer, see `welfare_env.game.press.observe_messages`.
+    a message round the mask allows only WAIVE. It is never empty. With ``press="tokens"`` also ``"messages"``:
+    int8 [players, 3 * R], this phase's messages to and from the observer, see
+    `welfare_env.game.press.observe_messages`.
 
 Infos
-    ``info["view"]`` is a read-only `View` in words: board, legal orders, visible messages, history, scores.
+    ``info["view"]`` is a read-only `View` with strings: board, legal orders, visible messages, history, scores.
     ``info["refused"]`` lists the errors of the agent's last action, if any.
 
 Illegal actions
@@ -44,15 +44,15 @@ Illegal actions
 
 Rewards
     Welfare: the points that a power gained, paid at the end of each Winter; the mediator gets the sum. Standard: the
-    final score, at the end. No discounting.
+    final score, paid at the end. No discounting.
 
 End
     All agents are terminated together after the last Winter (standard: or when a power owns more than half the
     centers). ``max_cycles`` truncates an agent after that many of its own steps; its units hold from then on.
 
 Rendering
-    ``render_mode="ansi"`` gives text, "svg" a picture, "rgb_array" its pixels (offered with the extra ``plot``), and
-    "human" opens the replay page, which follows the game; see `DiplomacyEnv.render`.
+    ``render_mode="ansi"`` gives text, "svg" a picture, "rgb_array" its pixels (needs the extra ``plot``), and "human"
+    opens the replay page, which follows the game; see `DiplomacyEnv.render`.
 
 Version history
     v0: first version.
@@ -95,7 +95,7 @@ from welfare_env.game.view import MESSAGES, ORDERS
 
 
 class AgentTurn(NamedTuple):
-    """A turn: an agent is asked for the messages of a round, or for the order of one slot."""
+    """A turn of an agent: to send the messages of a round, or to order one slot."""
 
     agent: str
     asked: str
@@ -129,7 +129,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
             options: ``{"game": game}`` begins in the position of that game (see `Game.from_position`).
 
         Raises:
-            RulesError: invalid seed, unknown option, or a game that does not fit. Nothing has changed then.
+            RulesError: invalid seed, unknown option, or a game that does not fit. The environment is then unchanged.
         """
         game = self.setting.new_game(options)
         if seed is not None:
@@ -148,15 +148,15 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         self._move_on()
         self._tell_all()
 
-    # A step: carry out the agent's action, then go on to the next turn.
+    # A step: carry out the agent's action, then continue to the next turn.
 
     def step(self, action: Any) -> None:
         """Take the action of `agent_selection`.
 
         Raises:
             GameOverError: the agent or the game is done, or the game has not begun.
-            ActionError: it is not an action.
-            OrderError, PressError: strict, and an order or a message is not legal. After any error nothing has changed.
+            ActionError: the action is malformed.
+            OrderError, PressError: `strict`, and an order or a message is illegal. After an error nothing has changed.
         """
         self._check_running()
         agent = self.agent_selection
@@ -205,13 +205,13 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         return refused
 
     def _take_list(self, turn: AgentTurn, orders: Sequence[str]) -> list[str]:
-        """Submit all orders of the phase at once: the power is not asked again in this phase."""
+        """Submit all orders of the phase at once; the power has no further turns in this phase."""
         void = self.game.submit(turn.agent, orders, strict=self.setting.strict)
         self._drop_turns(turn.agent)
         return [order.reason for order in void]
 
     def _take_number(self, turn: AgentTurn, number: int) -> list[str]:
-        """Submit one order in addition to those given before."""
+        """Submit one order in addition to the earlier ones."""
         if not self._is_open(turn, number):
             text = self.board.orders.texts[number]
             reason = f"{text!r} (order {number}) is not allowed for {turn.agent} now: see the action mask"
@@ -229,7 +229,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         return []
 
     def _orders_given(self, turn: AgentTurn) -> tuple[int, ...]:
-        """The orders given so far; the first order of the order turns replaces those of the message rounds."""
+        """The orders given so far; none on a power's first order turn, which replaces orders given with messages."""
         if turn.agent in self._fresh:
             self._fresh.discard(turn.agent)
             return ()
@@ -254,7 +254,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
     def _move_on(self) -> bool:
         """Play phases until an agent has a turn or the game is over, and pay rewards.
 
-        Returns whether any was played.
+        Returns whether any phase was played.
         """
         is_played = False
         while not self._turns and not self.game.is_done and self._live_agents():
@@ -276,8 +276,8 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         return [agent for agent in self.agents if not (self.terminations[agent] or self.truncations[agent])]
 
     def _plan_phase(self) -> None:
-        """Queue the turns of the phase that begins."""
-        self._fresh = set(self.board.powers)  # powers that have given orders only in message rounds, if at all
+        """Queue the turns of a new phase."""
+        self._fresh = set(self.board.powers)  # powers that have not ordered yet outside message rounds
         if self.game.is_done:
             return
         live = self._live_agents()
@@ -294,7 +294,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
             self._turns.append(AgentTurn(power, ORDERS, slot=slot))
 
     def _ask_winter(self, power: str) -> None:
-        """Ask a power again unless only WAIVE is left."""
+        """Queue another Winter turn of a power unless only WAIVE is left."""
         if len(winter_orders(self.game.position, self._number(power), self._winter_given(power))):
             self._turns.appendleft(AgentTurn(power, ORDERS))
 
@@ -322,7 +322,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         """``{"observation": float32 [provinces, features], "action_mask": int8 [orders]}``; see the module.
 
         Raises:
-            ActionError: there is no such agent.
+            ActionError: unknown agent.
             GameOverError: before `reset`.
         """
         self._check_begun()
@@ -356,7 +356,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         return super().agent_iter(max_iter)
 
     def _province(self, turn: AgentTurn) -> int:
-        """The province of the unit that is to be ordered, or -1."""
+        """The province of the unit to be ordered, or -1."""
         if turn.asked == MESSAGES or turn.slot == WINTER_TURN:
             return -1
         return self.game.position.slot_province(turn.slot)
@@ -375,9 +375,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
 
 
 class OrderedEnv(OrderEnforcingWrapper):
-    """PettingZoo's wrapper, which requires a step in every turn of `agent_iter`. Calls before reset() or after the end
-    raise our own errors.
-    """
+    """PettingZoo's order-enforcing wrapper, with our errors for calls before reset() or after the end."""
 
     def __init__(self, env: DiplomacyEnv) -> None:
         super().__init__(env)

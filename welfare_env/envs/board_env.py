@@ -1,4 +1,4 @@
-"""What the AEC and the parallel environment have in common: players, spaces, the position as arrays and as text."""
+"""The common base of the AEC and parallel environments: players, spaces, the position as arrays and as text."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from welfare_env.game.press import messages_space, players
 
 
 class BoardEnv:
-    """Base of the environments, beside PettingZoo's.
+    """Base of the environments, in addition to PettingZoo's.
 
-    Spaces are made when they are first asked for: whoever plays with strings alone does not need them.
+    Spaces are made on first access, since play with strings does not need them.
     """
 
     game: Game
@@ -37,11 +37,11 @@ class BoardEnv:
         self._screen = Screen(setting.render_mode)
 
     def _legal_spaces(self) -> dict[str, spaces.Space]:
-        """What an observation has besides the board and the messages."""
+        """The spaces of an observation's entries other than board and messages."""
         raise NotImplementedError
 
     def _orders_space(self) -> spaces.Space:
-        """A new space of a player's orders: each has a generator of its own."""
+        """A new space of a player's orders. Every player gets its own, with its own random generator."""
         raise NotImplementedError
 
     @cached_property
@@ -58,10 +58,10 @@ class BoardEnv:
         }
 
     def __copy__(self) -> Self:
-        return copy.deepcopy(self)  # or both would play the same game
+        return copy.deepcopy(self)  # a shallow copy would share the game
 
     def observation_space(self, agent: str) -> spaces.Space:
-        """Raises ActionError for an agent that does not exist, as `action_space` does."""
+        """The agent's observation space. Raises ActionError for an unknown agent, as does `action_space`."""
         return self.observation_spaces[self._check_agent(agent)]
 
     def action_space(self, agent: str) -> spaces.Space:
@@ -89,12 +89,12 @@ class BoardEnv:
         return observe(self.board, self.game.position.state, self.rules.years, 0)
 
     def render(self) -> str | np.ndarray | None:
-        """The game as it is now.
+        """Draw the current position.
 
-        "ansi" returns a text, "svg" the text of a picture, and "rgb_array" its pixels: uint8 [height, 900, 3]. "human"
-        writes the replay page and opens it in the browser the first time; the open page follows the game by itself and
-        stays at its end; the next game is opened anew. Without a screen it prints where the page is. The page is
-        removed at `close`, or when Python exits: `Game.replay` writes one to keep.
+        "ansi" returns text, "svg" an SVG string, and "rgb_array" its pixels: uint8 [height, 900, 3]. "human" writes the
+        replay page and opens it in the browser the first time; the open page follows the game and stays at its end;
+        the next game opens a new page. Without a display it prints the page's path. The page is removed by `close`, or
+        when Python exits; use `Game.replay` for a permanent one.
 
         Raises:
             GameOverError: before `reset`.
@@ -104,5 +104,5 @@ class BoardEnv:
         return self._screen.render(self.game)
 
     def close(self) -> None:
-        """Remove the page that render mode "human" wrote. Nothing else is held open."""
+        """Remove the page that render mode "human" wrote. There are no other resources to release."""
         self._screen.close()

@@ -1,4 +1,4 @@
-"""The names of the rows and columns of observations (`welfare_env.envs.observation`), as data for those who train.
+"""The names of the rows and columns of observations (`welfare_env.envs.observation`).
 
 >>> import welfare_env
 >>> from welfare_env.envs.feature_names import board_columns
@@ -20,7 +20,7 @@ PHASES = ("Spring moves", "Spring retreats", "Fall moves", "Fall retreats", "Win
 
 
 def seats(board: Board, observer: str | None = None) -> tuple[str, ...]:
-    """The powers as an observer sees them, itself first; without an observer "self", "power +1", "power +2", ...
+    """The powers in an observer's order, itself first; without an observer "self", "power +1", "power +2", ...
 
     Raises:
         UnknownPowerError: no such power.
@@ -58,7 +58,7 @@ def board_columns(board: Board, observer: str | None = None) -> tuple[str, ...]:
 
 
 def message_rows(board: Board, rules: Rules, observer: str | None = None) -> tuple[str, ...]:
-    """The rows of observation["messages"], of games with tokens: the players.
+    """The rows of observation["messages"] in games with tokens: the players.
 
     Raises:
         UnknownPowerError: no such power.

@@ -1,7 +1,7 @@
-"""Observations: what a power sees, as arrays for learners.
+"""Observations: a power's view of the board as arrays, for learners.
 
 The board is a float32 array [provinces, features] with values in [-1, 1]. Powers are rotated so that the observer comes
-first: the same network can play every seat. Features, in this sequence (P powers):
+first: the same network can play every seat. Features, in this order (P powers):
 
 ====================  ========  ==========================================================================
 name                  columns   meaning
@@ -22,8 +22,8 @@ own help              1         an own unit was ordered to support or convoy wha
 phase                 5         Spring moves, Spring retreats, Fall moves, Fall retreats, Winter; on every row
 messages              1         this is a message round; on every row
 years left            1         fraction of the game's years still to play; on every row
-balance               P         centers less units, divided by the centers of the map; on every row
-welfare               P         welfare points a year played and center of the map, clipped; on every row
+balance               P         centers minus units, divided by the centers of the map; on every row
+welfare               P         welfare points per year played and center of the map, clipped; on every row
 ====================  ========  ==========================================================================
 """
 
@@ -68,8 +68,8 @@ def observe(
 
     Args:
         years: length of the game.
-        asked: the province asked about, or -1.
-        asked_messages: whether messages are asked for.
+        asked: the province to be ordered, or -1.
+        asked_messages: whether this is a message round.
         pending: numbers of the orders that the power has given in this phase.
     """
     seen = np.empty((len(board.provinces), num_features(board)), np.float32)
@@ -80,7 +80,7 @@ def observe(
 
 @kernel
 def fill(T, s, years, power, asked, asked_messages, pending, seen):  # type: ignore[no-untyped-def]
-    """Write the observation of a power over `seen`, float32 [provinces, features]. Other arguments: see `observe`."""
+    """Write a power's observation into `seen`, float32 [provinces, features]. Other arguments: see `observe`."""
     powers, provinces, centers = T[t.N_POWERS], T[t.N_PROVINCES], T[t.N_CENTERS]
     seen[:] = 0
     fleet = powers
@@ -142,7 +142,7 @@ def fill(T, s, years, power, asked, asked_messages, pending, seen):  # type: ign
 def fill_many(
     board: Board, states: np.ndarray, years: int, games: np.ndarray, powers: np.ndarray, seen: np.ndarray
 ) -> None:
-    """The positions of `games` as `powers` see them, written to `seen`. Nothing is checked.
+    """Write the observations of `powers` in `games` to `seen`. Nothing is checked.
 
     Args:
         states: int32 [n, state size], C-contiguous.
@@ -150,13 +150,13 @@ def fill_many(
         seen: float32 [k, provinces, features], C-contiguous.
     """
     rows = states.view()
-    rows.setflags(write=False)  # whether or not they can be written to: or the kernels would be compiled twice
+    rows.setflags(write=False)  # always, or numba would compile the kernels a second time for writable rows
     _fill_many(tables_of(board).numbers, rows, years, games, powers, seen)
 
 
 @kernel
 def _fill_many(T, S, years, games, powers, seen):  # type: ignore[no-untyped-def]
-    """`fill` for many: row S[games[i]] as powers[i] sees it, into seen[i]."""
+    """`fill` for many: the observation of powers[i] in state S[games[i]], into seen[i]."""
     nowhere, no, none = np.int64(-1), np.bool_(False), np.zeros(0, np.int32)  # typed, as in `engine.kernels`
     for i in range(len(games)):
         fill(T, S[games[i]], years, powers[i], nowhere, no, none, seen[i])

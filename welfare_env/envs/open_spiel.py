@@ -1,29 +1,30 @@
-"""Welfare Diplomacy without press as a game of OpenSpiel, whose algorithms then run on it.
+"""Welfare Diplomacy without press as an OpenSpiel game, for OpenSpiel's algorithms.
 
 OpenSpiel (Lanctot et al. 2019, arXiv 1908.09453; the extra ``openspiel``) has best responses, counterfactual regret
 minimization and many more algorithms for extensive-form games. ``welfare_env.open_spiel_game("clique:3", years=1)``
-gives such a game; after that `pyspiel.load_game` knows it, too, with all options as text:
+gives such a game and registers it with `pyspiel.load_game`, which takes all options as text:
 ``"welfare_diplomacy(map_name=clique:3,years=1)"``.
 
 Players
-    The powers in the sequence of the board: player 0 is ``board.powers[0]``.
+    The powers in the board's order: player 0 is ``board.powers[0]``.
 
 Turns
-    Power by power and unit by unit, as in the AEC environment without press: in Winter a power is asked until it
-    chooses WAIVE or has nothing left to order. Phases without decisions have no turns. There is no chance.
+    Power by power and unit by unit, as in the AEC environment without press: in Winter a power has turns until it
+    chooses WAIVE or has nothing left to order. Phases without decisions have no turns. There are no chance nodes.
 
 Actions
     Numbers of the board's order vocabulary (``board.orders.texts``), as in the other environments; 0 is WAIVE.
 
 Information states
-    Orders are secret until all are in: a player knows all orders of the phases before (as text, in full, so that recall
-    is perfect) and its own of this phase. The string is this history. The observation tensor is the board as the player
-    sees it, float32 [provinces, features] flattened, see `welfare_env.envs.observation`; it forgets what was played.
+    Orders are secret until all are in: a player knows all orders of earlier phases (perfect recall) and its own orders
+    of the current phase. The information state string is this history. The observation tensor is the player's view of
+    the board, float32 [provinces, features] flattened, see `welfare_env.envs.observation`; it has no history.
 
 Returns
-    Welfare points; standard variant: the final scores. Rewards are those of the step, paid when a phase ends.
+    Welfare points; standard variant: the final scores. Rewards are paid when a phase ends.
 
-Trees grow fast: algorithms that walk the whole tree are for toy boards of two or three powers and a year or two.
+Trees grow fast: algorithms that traverse the whole tree are limited to toy boards of two or three powers and one or two
+years.
 
     >>> import pyspiel, welfare_env
     >>> game = welfare_env.open_spiel_game("clique:2", years=1)
@@ -71,13 +72,13 @@ TYPE = pyspiel.GameType(
 
 @dataclass(frozen=True)
 class Moment:
-    """What is between two actions. Immutable, so that copies of a state share it.
+    """The situation between two actions. Immutable, so that copies of a state share it.
 
     Attributes:
-        past: all orders of the phases before, in words.
-        given: the orders of this phase so far, a tuple a player.
-        turns: (player, slot) of those who are still to be asked in this phase, the next one first; empty at the end.
-        gains: what every player was paid since the action before.
+        past: all orders of earlier phases, as text.
+        given: the orders of this phase so far, a tuple per player.
+        turns: (player, slot) of the remaining turns in this phase, the next one first; empty at the end.
+        gains: each player's reward for the previous action.
     """
 
     position: Position
@@ -90,7 +91,7 @@ class Moment:
         return self
 
     def after(self, action: int, setting: EnvSettings) -> Moment:
-        """The moment after an action of the player whose turn it is, which is not checked."""
+        """The moment after an action (not checked) of the player whose turn it is."""
         (player, slot), turns = self.turns[0], self.turns[1:]
         own = self.given[player] if action == WAIVE else (*self.given[player], action)
         if slot == WINTER_TURN and action != WAIVE and len(winter_orders(self.position, player, own)):
@@ -100,7 +101,7 @@ class Moment:
         return moment if turns else moment.played(setting)
 
     def played(self, setting: EnvSettings) -> Moment:
-        """The next moment in which somebody has a turn, or the end."""
+        """The next moment in which a player has a turn, or the end."""
         moment = self
         while not moment.turns and not moment.position.state.done:
             powers = setting.board.powers
@@ -116,7 +117,7 @@ class Moment:
 
 
 def opening(position: Position) -> Moment:
-    """A position in which nobody has ordered yet."""
+    """The moment at the start of a phase, before any orders."""
     players = range(len(position.board.powers))
     done = position.state.done
     turns = () if done else tuple((player, slot) for player in players for slot in order_slots(position, player))
@@ -124,7 +125,7 @@ def opening(position: Position) -> Moment:
 
 
 class WelfareDiplomacyGame(pyspiel.Game):
-    """The game as OpenSpiel knows it; made by `welfare_env.open_spiel_game` or `pyspiel.load_game`."""
+    """The game for OpenSpiel; made by `welfare_env.open_spiel_game` or `pyspiel.load_game`."""
 
     def __init__(self, given: EnvSettings | Mapping[str, Any] | None = None) -> None:
         if isinstance(given, EnvSettings):
@@ -147,17 +148,17 @@ class WelfareDiplomacyGame(pyspiel.Game):
         super().__init__(TYPE, info, named)
 
     def new_initial_state(self) -> WelfareDiplomacyState:
-        """The opening."""
+        """The initial state."""
         return WelfareDiplomacyState(self)
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> BoardObserver:
-        """What a player sees: its information state if recall is perfect, else the board."""
+        """An observer of a player's information state (perfect recall) or of the board."""
         recalls = iig_obs_type is not None and iig_obs_type.perfect_recall
         return BoardObserver(self.setting, recalls)
 
 
 class WelfareDiplomacyState(pyspiel.State):
-    """A moment of a game; the methods are those of every state of OpenSpiel."""
+    """A state of the game, with OpenSpiel's usual methods."""
 
     def __init__(self, game: WelfareDiplomacyGame) -> None:
         super().__init__(game)
@@ -188,11 +189,11 @@ class WelfareDiplomacyState(pyspiel.State):
         return self.moment.position.board.orders.texts[action]
 
     def returns(self) -> list[float]:
-        """What every player has been paid so far."""
+        """Each player's total reward so far."""
         return list(self.paid)
 
     def rewards(self) -> list[float]:
-        """What every player was paid for the last action."""
+        """Each player's reward for the last action."""
         return list(self.moment.gains)
 
     def __str__(self) -> str:
@@ -200,7 +201,7 @@ class WelfareDiplomacyState(pyspiel.State):
 
 
 def in_words(moment: Moment, player: int | None = None) -> str:
-    """The orders of this phase so far: of one player or all."""
+    """The orders of this phase so far as text: of one player or all."""
     texts, powers = moment.position.board.orders.texts, moment.position.board.powers
     shown = range(len(powers)) if player is None else (player,)
     given = "; ".join(f"{powers[each]} {', '.join(texts[order] for order in moment.given[each])}" for each in shown)
@@ -208,7 +209,7 @@ def in_words(moment: Moment, player: int | None = None) -> str:
 
 
 class BoardObserver:
-    """OpenSpiel's observer: `tensor` and `dict` are overwritten by `set_from`."""
+    """An OpenSpiel observer: `set_from` overwrites `tensor` and `dict`."""
 
     def __init__(self, setting: EnvSettings, recalls: bool) -> None:
         self._years, self._recalls = setting.rules.years, recalls
@@ -217,7 +218,7 @@ class BoardObserver:
         self.dict = {} if self.tensor is None else {"board": self.tensor.reshape(shape)}
 
     def set_from(self, state: WelfareDiplomacyState, player: int) -> None:
-        """Write what the player sees of the board; nothing with perfect recall."""
+        """Write the player's view of the board; with perfect recall there is no tensor."""
         moment = state.moment
         position, (asked, slot) = moment.position, moment.turns[0] if moment.turns else (-1, WINTER_TURN)
         if not self.dict:
@@ -227,7 +228,7 @@ class BoardObserver:
         self.dict["board"][:] = seen
 
     def string_from(self, state: WelfareDiplomacyState, player: int) -> str:
-        """The player's information state, or without recall the position and its orders of this phase."""
+        """The player's information state; without perfect recall the position and its orders of this phase."""
         moment, position = state.moment, state.moment.position
         known = moment.past if self._recalls else f"{position.units} {position.centers} {position.welfare}\n"
         return known + in_words(moment, player)

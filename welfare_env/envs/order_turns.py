@@ -1,4 +1,4 @@
-"""Orders given one at a time: for what a power is asked in a phase, and which orders it may give."""
+"""Orders given one at a time: a power's turns in a phase, and the orders allowed in each."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from welfare_env.board.orders import DISBAND, GIVE, WAIVE
 from welfare_env.engine import ADJUSTMENTS
 from welfare_env.game.position import Position
 
-WINTER_TURN = -1  # in place of a slot: the power chooses among all orders it may still give
+WINTER_TURN = -1  # instead of a slot: the power chooses among all orders still allowed
 
 
 def order_slots(position: Position, power: int) -> list[int]:
-    """The slots for which a power is asked in turn; in Winter WINTER_TURN, if there is anything to order."""
+    """The slots of a power's turns, in order; in Winter WINTER_TURN, if there is anything to order."""
     if position.state.phase_type != ADJUSTMENTS:
         return position.slots(power)
     is_asked = position.adjustments[1][power] or len(winter_orders(position, power, ()))
@@ -22,7 +22,7 @@ def order_slots(position: Position, power: int) -> list[int]:
 
 
 def winter_orders(position: Position, power: int, given: Sequence[int]) -> np.ndarray:
-    """The orders that a power may give this Winter besides those given, without WAIVE: int32 [n]."""
+    """The further orders that a power may give this Winter, without WAIVE: int32 [n]."""
     free = position.winter_orders(power, given)
     if not position.engine.rules.transfers or GIVE not in position.open_kinds(power, given):
         return free
@@ -35,8 +35,8 @@ def options(position: Position, power: int, slot: int, given: Sequence[int]) -> 
     """The orders that a power may give in a turn, sorted: int32 [n].
 
     Args:
-        slot: of `order_slots`.
-        given: what the power has ordered in this phase so far.
+        slot: one of `order_slots`.
+        given: the power's orders in this phase so far.
     """
     if slot != WINTER_TURN:
         return position.slot_orders(slot)

@@ -4,17 +4,17 @@ Creation
     ``env = welfare_env.parallel_env()``, or ``pettingzoo.make("parallel", "WelfareDiplomacy-v0")``.
 
 Steps
-    With press, R steps of messages and then one of orders in movement and adjustment phases; otherwise one of orders.
-    In a round all speak at the same time: messages are visible from the next step on (in the AEC environment, at once).
+    One step of orders per phase; with press, movement and adjustment phases first have R steps of messages. In a round
+    all players speak simultaneously: messages are visible from the next step on (in the AEC environment, at once).
 
 Actions
     Orders are ``MultiDiscrete``: one choice per slot from the legal lists in the observation. Movement: a slot per
     unit; retreats: per dislodged unit; Winter: per unit (0 keeps it, 1 disbands it), then per empty home center (0
     builds nothing). In Winter the first nonzero choice decides whether the power builds or disbands; later choices of
     the other kind (unless the rules have ``build_and_disband``), and builds beyond the allowed number, are void.
-    Choices for unused slots must be 0. With press a dict ``{"orders": choices, "messages": {recipient: text}}``; with
-    ``press="tokens"`` a message is a number, as in `welfare_env.envs.aec`. A list of strings gives orders as text; it
-    may also come with messages, and the last one counts. Transfers (`GIVE`) are possible as text only.
+    Choices for unused slots must be 0. With press an action is ``{"orders": choices, "messages": {recipient: text}}``;
+    with ``press="tokens"`` a message is a number, as in `welfare_env.envs.aec`. A list of strings gives orders as text;
+    it may be sent in a message round, and the last list counts. Transfers (`GIVE`) are possible as text only.
 
 Observations
     ``{"observation": float32 [provinces, features], "legal": int32 [slots, choices], "action_mask": int8 [slots,
@@ -22,8 +22,8 @@ Observations
     choice is an index into its row. Empty rows and message rounds allow only choice 0. With ``press="tokens"`` also
     ``"messages"``: int8 [players, 3 * R], see `welfare_env.game.press.observe_messages`.
 
-Everything else (agents, infos, illegal actions, rewards, end) is as in `welfare_env.envs.aec`; ``max_cycles`` counts
-steps.
+Everything else (agents, infos, illegal actions, rewards, end) is as in `welfare_env.envs.aec`; ``max_cycles`` is the
+number of steps.
 
 Version history
     v0: first version.
@@ -70,7 +70,7 @@ class Orders:
     Attributes:
         texts: orders given as strings.
         numbers: orders given as choices; without WAIVE.
-        faults: invalid choices: (what was given, reason).
+        faults: invalid choices: (choice, reason).
     """
 
     texts: Sequence[str] = ()
@@ -83,7 +83,7 @@ class Orders:
 
 
 def legal_shape(board: Board, rules: Rules) -> tuple[int, int]:
-    """Numbers of slots and choices that suffice for every position of a power on this board."""
+    """Numbers of slots and choices that are sufficient for every position of a power on this board."""
     units = (
         len(board.provinces) if rules.overmilitarise else max(len(board.centers), *map(len, board.start_units.values()))
     )
@@ -111,13 +111,13 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
         return ListSpace([choices] * slots)
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict, dict]:
-        """Begin a new game. Nothing in this environment is random; the seed is part of the interface only.
+        """Begin a new game. Nothing in this environment is random; the seed is accepted for PettingZoo's interface.
 
         Args:
             options: ``{"game": game}`` begins in the position of that game (see `Game.from_position`).
 
         Raises:
-            RulesError: invalid seed, unknown option, or a game that does not fit. Nothing has changed then.
+            RulesError: invalid seed, unknown option, or a game that does not fit. The environment is then unchanged.
         """
         if seed is not None:
             checks.seed(seed)
@@ -133,12 +133,12 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
     def step(self, actions: Mapping[str, Any]) -> tuple[dict, dict, dict, dict, dict]:
         """Play a message round or resolve the phase.
 
-        Agents left out send nothing. Orders they gave in message rounds stand, else their units hold.
+        Agents left out send nothing. Their orders from message rounds remain, else their units hold.
 
         Raises:
             GameOverError: the game is over or has not begun: call reset().
             ActionError: an action is malformed, or for an unknown agent.
-            OrderError, PressError: strict, and an order or a message is not legal. After any error nothing has changed.
+            OrderError, PressError: `strict`, and an order or a message is illegal. After an error nothing has changed.
         """
         self._check_running()
         if not isinstance(actions, Mapping):
@@ -161,10 +161,10 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
         return self._outcome(before)
 
     def check_action(self, agent: str, action: Any) -> None:
-        """Raise what `step` raises for an action that is malformed; what is legal is not asked. Nothing changes.
+        """Check the form of an action, not its legality, without carrying it out.
 
         Raises:
-            ActionError: it is malformed.
+            ActionError: the action is malformed.
         """
         self._read(agent, split_action(self.rules, agent, action)[0])
 
@@ -192,7 +192,7 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
         return [reason for _, reason in orders.faults]
 
     def _check_all(self, orders: Mapping[str, Orders], messages: Mapping[str, Mapping[str, str]]) -> None:
-        """Raise the first error in any action before any is carried out."""
+        """Raise the first error in any action, before any action is carried out."""
         for agent, sent in messages.items():
             if self._round:
                 check_all(self.game, agent, sent)
@@ -229,7 +229,7 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
         """The orders of an action.
 
         Raises:
-            ActionError: they are neither strings nor a choice for every slot.
+            ActionError: neither a list of strings nor a choice for every slot.
         """
         if is_text(orders):
             return Orders(texts=orders)
@@ -242,7 +242,7 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
         return self._chosen(agent, choices.tolist())
 
     def _chosen(self, agent: str, choices: list[int]) -> Orders:
-        """The order numbers of choices."""
+        """The orders that choices stand for."""
         rows = self._rows(agent)
         if any(choices[len(rows) :]):  # choices for unused slots
             rows += [[WAIVE]] * (len(choices) - len(rows))
@@ -257,7 +257,7 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
         return self._agreed(agent, numbers, faults) if is_winter else Orders((), numbers, faults)
 
     def _agreed(self, power: str, numbers: list[int], faults: list[tuple[str, str]]) -> Orders:
-        """Winter orders that go together: up to its limits, and of the first one's kind if the rules allow one only."""
+        """The jointly legal Winter orders: within the limits, and all builds or all disbands if the rules say so."""
         table, position = self.board.orders, self.game.position
         kept: list[int] = []
         surplus: list[tuple[str, str]] = []

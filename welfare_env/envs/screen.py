@@ -1,4 +1,4 @@
-"""What `render` of an environment gives in each mode."""
+"""Rendering of environments, in each render mode."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ WIDTH = 900  # pixels of "rgb_array"
 
 
 def working_modes() -> list[str]:
-    """The modes that work with what is installed, for the metadata of environments: pixels need the extra `plot`."""
+    """The render modes available here, for the metadata of environments: "rgb_array" needs the extra `plot`."""
     return [mode for mode in RENDER_MODES if mode != "rgb_array" or is_installed()]
 
 
 class Screen:
-    """Draws the game of one environment. The drawing code is imported when something is drawn.
+    """Draws the game of one environment. Drawing code is imported on first use.
 
     Args:
         mode: one of `RENDER_MODES`, or None.
@@ -60,7 +60,7 @@ class Screen:
             self._page.close()
 
     def _drawn(self, game: Game) -> str | np.ndarray:
-        """The position now."""
+        """Draw the current position."""
         from welfare_env.render.phase import phase_svg
         from welfare_env.render.pixels import pixels
 
@@ -71,33 +71,33 @@ class Screen:
 class LivePage:
     """The page of an environment's game. While the game runs, an open page updates itself; then it stays at the end.
 
-    Where there is no screen, nothing is opened: the path is printed once. The file is in a temporary folder, which is
-    removed at `close`, when the page is forgotten, and when Python exits. A copy has no file yet.
+    Without a display nothing is opened, and the path is printed once. The file is in a temporary folder, which is
+    removed by `close`, by garbage collection, and when Python exits. A copy of this object has no file yet.
     """
 
     def __init__(self) -> None:
         self._path: Path | None = None
-        self._has_ended = False  # the game on the page, which then does not update itself any more
+        self._has_ended = False  # whether the game on the page is over, so that the page no longer updates itself
         self._remove: Callable[[], object] = lambda: None
 
     def show(self, game: Game) -> None:
-        """Write the page as the game is now; open it the first time, and for a game after one that has ended."""
+        """Write the page of the current position; open it the first time, and for a new game after a finished one."""
         from welfare_env.render.replay.page import replay_page
 
         path = self._path or self._new_folder() / "game.html"
         save_text(replay_page(game.record(), game.board, at_end=True, live=not game.is_done), path)
         is_new = self._path is None or (self._has_ended and not game.is_done)
         if is_new and not (_has_screen() and webbrowser.open(path.as_uri())):
-            print(f"the game is at {path}")
+            print(f"replay page: {path}")
         self._path, self._has_ended = path, game.is_done
 
     def close(self) -> None:
-        """Remove the file; what a browser has opened stays there until it is loaded again."""
+        """Remove the file; a page open in a browser remains until it is reloaded."""
         self._remove()
         self._path = None
 
     def _new_folder(self) -> Path:
-        self._remove()  # of a page that could not be written
+        self._remove()  # the folder of a page that could not be written
         folder = Path(tempfile.mkdtemp(prefix="welfare-env-"))
         self._remove = weakref.finalize(self, _removed, folder, os.getpid())
         return folder
@@ -107,11 +107,11 @@ class LivePage:
 
 
 def _removed(folder: Path, process: int) -> None:
-    """Remove a folder, unless this is a fork of the process that made it."""
+    """Remove a folder, but only in the process that made it, not in a fork."""
     if os.getpid() == process:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _has_screen() -> bool:
-    """Without a screen, `webbrowser` would start a text browser in this terminal."""
+    """Whether there is a display; without one, `webbrowser` would start a text browser in this terminal."""
     return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

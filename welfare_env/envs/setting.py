@@ -1,4 +1,4 @@
-"""The arguments that all environments share, checked once."""
+"""The common arguments of all environments, and their checks."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from welfare_env.game.position import Position
 from welfare_env.game.press import players
 from welfare_env.rules import VARIANTS, Rules
 
-CONFORMANCE_OPTION = "options"  # which PettingZoo's conformance tests give to every environment
+CONFORMANCE_OPTION = "options"  # a reset option that PettingZoo's conformance tests use
 OPTIONS = ("game", CONFORMANCE_OPTION)
 UNSET: Any = type("Unset", (), {"__repr__": lambda self: "(from rules)"})()
 
 
 @dataclass(frozen=True)
 class EnvSettings:
-    """What is played and how an environment behaves at its edges (see `welfare_env.make`).
+    """The game and the options of an environment (see `welfare_env.make`).
 
     Attributes:
-        opening: a game in which nothing has been ordered; all games of the environment begin as branches of it.
+        opening: a game without orders; all games of the environment begin as branches of it.
     """
 
     opening: Game
@@ -48,7 +48,7 @@ class EnvSettings:
         """A game from the opening, or from the position of ``options["game"]``.
 
         Raises:
-            RulesError: that game is on another board, has other rules or is over; or there is no such option.
+            RulesError: that game has another board or other rules, or is over; or an unknown option.
         """
         if options is not None and not isinstance(options, Mapping):
             raise RulesError(f"options={checks.quoted(options)}: give a dict, {{'game': game}}, or None")
@@ -58,7 +58,7 @@ class EnvSettings:
         return (self.opening if given is None else self._checked(given)).branch()
 
     def _checked(self, game: Any) -> Game:
-        """A game to begin in the position of.
+        """Check that games of the environment can begin in the position of this game.
 
         Raises:
             RulesError: as `new_game`.
@@ -68,14 +68,14 @@ class EnvSettings:
             raise RulesError(f"options['game'] is {checks.quoted(game)}: give a Game")
         if (game.board.name, game.board.digest, game.rules) != (board.name, board.digest, self.rules):
             raise RulesError(
-                f"options['game'] is {game!r} with {game.rules}: give one on {board.name} with {self.rules}"
+                f"options['game'] is {game!r} with {game.rules}: give a game on {board.name} with {self.rules}"
             )
         if game.is_done:
-            raise RulesError(f"options['game'] is {game!r}: give one that is not over")
+            raise RulesError(f"options['game'] is {game!r}: give a game that is not over")
         return game
 
     def rewards(self, position: Position, welfare_before: np.ndarray) -> dict[str, float]:
-        """What every player is paid for the phase that led to a position."""
+        """Every player's reward for the phase that led to a position."""
         if self.rules.is_welfare:
             gains = (position.state.welfare - welfare_before).tolist()
         else:
@@ -113,7 +113,8 @@ def make_setting(
     """Check the arguments of `welfare_env.make`.
 
     Raises:
-        RulesError, UnknownMapError, MapFormatError: as their names say.
+        RulesError: an invalid or conflicting option.
+        UnknownMapError, MapFormatError: no such map, or a damaged map file.
     """
     given = {"press": press, "message_rounds": message_rounds, "years": years, "variant": variant}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not UNSET}

@@ -7,11 +7,10 @@
 >>> rewards.shape, done.shape
 ((64, 7), (64,))
 
-`VectorEnv` steps N games of one setting together, without press. After `reset` and every `step`, `legal` holds the
-legal orders of all games in compact form: a *row* for each thing that can be ordered (a unit; a dislodged unit; in
-Winter a unit that may be disbanded, then a center where a unit may be built), and each row's orders. A step takes one
-choice per row: an index into the row's orders, or -1 for no order; others are refused. Games that end are reset in the
-same step.
+`VectorEnv` steps N games with the same board and rules together, without press. After `reset` and every `step`, `legal`
+holds the legal orders of all games in compact form: a *row* per slot (a unit; a dislodged unit; in Winter a unit that
+may be disbanded, or a center where a unit may be built) with its orders. A step takes one choice per row: an index into
+the row's orders, or -1 for no order; other values are refused. Games that end are reset in the same step.
 
 Choices are as in `welfare_env.envs.parallel`: in Winter a power's first choice decides whether it builds or disbands
 (unless the rules have ``build_and_disband``), and excess choices are dropped. Transfers (`GIVE`) are not available
@@ -42,14 +41,14 @@ from welfare_env.game.scoring import scores
 from welfare_env.rules import Rules
 
 INT32 = np.dtype(np.int32)
-ORDERS_A_GAME = 600  # a movement phase has about 500; buffers grow when needed
+ORDERS_A_GAME = 600  # initial buffer size per game; a movement phase has about 500, buffers grow when needed
 MAX_THREADS = 256
-MAX_WIDTH = 2**16  # of padded lists; units on boards of the fast engine have fewer orders
+MAX_WIDTH = 2**16  # of padded lists; on all boards of the fast engine a unit has fewer orders
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LegalLists(Frozen):
-    """The legal orders of many games. All arrays are read-only, and valid until the next step.
+    """The legal orders of many games. All arrays are read-only and valid until the next step.
 
     Attributes:
         orders: int32 [n], order numbers, row by row.
@@ -67,10 +66,10 @@ class LegalLists(Frozen):
         return len(self.games)
 
     def padded(self, width: int | None = None) -> np.ndarray:
-        """The order numbers of each row, padded with -1: int32 [rows, width]; longer lists are cut off.
+        """The order numbers of each row, padded with -1 or truncated: int32 [rows, width].
 
         Raises:
-            ActionError: the width is not a whole number, or above MAX_WIDTH.
+            ActionError: `width` is not a whole number, or above MAX_WIDTH.
         """
         lengths = np.diff(self.starts)
         most = int(lengths.max(initial=0))
@@ -80,7 +79,7 @@ class LegalLists(Frozen):
 
 
 def _joined(parts: Sequence[LegalLists]) -> LegalLists:
-    """The concatenated lists of several chunks of games."""
+    """Concatenate the lists of several chunks of games."""
     shifts = np.cumsum([0, *(len(part.orders) for part in parts)], dtype=np.int32)
     starts = [part.starts[:-1] + shift for part, shift in zip(parts, shifts[:-1], strict=True)]
     return LegalLists(
@@ -98,9 +97,9 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 
 
 def most_games(board: Board, rules: Rules) -> int:
-    """How many games at once fit into half of the machine's memory, with indices of their legal orders below 2**31.
+    """The largest number of games that fits into half of the machine's memory, with order list indices below 2**31.
 
-    Unless powers may hold more, there are never more units than centers or than at the opening.
+    Unless the rules have `overmilitarise`, there are at most as many units as centers, or as at the opening.
     """
     units = sum(map(len, board.start_units.values()))
     units = len(board.provinces) if rules.overmilitarise else max(units, len(board.centers))
@@ -109,7 +108,7 @@ def most_games(board: Board, rules: Rules) -> int:
 
 
 def _bytes_a_game(board: Board) -> int:
-    """Bytes for its row (twice), gains, done flag, random stream, and buffers of legal lists."""
+    """Bytes for a game's row (twice), gains, done flag, random stream, and buffers of legal lists."""
     lists = 5 * (len(board.provinces) + len(board.centers)) + ORDERS_A_GAME
     return 4 * (2 * layout_of(board).size + len(board.powers) + lists) + 9
 
@@ -138,7 +137,7 @@ class _Chunk:
         return int(self.first_row[self.last])
 
     def lists(self) -> LegalLists:
-        """Its legal lists; `starts` counts from its own first order."""
+        """The chunk's legal lists; `starts` counts from its own first order."""
         rows, (orders, starts, games, powers, slots) = self.rows, self._shown
         return LegalLists(orders[: starts[rows]], starts[: rows + 1], games[:rows], powers[:rows], slots[:rows])
 
@@ -153,8 +152,8 @@ class VectorEnv:
     A copy (`copy.copy`, `copy.deepcopy` or pickle) is independent of its original and continues identically.
 
     Attributes:
-        board, rules: shared by all games.
-        num_games: how many.
+        board, rules: of all games.
+        num_games: number of games.
 
     Raises:
         RulesError: number of threads or games out of bounds (`most_games`), or rules with press.
@@ -182,7 +181,7 @@ class VectorEnv:
         edges = np.linspace(0, self.num_games, min(self._threads, self.num_games) + 1).astype(int).tolist()
         self._chunks = [_Chunk(board, first, last) for first, last in pairwise(edges)]
         self._begun = False
-        self._pool: tuple[int, ThreadPoolExecutor] | None = None  # with the id of the process that owns its threads
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None  # (id of the process that owns the threads, pool)
 
     def __reduce__(self) -> tuple[Any, ...]:
         arrays = [getattr(self, name).copy() for name in STATE]
@@ -190,17 +189,17 @@ class VectorEnv:
 
     @property
     def rows(self) -> np.ndarray:
-        """int32 [num_games, state size], the games' states (`engine.Layout`). Read-only, changed by every step."""
+        """int32 [num_games, state size], the games' states (`engine.Layout`). Read-only; every step overwrites it."""
         return _read_only(self._rows)
 
     @property
     def final(self) -> np.ndarray:
-        """int32 [num_games, state size], the last state of the games that ended in the last step. As `rows`."""
+        """int32 [num_games, state size], the final states of games that ended in the last step; otherwise as `rows`."""
         return _read_only(self._final[:-1])
 
     @property
     def legal(self) -> LegalLists:
-        """The legal lists of the present positions.
+        """The legal lists of the current positions.
 
         Raises:
             ActionError: before `reset`.
@@ -209,7 +208,7 @@ class VectorEnv:
         return self._legal
 
     def reset(self, seed: int = 0) -> None:
-        """Restart all games. Each game's random stream (for `sample`) follows from the seed and its index.
+        """Restart all games. The seed and a game's index determine its random stream (for `sample`).
 
         Raises:
             RulesError: invalid seed.
@@ -244,11 +243,11 @@ class VectorEnv:
 
         Returns:
             Rewards float32 [num_games, powers] (as in the AEC environment: points gained; standard: final scores), and
-            which games ended, bool [num_games]; these have been restarted.
+            bool [num_games], the games that ended and were restarted.
 
         Raises:
-            ActionError: wrong shape or type of choices, a choice that its row does not have, or called before `reset`.
-                Nothing has changed then.
+            ActionError: wrong shape or type of choices, a choice out of its row's range, or called before `reset`. The
+                games are then unchanged.
         """
         self._check_begun()
         given = self._checked(choices)
@@ -270,11 +269,11 @@ class VectorEnv:
         given = checks.whole_array(choices, self._legal.games.shape)
         if given is None:
             kind = f"{choices.dtype} {choices.shape}" if isinstance(choices, np.ndarray) else checks.quoted(choices)
-            raise ActionError(f"choices {kind}: give {len(self._legal)} whole numbers, one a row of legal")
+            raise ActionError(f"choices {kind}: give {len(self._legal)} whole numbers, one per row of legal")
         small = given
-        if given.dtype != INT32:  # larger numbers must not wrap around to a choice
+        if given.dtype != INT32:  # larger numbers must not wrap around to valid choices
             small = np.where((given >= -1) & (given < 2**31), given, -2).astype(np.int32)
-        # One comparison for both bounds: as unsigned numbers, -1 + 1 is 0, and what is below -1 is huge.
+        # One comparison for both bounds: as unsigned numbers, -1 + 1 is 0, and smaller numbers are huge.
         starts = self._legal.starts
         is_wrong = (small + 1).view(np.uint32) > (starts[1:] - starts[:-1]).view(np.uint32)
         if is_wrong.any():
@@ -282,7 +281,7 @@ class VectorEnv:
         return small
 
     def _refuse(self, given: np.ndarray, row: int) -> NoReturn:
-        """Raise ActionError for the choice of a row."""
+        """Raise ActionError for a row's invalid choice."""
         legal = self._legal
         count, power = int(legal.starts[row + 1] - legal.starts[row]), self.board.powers[legal.powers[row]]
         raise ActionError(
@@ -295,7 +294,7 @@ class VectorEnv:
             raise ActionError("the games have not begun: call reset() first")
 
     def observe(self, games: np.ndarray, powers: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """What powers see (`welfare_env.envs.observation`): float32 [k, provinces, features].
+        """Observations of powers (`welfare_env.envs.observation`): float32 [k, provinces, features].
 
         Args:
             games, powers: int [k], the observers.
@@ -308,13 +307,13 @@ class VectorEnv:
         which = checks.indices("games", games, len(self._rows))
         who = checks.indices("powers", powers, len(self.board.powers))
         if len(which) != len(who):
-            raise ActionError(f"{len(which)} games and {len(who)} powers: give as many of each")
+            raise ActionError(f"{len(which)} games and {len(who)} powers: give the same number of both")
         shape = (len(which), len(self.board.provinces), num_features(self.board))
         if out is None:
             out = np.empty(shape, np.float32)
         elif not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != np.float32 or not out.flags.carray:
             given = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else checks.quoted(out)
-            raise ActionError(f"out is {given}: give C-contiguous float32 {shape} that can be written to")
+            raise ActionError(f"out is {given}: give a writable C-contiguous float32 array of shape {shape}")
         fill_many(self.board, self._rows, self.rules.years, which, who, np.asarray(out))
         return out
 
@@ -322,7 +321,7 @@ class VectorEnv:
         """The state of one game as an `engine.State`.
 
         Raises:
-            ActionError: there is no such game, or called before `reset`.
+            ActionError: no such game, or called before `reset`.
         """
         self._check_begun()
         number = checks.whole("game", game, 0, len(self._rows) - 1, ActionError)
@@ -344,7 +343,7 @@ class VectorEnv:
         """The results of `work` for every chunk, each run in its own thread."""
         if len(self._chunks) == 1:
             return [work(self._chunks[0])]
-        if self._pool is None or self._pool[0] != os.getpid():  # a forked process does not have its parent's threads
+        if self._pool is None or self._pool[0] != os.getpid():  # a fork does not inherit the threads
             self._pool = os.getpid(), ThreadPoolExecutor(len(self._chunks))
         return list(self._pool[1].map(work, self._chunks))
 
@@ -389,7 +388,7 @@ class VectorEnv:
         )
 
     def _step(self, chunk: _Chunk) -> int:
-        """Play a phase and list the legal orders of the next. Returns how many games ended."""
+        """Play a phase and list the legal orders of the next. Returns the number of games that ended."""
         ended = kernels.step_games(
             self._numbers,
             self._masks,
@@ -414,13 +413,13 @@ class VectorEnv:
         return int(ended)
 
 
-STATE = ("_rows", "_final", "_gains", "_done", "_streams")  # what changes in play; legal lists are derived from it
+STATE = ("_rows", "_final", "_gains", "_done", "_streams")  # changes in play; legal lists are derived from it
 
 
 def _again(
     board: Board, rules: Rules, num_games: int, threads: int, begun: bool, arrays: Sequence[np.ndarray]
 ) -> VectorEnv:
-    """Rebuild a copy from the values of `VectorEnv.__reduce__`."""
+    """Build a copy from the values of `VectorEnv.__reduce__`."""
     env = VectorEnv(board, rules, num_games, threads)
     for name, array in zip(STATE, arrays, strict=True):
         getattr(env, name)[:] = array

@@ -1,1 +1,1 @@
-"""One game in words: positions, orders, messages, records and scores."""
+"""One game with strings as its interface: positions, orders, messages, records and scores."""

@@ -43,7 +43,7 @@ from welfare_env.rules import Rules
 if TYPE_CHECKING:
     from welfare_env.render.replay.annotations import Annotations
 
-MOST_ORDERS = 1000  # of a power in a phase
+MOST_ORDERS = 1000  # per power and phase
 LONGEST_REASON = 10_000  # characters of the reason why an order was refused
 
 
@@ -56,7 +56,8 @@ class Game(PublicPosition):
         engine: which engine adjudicates.
 
     Raises:
-        UnknownMapError, MapFormatError, RulesError: see there.
+        UnknownMapError, MapFormatError: no such map, or a damaged map file.
+        RulesError: no such engine.
     """
 
     def __init__(
@@ -98,8 +99,10 @@ class Game(PublicPosition):
             welfare: power -> welfare points so far.
 
         Raises:
-            PositionError: units that cannot stand where they are, two units in a province, a center with two owners ...
-            UnknownPowerError, UnknownMapError, RulesError: see there.
+            PositionError: a unit in a place where its type cannot stand, two units in a province, a center with two
+                owners ...
+            UnknownPowerError, UnknownMapError: no such power or map.
+            RulesError: no such engine.
         """
         game = cls.__new__(cls)
         made = make_engine(engine, load_board(map_name), rules if rules is not None else Rules())
@@ -110,7 +113,7 @@ class Game(PublicPosition):
 
     @classmethod
     def from_view(cls, view: View) -> Game:
-        """A game that goes on from what a player sees, with the history it sees; nobody has ordered or written."""
+        """A game that continues from a player's view, with its visible history, without orders or messages so far."""
         game = cls.__new__(cls)
         game._start(copy.copy(view.position.engine), view.state)
         game._history = list(view.history)
@@ -168,7 +171,7 @@ class Game(PublicPosition):
         return self._position.legal_orders(self.board.check_power(power))
 
     def orders(self, power: str) -> tuple[str, ...]:
-        """The orders the power has submitted in this phase."""
+        """The orders that the power has submitted in this phase."""
         texts = self.board.orders.texts
         return tuple(texts[number] for number in self._orders.get(self.board.check_power(power), ()))
 
@@ -178,10 +181,10 @@ class Game(PublicPosition):
         return {power: void for power, void in self._void.items() if void}
 
     def view(self, player: str, asked: str = ORDERS, message_round: int = 0) -> View:
-        """What `player` (a power, or the mediator if the rules have one) may see now.
+        """The current view of `player` (a power, or the mediator if the rules have one).
 
         Raises:
-            UnknownPowerError: there is no such player.
+            UnknownPowerError: no such player.
         """
         if not isinstance(player, str) or player not in players(self.board, self.rules):
             self.board.check_power(player)
@@ -194,15 +197,17 @@ class Game(PublicPosition):
         Units without an order hold (movement), disband (retreats), or stay (Winter).
 
         Args:
-            strict: refuse the whole list at its first fault. If false, an order that is not legal is recorded as void
-                and the others count; a Winter list that both builds and disbands is void as a whole, unless the
-                rules have ``build_and_disband``.
+            strict: refuse the whole list at its first error. If false, an illegal order is recorded as void and the
+                others count; a Winter list that both builds and disbands is void as a whole, unless the rules have
+                ``build_and_disband``.
 
         Returns:
-            The void orders with reasons; always empty when strict.
+            The void orders with reasons; always empty if strict.
 
         Raises:
-            UnknownPowerError, GameOverError, OrderSyntaxError, IllegalOrderError: nothing has changed then.
+            UnknownPowerError: no such power.
+            GameOverError: the game is over.
+            OrderSyntaxError, IllegalOrderError: `strict`, and an order is malformed or illegal; nothing has changed.
         """
         numbers, void = self._check_orders(power, orders, strict)
         self._orders[power] = numbers
@@ -225,14 +230,15 @@ class Game(PublicPosition):
         return self._orders.get(power, ())
 
     def check_orders(self, power: str, orders: Iterable[str]) -> None:
-        """Raise what a strict `submit` would raise, and submit nothing."""
+        """Check orders as a strict `submit` does, without submitting them."""
         self._check_orders(power, orders, strict=True)
 
     def add_void(self, power: str, order: str, reason: str) -> None:
         """Record an order that was refused before `submit`; the power's next `submit` clears it.
 
         Raises:
-            UnknownPowerError, GameOverError: see there.
+            UnknownPowerError: no such power.
+            GameOverError: the game is over.
         """
         self.board.check_power(power)
         self._check_running()
@@ -260,7 +266,7 @@ class Game(PublicPosition):
         return tuple(accepted), tuple(void)
 
     def _mixes(self, texts: list[str]) -> bool:
-        """Whether a Winter list both builds and disbands, which the rules do not allow."""
+        """Whether a Winter list both builds and disbands although the rules forbid it."""
         if self.rules.build_and_disband or self._position.state.phase_type != ADJUSTMENTS or len(texts) < 2:
             return False
         kinds = set()
@@ -279,7 +285,7 @@ class Game(PublicPosition):
         """The number of an order that `power` may give in addition to the accepted ones.
 
         Args:
-            ordered: the slots of the accepted ones, to which this one's is added.
+            ordered: the slots of the accepted orders; the new order's slot is added.
         """
         number = self._meant(power, text)
         kind = int(self.board.orders.kind[number])
@@ -300,7 +306,7 @@ class Game(PublicPosition):
         """The number of the legal order that a text means.
 
         Raises:
-            OrderSyntaxError, IllegalOrderError: it is not an order, not a legal one, or ambiguous.
+            OrderSyntaxError, IllegalOrderError: not an order, or an illegal or ambiguous one.
         """
         index, is_winter = self.board.orders.index, self._position.state.phase_type == ADJUSTMENTS
         known = index.get(text) if isinstance(text, str) else None
@@ -315,7 +321,7 @@ class Game(PublicPosition):
         if len(meant) == 1:
             return index[meant[0]]
         if meant:
-            raise IllegalOrderError(f"{text!r} is not clear in {self.phase}: it may mean {_some(meant)}")
+            raise IllegalOrderError(f"{text!r} is ambiguous in {self.phase}: it may mean {_some(meant)}")
         raise IllegalOrderError(self._why_illegal(power, text, reading))
 
     def _legal_at(self, power: str, place: str) -> list[str]:
@@ -329,7 +335,7 @@ class Game(PublicPosition):
         ]
 
     def _slot_of(self, power: str, number: int | None) -> int | None:
-        """The slot of the power's legal orders that has this one."""
+        """The slot of a legal order; None if it is not legal for the power."""
         return None if number is None else self._position.slot_of(self.board.power_index[power], number)
 
     def _check_adjustments(self, power: str, text: str, kind: int, accepted: Sequence[int]) -> None:
@@ -346,7 +352,7 @@ class Game(PublicPosition):
         return number
 
     def _why_illegal(self, power: str, text: str, reading: Reading) -> str:
-        """What is wrong with a well-formed order, and what would be right."""
+        """Why a well-formed order is illegal, and which orders are legal."""
         options = self.legal_orders(power)
         where = reading.place[:3]
         for name, legal in options.items():
@@ -371,14 +377,14 @@ class Game(PublicPosition):
         self._messages.append(Message(sender, recipient, text, self.phase, message_round))
 
     def check_send(self, sender: str, recipient: str, text: str, message_round: int = 1) -> None:
-        """Raise what `send` would raise, and send nothing."""
+        """Check a message as `send` does, without sending it."""
         self._check_running()
         check_message(self.board, self.rules, sender, recipient, text, message_round)
         if self._position.state.phase_type == RETREATS:
             raise PressError(f"{sender} to {recipient} in {self.phase}: there are no messages in retreat phases")
 
     def advance(self) -> None:
-        """Resolve the phase with the submitted orders, and go on to the next phase with orders to give.
+        """Resolve the phase with the submitted orders, and continue to the next phase with orders to give.
 
         Raises:
             GameOverError: the game is over.
@@ -392,12 +398,12 @@ class Game(PublicPosition):
     def _check_running(self) -> None:
         if self.is_done:
             last = self._history[-1].phase if self._history else "its first phase"
-            raise GameOverError(f"the game ended with {last}: nothing can be done in it any more")
+            raise GameOverError(f"the game ended with {last}: no more orders, messages or phases are possible")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the game as JSON, a superset of the `diplomacy` package's saved games. Writes are atomic.
 
-        The file includes a SHA-256 of its content, with which `load` detects changes.
+        The file includes a SHA-256 of its content, so that `load` detects changes.
 
         Raises:
             RecordError: the file cannot be written.
@@ -414,13 +420,14 @@ class Game(PublicPosition):
     ) -> Game:
         """Load a saved game by replaying it, so that damage is detected.
 
-        What does not follow from the orders (messages, refused orders, another map on which the same orders are legal)
-        is verified by the SHA-256 in the file. Files of earlier versions (format 1) and of the `diplomacy` package have
-        none: they are replayed, and the rest is trusted.
+        Content that a replay cannot check (messages, refused orders, a different map on which the same orders are
+        legal) is verified by the SHA-256 in the file. Files of earlier versions (format 1) and of the `diplomacy`
+        package have none: they are replayed, and the rest is trusted.
 
         Args:
-            map_name: path of the game's map if that is a file; a saved game alone never opens one.
-            allow_edited: load a file that was changed on purpose, whatever its SHA-256. It must still replay.
+            map_name: path of the game's map, if the map is a file; a saved game never opens a map file by itself.
+            allow_edited: load a file that was edited on purpose and no longer matches its SHA-256. It must still
+                replay.
 
         Raises:
             RecordError: no such file, truncated, damaged, edited, or not a saved game.
@@ -441,11 +448,11 @@ class Game(PublicPosition):
         A game saved by the `diplomacy` package becomes a standard game of up to 100 years.
 
         Args:
-            map_name: path of the map if it is a file; no other map file is read, whatever the record says.
+            map_name: path of the map if it is a file; no other map file is read, even if the record names one.
             allow_edited: accept a record that does not match its SHA-256 (see `load`).
 
         Raises:
-            RecordError: a part is missing, malformed or edited, or a position does not follow from the orders before.
+            RecordError: a part is missing, malformed or edited, or a position does not follow from the previous orders.
             RulesError: no such engine.
         """
         checks.choice("engine", engine, ENGINES)
@@ -464,7 +471,7 @@ class Game(PublicPosition):
         """Send the messages and submit the orders of a recorded phase."""
         for message in phase.get("messages", []):
             self.send(message["sender"], message["recipient"], message["message"], message.get("round", 1))
-        is_ours = "void" in phase  # upstream files hold void orders among the others; ours keep them apart
+        is_ours = "void" in phase  # the package lists void orders among the others; our files list them separately
         for power, orders in (phase.get("orders") or {}).items():
             self.submit(power, orders or [], strict=is_ours)
         for power, refused in phase.get("void", {}).items():
@@ -477,13 +484,13 @@ class Game(PublicPosition):
         return saved.to_record(self.history, self.position, orders, self.pending_void, self.messages)
 
     def replay(self, path: str | os.PathLike[str], annotations: Annotations | None = None) -> None:
-        """Write the game as one HTML page with its map, orders, messages and charts. It opens from the disk.
+        """Write the game as one HTML page with its map, orders, messages and charts, to open without a server.
 
         Args:
-            annotations: what the page shows besides, see `welfare_env.render.replay.annotations`.
+            annotations: additional content, see `welfare_env.render.replay.annotations`.
 
         Raises:
-            RecordError: the file cannot be written, or is there and no HTML page.
+            RecordError: the file cannot be written, or exists and is not an HTML page.
         """
         saved.check_page(path)
         saved.save_text(self._page(annotations), path)
@@ -499,12 +506,12 @@ class Game(PublicPosition):
 
         Args:
             width: in pixels, 100 to 2000.
-            milliseconds: that a phase is shown, 20 to 60,000; the final position stays three times as long.
+            milliseconds: time per phase, 20 to 60,000; the final position stays three times as long.
             on_frame: called after each frame with the number of frames drawn.
 
         Raises:
             PictureError: a width or time out of range, a game too long for this width, or the extra is missing.
-            RecordError: the file cannot be written, or is there and no GIF.
+            RecordError: the file cannot be written, or exists and is not a GIF.
         """
         from welfare_env.render.pixels import game_gif
 
@@ -524,7 +531,7 @@ class Game(PublicPosition):
         return framed(self._page())
 
     def _repr_svg_(self) -> str:
-        """The current position as a picture, for notebooks that show no pages."""
+        """The current position as a picture, for notebooks that do not display HTML."""
         from welfare_env.render.phase import phase_svg
 
         return phase_svg(self)
@@ -535,7 +542,7 @@ class Game(PublicPosition):
 
 def _listed(power: str, orders: object) -> list[Any]:
     """Check that orders are a sequence of strings, and return them as a list."""
-    # Sets have no fixed sequence, and the keys of a dict are not orders; 0-d arrays cannot be listed.
+    # Sets have no fixed order, and the keys of a dict are not orders; 0-d arrays cannot be listed.
     if (
         isinstance(orders, (str, bytes, Set, Mapping))
         or not isinstance(orders, Iterable)
@@ -544,12 +551,12 @@ def _listed(power: str, orders: object) -> list[Any]:
         raise IllegalOrderError(f"orders of {power} are {quoted(orders)}: give a list of strings")
     texts = list(itertools.islice(orders, MOST_ORDERS + 1))
     if len(texts) > MOST_ORDERS:
-        raise IllegalOrderError(f"{power} has more than {MOST_ORDERS} orders: give one a unit")
+        raise IllegalOrderError(f"{power} has more than {MOST_ORDERS} orders: give one per unit")
     return texts
 
 
 def _shorten(text: object, most: int = 200) -> str:
-    """What was given as an order, as a short text for the record."""
+    """An order as given, shortened for the record."""
     given = text if isinstance(text, str) else quoted(text)
     return given[:most].encode("utf-8", "backslashreplace").decode()[:most]
 

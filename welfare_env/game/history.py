@@ -16,7 +16,7 @@ from welfare_env.game.press import Message
 
 @dataclass(frozen=True)
 class Void:
-    """An order that was submitted but is not legal; the unit holds (or disbands, or is not built)."""
+    """An illegal order that was submitted; its unit holds (or disbands, or is not built)."""
 
     order: str
     reason: str
@@ -25,11 +25,11 @@ class Void:
 class PhaseRecord:
     """A phase that has been played. Read-only: properties return copies.
 
-    `units`, `centers` and `welfare` are those at its start; the outcome is in `after`.
+    `units`, `centers` and `welfare` describe its start; the outcome is in `after`.
 
     Attributes:
         position: the position at its start.
-        after: the position it led to: the next phase, or the end of the game.
+        after: the resulting position: the next phase, or the end of the game.
         messages: in the order they were sent.
     """
 
@@ -69,7 +69,7 @@ class PhaseRecord:
 
     @property
     def orders(self) -> dict[str, tuple[str, ...]]:
-        """Power -> the legal orders that were executed, in the sequence they were given."""
+        """Power -> the legal orders that were executed, in the order given."""
         return dict(self._orders)
 
     @property
@@ -79,16 +79,16 @@ class PhaseRecord:
 
     @property
     def results(self) -> dict[str, list[str]]:
-        """Unit -> the results of its order, in the reference's words; an empty list is success.
+        """Unit -> the results of its order, in the `diplomacy` package's terms; an empty list is success.
 
-        The words are "bounce", "void", "cut", "dislodged", "disrupted", "no convoy" and "disband". In Winter only units
-        removed by force have one.
+        The terms are "bounce", "void", "cut", "dislodged", "disrupted", "no convoy" and "disband". In Winter only
+        forced removals have a result.
         """
         return {unit: list(words) for unit, words in self._results.items()}
 
     def seen_by(self, player: str) -> PhaseRecord:
         """The record without the messages and refused orders hidden from `player`."""
-        if player not in self._seen_by:  # cached: players read the whole history in every phase
+        if player not in self._seen_by:  # cached, since players read the whole history in every phase
             self._seen_by[player] = self._only_for(player)
         return self._seen_by[player]
 
@@ -107,9 +107,8 @@ def play_phase(
     """Resolve a phase. The record's `after` is the next position with orders to give, or the end of the game.
 
     Args:
-        orders: power -> the numbers of its legal orders (`Board.orders`); who is left out orders nothing.
-        void: for the record.
-        messages: for the record.
+        orders: power -> the numbers of its legal orders (`Board.orders`); powers left out give no orders.
+        void, messages: for the record only.
     """
     board = position.board
     given = {power: tuple(orders.get(power, ())) for power in board.powers}
@@ -131,5 +130,5 @@ def _results(position: Position, flags: np.ndarray) -> dict[str, tuple[str, ...]
 
 @functools.cache
 def _words(flag: int) -> tuple[str, ...]:
-    """The results that a flag of the engine stands for."""
+    """The results in one of the engine's flags."""
     return tuple(word for bit, word in enumerate(RESULTS) if flag >> bit & 1)

@@ -1,4 +1,4 @@
-"""Positions set up by hand, checked and turned into a state."""
+"""Positions given as strings, checked and turned into a state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def position_state(
     """The state of a position given as strings (see `Game.from_position`).
 
     Raises:
-        PositionError, UnknownPowerError: the position is impossible; the message says what would be right.
+        PositionError, UnknownPowerError: the position is impossible; the message says what is possible.
     """
     board = engine.board
     number, year = parse_phase(phase, board, engine.rules.years)
@@ -34,7 +34,7 @@ def position_state(
         _check_mapping(board, name, given)
     _check_lists(units, centers, dislodged)
     if bool(any(dislodged.values())) != (PHASE_TYPES[number] == RETREATS):
-        raise PositionError(f"phase {phase}: dislodged units are given in retreat phases, and only there")
+        raise PositionError(f"phase {phase}: give dislodged units in retreat phases, and only there")
     standing = _rows(board, units, "units")
     waiting = _rows(board, dislodged, "dislodged units")
     most = len(board.provinces) // 2 + 1

@@ -1,4 +1,4 @@
-"""A position in words: strings for people and policies, made lazily from a state's arrays."""
+"""A position as strings, for people and policies, made lazily from a state's arrays."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ UnitsView = Mapping[str, tuple[str, ...]]  # read-only
 
 
 class Position:
-    """An engine's state with the names of its board. Read-only; shared by all views of the same moment."""
+    """An engine's state with the board's names. Read-only; shared by all views of the same moment."""
 
     def __init__(self, engine: Engine, state: State) -> None:
         self.engine = engine
         self.state = state
 
     def __getstate__(self) -> dict[str, object]:
-        return {"engine": self.engine, "state": self.state}  # the rest is a cache, and mapping proxies cannot be copied
+        return {"engine": self.engine, "state": self.state}  # the rest is cached, and mapping proxies cannot be copied
 
     @property
     def board(self) -> Board:
@@ -54,7 +54,7 @@ class Position:
 
     @functools.cached_property
     def dislodged(self) -> Mapping[str, UnitsView]:
-        """Power -> its dislodged units -> the locations each may try to retreat to."""
+        """Power -> its dislodged units -> the retreat options of each."""
         places, lost = self.board.locations, self.state.dislodged.tolist()
         found: dict[str, dict[str, tuple[str, ...]]] = {power: {} for power in self.board.powers}
         for (power, piece), options in zip(lost, self.state.retreats.tolist() if lost else (), strict=True):
@@ -100,7 +100,7 @@ class Position:
 
     @functools.cached_property
     def adjustments(self) -> tuple[np.ndarray, np.ndarray]:
-        """Units each power may build and must disband now; zeros outside Winter. int64 [powers] twice."""
+        """Numbers of units that each power may build and must disband; zeros outside Winter. Two int64 [powers]."""
         builds = disbands = np.zeros(len(self.board.powers), np.int64)
         if self.state.phase_type == ADJUSTMENTS and not self.state.done:
             builds, disbands = adjustments(self.board, self.engine.rules, self.state)
@@ -130,7 +130,7 @@ class Position:
         return dict(zip(self.legal.orders.tolist(), self.legal.slots.tolist(), strict=True))
 
     def slot_of(self, power: int, number: int) -> int | None:
-        """The slot of the power's legal orders that has this one; None if it is not legal for the power."""
+        """The slot of a legal order; None if it is not legal for the power."""
         slot = self._slot_of.get(number)
         return slot if slot in self.slots(power) else None
 
@@ -158,7 +158,7 @@ class Position:
         return open_kinds(self.engine.rules, builds, disbands, int(self.state.welfare[power]), kinds)
 
     def winter_limit(self, power: str, kind: int) -> str:
-        """How many units a power may build or disband this Winter, in words."""
+        """The number of units that a power may build or disband this Winter, as a sentence."""
         builds, disbands = (int(limit[self.board.power_index[power]]) for limit in self.adjustments)
         room, what = (builds, "build") if kind == BUILD else (disbands, "disband")
         return f"{power} may {what} {room} unit{'s' * (room != 1)} in {self.phase}"
@@ -179,7 +179,7 @@ class Position:
         return self.board.pieces[rows[slot, 1]] if slot < len(rows) else self.board.centers[slot - len(rows)]
 
     def legal_orders(self, power: str) -> dict[str, tuple[str, ...]]:
-        """What can be ordered -> its legal orders, for one power (see `View.legal_orders`)."""
+        """Unit or build site -> its legal orders, for one power (see `View.legal_orders`)."""
         text = self.board.orders.texts.__getitem__
         return {
             self.slot_name(slot): tuple(map(text, self.slot_orders(slot).tolist()))
@@ -198,7 +198,7 @@ class Position:
 
 
 class PublicPosition:
-    """What everybody may know of a position: properties of what has one. They hand out copies."""
+    """The public part of a position, as properties of games and views. They return copies."""
 
     _position: Position
 
@@ -234,7 +234,7 @@ class PublicPosition:
 
     @property
     def dislodged(self) -> dict[str, Units]:
-        """Power -> dislodged units -> where each may try to retreat to."""
+        """Power -> dislodged units -> the retreat options of each."""
         return {power: dict(units) for power, units in self._position.dislodged.items()}
 
     @property
@@ -261,7 +261,7 @@ def parse_phase(text: object, board: Board, years: int) -> tuple[int, int]:
     """Phase number and year index of a short name such as "F1905M".
 
     Raises:
-        PositionError: it is not a phase name, or its year is outside the game.
+        PositionError: not a phase name, or a year outside the game.
     """
     names = {f"{SEASONS[phase]}{kind}": phase for phase, kind in enumerate("MRMRA")}
     if isinstance(text, str) and len(text) <= LONGEST_PHASE and text[1:-1].isdecimal() and text[0] + text[-1] in names:

@@ -1,10 +1,10 @@
-"""Press: messages, who may write to whom, and who may read them.
+"""Press: messages, their possible recipients, and their visibility.
 
 Free text
     With ``press="text"`` a message is any text of up to 4,000 characters.
 
 Tokens
-    With ``press="tokens"`` a message is one of the words of `TOKENS`, so that learned players can speak:
+    With ``press="tokens"`` a message is one of the words of `TOKENS`, so that learned players can send messages:
 
     ======  ========================
     number  word
@@ -17,13 +17,13 @@ Tokens
     5       refuse
     ======  ========================
 
-    In arrays and actions a word is given by its number, everywhere else (views, records, saved games) by its text: a
-    message is a `Message` as with free text. A player sends each recipient at most one word a round. Words are not
-    binding; their meaning is up to the players. `VOCABULARY_VERSION` goes up whenever a number changes its word:
-    whatever stores numbers (a learned player's weights) should store the version, too.
+    Arrays and actions contain a word's number, everything else (views, records, saved games) its text, in a `Message`
+    as with free text. A player sends each recipient at most one word per round. Words are not binding; the players
+    decide what they mean. `VOCABULARY_VERSION` increases whenever a number changes its word: files with numbers (such
+    as a learned player's weights) should also store the version.
 
 Observations
-    In games with tokens observations include the words that the observer has heard and said in this phase, see
+    In games with tokens observations include the words that the observer received and sent in this phase, see
     `observe_messages`.
 """
 
@@ -51,7 +51,7 @@ COLUMNS = 3  # of `observe_messages`, per round
 
 @dataclass(frozen=True)
 class Message:
-    """A message: data, never instructions. Visible to its sender and recipient; to all if sent to GLOBAL.
+    """A message, to be treated as data, never as instructions. Visible to sender and recipient; GLOBAL: to all players.
 
     Attributes:
         phase: short name of the phase in which it was sent.
@@ -79,13 +79,13 @@ def recipients(board: Board, rules: Rules, sender: str) -> tuple[str, ...]:
 
 
 def speakers(position: Position) -> list[str]:
-    """The players that are asked for messages: the mediator, and powers that are not eliminated."""
+    """The players that may send messages: the mediator, and powers that are not eliminated."""
     everybody = players(position.board, position.engine.rules)
     return [player for player in everybody if player == MEDIATOR or position.is_alive(player)]
 
 
 def vocabulary(rules: Rules) -> tuple[str, ...]:
-    """The words of messages; empty with free text and without press."""
+    """The words that messages may consist of; empty with free text and without press."""
     return TOKENS if rules.has_tokens else ()
 
 
@@ -157,18 +157,18 @@ def messages_space(board: Board, rules: Rules) -> spaces.Box:
 
 
 def observe_messages(board: Board, rules: Rules, player: str, messages: Iterable[Message]) -> np.ndarray:
-    """The words that `player` heard and said in one phase: int8 [players, 3 * rounds], 0 is silence.
+    """The words that `player` received and sent in one phase: int8 [players, 3 * rounds], 0 is silence.
 
     Rows are the players: powers as in the board's observation, so the observer first (for the mediator, in the board's
-    sequence); the mediator, if there is one, is last. Each round has three columns:
+    order); the mediator, if there is one, is last. Each round has three columns:
 
-    1. what the row's player said to the observer alone,
-    2. what the row's player said to all (in the observer's row: what the observer itself said to all),
-    3. what the observer said to the row's player alone.
+    1. the word from the row's player to the observer alone,
+    2. the word from the row's player to all (in the observer's row: its own word to all),
+    3. the word from the observer to the row's player alone.
 
     Args:
-        messages: all messages of the phase, whoever can see them. Of several between the same two players in one round
-            the last counts.
+        messages: all messages of the phase, visible or not. The last one counts if a sender wrote several to the same
+            recipient in one round.
     """
     number = len(board.powers)
     first = 0 if player == MEDIATOR else board.power_index[player]

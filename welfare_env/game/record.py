@@ -29,15 +29,15 @@ from welfare_env.game.press import Message
 from welfare_env.rules import Rules
 from welfare_env.writing import replaced
 
-OURS = "welfare_env"  # the id of games that we save
+OURS = "welfare_env"  # the id of games saved by this package
 FORMAT = 2
 WITHOUT_DIGEST = 1  # the format of earlier versions
 OWN_KEYS = ("format", "rules", "num_centers", "years_played", "scores", "winner", "map_digest")
-LARGEST_FILE = 64 * 2**20  # bytes; ten years of full press are one or two
+LARGEST_FILE = 64 * 2**20  # bytes; ten years of full press take one or two MB
 DEEPEST = 20  # levels of nested lists and objects; a record has six
 COMPLETED = "COMPLETED"
 
-PAGE = b"<!doctype html"  # how pages begin
+PAGE = b"<!doctype html"  # the first bytes of a page
 GIF = b"gif8"
 
 
@@ -54,7 +54,7 @@ def to_record(
         history: the phases played.
         position: the current one, with its orders, refused orders and messages so far.
     """
-    clock = itertools.count()  # instead of times: the upstream format wants a unique number for each message
+    clock = itertools.count()  # instead of times: the package's format needs a unique number for each message
     phases = [_phase(past.position, past.orders, past.void, past.results, past.messages, clock) for past in history]
     phases.append(_phase(position, orders, void, {}, messages, clock))
     board, winner = position.board, position.state.winner
@@ -86,7 +86,7 @@ def digest_of(record: dict[str, Any]) -> str:
 
 
 def years_played(history: Sequence[PhaseRecord], position: Position) -> int:
-    """Years finished since the game began, which may be in any position."""
+    """Years finished since the game began, in whatever year that was."""
     state = position.state
     first = history[0].position.state.year if history else state.year
     return state.year - first + state.done
@@ -130,7 +130,7 @@ def _state(position: Position) -> dict[str, Any]:
 
 
 def _builds(position: Position) -> dict[str, dict[str, Any]]:
-    """The upstream format's entry for Winter: units to build (negative: to remove) and where."""
+    """The package's entry for Winter: number of units to build (negative: to remove) and build sites."""
     builds, disbands = position.adjustments
     counts = {}
     for number, power in enumerate(position.board.powers):
@@ -162,7 +162,7 @@ def save_record(record: dict[str, Any], path: str | os.PathLike[str]) -> None:
 
 
 def save_text(text: str, path: str | os.PathLike[str]) -> None:
-    """Write a text to a file as UTF-8: whole, or not at all.
+    """Write a text to a file as UTF-8. Writes are atomic.
 
     Raises:
         RecordError: the file cannot be written.
@@ -175,14 +175,14 @@ def save_text(text: str, path: str | os.PathLike[str]) -> None:
 
 
 def save_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
-    """Write a file: whole, or not at all.
+    """Write a file. Writes are atomic.
 
     Raises:
         RecordError: the file cannot be written.
     """
     target = _path(path)
     try:
-        if target.exists() and not target.is_file():  # a folder, or a device or pipe, which would be replaced
+        if target.exists() and not target.is_file():  # a folder, or a device or pipe: do not replace it
             raise RecordError(f"cannot write {str(target)!r:.300}: it is not a regular file")
         with replaced(target) as draft:
             draft.write_bytes(content)
@@ -191,21 +191,21 @@ def save_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
 
 
 def check_page(path: str | os.PathLike[str]) -> None:
-    """Check that a page would replace no other file, such as the saved game itself.
+    """Check that writing a page would not overwrite another kind of file, such as the saved game.
 
     Raises:
-        RecordError: there is a file, and it is no HTML page.
+        RecordError: the file exists and is not an HTML page.
     """
-    _check_replaced(_path(path), PAGE, "no HTML page: give another name, such as game.html")
+    _check_replaced(_path(path), PAGE, "not an HTML page: give another name, such as game.html")
 
 
 def check_animation(path: str | os.PathLike[str]) -> None:
     """As `check_page`, for an animation.
 
     Raises:
-        RecordError: there is a file, and it is no GIF.
+        RecordError: the file exists and is not a GIF.
     """
-    _check_replaced(_path(path), GIF, "no GIF: give another name, such as game.gif")
+    _check_replaced(_path(path), GIF, "not a GIF: give another name, such as game.gif")
 
 
 def _check_replaced(target: Path, start: bytes, otherwise: str) -> None:
@@ -214,7 +214,7 @@ def _check_replaced(target: Path, start: bytes, otherwise: str) -> None:
             with target.open("rb") as file:
                 is_alike = file.read(len(start)).lower() == start
             if not is_alike:
-                raise RecordError(f"{str(target)!r:.300} is there and is {otherwise}")
+                raise RecordError(f"{str(target)!r:.300} exists and is {otherwise}")
     except OSError as error:
         raise RecordError(f"cannot write {str(target)!r:.300}: {_reason(error)}") from error
 
@@ -241,7 +241,7 @@ def load_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     name = repr(str(_path(path)))[:300]
     content = read_content(path)
     if content.lstrip()[:9].lower() == "<!doctype":
-        raise RecordError(f"{name} is a page, perhaps a replay: give the saved game that it was made from")
+        raise RecordError(f"{name} is an HTML page, perhaps a replay: give the saved game itself (JSON)")
     try:
         record = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -277,7 +277,7 @@ def _content(source: Path, name: str) -> bytes:
 
 @contextlib.contextmanager
 def checked(record: dict[str, Any], allow_edited: bool) -> Iterator[None]:
-    """Check a record, and turn errors while it is replayed into a `RecordError`.
+    """Check a record; within the block, errors of the replay become a `RecordError`.
 
     Raises:
         RecordError: a part is missing, malformed or (unless allowed) edited.
@@ -296,7 +296,7 @@ def checked(record: dict[str, Any], allow_edited: bool) -> Iterator[None]:
 
 
 def _check_depth(record: object) -> None:
-    """Check that nothing is nested so deeply that printing or comparing it raises RecursionError."""
+    """Check that the record is not nested so deeply that printing or comparing it raises RecursionError."""
     layer = [record]
     for _ in range(DEEPEST):
         layer = [part for whole in layer for part in _parts(whole)]
@@ -311,18 +311,18 @@ def _parts(whole: object) -> Iterable[object]:
 def _check_digest(record: dict[str, Any]) -> None:
     extra = record.get("welfare_env")
     if extra is None and record.get("id") == OURS:
-        raise RecordError("saved game is damaged: it says that we saved it, but its section 'welfare_env' is missing")
+        raise RecordError("saved game is damaged: its id is welfare_env, but its section 'welfare_env' is missing")
     if extra is None or extra["format"] == WITHOUT_DIGEST:
         return
     if extra.get("sha256") != digest_of(record):
         raise RecordError(
-            "saved game was edited or is damaged: it does not match its SHA-256. To load it nevertheless, and replay "
-            "what it says, pass allow_edited=True"
+            "saved game was edited or is damaged: it does not match its SHA-256. To load and replay it nevertheless, "
+            "pass allow_edited=True"
         )
 
 
 def _map_name(record: dict[str, Any], map_name: str | None) -> str:
-    """A record's map: an installed map or a toy board; a file only if the caller gives its path."""
+    """A record's map: an installed map or a toy board; or a map file, if the caller gives its path."""
     name = map_name if map_name is not None else record["map"]
     if map_name is None and not (isinstance(name, str) and is_known(name)):
         raise RecordError(f"saved game is on the map {name!r:.100}: to read a map file, give map_name=PATH")
@@ -362,10 +362,10 @@ def _rules(record: dict[str, Any]) -> Rules:
 
 
 def compare(position: Position, phase: dict[str, Any], number: int) -> None:
-    """Check that a position is the one at the start of a recorded phase.
+    """Check that a position equals the one at the start of a recorded phase.
 
     Raises:
-        RecordError: it is not.
+        RecordError: the positions differ.
     """
     if phase["name"] != position.phase:
         raise RecordError(
@@ -382,10 +382,10 @@ def compare(position: Position, phase: dict[str, Any], number: int) -> None:
 
 
 def compare_all(played: dict[str, Any], record: dict[str, Any]) -> None:
-    """Check that the replayed game gives the same record, except for keys that callers added to "welfare_env".
+    """Check that the replayed game has the same record, except for keys that callers added to "welfare_env".
 
     Raises:
-        RecordError: it does not.
+        RecordError: the records differ.
     """
     ours = json.loads(json.dumps(played))
     for key in ("format", "sha256", "map_digest"):  # already compared
@@ -411,8 +411,8 @@ def text_of(value: object) -> str:
     """Check that a value in a record is a string.
 
     Raises:
-        RecordError: it is not a string.
+        RecordError: not a string.
     """
     if isinstance(value, str):
         return value
-    raise RecordError(f"saved game is damaged: {value!r:.80} where a text belongs")
+    raise RecordError(f"saved game is damaged: {value!r:.80} instead of a text")

@@ -1,4 +1,4 @@
-"""Scores of a position: welfare points, or one of the standard game's systems (paper, appendix A)."""
+"""Scores of a position: welfare points, or a scoring system of the standard game (paper, appendix A)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from welfare_env.rules import Rules
 def scores(board: Board, rules: Rules, state: State) -> np.ndarray:
     """Score of every power if the game ended in this position: float64 [powers].
 
-    "welfare": the points. "sum-of-squares": a share of 1, proportional to squared centers. "draw-size": an equal share
-    of 1 for every power that still owns a center. In both a solo winner gets 1. "concave" (SD'): the square root of the
-    number of centers owned, which does not sum to a constant.
+    "welfare": the points. "sum-of-squares": 1 is divided in proportion to squared centers. "draw-size": 1 is divided
+    equally among the powers that still own a center. In both a solo winner gets 1. "concave" (SD'): the square root of
+    the number of centers owned, which is not constant-sum.
     """
     if rules.scoring == "welfare":
         return state.welfare.astype(np.float64)

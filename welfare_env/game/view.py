@@ -1,4 +1,4 @@
-"""What one player may see: a read-only snapshot in words, built lazily."""
+"""A player's view of the game: a read-only snapshot with strings, built lazily."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class View(PublicPosition):
     """The game as `power` sees it at one moment. Later moves do not change it.
 
     Attributes:
-        power: the player whose view this is; "MEDIATOR" has no units and sees only public information.
-        asked: "messages" or "orders": what the player is asked for.
-        message_round: 1 .. R when asked for messages, else 0.
-        messages: the messages of this phase that the player can see, in the order they were sent.
+        power: the player; "MEDIATOR" has no units and sees only public information and its own messages.
+        asked: "messages" or "orders": what the player is to give now.
+        message_round: 1 .. R in a message round, else 0.
+        messages: the messages of this phase that the player can see, in the order sent.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class View(PublicPosition):
 
     @property
     def must_disband(self) -> int:
-        """Units the power has to disband this Winter; 0 in other phases."""
+        """Units the power must disband this Winter; 0 in other phases."""
         return int(self._position.adjustments[1][self._index]) if self.power in self.powers else 0
 
     @property
@@ -111,12 +111,12 @@ class View(PublicPosition):
 
     @property
     def recipients(self) -> tuple[str, ...]:
-        """The players it may write to; empty without press."""
+        """The players that this player may write to; empty without press."""
         return recipients(self.board, self.rules, self.power) if self.rules.has_press else ()
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
-        """The words of messages; empty with free text and without press."""
+        """The words that messages may consist of; empty with free text and without press."""
         return vocabulary(self.rules)
 
     @functools.cached_property
@@ -131,13 +131,13 @@ class View(PublicPosition):
 
     @property
     def beginning(self) -> Position:
-        """The position in which the game began: the board's opening, or that of `Game.from_position`.
+        """The first position of the game: the board's opening, or that of `Game.from_position`.
 
-        In the first phase that is the position of the view.
+        In the first phase this is the view's own position.
         """
         return self._all_history[0].position if self._lengths[1] else self._position
 
-    # The actions that the environments take.
+    # Actions for the environments.
 
     def encode_orders(self, orders: Sequence[str]) -> Any:
         """The action that gives all orders of the phase at once, as strings.
@@ -151,9 +151,9 @@ class View(PublicPosition):
         return {"orders": given, "messages": {}} if self.rules.has_press else given
 
     def encode_messages(self, messages: Sequence[tuple[str, str]]) -> Any:
-        """The action that sends (recipient, text) pairs in a message round; several to one recipient are joined.
+        """The action that sends (recipient, text) pairs in a message round; texts to the same recipient are joined.
 
-        If the rules have a vocabulary, a text must be one of its words, and joined ones are refused.
+        With ``press="tokens"`` a text must be a single word of the vocabulary, so give one per recipient.
 
         Raises:
             ActionError: not a list of pairs of strings.
@@ -168,7 +168,7 @@ class View(PublicPosition):
         return self.board.power_index[self.power]
 
     def __getstate__(self) -> dict[str, object]:
-        """Without what the player cannot see, since a copy may be sent to another process."""
+        """The state without information hidden from the player, since a copy may be sent to another process."""
         state = {name: value for name, value in self.__dict__.items() if name not in ("messages", "history")}
         seen = self.messages, self.history
         return state | {"_all_messages": seen[0], "_all_history": seen[1], "_lengths": (len(seen[0]), len(seen[1]))}
@@ -176,7 +176,7 @@ class View(PublicPosition):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, View):
             return NotImplemented
-        # Not the number of all messages: it would reveal private messages of others.
+        # Does not compare the number of all messages, which would reveal private messages of others.
         mine = (self.power, self.asked, self.message_round, self._lengths[1], self.messages, self.orders)
         theirs = (other.power, other.asked, other.message_round, other._lengths[1], other.messages, other.orders)
         return mine == theirs and self._position.state.same_as(other._position.state)
@@ -200,7 +200,7 @@ def _pairs(power: str, messages: object) -> list[tuple[str, str]]:
 
 
 def _listed(values: object) -> list[Any] | None:
-    """What can be gone through, but for texts, whose letters are not meant, and mappings; None: it cannot."""
+    """The values as a list; None if they are not iterable, or are a string or a mapping."""
     if isinstance(values, (list, tuple)):
         return list(values)
     if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)):

@@ -1,10 +1,10 @@
-"""Games saved by the `diplomacy` package, and by AI_Diplomacy, which adds what its agents thought.
+"""Games saved by the `diplomacy` package, and by AI_Diplomacy, which adds its agents' reasoning.
 
 The package's format is what its `to_saved_game_format` returns (github.com/diplomacy/diplomacy,
 diplomacy/utils/export.py): ``{"id", "map", "rules", "phases": [{"name", "state", "orders", "results", "messages"}]}``.
 AI_Diplomacy (github.com/GoodStartLabs/AI_Diplomacy, ai_diplomacy/game_logic.py, files named lmvsgame.json) adds
 ``state_agents``, ``state_history_plans`` and ``config`` to phases, ``phase_summaries`` and ``final_agent_states`` to
-the game. Orders that the package found void stand among the others.
+the game. Void orders are listed among the others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def read(saved: Node) -> ForeignGame:
     """Read a saved game.
 
     Raises:
-        RecordError: a part is missing or is not what belongs there, with its place.
+        RecordError: a part is missing or malformed; the message says where.
     """
     phases, board = saved["phases"].entries(), _board(saved["map"].text())
     own = [name for name in THOUGHTS if name in saved or any(name in phase for phase in phases)]
@@ -38,7 +38,7 @@ def read(saved: Node) -> ForeignGame:
         phases=[_phase(phase) for phase in phases],
         players=_models(phases, board),
         outcome=_outcome(phases[-1]) if phases else "",
-        unread=(f"not in the saved game: what agents thought and planned ({', '.join(own)})",) if own else (),
+        unread=(f"not in the saved game: the agents' thoughts and plans ({', '.join(own)})",) if own else (),
     )
 
 
@@ -63,7 +63,7 @@ def _phase(phase: Node) -> ForeignPhase:
 
 
 def _outcome(last: Node) -> str:
-    """The package's note of who won or shared in the draw, "Victory by: FRA", after the end."""
+    """The package's note of the winner or the draw, such as "Victory by: FRA"; "" before the end."""
     ended = last["name"].value == COMPLETED and "note" in last["state"]
     return last["state"]["note"].label() if ended else ""
 
@@ -83,7 +83,7 @@ def _message(message: Node) -> ForeignMessage:
 
 
 def _models(phases: list[Node], board: Board) -> dict[str, str]:
-    """Power -> the language model that played it, which AI_Diplomacy writes."""
+    """Power -> the language model that played it, in files of AI_Diplomacy."""
     found: dict[str, str] = {}
     for phase in phases:
         for power, agent in phase["state_agents"].fields().items() if "state_agents" in phase else ():

@@ -1,4 +1,4 @@
-"""Files of other programs: which one wrote a file, and what reads it."""
+"""Recognizes the program that wrote a file, and calls the matching reader."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read_file(
 
 
 def _values(path: str | os.PathLike[str]) -> list[Any]:
-    """The JSON values of a file: one, or one a line."""
+    """The JSON values of a file: one, or one per line."""
     text = read_content(path)
     try:
         return [json.loads(text)]
@@ -57,14 +57,14 @@ def _only(values: list[Any], number: int | None, name: str) -> Node:
 
 def _read(saved: Node, spoken: Node | None) -> ForeignGame:
     if "welfare_env" in saved or ("id" in saved and saved["id"].value == OURS):
-        raise RecordError("this is a saved game of ours: Game.load and welfare-env replay read it as it is")
+        raise RecordError("this is a saved game of welfare_env: use Game.load or welfare-env replay")
     if "phases" not in saved or not saved["phases"].entries():
         raise RecordError(f"no list of phases: give {READ}")
     first = saved["phases"].entries()[0]
     if "turn" in first:
         return webdiplomacy.read(saved, spoken)
     if spoken is not None:
-        raise RecordError("a file of messages belongs to games of webDiplomacy; other programs have them in the game")
+        raise RecordError("messages: only for games of webDiplomacy; other programs store messages in the game's file")
     if "state" in first:
         return diplomacy_games.read(saved)
     raise RecordError(f"phases[0] has neither 'turn' nor 'state': give {READ}")

@@ -1,7 +1,7 @@
-"""What games of other programs are read into, and their replay by our engine.
+"""The common form of imported games, and their replay by our engine.
 
-The file's positions are compared with ours after every phase. A game that another program adjudicated otherwise is
-refused with the phase and what differs; its phases before that can be imported alone.
+The file's positions are compared with ours after every phase. A game that another program adjudicated differently is
+refused with the phase and the difference; the phases before it can be imported.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LONGEST_LIST = 300  # characters of a power's units or centers in an error
 
 @dataclass(frozen=True)
 class ForeignMessage:
-    """A message as the other program has it."""
+    """A message in another program's game."""
 
     sender: str
     recipient: str
@@ -32,11 +32,11 @@ class ForeignMessage:
 
 @dataclass(frozen=True)
 class ForeignPhase:
-    """A phase as a file tells it.
+    """A phase as recorded in a file.
 
     Attributes:
         name: short name, "S1901M"; "" for the position after the end.
-        place: where in the file it stands.
+        place: its place in the file, for errors.
         units: power -> units at its start; dislodged ones begin with "*".
         centers: power -> centers.
         orders: power -> orders.
@@ -52,14 +52,14 @@ class ForeignPhase:
 
 @dataclass(frozen=True)
 class ForeignGame:
-    """A game as a file tells it.
+    """A game as recorded in a file.
 
     Attributes:
-        program: who wrote it.
-        id: what it calls the game.
-        players: power -> who played it, as far as the file says.
-        outcome: how the game ended, in the program's own word; "" if it does not say.
-        unread: what the file holds besides, and a saved game has no place for.
+        program: the program that wrote it.
+        id: the program's id of the game.
+        players: power -> its player, as far as recorded.
+        outcome: the program's description of the result; "" if it is not recorded.
+        unread: notes on content of the file that a saved game cannot hold.
     """
 
     program: str
@@ -76,12 +76,12 @@ class ImportedGame:
     """A game of another program, replayed by our engine under the standard rules.
 
     Attributes:
-        game: the replayed game: `Game.replay`, `Game.save` and all else work on it.
-        program: who wrote the file: "diplomacy", "AI_Diplomacy" or "webDiplomacy".
-        id: what that program calls the game.
-        players: power -> who played it, as far as the file says.
-        outcome: how the game ended, in that program's own word; "" if it does not say.
-        notes: what the file has and the saved game does not show as it was.
+        game: the replayed game, an ordinary `Game`.
+        program: the program that wrote the file: "diplomacy", "AI_Diplomacy" or "webDiplomacy".
+        id: that program's id of the game.
+        players: power -> its player, as far as recorded.
+        outcome: that program's description of the result; "" if it is not recorded.
+        notes: content of the file that was left out or changed.
     """
 
     game: Game
@@ -92,7 +92,7 @@ class ImportedGame:
     notes: tuple[str, ...]
 
     def record(self) -> dict[str, Any]:
-        """The saved game, with where it came from under ``welfare_env`` / ``imported``."""
+        """The saved game, with its origin under ``welfare_env`` / ``imported``."""
         record = self.game.record()
         names = ("program", "id", "outcome")
         imported = {name: getattr(self, name) for name in names}
@@ -104,10 +104,10 @@ def replayed(foreign: ForeignGame, until: str | None = None) -> ImportedGame:
     """Replay a game, comparing every position with the file's.
 
     Args:
-        until: the phase in which to stop, which is the current one then; None for the whole game.
+        until: stop when this is the current phase; None for the whole game.
 
     Raises:
-        RecordError: the file's positions do not follow from its orders by our rules, or it has no such phase.
+        RecordError: the file's positions do not follow from its orders by our rules, or `until` is not in the file.
     """
     phases = _chosen(foreign.phases, until)
     notes: Counter[str] = Counter()
@@ -144,7 +144,7 @@ def _opening(foreign: ForeignGame, phases: Sequence[ForeignPhase]) -> Game:
     """The game at the first phase: standard rules, as many years as the file has, press if there are messages."""
     first, last = phases[0], [phase for phase in phases if phase.name][-1]
     if first.name[-1] == RETREATS:
-        raise RecordError(f"{first.place}: the game begins with {first.name}; it must begin before a retreat phase")
+        raise RecordError(f"{first.place}: the game begins with {first.name}; it must not begin with a retreat phase")
     is_spoken = any(phase.messages for phase in phases)
     try:
         years = int(last.name[1:5]) - int(first.name[1:5]) + 1
@@ -155,25 +155,25 @@ def _opening(foreign: ForeignGame, phases: Sequence[ForeignPhase]) -> Game:
 
 
 def _is_stopped(game: Game, phase: ForeignPhase, before: ForeignPhase) -> bool:
-    """Whether the game ended before the last phase was played, as a draw does."""
+    """Whether the game was ended, e.g. by a draw, without playing its last phase."""
     return not phase.name and not any(before.orders.values()) and not _difference(game, phase)
 
 
 def _compare(game: Game, phase: ForeignPhase, before: str) -> None:
-    """Check that the position is the file's."""
+    """Check that the position equals the file's."""
     if phase.name and phase.name != game.phase:
         raise RecordError(f"{phase.place} is {phase.name}, but by our rules {before} is followed by {game.phase}")
     for power in sorted({*phase.units, *phase.centers} - set(game.powers)):
         raise RecordError(f"{phase.place}: there is no power {quoted(power)} on the map {game.board.name}")
     if difference := _difference(game, phase):
         raise RecordError(
-            f"{phase.place}: after {before}, {difference}. The other program adjudicated otherwise, or the file was "
-            f"changed; {_importable(game, before)}"
+            f"{phase.place}: after {before}, {difference}. The other program adjudicated differently, or the file was "
+            f"edited; {_importable(game, before)}"
         )
 
 
 def _importable(game: Game, before: str) -> str:
-    """What of a game can be read whose phase `before`, the last that was played, has another result in the file."""
+    """The end of an error: which phases can be imported if the result of `before`, the last played, does not match."""
     phases = len(game.history) - 1
     if phases < 1:
         return "that is its first phase, so no part of it can be imported"
@@ -196,13 +196,13 @@ def _difference(game: Game, phase: ForeignPhase) -> str:
 
 
 def _agree(theirs: Sequence[str], ours: Sequence[str]) -> bool:
-    """Whether two lists are equal in any order; a fleet that the file gives no coast stands at any."""
+    """Whether two lists are equal in any order; a fleet without a coast in the file matches any coast."""
     pairs = zip(sorted(theirs), sorted(ours), strict=False)
     return len(theirs) == len(ours) and all(one in (other, other.partition("/")[0]) for one, other in pairs)
 
 
 def _speak(game: Game, phase: ForeignPhase, notes: Counter[str]) -> None:
-    """Send a phase's messages, all in the first round; note what our press has no place for."""
+    """Send a phase's messages, all in the first round; count those left out or split."""
     for message in phase.messages:
         left_out = _why_left_out(game, message)
         if left_out:
@@ -221,7 +221,7 @@ def _why_left_out(game: Game, message: ForeignMessage) -> str:
     if game.is_done or game.phase[-1] == RETREATS:
         return "sent in a retreat phase or after the end, where our games have no press"
     if message.sender not in game.powers or message.recipient not in (*game.powers, GLOBAL):
-        return "from or to somebody who is no power"
+        return "sender or recipient is not a power"
     if message.sender == message.recipient:
         return "from a power to itself"
     return "" if is_sendable(message.text[:MAX_MESSAGE_LENGTH]) else "empty, or not valid Unicode"
@@ -231,4 +231,4 @@ def _order(game: Game, phase: ForeignPhase, notes: Counter[str]) -> None:
     for power, orders in phase.orders.items() if not game.is_done else ():
         void = game.submit(power, orders, strict=False)
         if void:
-            notes["orders that are not legal by our rules; the replay shows them as void, with reasons"] += len(void)
+            notes["orders that are illegal by our rules; the replay shows them as void, with reasons"] += len(void)

@@ -1,4 +1,4 @@
-"""Values of a JSON file with their places, so that an error about a strange file says where it is."""
+"""Values of a JSON file with their places, so that errors can say where in the file they are."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ LONGEST_LABEL = 200  # characters
 
 @dataclass(frozen=True)
 class Node:
-    """A value of a file. Every method raises RecordError if the value is not what is asked for.
+    """A value in a file. Every method raises RecordError if the value does not have the method's type.
 
     Attributes:
-        place: how to get to it: ``phases[3].orders.FRANCE``.
+        place: path to the value: ``phases[3].orders.FRANCE``.
     """
 
     value: Any
     place: str
 
     def wrong(self, wanted: str) -> RecordError:
-        """The error that says what belongs here."""
+        """The error that names the expected value."""
         return RecordError(f"{self.place or 'the file'}: {quoted(self.value)}, expected {wanted}")
 
     def __contains__(self, key: str) -> bool:
@@ -36,7 +36,7 @@ class Node:
         return Node(self.value[key], f"{self.place}.{key}".lstrip("."))
 
     def fields(self) -> dict[str, Node]:
-        """The values of an object by their names."""
+        """The values of an object by name."""
         if not isinstance(self.value, dict) or len(self.value) > LONGEST:
             raise self.wrong("an object")
         return {key: Node(value, f"{self.place}.{_shown(key)}") for key, value in self.value.items()}
@@ -54,7 +54,7 @@ class Node:
         return self.value
 
     def label(self) -> str:
-        """A short string that a terminal can show, such as a name."""
+        """A short printable string, such as a name."""
         text = self.text()
         if len(text) > LONGEST_LABEL or not text.isprintable():
             raise self.wrong(f"a printable text of at most {LONGEST_LABEL} characters")
@@ -65,11 +65,11 @@ class Node:
         return [entry.text() for entry in self.entries()]
 
     def labels(self) -> list[str]:
-        """A list of short strings that a terminal can show."""
+        """A list of short printable strings."""
         return [entry.label() for entry in self.entries()]
 
     def number(self) -> int:
-        """A whole number; also as a text, which programs in PHP write."""
+        """A whole number; also as a string, as PHP programs write it."""
         value = self.value
         if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
             return int(value)
@@ -85,5 +85,5 @@ class Node:
 
 
 def _shown(key: str) -> str:
-    """A name of the file as part of a place."""
+    """A key of the file as part of a place."""
     return key[:40] if key.isprintable() else quoted(key)

@@ -1,10 +1,10 @@
-"""Games of webDiplomacy: the file history.json of a game, or the older answer of its API, game/status.
+"""Games of webDiplomacy: the file history.json of a game, or the response of its older API call game/status.
 
-Who defines them: github.com/kestasjk/webDiplomacy, lib/gamefiles.php (history.json and messages.json), and
-api/responses/game_state.php and order.php (game/status, whose history the file repeats). Both have ``phases`` with
-``turn``, ``phase``, ``units``, ``centers`` and ``orders``; game/status writes ``unitType`` for the type of a unit and
-"Yes" or "No" for what is true or false in the file, and has messages within the phases. Numbers of territories and
-countries are those of the variant Classic (variants/Classic/install.php), the only one that is read.
+The formats are defined in github.com/kestasjk/webDiplomacy: lib/gamefiles.php (history.json and messages.json), and
+api/responses/game_state.php and order.php (game/status). Both have ``phases`` with ``turn``, ``phase``, ``units``,
+``centers`` and ``orders``; game/status writes ``unitType`` for the type of a unit and "Yes" or "No" instead of true or
+false, and has messages within the phases. Numbers of territories and countries are those of the variant Classic
+(variants/Classic/install.php), the only supported variant.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from welfare_env.imports.nodes import Node
 CLASSIC = 1
 FIRST_YEAR = 1901
 COUNTRIES = (GLOBAL, "ENGLAND", "FRANCE", "ITALY", "GERMANY", "AUSTRIA", "TURKEY", "RUSSIA")
-# Number 1 is the first; the site gives them in the sequence of its installation.
+# Territories by the site's number, from 1; 0 is unused.
 _NAMES = """
 - CLY EDI LVP YOR WAL LON POR SPA NAF TUN NAP ROM TUS PIE VEN APU GRE ALB SER BUL RUM CON SMY ANK ARM SYR SEV UKR WAR
 LVN MOS STP FIN SWE NWY DEN KIE BER PRU SIL MUN RUH HOL BEL PIC BRE PAR BUR MAR GAS BAR NWG NTH SKA HEL BAL BOT NAO IRI
@@ -37,11 +37,11 @@ def read(saved: Node, spoken: Node | None = None) -> ForeignGame:
     """Read a game.
 
     Args:
-        saved: history.json, or an answer of game/status.
-        spoken: messages.json, if there is one: what was said to everybody.
+        saved: history.json, or a response of game/status.
+        spoken: messages.json, if given: the messages to all players.
 
     Raises:
-        RecordError: a part is missing or is not what belongs there, with its place; a variant other than Classic.
+        RecordError: a part is missing or malformed (the message says where), or a variant other than Classic.
     """
     if "variantID" in saved and saved["variantID"].number() != CLASSIC:
         raise saved["variantID"].wrong(f"{CLASSIC}: only games of the variant Classic can be read")
@@ -57,7 +57,7 @@ def read(saved: Node, spoken: Node | None = None) -> ForeignGame:
         outcome="" if over == "No" else over,
         unread=()
         if spoken or _has_messages(saved)
-        else ("no messages: history.json has none, messages.json those to all",),
+        else ("no messages: history.json has none; those to all players are in messages.json",),
     )
 
 
@@ -136,10 +136,10 @@ def _orders(phase: Node, units: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _order(order: Node, types: dict[str, str]) -> str:
-    """An order in words; "" for a build that is waived.
+    """An order as text; "" for a waived build.
 
     Args:
-        types: province -> type of the unit there; of two in a retreat phase the last one.
+        types: province -> type of the unit there; in a retreat phase, of the last of two.
     """
     kind = order["type"].text()
     if kind == "Wait":
@@ -173,13 +173,13 @@ def _is_given(order: Node, name: str) -> bool:
 
 
 def _message(message: Node) -> ForeignMessage:
-    """A message; the site keeps texts as HTML."""
+    """A message; the site stores texts as HTML."""
     sender, recipient = (_named(message[end]) for end in ("fromCountryID", "toCountryID"))
     return ForeignMessage(sender, recipient, html.unescape(LINE_BREAK.sub("\n", message["message"].text())))
 
 
 def _named(country: Node) -> str:
-    """A country, or everybody, which is number 0."""
+    """A country, or GLOBAL for number 0."""
     if not 0 <= country.number() < len(COUNTRIES):
         raise country.wrong(f"a country from 0 to {len(COUNTRIES) - 1}")
     return COUNTRIES[country.number()]

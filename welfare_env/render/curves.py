@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from welfare_env.render.places import UNIT, Point
 
-# Possible bulges to the left, relative to the length, best first. Curves from A to B and from B to A lie apart.
+# Possible bulges to the left, relative to the length, best first. So curves from A to B and from B to A differ.
 BOWS = (0.09, 0.02, 0.16, 0.23, 0.3)
-CLEAR = UNIT / 2 + 4  # from the middles of units that a curve passes
+CLEAR = UNIT / 2 + 4  # distance of a curve from the centers of units that it passes
 HEAD = 15.0  # length of an arrow's head
 
 
@@ -47,7 +47,7 @@ class Curve:
         return [self.points[i : i + 4] for i in range(0, len(self.points) - 1, 3)]
 
     def trimmed(self, start: float, end: float) -> Curve:
-        """The curve shortened by this much at its ends."""
+        """The curve shortened by these lengths at its start and end."""
         first = towards(self.points[0], self.points[1], start)
         last = towards(self.points[-1], self.points[-2], end)
         return Curve((first, *self.points[1:-1], last))
@@ -91,10 +91,10 @@ def straight(start: Point, end: Point) -> Curve:
 
 
 def through(places: Sequence[Point], clear: float = CLEAR) -> Curve:
-    """A smooth Catmull-Rom curve from the first place to the last, passing beside those in between."""
+    """A smooth Catmull-Rom curve from the first place to the last, passing next to those in between."""
     inner = [_beside(*three, clear) for three in zip(places, places[1:], places[2:], strict=False)]
     knots = [places[0], *inner, places[-1]]
-    around = [knots[0], *knots, knots[-1]]  # each knot between its neighbors; the ends are their own
+    around = [knots[0], *knots, knots[-1]]  # each knot with its neighbors; the ends are repeated
     ways = [((c[0] - a[0]) / 6, (c[1] - a[1]) / 6) for a, c in zip(around, around[2:], strict=False)]
     points = [knots[0]]
     for (a, u), (b, v) in itertools.pairwise(zip(knots, ways, strict=True)):
@@ -103,9 +103,9 @@ def through(places: Sequence[Point], clear: float = CLEAR) -> Curve:
 
 
 def _beside(before: Point, place: Point, after: Point, clear: float) -> Point:
-    """A point just clear of a place, on the side of the straight line; to the left if the place is on the line."""
+    """A point just clear of a place, on the side of the straight line; to the left if the place lies on the line."""
     u, v = direction(before, after)
-    side = (place[0] - before[0]) * v - (place[1] - before[1]) * u  # how far the place lies to the left of the way
+    side = (place[0] - before[0]) * v - (place[1] - before[1]) * u  # how far the place lies to the left of the line
     away = -clear if side > 0 else clear
     return place[0] + away * v, place[1] - away * u
 

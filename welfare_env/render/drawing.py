@@ -1,9 +1,9 @@
 """The drawing of a board.
 
-The standard board has a drawing of its own (`atlas/standard.json`, CC0); every other board is laid out as a graph.
-It is a disc for each province and a line for each border. Discs are placed so that their distances approximate the
-numbers of steps between them (Gansner, Koren and North, "Graph Drawing by Stress Majorization", 2004), and then pushed
-apart until none touch. Toy boards look like the paper's figure 2: the cores on a circle, every leaf outside its core.
+The standard board has its own map (`atlas/standard.json`, CC0); every other board is drawn as a graph, with a disc for
+each province and a line for each border. Discs are placed so that their distances approximate the numbers of steps
+between them (Gansner, Koren and North, "Graph Drawing by Stress Majorization", 2004), and then pushed apart until none
+touch. Toy boards look like the paper's figure 2: the cores on a circle, every leaf outside its core.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from welfare_env.render.words import text_width
 
 @functools.lru_cache(maxsize=16)
 def drawing_of(board: Board) -> Drawing:
-    """The drawing of a board: a stored one for its provinces and borders, if any, else a layout of its graph."""
+    """The drawing of a board: the standard map if provinces and borders match, else a layout of its graph."""
     return _atlas_drawing(board, _atlas()) if _has_standard_borders(board) else graph_drawing(board)
 
 
 def _has_standard_borders(board: Board) -> bool:
-    """Boards that differ from the standard board only in powers, units or centers use its drawing."""
+    """Whether a board differs from the standard board only in powers, units or centers, and so can use its map."""
     return board.moves == load_board("standard").moves
 
 
@@ -70,13 +70,13 @@ def _province(board: Board, name: str, data: dict[str, Any]) -> DrawnProvince:
 Borders = dict[tuple[str, str], str]  # pair of provinces -> "land" if armies can pass, else "water"
 
 RADIUS = 56.0  # of a disc
-SPACING = 185.0  # between the middles of neighbors, where there is room
-CLOSEST = 144.0  # between the middles of any two discs
-MARGIN = 72.0  # from the middles to the frame
+SPACING = 185.0  # target distance between the centers of neighboring discs
+CLOSEST = 144.0  # minimum distance between the centers of any two discs
+MARGIN = 72.0  # from disc centers to the frame
 ROUNDS = 150  # of stress majorization
 PUSHES = 300  # rounds of pushing discs apart
 LABEL_SIZE = 24.0
-RAISED = 12.0  # of units, above the middle of the disc
+RAISED = 12.0  # height of units above the center of the disc
 
 
 def graph_drawing(board: Board) -> Drawing:
@@ -92,7 +92,7 @@ def graph_drawing(board: Board) -> Drawing:
 
 
 def _borders(board: Board) -> Borders:
-    """Every pair of provinces between which a unit can step, in alphabetical order."""
+    """Every pair of provinces between which a unit can move, in alphabetical order."""
     kinds: dict[tuple[str, str], str] = {}
     for piece, places in sorted(board.moves.items()):  # armies come first
         for place in places:
@@ -102,7 +102,7 @@ def _borders(board: Board) -> Borders:
 
 
 def _steps(board: Board, borders: Borders) -> np.ndarray:
-    """Steps between provinces, float [provinces, provinces]; disconnected parts are farthest apart."""
+    """Steps between provinces, float [provinces, provinces]; disconnected parts get the largest distance."""
     index = {name: i for i, name in enumerate(board.provinces)}
     joined = np.zeros((len(index), len(index)))
     for a, b in borders:
@@ -127,7 +127,7 @@ def _least_stress(steps: np.ndarray) -> np.ndarray:
 
 
 def _first_spots(wanted: np.ndarray) -> np.ndarray:
-    """Classical scaling: the two directions that explain most of the squared distances; all positions differ."""
+    """Classical scaling to the two directions with the most variance; all positions differ."""
     n = len(wanted)
     centered = np.eye(n) - 1 / n
     values, vectors = np.linalg.eigh(-centered @ wanted**2 @ centered / 2)
@@ -137,7 +137,7 @@ def _first_spots(wanted: np.ndarray) -> np.ndarray:
 
 
 def _lying(spots: np.ndarray) -> np.ndarray:
-    """Rotate the drawing so that it is wider than high."""
+    """Rotate the drawing so that it is wider than it is high."""
     middle = spots - spots.mean(0)
     _, _, directions = np.linalg.svd(middle, full_matrices=False)
     turned = middle @ directions.T
@@ -145,7 +145,7 @@ def _lying(spots: np.ndarray) -> np.ndarray:
 
 
 def _apart(spots: np.ndarray) -> np.ndarray:
-    """Push close discs apart; if some are still too close at the end, scale the drawing up."""
+    """Push close discs apart; if some are still too close at the end, enlarge the drawing."""
     eye = np.eye(len(spots))
     for _ in range(PUSHES):
         distances = cdist(spots, spots) + eye * 2 * CLOSEST
@@ -157,7 +157,7 @@ def _apart(spots: np.ndarray) -> np.ndarray:
 
 
 def _toy_spots(board: Board, borders: Borders) -> np.ndarray:
-    """Cores on a circle, each leaf (or the two that share a core) straight outside; float [provinces, 2]."""
+    """Cores on a circle, each leaf (or the two that share a core) directly outside; float [provinces, 2]."""
     index = {name: i for i, name in enumerate(board.provinces)}
     cores = [name for name in board.provinces if name[0] == "C"]
     radius = SPACING / (2 * math.sin(math.pi / len(cores)))

@@ -1,4 +1,4 @@
-"""The legend below a board: powers, and the marks of orders."""
+"""The legend below a board: powers and order marks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from welfare_env.render.places import Point
 from welfare_env.render.words import fit, text_width
 
 LINE = 44.0  # height of a line
-SIZE = 21.0  # of its text
+SIZE = 21.0  # font size
 PAD = 20.0
 SAMPLE = 80.0  # width of a mark's sample
 
@@ -21,7 +21,7 @@ class Legend:
     """Lines of items from left to right. `svg` is the whole legend, `bottom` its lower edge.
 
     Args:
-        width: of the drawing.
+        width: width of the drawing.
         top: upper edge of the legend.
     """
 
@@ -32,7 +32,7 @@ class Legend:
 
     @property
     def svg(self) -> str:
-        """The legend on a background that covers lines sticking out of the map; "" without items."""
+        """The legend, on a background that hides lines extending beyond the map; "" without items."""
         parts = [
             f'<g class="legend" font-size="{SIZE:g}" stroke-linecap="round">',
             f'<rect class="paper" y="{self._start:g}" width="{self._width:g}" height="{self.bottom - self._start:g}" '
@@ -84,7 +84,7 @@ PLAIN: dict[str, Sample] = {
 
 
 def order_samples(orders: Sequence[ReadOrder], results: Iterable[Sequence[str]]) -> list[tuple[Sample, str]]:
-    """A sample of each mark that occurs, with what it means."""
+    """A sample of each mark that occurs, with its meaning."""
     lines = [pair for result, phrase in reversed(PHRASES.items()) for pair in _lines(orders, class_of(result), phrase)]
     kinds = {order.kind for order in orders}
     plain = [(sample, f"{kind}s") for kind, sample in PLAIN.items() if kind in kinds]
@@ -93,7 +93,7 @@ def order_samples(orders: Sequence[ReadOrder], results: Iterable[Sequence[str]])
 
 
 def _lines(orders: Sequence[ReadOrder], outcome: str, phrase: str) -> list[tuple[Sample, str]]:
-    """An arrow, and a support's line, if any on the board has this outcome."""
+    """Samples of a move's arrow and a support's line, each if one on the board has this outcome."""
     kinds = {order.kind for order in orders if order.outcome == outcome}
     found: list[tuple[Sample, str]] = []
     if kinds & {"move", "retreat"}:

@@ -1,4 +1,4 @@
-"""Units and marks of orders as SVG. Color, pattern and line end of a mark all show the result."""
+"""Units and order marks as SVG. A mark's color, pattern and line end all show the order's result."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def units_layer(
     units: Mapping[str, Sequence[str]],
     dislodged: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """All units of a moment as one group: ``<g class="units">``, each unit a group with the id ``u-PAR``.
+    """All units of a position as one group, ``<g class="units">``; each unit is a group with the id ``u-PAR``.
 
-    A dislodged unit is smaller, beside its province's middle, and its id is ``u-PAR-dislodged``.
+    A dislodged unit is smaller, off the province's center, and has the id ``u-PAR-dislodged``.
     """
     lines = [f'<g class="units" {LOOK}>']
     for power, pieces in units.items():
@@ -45,7 +45,7 @@ def unit_mark(
     """One unit ("A PAR") at its place.
 
     Args:
-        kind: the first of its classes; "built" draws it with a broken outline.
+        kind: its first class; "built" draws it with a dashed outline.
     """
     x, y = unit_place(drawing, piece, dislodged)
     number, color = powers.index(power), power_colors(powers)[power]
@@ -65,7 +65,7 @@ def unit_mark(
 
 
 def unit_place(drawing: Drawing, piece: str, dislodged: bool = False) -> Point:
-    """Middle of the box of a unit ("F STP/NC")."""
+    """Center of a unit's box ("F STP/NC")."""
     return drawing.provinces[piece[2:5]].dislodged if dislodged else drawing.place(piece[2:])
 
 
@@ -92,7 +92,7 @@ def arrow(way: Curve, outcome: str) -> str:
 
 
 def support(line: Curve, outcome: str) -> str:
-    """Beads that end in a dot; a cross on the way and a hollow dot if it failed."""
+    """A dotted line that ends in a disc; if the support failed, with a cross on the line and a hollow disc."""
     color, failed = RESULTS[outcome], outcome != "success"
     (x, y), fill = line.points[-1], PAPER if failed else color
     dot = f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{fill}" stroke-width="2.5"/>'
@@ -125,7 +125,7 @@ def struck(spot: Point) -> str:
 
 
 def refusal(spot: Point) -> str:
-    """An exclamation mark, for an order that was not legal."""
+    """An exclamation mark, for an illegal order."""
     x, y = spot
     return (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="9" fill="{RESULTS["void"]}" stroke="{PAPER}"/>'

@@ -1,9 +1,9 @@
 """Orders as SVG: arrows, supports, convoys, builds and disbands, each with the class and color of its result.
 
-A group for each order, ``<g class="order move bounce" id="o-PAR">``, holds its text and results as a title. The kinds
+Each order is a group, ``<g class="order move bounce" id="o-PAR">``, with its text and results as the title. The kinds
 are hold, move, support, convoy, retreat, build and disband; the results success, bounce, cut, void, no-convoy,
-disrupted and disband. What strikes a unit out (disbands, and the mark of a unit that was dislodged, with the class
-``dislodged-mark``) and orders that were refused are in a group of their own, which lies above the units.
+disrupted and disband. Marks on units (disbands, dislodgements with the class ``dislodged-mark``, and refused orders)
+are in a separate group above the units.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from welfare_env.render.places import Drawing, Point
 from welfare_env.render.words import fit
 
 SUCCESS = "success"
-PHRASES = {  # of several results that a unit has, the first one here counts
+PHRASES = {  # in order of precedence: if an order has several results, the first one here counts
     "dislodged": "is dislodged",
     "disband": "disbands",
     "void": "is void",
@@ -34,12 +34,12 @@ PHRASES = {  # of several results that a unit has, the first one here counts
 
 
 def worst(words: Collection[str]) -> str:
-    """The result that counts; no words are success."""
+    """The result with the highest precedence; "success" if there are no results."""
     return next((result for result in PHRASES if result in words), SUCCESS)
 
 
 def class_of(result: str) -> str:
-    """The class of marks with this result, which is also its name in `welfare_env.render.palette.RESULTS`."""
+    """The CSS class of marks with this result, also its key in `welfare_env.render.palette.RESULTS`."""
     return result.replace(" ", "-")
 
 
@@ -47,13 +47,13 @@ Words = Mapping[str, Sequence[str]]
 Refused = tuple[str, str]  # order, reason
 
 KINDS = {"H": "hold", "-": "move", "S": "support", "C": "convoy", "R": "retreat", "B": "build", "D": "disband"}
-SHORTEST = 30.0  # of the drawn lines of moves
-LAYERS = ("hold", "convoy", "support", "move", "retreat", "build", "disband")  # later ones lie on top
+SHORTEST = 30.0  # minimum length of a move's line
+LAYERS = ("hold", "convoy", "support", "move", "retreat", "build", "disband")  # from bottom to top
 
 
 @dataclass(frozen=True)
 class ReadOrder:
-    """An order as it is drawn.
+    """A parsed order, for drawing.
 
     Attributes:
         text: "F BRE S A PAR - PIC".
@@ -73,7 +73,7 @@ class ReadOrder:
 
     @property
     def outcome(self) -> str:
-        """The result that gives the color: a class name. A mark of its own shows that its unit is dislodged."""
+        """The result that decides the color, as a class name; not "dislodged", which has a separate mark."""
         return class_of(worst([word for word in self.results if word != "dislodged"]))
 
 
@@ -84,7 +84,7 @@ def orders_layer(
     results: Words,
     dislodged: Words | None = None,
 ) -> str:
-    """The orders of a phase as one group that lies under the units, ``<g class="orders">``: all but disbands.
+    """The orders of a phase except disbands, as one group for the layer under the units: ``<g class="orders">``.
 
     Arguments as for `board_svg`.
     """
@@ -102,7 +102,7 @@ def marks_layer(
     dislodged: Words | None = None,
     refused: Mapping[str, Sequence[Refused]] | None = None,
 ) -> str:
-    """What lies above the units, as another ``<g class="orders">``. Arguments as for `board_svg`."""
+    """The marks above the units, as another ``<g class="orders">``. Arguments as for `board_svg`."""
     waiting = _waiting(dislodged)
     disbands = [order for order in read_orders(orders, results) if order.kind == "disband"]
     drawn = [_group(each, marks.disband(unit_place(drawing, each.piece, each.piece in waiting))) for each in disbands]
@@ -149,8 +149,8 @@ def _drawn(drawing: Drawing, powers: Sequence[str], order: ReadOrder, orders: Se
 
 
 def _between_units(way: Curve, clear: float, outcome: str) -> Curve:
-    """The part of a move's line that is drawn; where units are close it begins under its own, to be long enough."""
-    end = clear if outcome == "success" else clear + 8  # a bar stands clear of the unit
+    """Trim a move's line at both units; if these are close, less at the start, to keep a minimum length."""
+    end = clear if outcome == "success" else clear + 8  # keeps the bar clear of the unit
     room = math.dist(way.points[0], way.points[-1]) - end - SHORTEST
     return way.trimmed(max(0, min(clear, room)), end)
 
@@ -162,7 +162,7 @@ def _group(order: ReadOrder, drawn: str) -> str:
 
 
 def _way(drawing: Drawing, order: ReadOrder, start: Point, orders: Sequence[ReadOrder]) -> Curve:
-    """The path of a move, past the convoying fleets if there are any."""
+    """The path of a move, along its convoying fleets if there are any."""
     end = drawing.end(order.goal)
     fleets = [
         drawing.end(fleet.piece[2:])
@@ -176,14 +176,14 @@ def _way(drawing: Drawing, order: ReadOrder, start: Point, orders: Sequence[Read
 
 
 def _obstacles(drawing: Drawing, order: ReadOrder, orders: Sequence[ReadOrder]) -> list[Point]:
-    """What the line of a move bends around: other units that have orders; of a graph, all discs."""
+    """The places that a move's line avoids: other units with orders; on a graph, all discs."""
     if drawing.disc:
         return [drawing.end(name) for name in drawing.provinces]
     return [drawing.place(other.piece[2:]) for other in orders if other.piece != order.piece]
 
 
 def _in_sequence(start: Point, places: list[Point]) -> list[Point]:
-    """The places in order, each the nearest to the one before."""
+    """The places in nearest-neighbor order."""
     left, sequence, here = list(places), [], start
     while left:
         here = min(left, key=lambda spot: (spot[0] - here[0]) ** 2 + (spot[1] - here[1]) ** 2)
@@ -209,7 +209,7 @@ def _struck(drawing: Drawing, unit: str) -> str:
 
 
 def _refusal(drawing: Drawing, text: str, reason: str) -> str:
-    """A mark beside the unit whose order was not legal; "" if the text names no place."""
+    """A mark next to the unit with the illegal order; "" if the text names no place."""
     words = text.split()
     place = words[1].upper() if len(words) > 1 else ""
     if place[:3] not in drawing.provinces:

@@ -1,7 +1,7 @@
 """Colors and letters of powers, and the colors of everything else on a board.
 
-The seven great powers have Okabe and Ito's colors, which color-blind readers can distinguish, near the traditional
-ones; further powers have Kelly's colors of maximum contrast (1965). A letter on each unit identifies the power, too.
+The seven great powers have Okabe and Ito's colors, which color-blind readers can distinguish, each close to its
+traditional color; further powers have Kelly's colors of maximum contrast (1965). Each unit also has its power's letter.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ OTHERS = (
     *("#b3446c", "#848482", "#2b3d26"),
 )
 
-# On paper: fills of areas, and the lines around them.
+# The map: fills of areas, and the lines around them.
 LAND, WATER, STRAIT, IMPASSABLE, HATCH = "#f5eedc", "#d3e5f0", "#bcd7e7", "#e4e1d8", "#c4c0b5"
 COAST_LINE, LAND_LINE, SEA_LINE, SHALLOWS = "#566472", "#9a8b6f", "#7fa6c2", "#bfd9e8"
 GRAPH_GROUND = "#f4f4f0"
 INK, SEA_INK, PAPER = "#33302a", "#35618a", "#ffffff"
 
-ALIKE = 3  # letters that all names begin with, at least, to be a word of its own
+ALIKE = 3  # minimum length of a prefix of all names to be written as a separate word
 
-# Orders, by result. Line patterns and ends show the same as the colors.
+# Orders, by result. Line patterns and ends show the result, too.
 RESULTS = {
     "success": "#14532d",
     "bounce": "#c2410c",
@@ -56,9 +56,9 @@ def power_colors(powers: Sequence[str]) -> dict[str, str]:
 
 
 def power_letters(powers: Sequence[str]) -> dict[str, str]:
-    """Power -> a unique mark: its first letter or two, if these differ.
+    """Power -> a unique label: its first letter or two, if all these differ.
 
-    Otherwise its name without the common prefix (PLAYERA, PLAYERB ...), or else its number.
+    Otherwise its name without the common prefix (PLAYERA, PLAYERB ...), or its number.
     """
     common = _common(powers)
     for cut, size in itertools.product((0, common), (1, 2)):
@@ -69,19 +69,19 @@ def power_letters(powers: Sequence[str]) -> dict[str, str]:
 
 
 def _common(powers: Sequence[str]) -> int:
-    """How many letters all names begin with."""
+    """Length of the names' common prefix."""
     return sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*powers, strict=False)))
 
 
 def power_names(powers: Sequence[str]) -> dict[str, str]:
-    """Power -> its name as people write it: "France"; "Player A" where all names begin alike."""
+    """Power -> its display name: "France"; "Player A" if all names have a common prefix."""
     common = _common(powers)
     cut = common if len(powers) > 1 and common >= ALIKE else 0
     return {power: f"{power[:cut].title()} {power[cut:]}".strip() if cut else power.title() for power in powers}
 
 
 def mixed(color: str, other: str, share: float) -> str:
-    """Mix `share` of a color into another, as "#rrggbb"."""
+    """Blend two colors, with weight `share` for the first, as "#rrggbb"."""
     pairs = zip(channels(color), channels(other), strict=True)
     return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in pairs)
 

@@ -16,7 +16,7 @@ Units = Mapping[str, tuple[str, ...]]
 
 
 class PlayedGame(Protocol):
-    """What drawings read from a game; see the properties of the same names of `welfare_env.Game`."""
+    """The part of `welfare_env.Game` that drawings use; see its properties with the same names."""
 
     @property
     def board(self) -> Board: ...

@@ -1,6 +1,6 @@
 """SVG to pixels, and a game as an animated GIF (extra `plot`).
 
-resvg draws with the fonts of matplotlib, so pictures are the same on every machine.
+resvg draws with matplotlib's fonts, so pictures are the same on every machine.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 FONTS = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSans-Oblique.ttf")
 FAMILY = "DejaVu Sans"
-FOLDER = "mpl-data/fonts/ttf"  # in matplotlib, which ships these fonts; system fonts are not used
+FOLDER = "mpl-data/fonts/ttf"  # in matplotlib's package; system fonts are not used
 WIDEST_PICTURE = 8192
 NEEDS = ("resvg_py", "PIL", "matplotlib")  # the extra `plot`
 
 
 def is_installed() -> bool:
-    """Whether the extra `plot` is there."""
+    """Whether the extra `plot` is installed."""
     return all(map(importlib.util.find_spec, NEEDS))
 
 
@@ -48,7 +48,7 @@ def pixels(svg: str, width: int = 900) -> np.ndarray:
         uint8 [height, width, 3], red, green and blue.
 
     Raises:
-        PictureError: a width out of range, text that is no SVG, or the extra `plot` is not installed.
+        PictureError: a width out of range, invalid SVG, or the extra `plot` is not installed.
     """
     wide = checks.whole("width", width, 1, WIDEST_PICTURE, PictureError)
     try:
@@ -83,12 +83,12 @@ def _fonts() -> tuple[str, ...]:
 
 
 WIDTH, NARROWEST, WIDEST = 640, 100, 2000  # pixels
-PHASE, SHORTEST, LONGEST = 1000, 20, 60_000  # milliseconds that a frame is shown; browsers go no faster
-LAST = 3  # times as long as the others
-MOST_PIXELS = 200_000_000  # of all frames; drawing takes up to three bytes of memory for each
+PHASE, SHORTEST, LONGEST = 1000, 20, 60_000  # milliseconds per frame; browsers show no less than 20
+LAST = 3  # duration of the last frame, relative to the others
+MOST_PIXELS = 200_000_000  # of all frames; drawing takes up to three bytes of memory per pixel
 COLORS = 256
 WHITE = (255, 255, 255)
-SAMPLES = 6  # frames whose colors are taken for all
+SAMPLES = 6  # frames from which the palette is made
 
 
 def game_gif(
@@ -101,7 +101,7 @@ def game_gif(
 
     Args:
         width: in pixels, 100 to 2000; the height follows.
-        milliseconds: that a phase is shown, 20 to 60,000.
+        milliseconds: time per phase, 20 to 60,000.
         on_frame: called after each frame with the number of frames drawn.
 
     Raises:
@@ -117,7 +117,7 @@ def game_gif(
 
 
 def _samples_first(count: int) -> list[int]:
-    """0 to count - 1, those first whose frames make the palette; 0 is one."""
+    """0 to count - 1, beginning with the frames from which the palette is made; 0 is among these."""
     samples = [round(place) for place in np.linspace(0, count - 1, min(SAMPLES, count))]
     return [*samples, *sorted(set(range(count)) - set(samples))]
 
@@ -125,8 +125,8 @@ def _samples_first(count: int) -> list[int]:
 def _drawn(
     game: PlayedGame, numbers: Sequence[int | None], width: int, on_frame: Callable[[int], None] | None
 ) -> Iterator[np.ndarray]:
-    """The phases in pixels, one at a time; too many are refused when the first is drawn."""
-    from welfare_env.render.phase import phase_svg  # scipy, which the help of a command does without
+    """The phases in pixels, one at a time. The size limit is checked when the first is drawn."""
+    from welfare_env.render.phase import phase_svg  # imports scipy, which is slow
 
     for count, number in enumerate(numbers, 1):
         frame = pixels(phase_svg(game, number), width)
@@ -148,8 +148,8 @@ def _check_size(frames: int, width: int, height: int) -> None:
 
 
 def _quantized(drawn: Iterator[np.ndarray]) -> list[Image]:
-    """The frames as images of a byte a pixel, all with the palette of the first ones."""
-    first = list(islice(drawn, SAMPLES))  # before the import: where the extra `plot` is missing, drawing says so
+    """The frames as images with one byte per pixel, all with the palette of the first `SAMPLES`."""
+    first = list(islice(drawn, SAMPLES))  # before the import, so that drawing reports a missing extra `plot`
     from PIL.Image import Dither, fromarray, new
 
     samples = [fromarray(frame) for frame in first]
@@ -160,7 +160,7 @@ def _quantized(drawn: Iterator[np.ndarray]) -> list[Image]:
 
 
 def _commonest(images: Sequence[Image]) -> bytes:
-    """White, with which `Image.crop` fills, and the colors that occur most; those between them at edges look alike."""
+    """A palette of white, with which `Image.crop` fills, and the most frequent colors; rare ones are edge blends."""
     counts: Counter[tuple[int, int, int]] = Counter()
     for image in images:
         found: Any = image.getcolors(image.width * image.height)
@@ -171,8 +171,8 @@ def _commonest(images: Sequence[Image]) -> bytes:
 
 
 def _encoded(images: list[Image], milliseconds: int) -> bytes:
-    height = max(image.height for image in images)  # legends differ in length
-    for place, image in enumerate(images):  # one by one: a second copy of all would be large
+    height = max(image.height for image in images)  # legends differ in height
+    for place, image in enumerate(images):  # one by one, in place, to save memory
         images[place] = image.crop((0, 0, image.width, height))
     first, *others = images
     times = [milliseconds] * len(others) + [milliseconds * LAST]

@@ -15,7 +15,7 @@ Point = tuple[float, float]
 
 KINDS = {"land": "land", "coast": "coast", "port": "coast", "sea": "water"}
 UNIT = 36.0  # width and height of the box around a unit
-DISLODGED = 0.8  # size of a dislodged unit, of a unit's
+DISLODGED = 0.8  # size of a dislodged unit relative to other units
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,14 @@ class DrawnProvince:
         kind: "land", "coast" or "water".
         area: SVG path data of its area.
         strait: SVG path data of water that belongs to it, drawn in the color of water; "" for most.
-        text: of its label.
-        label: middle of the label's baseline.
+        text: text of its label.
+        label: center of the label's baseline.
         label_size: font size of the label.
-        unit: middle of a unit's box.
-        dislodged: middle of the box of a unit that was dislodged and has not retreated yet.
-        center: middle of the mark of its supply center, if it has one.
-        coasts: location -> middle of the box of a fleet at this coast ("STP/NC"), for provinces with several.
-        middle: of its disc, on drawings as a graph.
+        unit: center of a unit's box.
+        dislodged: center of the box of a dislodged unit that has not retreated yet.
+        center: center of its supply center mark, if it has one.
+        coasts: location -> center of the box of a fleet at this coast ("STP/NC"), for provinces with named coasts.
+        middle: center of its disc, in graph drawings.
     """
 
     name: str
@@ -54,11 +54,11 @@ class DrawnProvince:
 
 @dataclass(frozen=True)
 class Edge:
-    """A line between two provinces, on drawings as a graph.
+    """A line between two provinces, in graph drawings.
 
     Attributes:
         a, b: the provinces.
-        start, end: of the line.
+        start, end: end points of the line.
         kind: "land" if armies can pass, "water" if only fleets can.
     """
 
@@ -75,13 +75,13 @@ class Drawing:
 
     Attributes:
         name: the board's name.
-        width, height: of the view box, whose corner is (0, 0).
+        width, height: size of the view box, whose corner is (0, 0).
         provinces: name -> province, sorted by name.
-        edges: lines between provinces; none where areas touch.
-        impassable: SVG path data of land that is nobody's province.
+        edges: lines between provinces; only in graph drawings.
+        impassable: SVG path data of impassable land.
         shores: SVG path data of all land, roughly.
-        land_borders, sea_borders: SVG path data of the lines between two provinces of land, and of water.
-        disc: radius of a province's disc on drawings as a graph, else 0.
+        land_borders, sea_borders: SVG path data of the borders between land provinces, and between water provinces.
+        disc: radius of a province's disc in graph drawings, else 0.
     """
 
     name: str
@@ -96,24 +96,24 @@ class Drawing:
     disc: float = 0
 
     def place(self, location: str) -> Point:
-        """The middle of the box of a unit at this location ("PAR", "STP/NC")."""
+        """The center of the box of a unit at this location ("PAR", "STP/NC")."""
         province = self.provinces[location[:3]]
         return province.coasts.get(location, province.unit)
 
     @property
     def clear(self) -> float:
-        """Distance from a unit, or from the middle of a disc, at which the lines of orders begin and end."""
+        """Distance from a unit, or from the center of a disc, at which order lines begin and end."""
         return 0.95 * self.disc or UNIT / 2 + 3
 
     def end(self, location: str, dislodged: bool = False) -> Point:
-        """The point that an order's line aims at: of a graph the middle of the disc, so that no line meets a label."""
+        """The end point of an order's line; in graph drawings the center of the disc, so that lines avoid labels."""
         province = self.provinces[location[:3]]
         if province.middle:
             return province.middle
         return province.dislodged if dislodged else self.place(location)
 
 
-ASCENT, DESCENT = 0.78, 0.22  # of a label's box above and below the baseline, of the font size
+ASCENT, DESCENT = 0.78, 0.22  # height of a label's box above and below the baseline, relative to the font size
 
 
 class Box(NamedTuple):
@@ -129,7 +129,7 @@ class Box(NamedTuple):
 
 
 def unit_box(middle: Point, dislodged: bool = False) -> Box:
-    """The box of a unit at this place."""
+    """The box of a unit with this center."""
     half, (x, y) = UNIT / 2 * (DISLODGED if dislodged else 1), middle
     return Box(x - half, y - half, x + half, y + half)
 

@@ -1,15 +1,15 @@
-"""A board at one moment as SVG: pure functions of plain values.
+"""A board in one position as SVG: pure functions of plain values.
 
-A picture has five layers, from below, each a function of its own. A page draws map and labels once and changes the
-others.
+A picture has five layers, listed here from bottom to top, each drawn by its own function. The replay page draws map and
+labels once and updates the others.
 
 * `map_layer`: areas (id ``p-PAR``), lines and centers (id ``c-PAR``);
 * `orders_layer` (`welfare_env.render.orders`): arrows with their results;
-* `labels_layer`: the provinces' short names, which no arrow crosses out;
+* `labels_layer`: the provinces' short names, above the arrows;
 * `units_layer` (`welfare_env.render.marks`): units (id ``u-PAR``);
-* `marks_layer` (`welfare_env.render.orders`): what strikes units out, and refused orders.
+* `marks_layer` (`welfare_env.render.orders`): disbands, dislodgements, and refused orders.
 
-Colors are attributes, which any style sheet overrides; powers have the classes ``power-0``, ``power-1`` ...
+Colors are attributes, so that style sheets can override them; powers have the classes ``power-0``, ``power-1`` ...
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from welfare_env.render.words import fit, text_width
 
 FONT = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 HEADER = 54.0  # height of the line with the title
-CENTER_TINT, INFLUENCE_TINT = 0.45, 0.18  # shares of a power's color in the areas it owns, and last passed through
+CENTER_TINT, INFLUENCE_TINT = 0.45, 0.18  # shares of a power's color in areas that it owns, and last occupied
 
 Words = Mapping[str, Sequence[str]]  # power, or unit -> words
 
@@ -60,17 +60,17 @@ def board_svg(
     title: str = "",
     notes: Mapping[str, str] | None = None,
 ) -> str:
-    """One moment of a game as a complete picture.
+    """A complete picture of one position or phase of a game.
 
     Args:
-        powers: all powers, in the board's order, which decides their colors.
-        units, centers, influence: power -> its units, its centers, the provinces it was the last to occupy.
-        dislodged: power -> its units that wait for a retreat.
+        powers: all powers, in the board's order, which determines their colors.
+        units, centers, influence: power -> its units, its centers, the provinces that it was the last to occupy.
+        dislodged: power -> its dislodged units.
         orders: power -> its orders in this phase ("A PAR - BUR").
         results: unit -> the results of its order, as in `PhaseRecord.results`; empty for success.
-        refused: power -> (order, reason) of orders that were not legal.
+        refused: power -> (order, reason) of its illegal orders.
         title: a line above the map.
-        notes: power -> its text in the legend, such as "5 centers"; without notes, powers have no legend.
+        notes: power -> its text in the legend, such as "5 centers"; without notes the legend has no powers.
     """
     legend = Legend(drawing.width, drawing.height)
     if notes:
@@ -104,9 +104,9 @@ def map_layer(
     passed = {place: power for place, power in _owners(powers, influence).items() if place not in owners}
     fills = _fills(powers, owners, CENTER_TINT) | _fills(powers, passed, INFLUENCE_TINT)
     ground = GRAPH_GROUND if drawing.edges else WATER
-    # The ground shows through seas that fill their frame: half of the time of drawing.
+    # On the map, seas are transparent and show the ground color, which halves the drawing time.
     water_look = f'fill="{WATER}" stroke="{SEA_LINE}"' if drawing.edges else 'fill="none" pointer-events="all"'
-    # So do outlines of areas: where coasts and borders are drawn, they are left out.
+    # Outlines of areas are drawn only on graphs; the map has separate lines for coasts and borders.
     outline = f' stroke="{COAST_LINE}" stroke-width="2"' if drawing.edges else ""
     water = [p for p in drawing.provinces.values() if p.kind == "water"]
     land = [p for p in drawing.provinces.values() if p.kind != "water"]
@@ -160,7 +160,7 @@ def _line(name: str, path: str, color: str, width: float, more: str = "") -> str
 
 
 def _impassable(drawing: Drawing) -> str:
-    """Land that is nobody's, hatched, so that it looks like no power's."""
+    """Impassable land, hatched to differ from the areas of powers."""
     if not drawing.impassable:
         return ""
     hatch = (
@@ -219,7 +219,7 @@ def _center(province: DrawnProvince, powers: Sequence[str], owners: Mapping[str,
 
 
 def _header(drawing: Drawing, title: str) -> str:
-    """The title on a background that covers lines sticking out of the map."""
+    """The title, on a background that hides lines extending beyond the map."""
     paper = f'<rect class="paper" y="{-HEADER:g}" width="{drawing.width:g}" height="{HEADER:g}" fill="{PAPER}"/>'
     size = min(30, 30 * (drawing.width - 40) / text_width(title, 30))
     return f'{paper}<text class="title" x="20" y="-18" font-size="{size:.1f}" fill="{INK}">{fit(title)}</text>'

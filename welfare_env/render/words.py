@@ -1,4 +1,4 @@
-"""Words on pictures: text of players and files, made safe for SVG, and names of phases."""
+"""Text in pictures: escaping for SVG, widths, and names of phases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 SEASONS = {"S": "Spring", "F": "Fall", "W": "Winter"}
 KINDS = {"M": "movement", "R": "retreats", "A": "adjustments"}
 END = "COMPLETED"
-LONGEST = 400  # characters; a title that covers the screen helps nobody
+LONGEST = 400  # characters of a title
 # Widths of characters in DejaVu Sans, a wide font, in thousandths of the font size. Others count as M.
 WIDTHS = dict(zip("ABCDEFGHIJKLM", (684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656, 557, 863), strict=True))
 WIDTHS |= zip("NOPQRSTUVWXYZ", (748, 787, 603, 787, 695, 635, 611, 732, 684, 989, 685, 611, 685), strict=True)
@@ -18,7 +18,7 @@ UNFIT = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  
 
 
 def fit(text: str) -> str:
-    """The text escaped, without characters that XML does not allow, and cut if it is very long."""
+    """The text escaped, without characters that XML does not allow, and shortened to `LONGEST` characters."""
     cut = text if len(text) <= LONGEST else text[:LONGEST] + "..."
     return html.escape(UNFIT.sub("\ufffd", cut))
 

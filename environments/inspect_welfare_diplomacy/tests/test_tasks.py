@@ -1,4 +1,4 @@
-"""The tasks as inspect finds them by name, with a model that makes up replies: they play the games of our own tasks."""
+"""The tasks, found by inspect by name, play the same games as our own tasks; with a stub model."""
 
 import json
 from pathlib import Path

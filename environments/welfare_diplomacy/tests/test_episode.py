@@ -1,4 +1,4 @@
-"""Episodes of seven seats, against the package's stub server: every trace is paid the welfare of its power."""
+"""Episodes of seven seats, with the package's stub server: the reward of every trace is its power's welfare."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _key(monkeypatch) -> None:
 
 
 def episodes_of(stub, games=1, **options):
-    """The episodes of an evaluation, in sequence; they may have errors."""
+    """The episodes of an evaluation, in order; they may have errors."""
 
     async def play():
         config = WelfareEnvConfig(taskset={"id": "welfare_diplomacy", "games": games}, years=1, **options)
@@ -78,7 +78,7 @@ def test_scripted_seats_ask_nothing() -> None:
 
 
 def test_games_are_those_of_the_seed_and_the_number() -> None:
-    """As those of `evaluation.self_play`, whose other seats draw, too."""
+    """The games are those of `evaluation.self_play`, also with random policies in the other seats."""
     with StubServer() as stub:
         first, second = (rewards(each) for each in episodes_of(stub, games=2, policy=SEEDED, seed=3))
         again = [rewards(each) for each in episodes_of(stub, games=2, policy=SEEDED, seed=3)]
@@ -93,13 +93,13 @@ def test_games_are_those_of_the_seed_and_the_number() -> None:
 
 @pytest.mark.parametrize("reply", ["", "I resign.", '{"orders": ["A PAR - MOS", 5], "messages": {"NOBODY": "x"}}'])
 def test_bad_replies_hold_and_are_paid_all_the_same(reply) -> None:
-    """France says nothing that can be used; the others play on."""
+    """France gives no valid reply; the others play on."""
 
     def answer(asked):
         return reply if "You are FRANCE" in asked.prompt else stub_reply(asked.prompt, asked.schema)
 
     with StubServer(reply=answer) as stub:
-        if not reply:  # which is a failed call: the seat has no orders this time
+        if not reply:  # a failed call, so that the seat has no orders in this phase
             (episode,) = episodes_of(stub)
         else:
             episode = episode_of(stub)
@@ -127,7 +127,7 @@ def test_a_wrong_policy_fails_the_episode_with_its_error(policy) -> None:
 
 
 def test_the_evaluation_of_the_command_line(tmp_path) -> None:
-    """As in the README: the whole rollout, and the traces that it writes."""
+    """The README's command: the complete rollout, and the traces written."""
     with StubServer() as stub:
         client = ["--client.base-url", f"{stub.url}/v1", "--client.api-key-var", "WELFARE_STUB_KEY"]
         command = [Path(sys.executable).with_name("vf-eval"), "welfare_diplomacy", "--model", "any", *client]

@@ -1,18 +1,17 @@
 """The compiled engine: legal orders, adjudication, retreats and Winters of one game, on flat arrays.
 
-Adjudication is a port, step by step, of the `diplomacy` package's (its numbers stand in the comments), so that results
-are identical, quirks included; `docs/differences.md` lists those. Kernels take arrays and trust them. All arguments:
+Adjudication is a step-by-step port of the `diplomacy` package (docstrings name its step numbers), so that results are
+identical, including its quirks, listed in `docs/differences.md`. Kernels trust their input. Common arguments:
 
     T   int32, a board's tables with their header (`tables.py`)
     M   int64, its bit masks
     R   int32, the rules, then the yearly weights
     s   int32, the row of one game's state
-    w   int32 scratch, x int64 scratch; nothing in them outlives a call
+    w   int32 scratch, b int32 scratch, x int64 scratch; no content is kept between calls
 
 No kernel allocates. Bounds: a unit's index is below N_UNITS = provinces, since a province holds one unit; a dislodged
-unit's below N_DISLODGED = provinces // 2 + 1, since each was pushed out by another unit; further bounds stand where
-they are used. A change of any file of this folder, or of a number that it imports, compiles all of them anew
-(`state_rows.kernel`).
+unit's is below N_DISLODGED = provinces // 2 + 1, since each was dislodged by another unit. A change of any file in this
+folder, or of an imported number, recompiles all kernels (`state_rows.kernel`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The combat table: for every province the units that want to be there, with their strengths.
+"""The combat table: for every province the units that move or hold there, with their strengths.
 
-Entry u is where unit u wants to be, entry N_UNITS + u its place after a bounce. The entries of a province are a linked
-list.
+Entry u is unit u at its destination (or at home if it holds), entry N_UNITS + u is unit u at home after a bounce. The
+entries of a province are a linked list.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ from welfare_env.engine.tables import *
 
 @kernel
 def _rank_entry(w, e, place, strength):
-    """Count an entry: W_BEST is the highest strength, W_MANY have it, W_FIRST is one of them, W_SECOND is the next."""
+    """Add an entry to its province's ranking.
+
+    W_BEST is the highest strength, W_MANY the number of entries that have it, W_FIRST one of these, W_SECOND the next
+    lower strength.
+    """
     if strength > w[W_BEST, place]:
         w[W_SECOND, place] = w[W_BEST, place]
         w[W_BEST, place] = strength
@@ -37,7 +41,7 @@ def _add_entry(w, e, place, strength):
 
 @kernel
 def rank_anew(w, place):
-    """After an entry of a province has become weaker or gone."""
+    """Recompute a province's ranking after an entry has become weaker or was removed."""
     w[W_BEST, place] = 0
     w[W_MANY, place] = 0
     w[W_SECOND, place] = 0
@@ -68,6 +72,6 @@ def unit_of(T, e):
 
 @kernel
 def bounce(T, w, u):
-    """Unit u stays where it is after all."""
+    """Unit u bounces: it stays in its province."""
     w[W_RESULT, u] |= BOUNCE
     _add_entry(w, T[N_UNITS] + u, w[W_PROVINCE, u], ONE)

@@ -1,4 +1,4 @@
-"""Convoys of a movement phase: their routes, and which are disrupted."""
+"""Convoys of a movement phase: their routes and disruptions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ from welfare_env.engine.tables import *
 
 @kernel
 def find_routes(T, M, s, w, b, movers, carriers):
-    """Step 1A: which moves have a convoy, and which convoys are part of none. Returns whether there is any."""
+    """Step 1A: find the moves that have a convoy route, and mark convoy orders that are on no route.
+
+    Returns whether any move has a route.
+    """
     coasts, locations = T[N_COASTS], T[N_LOCATIONS]
     can_support, province_coast = T[CAN_SUPPORT], T[PROVINCE_COAST]
     present, found = np.int64(0), False
@@ -47,7 +50,7 @@ def find_routes(T, M, s, w, b, movers, carriers):
         start, end = T[province_coast + w[W_PROVINCE, u]], T[province_coast + w[W_DEST_PROVINCE, u]]
         if helping and start >= 0 and end >= 0:
             used = _list_paths(T, M, s, w, b, u, start * coasts + end, helping, own, present, adjacent)
-        if used and T[T[PROVINCE_SEA] + w[W_DEST_PROVINCE, u]] >= 0:  # a port: the route's end counts as a part
+        if used and T[T[PROVINCE_SEA] + w[W_DEST_PROVINCE, u]] >= 0:  # a port: the route's end counts as part of it
             used |= np.int64(1) << T[T[PROVINCE_SEA] + w[W_DEST_PROVINCE, u]]
         for i in range(carriers if helping else 0):
             v = w[W_CARRIERS, i]
@@ -68,16 +71,16 @@ def find_routes(T, M, s, w, b, movers, carriers):
 
 @kernel
 def _carries(w, v, u):
-    """Whether v was ordered to convoy u on the move that u was ordered to make."""
+    """Whether v has a convoy order that matches u's move."""
     return w[W_COMMAND, v] == CONVOYS and w[W_TARGET, v] == u and w[W_TARGET_DEST, v] == w[W_DEST, u]
 
 
 @kernel
 def _list_paths(T, M, s, w, b, u, pair, helping, own, present, adjacent):
-    """List the routes that the helping fleets make: W_PATHS, b[N_LOCATIONS + u] (at most MAX_PATHS, all of the pair).
+    """List the routes that consist of helping fleets, in b[N_LOCATIONS + u]; W_PATHS is their number.
 
-    Without VIA, an army that could walk goes by sea only if a fleet of its own power helps that could be on a route.
-    Returns the mask of the fleets in any route.
+    MAX_PATHS is the number of all routes of the pair. Without VIA, an army that could walk goes by sea only if a fleet
+    of its own power helps and is on a route of fleets that are present. Returns the mask of the fleets on any route.
     """
     first, last = T[T[PAIR_START] + pair], T[T[PAIR_START] + pair + 1]
     if adjacent and not w[W_VIA, u]:
@@ -101,7 +104,7 @@ def _list_paths(T, M, s, w, b, u, pair, helping, own, present, adjacent):
 
 @kernel
 def void_convoys(w, carriers):
-    """Step 1B: convoys that carry nobody."""
+    """Step 1B: void convoy orders whose army does not use them."""
     for i in range(carriers):
         u = w[W_CARRIERS, i]
         t = w[W_TARGET, u]
@@ -113,9 +116,10 @@ def void_convoys(w, carriers):
 
 @kernel
 def _paradox_at(T, s, w, start, area, of_move):
-    """Follow supports and convoys from a province: does one support the fleet in `area`, or a move against it?
+    """Follow the chain of supports and convoys that begins in province `start`: does it reach a support of the fleet in
+    `area` (or, with `of_move`, of a move to `area`)?
 
-    At most as many steps as there are units: a chain that returns to itself ends.
+    At most as many steps as units, so that a cyclic chain ends.
     """
     u = w[W_OCCUPANT, start]
     location = -1
@@ -146,9 +150,9 @@ def _paradox_at(T, s, w, start, area, of_move):
 
 @kernel
 def _remove_routes(T, M, w, b, u, f):
-    """Take the routes over sea f off the list, as the package does: the one after a removed one is not looked at."""
+    """Remove the routes over sea f from the list; as in the package, the route after a removed one is skipped."""
     paths, n = T[N_LOCATIONS] + u, w[W_PATHS, u]
-    ends_here = T[T[PROVINCE_SEA] + w[W_DEST_PROVINCE, u]] == f  # a port; the package counts a route's ends as parts
+    ends_here = T[T[PROVINCE_SEA] + w[W_DEST_PROVINCE, u]] == f  # a port; the package counts it as part of the route
     i = 0
     while i < n:
         if ends_here or M[T[PAIR_MASK] + b[paths, i]] >> f & 1:
@@ -161,7 +165,7 @@ def _remove_routes(T, M, w, b, u, f):
 
 @kernel
 def _check_disruptions(T, M, s, w, b, final):
-    """Which convoys fail because a fleet would be dislodged, and by no paradox stays."""
+    """Mark convoys that fail because one of their fleets would be dislodged and no paradox keeps it in place."""
     for u in range(s[UNITS]):
         if not w[W_CUTTER, u] & BY_SEA:
             continue
@@ -198,7 +202,7 @@ def _check_disruptions(T, M, s, w, b, final):
 
 @kernel
 def _goes_for(w, u, area):
-    """Whether a unit moves to a province or supports there (its order's last word is the province)."""
+    """Whether a unit moves to a province or gives support there (the last word of its order is the province)."""
     if u < 0:
         return False
     if w[W_COMMAND, u] == MOVES:
@@ -208,8 +212,8 @@ def _goes_for(w, u, area):
 
 @kernel
 def resolve_convoys(T, M, s, w, b):
-    """Steps 4 and 5: convoys are disrupted, convoyed attacks cut supports, until nothing changes."""
-    # Every round but the last marks a further cutter, so there are at most as many rounds as units.
+    """Steps 4 and 5: disrupt convoys and let convoyed attacks cut supports, until nothing changes."""
+    # Every round but the last sets HAS_CUT for at least one more unit, so there are at most as many rounds as units.
     again = True
     while again:
         again = False
@@ -237,7 +241,7 @@ def resolve_convoys(T, M, s, w, b):
 
 @kernel
 def _strand(s, w, u):
-    """An army without convoy: those who supported or carried it did so in vain."""
+    """An army has lost its convoy: its supports and convoy orders get the result "no convoy"."""
     for v in range(s[UNITS]):
         helps = w[W_COMMAND, v] == SUPPORTS or w[W_COMMAND, v] == CONVOYS
         if helps and w[W_TARGET, v] == u and w[W_RESULT, v] == 0:

@@ -1,4 +1,4 @@
-"""Movement orders as rows of the scratch array. Units are taken in the sequence of the state row, as the package's."""
+"""Movement orders as rows of the scratch array. Units are processed in the state row's order, as in the package."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from welfare_env.engine.tables import *
 def read_orders(T, s, w, orders, first, last):
     """Decode orders[first:last] into W_COMMAND, W_VIA, W_DEST (location), W_TARGET (unit), W_TARGET_DEST (location).
 
-    W_DEST_PROVINCE and W_SITE (the province that a support is about) follow from them. Units that move, support and
-    convoy are listed, in their sequence, in W_MOVERS, W_SUPPORTERS and W_CARRIERS. Returns how many of each.
+    Also W_DEST_PROVINCE, and W_SITE (the province into which a unit supports). Units that move, support and convoy are
+    listed in W_MOVERS, W_SUPPORTERS and W_CARRIERS. Returns the lengths of these lists.
     """
     packed, piece_province, location_province = T[ORDER_PACKED], T[PIECE_PROVINCE], T[LOCATION_PROVINCE]
     units = s[UNITS]
@@ -43,7 +43,7 @@ def read_orders(T, s, w, orders, first, last):
     movers, supporters, carriers = 0, 0, 0
     for u in range(units):
         command = w[W_COMMAND, u]
-        w[W_MOVERS, movers] = u  # overwritten by the next one if it does something else
+        w[W_MOVERS, movers] = u  # overwritten by the next unit if this one does not move
         movers += command == MOVES
         w[W_SUPPORTERS, supporters] = u
         supporters += command == SUPPORTS
@@ -54,13 +54,13 @@ def read_orders(T, s, w, orders, first, last):
 
 @kernel
 def by_convoy(w, u):
-    """Whether a unit moves by convoy: it has a route left."""
+    """Whether a unit moves by convoy: it has a remaining route."""
     return w[W_COMMAND, u] == MOVES and w[W_PATHS, u] > 0
 
 
 @kernel
 def drop_stranded_supports(T, M, s, w):
-    """The package lists, but then refuses, supports of armies that could only be convoyed the other way."""
+    """Drop supports of armies that could be convoyed only in the other direction: the package lists, but voids them."""
     present = np.int64(0)
     for u in range(s[UNITS]):
         if w[W_TYPE, u] == 1 and w[W_SEA, u] >= 0:

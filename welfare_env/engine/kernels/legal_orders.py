@@ -1,4 +1,4 @@
-"""Legal orders, in lists sorted by what can be ordered."""
+"""Legal orders, listed by unit or build site."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from welfare_env.engine.tables import *
 
 @kernel
 def _list_units(T, s, w):
-    """List the units by province in W_SORTED, so that orders come out sorted; W_LOCAL: which piece a province holds."""
+    """Fill W_SORTED (units by province, so that orders come out sorted) and W_LOCAL (the piece in each province)."""
     n, piece_local = 0, T[PIECE_LOCAL]
     for p in range(T[N_PROVINCES]):
         u = w[W_OCCUPANT, p]
-        w[W_SORTED, n] = u  # overwritten by the next one if there is none
+        w[W_SORTED, n] = u  # overwritten by the next unit if the province is empty
         n += u >= 0
         w[W_LOCAL, p] = PIECES_HERE
     for u in range(n):
@@ -25,13 +25,14 @@ def _list_units(T, s, w):
 
 @kernel
 def _reach_by_convoy(T, M, s, w, x):
-    """Where armies could be convoyed if all fleets helped: X_REACH; through each fleet: X_THROUGH; without: X_WITHOUT.
+    """Where armies could be convoyed if all fleets helped: X_REACH; by routes with a given fleet: X_THROUGH; by routes
+    without it: X_WITHOUT.
 
-    Each is a mask of coasts per coast of departure, the latter two per fleet: row ``fleet * (coasts + 1) + coast + 1``,
-    and row ``fleet * (coasts + 1)`` of X_WITHOUT is full, for who needs no convoy. Only coasts with an army and seas
-    with a fleet are filled; these are listed in W_ARMIES and W_FLEETS. X_BACK .. are the same by the routes that lead
-    back: the package looks a supported army's route up from its destination, and on boards with ports its routes are
-    not symmetric. Returns how many armies and fleets there are.
+    Each is a mask of coasts per coast of departure; the latter two also per fleet, in row
+    ``fleet * (coasts + 1) + coast + 1``. Row ``fleet * (coasts + 1)`` of X_WITHOUT is full, for units that need no
+    convoy. Only coasts with an army and seas with a fleet are filled; these are listed in W_ARMIES and W_FLEETS. X_BACK
+    .. are the same for reversed routes: the package looks up a supported army's route from its destination, and on
+    boards with ports its routes are not symmetric. Returns the numbers of armies and fleets.
     """
     province_coast = T[PROVINCE_COAST]
     present = np.int64(0)
@@ -97,10 +98,10 @@ def _spread(T, M, w, x, set_start, set_coast, set_reach, name, present, armies, 
 
 @kernel
 def _fill_buckets(T, M, s, w, b, x, fleets):
-    """For every location the movers that could go there, by province: b[location], W_BUCKET_SIZE.
+    """Fill b[location], the bucket of units that could move to a location, sorted by province; W_BUCKET_SIZE.
 
-    A bucket holds at most one entry a unit: the mover's number there (MOVER), and the coast that an army needs to be
-    convoyed from, plus one, in the bits from COAST_SHIFT on.
+    A bucket has at most one entry per unit: the mover's number at this location (bits MOVER) and, from bit COAST_SHIFT
+    on, one plus the coast of departure if the army needs a convoy, else 0.
     """
     coasts, words = T[N_COASTS], T[N_WORDS]
     push_start, push_location, push_mover = T[PUSH_START], T[PUSH_LOCATION], T[PUSH_MOVER]
@@ -133,13 +134,13 @@ def _fill_buckets(T, M, s, w, b, x, fleets):
 
 @kernel
 def _movement_orders(T, s, w, b, x, armies, fleets, out, starts, n):
-    """Append the legal orders of all units, each unit's sorted, and note where they begin; returns where they end.
+    """Append the legal orders of all units, sorted per unit, and record where each unit's begin; returns the end.
 
-    The caller has made sure of room for MAX_LEGAL orders a unit, all that a piece can ever be given, and MOVES_AT_ONCE
-    more. The ends of short loops cost more than their bodies, so moves, whose numbers are consecutive, are written
-    MOVES_AT_ONCE at a time, and candidates of supports are read READ_AT_ONCE at a time, written, and overwritten by the
-    next one if they are none. What is read behind a bucket's end is zeros, or a mover of the same location from before:
-    wrong, but within all tables, and not counted. A bucket's row is READ_AT_ONCE - 1 longer than there are units.
+    The caller ensures room for MAX_LEGAL orders per unit (all orders that a piece can ever have) and MOVES_AT_ONCE
+    more. Ending a short loop costs more than its body, so moves, whose numbers are consecutive, are written
+    MOVES_AT_ONCE at a time. Support candidates are read READ_AT_ONCE at a time and written; an illegal one is
+    overwritten by the next. Entries read beyond a bucket's end are zeros or stale movers of the same location: wrong,
+    but valid table indices, and not counted. A bucket's row has READ_AT_ONCE - 1 more entries than there are units.
     """
     coasts, words, help_province, help_id = T[N_COASTS], T[N_WORDS], T[HELP_PROVINCE], T[HELP_ID]
     into_location, into_base, into_id = T[INTO_LOCATION], T[INTO_BASE], T[INTO_ID]
@@ -188,7 +189,7 @@ def _movement_orders(T, s, w, b, x, armies, fleets, out, starts, n):
                         order = T[base + (b[l, k] & MOVER)]
                         out[n] = order
                         n += (order >= 0) & (k < size)
-            else:  # a fleet cannot support an army that needs this very fleet for its convoy
+            else:  # a fleet cannot support an army whose convoy needs this fleet
                 row, e = without + f * (coasts + 1) * words + e // WORD, e % WORD
                 for j in range(0, size, READ_AT_ONCE):
                     for k in range(j, j + READ_AT_ONCE):
@@ -257,15 +258,15 @@ def _legal_winter(T, R, s, w, orders, starts, slots, powers, first, room):
 
 @kernel
 def legal(T, M, R, s, w, b, x, orders, starts, slots, powers, first, room):
-    """The legal orders of a game in CSR form: rows are what can be ordered.
+    """The legal orders of a game in CSR form, with a row per slot.
 
     Args:
         orders: int32, written from index `first`, at most `room` numbers.
-        starts, slots, powers: int32 [N_UNITS + N_CENTERS + 1]; where each row begins in `orders`, its slot (see
-            `engine.Legal`) and its power.
+        starts, slots, powers: int32 [N_UNITS + N_CENTERS + 1]; each row's start in `orders`, slot (see `engine.Legal`)
+            and power.
 
     Returns:
-        The number of rows, and where `orders` ends; or (-1, needed) if there may be no room.
+        The number of rows, and the end in `orders`; or (-1, room needed) if `room` may be too small.
     """
     occupy(T, s, w)
     n, rows = first, ZERO
@@ -298,7 +299,7 @@ def legal(T, M, R, s, w, b, x, orders, starts, slots, powers, first, room):
 
 @kernel
 def legal_flat(T, M, R, s, w, b, x, orders, starts, slots, powers, order_slots, order_powers):
-    """`legal`, and for every order its slot and its power; int32, as long as `orders`. Returns how many orders."""
+    """`legal`, also with the slot and power of every order: int32, as long as `orders`. Returns the order count."""
     rows, end = legal(T, M, R, s, w, b, x, orders, starts, slots, powers, ZERO, len(orders))
     for r in range(rows):
         for i in range(starts[r], starts[r + 1]):

@@ -1,4 +1,4 @@
-"""Many games at once. Row S[g] is game g; rows first_row[g]:first_row[g + 1] of the legal lists are its own."""
+"""Many games at once. Row S[g] is game g; its legal lists are rows first_row[g]:first_row[g + 1]."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from welfare_env.engine.tables import *
 
 @kernel
 def legal_games(T, M, R, S, w, b, x, g, last, orders, starts, games, slots, powers, first_row):
-    """The legal lists of games g:last, appended behind those that are there already.
+    """Append the legal lists of games g:last.
 
-    Returns the first game for which there was no room in `orders`, or `last`.
+    Returns the first game for which there is no room in `orders`, or `last`.
     """
     while g < last:
         row = first_row[g]
@@ -34,7 +34,7 @@ def legal_games(T, M, R, S, w, b, x, g, last, orders, starts, games, slots, powe
 
 @kernel
 def sample_games(T, R, S, w, rng, g, last, starts, slots, powers, first_row, choices):
-    """Random choices for games g:last, each from its own stream."""
+    """Random choices for games g:last, each from its own random stream."""
     while g < last:
         rows = np.int64(first_row[g]), np.int64(first_row[g + 1])
         choose(T, R, S[g], w, rng, g, rows[0], rows[1], starts, slots, powers, choices)
@@ -43,14 +43,15 @@ def sample_games(T, R, S, w, rng, g, last, starts, slots, powers, first_row, cho
 
 @kernel
 def step_games(T, M, R, S, w, b, g, last, orders, starts, slots, powers, first_row, choices, flags, final, gains, done):
-    """Play a phase of games g:last; a game that ends begins anew from row final[len(S)], its last row is in final[g].
+    """Play a phase of games g:last. A game that ends has its last state copied to final[g] and restarts from
+    final[len(S)].
 
     Args:
         final: int32 [games + 1, state size].
         gains: int32 [games, powers], the welfare points of the phase.
         done: bool [games].
 
-    Returns how many games ended.
+    Returns the number of games that ended.
     """
     ended, welfare, chosen, chosen_powers = 0, T[WELFARE], w[W_CHOICE], w[W_CHOICE_POWER]
     while g < last:

@@ -1,4 +1,4 @@
-"""A movement phase: who moves, bounces and is dislodged, in the steps of the package."""
+"""A movement phase: moves, bounces and dislodgements, in the steps of the package."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _adjudicate(T, M, s, w, b, movers, supporters, carriers):
     if by_sea:
         resolve_convoys(T, M, s, w, b)
     strengths(T, s, w)
-    # Each round of the outer loop cuts a further support, each of the inner one bounces a further unit.
+    # Each round of the loop cuts a support, each round in `_bounce_all` bounces a unit, so both end.
     active = _list_active(w, np.int64(W_MOVERS), movers)
     cut = True
     while cut:
@@ -49,9 +49,9 @@ def _adjudicate(T, M, s, w, b, movers, supporters, carriers):
 
 @kernel
 def _bounce_all(T, s, w, active):
-    """Steps 6 to 8, the first that finds something to bounce, until none does. Returns how many still move.
+    """Repeat steps 6 to 8, always the first that bounces a unit, until none does. Returns the number of active movers.
 
-    W_ACTIVE holds those that move and no others before each step, so a unit bounces once, and has one entry at home.
+    Before each step W_ACTIVE lists exactly the units that still move, so a unit bounces once and has one home entry.
     """
     while True:
         if _bounce_swaps(T, s, w, active):
@@ -68,18 +68,18 @@ def _bounce_all(T, s, w, active):
 
 @kernel
 def _list_active(w, units, number):
-    """List those of the movers whose move has not failed so far in W_ACTIVE, in sequence. Returns how many."""
+    """List in W_ACTIVE the movers whose move has not failed so far. Returns their number."""
     n = 0
     for i in range(number):
         u = w[units, i]
-        w[W_ACTIVE, n] = u  # overwritten by the next one if it has failed
+        w[W_ACTIVE, n] = u  # overwritten by the next unit if this one has failed
         n += w[W_RESULT, u] == 0
     return n
 
 
 @kernel
 def _bounce_swaps(T, s, w, active):
-    """Step 6: two units that would trade places."""
+    """Step 6: bounce units that would swap places."""
     bounced = False
     for i in range(active):
         u = w[W_ACTIVE, i]
@@ -105,9 +105,9 @@ def _bounce_swaps(T, s, w, active):
 
 @kernel
 def _bounce_outgunned(T, w, active):
-    """Step 7: units that are not the only strongest where they want to go. A bounce can only cause further ones.
+    """Step 7: bounce units that are not the single strongest at their destination, until none is left.
 
-    Returns how many still move.
+    Returns the number of active movers.
     """
     again = True
     while again:
@@ -125,7 +125,9 @@ def _bounce_outgunned(T, w, active):
 
 @kernel
 def _bounce_self_dislodgers(T, s, w, active):
-    """Step 8: attacks that would dislodge a unit of their own power, or need its power's help to."""
+    """Step 8: bounce attacks that would dislodge a unit of the same power, or succeed only with support by the power of
+    the attacked unit.
+    """
     bounced = False
     for i in range(active):
         u = w[W_ACTIVE, i]
@@ -135,7 +137,7 @@ def _bounce_self_dislodgers(T, s, w, active):
             continue
         best, second = w[W_BEST, place], w[W_SECOND, place]
         if w[W_STRENGTH, u] != best or w[W_MANY, place] != 1:
-            continue  # something in this pass made it weaker than another: step 7 sees to it
+            continue  # a bounce in this pass made it lose its lead: step 7 handles it
         own = w[W_POWER, guard] == w[W_POWER, u]
         if own or (second > 0 and best - w[W_NO_HELP, u] <= second):
             bounce(T, w, u)
@@ -146,7 +148,7 @@ def _bounce_self_dislodgers(T, s, w, active):
 
 @kernel
 def _cut_by_dislodgement(T, w, active):
-    """Step 9: a unit that will be dislodged gives no support."""
+    """Step 9: cut the supports of units that will be dislodged."""
     cut = False
     for i in range(active):
         u = w[W_ACTIVE, i]
@@ -173,8 +175,8 @@ def _cut_by_dislodgement(T, w, active):
 
 @kernel
 def _unbounce(T, w, place):
-    """A place has become free: its strongest bounced attacker gets in, which may free another place, and so on."""
-    # Every turn takes a bounce off a unit, so there are at most as many turns as units.
+    """A province has become free: its single strongest bounced attacker moves in, which may free another, and so on."""
+    # Every turn clears the bounce of a unit, so there are at most as many turns as units.
     while w[W_MANY, place] == 1:
         u = unit_of(T, w[W_FIRST, place])
         if not w[W_RESULT, u] & BOUNCE:
@@ -191,7 +193,7 @@ def _unbounce(T, w, place):
 
 @kernel
 def _dislodge(T, s, w, movers):
-    """Step 10: mark dislodgements (W_LOST_FROM: whence the attacker came), let bounced units into places now free."""
+    """Step 10: mark dislodgements (W_LOST_FROM: the attacker's origin), move bounced units into provinces now free."""
     for i in range(movers):
         u = w[W_MOVERS, i]
         if w[W_RESULT, u]:
@@ -216,7 +218,7 @@ def _dislodge(T, s, w, movers):
 
 @kernel
 def move_units(T, s, w, movers):
-    """Take dislodged units off and move those that succeeded; these come last in their power, as in the package."""
+    """Remove dislodged units and carry out successful moves; moved units go last in their power, as in the package."""
     unit_power, unit_piece, piece_at, locations = T[UNIT_POWER], T[UNIT_PIECE], T[PIECE_AT], T[N_LOCATIONS]
     d = ZERO
     for u in range(s[UNITS]):
@@ -229,7 +231,7 @@ def move_units(T, s, w, movers):
     while u < s[UNITS]:
         power = s[unit_power + u]
         while u < s[UNITS] and s[unit_power + u] == power:
-            w[W_NEW_POWER, n], w[W_NEW_PIECE, n] = power, s[unit_piece + u]  # overwritten by the next one if it goes
+            w[W_NEW_POWER, n], w[W_NEW_PIECE, n] = power, s[unit_piece + u]  # overwritten if it moved or is dislodged
             goes = (w[W_COMMAND, u] == MOVES) & (w[W_RESULT, u] == 0)
             n += (w[W_LOST_FROM, u] < 0) & (not goes)
             u += 1

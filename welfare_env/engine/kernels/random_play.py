@@ -1,4 +1,4 @@
-"""Random legal play, seeded per game: splitmix64 (Steele, Lea, Flood 2014) on two int32 of the state row's head."""
+"""Random legal play with one random stream per game: splitmix64 (Steele, Lea, Flood 2014)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def draw(rng, g, bound):
 
 @kernel
 def choose(T, R, s, w, rng, g, first, last, starts, slots, powers, choices):
-    """Random choices from the legal lists of rows first:last: uniform for every unit; Winters as the random policy's.
+    """Random choices for rows first:last of the legal lists: uniform for every unit; in Winter as the random policy.
 
-    Winter: in the welfare variant each unit is disbanded with probability 1/2 (if none is, or BUILD_AND_DISBAND, the
-    power builds); surplus is left to removal by force in both variants; builds go to random sites, as many as are
-    allowed.
+    Winter: in the welfare variant each unit is disbanded with probability 1/2; if none is, or with BUILD_AND_DISBAND,
+    the power builds as many units as allowed, at random sites. In both variants surplus units are left to forced
+    removal.
 
     Args:
         choices: int32, written at first:last; an index into the row's list, or -1 for no order.
@@ -42,7 +42,7 @@ def choose(T, R, s, w, rng, g, first, last, starts, slots, powers, choices):
     limit(T, R, s, w)
     for power in range(T[N_POWERS]):
         w[W_UNITS, power] = 0  # from here on: units disbanded
-        w[W_CENTERS, power] = 0  # and sites open
+        w[W_CENTERS, power] = 0  # and open build sites
     for r in range(first, last):
         choices[r] = -1
         if slots[r] >= s[UNITS]:
@@ -63,10 +63,10 @@ def choose(T, R, s, w, rng, g, first, last, starts, slots, powers, choices):
 
 @kernel
 def gather(T, R, s, w, first, last, orders, starts, slots, powers, choices, chosen, chosen_powers):
-    """The orders that choices mean: int32 `chosen`, given by `chosen_powers`; returns how many.
+    """Convert choices to orders: int32 `chosen` and their powers `chosen_powers`. Returns their number.
 
-    A choice that is not in its list is no order. In Winter a power's first order says whether it builds or disbands;
-    orders of the other kind (unless BUILD_AND_DISBAND), and more than it may give, are dropped.
+    A choice outside its list gives no order. In Winter a power's first order decides whether it builds or disbands;
+    orders of the other kind (unless BUILD_AND_DISBAND) and surplus orders are dropped.
     """
     n = 0
     winter = s[PHASE] == WINTER
@@ -97,9 +97,9 @@ def gather(T, R, s, w, first, last, orders, starts, slots, powers, choices, chos
 
 @kernel
 def play(T, M, R, s, w, b, x, start, rng, orders, starts, slots, powers, flags, phases):
-    """Play `phases` phases of random legal play in one game, beginning anew from row `start` whenever it is over.
+    """Play `phases` phases of random legal play in one game, restarting from row `start` whenever it is over.
 
-    `orders` has room for every legal order of a position. Returns how many games ended.
+    `orders` has room for all legal orders of a position. Returns the number of games that ended.
     """
     ended = 0
     choices, chosen, chosen_powers = w[W_CHOICES], w[W_CHOICE], w[W_CHOICE_POWER]

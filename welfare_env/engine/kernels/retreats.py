@@ -1,4 +1,4 @@
-"""Retreats: where dislodged units may go, and the phase in which they go."""
+"""Retreats: the options of dislodged units, and the retreat phase."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from welfare_env.engine.tables import *
 
 @kernel
 def list_retreats(T, s, w, u, d):
-    """Where dislodged unit u may go, into row d of the state. At most N_OPTIONS places: those it could step to."""
+    """Write the retreat options of dislodged unit u to row d of the state: at most N_OPTIONS, its adjacent places."""
     piece = s[T[UNIT_PIECE] + u]
     origin = w[W_LOST_FROM, u]
     attacker = w[W_OCCUPANT, origin]
-    convoyed = by_convoy(w, attacker)  # the package then lets it go anywhere
+    convoyed = by_convoy(w, attacker)  # then the package allows retreats to all adjacent places
     n = 0
     for i in range(T[T[MOVE_START] + piece], T[T[MOVE_START] + piece + 1]):
         l = T[T[MOVE_LOCATION] + i]
@@ -29,7 +29,7 @@ def list_retreats(T, s, w, u, d):
 
 @kernel
 def step_retreats(T, R, s, w, orders, powers, first, last, flags):
-    """Units that retreat to one place are all disbanded; so are those without order."""
+    """Units that retreat to the same province all disband, as do units without an order."""
     lost = s[DISLODGED]
     for p in range(T[N_PROVINCES]):
         w[W_HEAD, p] = 0

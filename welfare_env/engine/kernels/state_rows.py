@@ -1,4 +1,4 @@
-"""What kernels of all phases share: how they are compiled, codes, who stands where, and the sequence of units."""
+"""Shared by the kernels of all phases: the compiling decorator, codes, occupants, and the order of units."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ kernel = compiler_of(
 
 @kernel
 def occupy(T, s, w):
-    """Fill W_OCCUPANT (province -> unit or -1) and what is asked about every unit again and again."""
+    """Fill W_OCCUPANT (province -> unit or -1) and the often used W_POWER, W_PIECE, W_PROVINCE, W_TYPE, W_SEA."""
     piece_type, piece_province, province_sea = T[PIECE_TYPE], T[PIECE_PROVINCE], T[PROVINCE_SEA]
     power, piece = T[UNIT_POWER], T[UNIT_PIECE]
     for p in range(T[N_PROVINCES]):
@@ -42,7 +42,7 @@ def occupy(T, s, w):
 
 @kernel
 def count(T, s, w):
-    """Fill W_UNITS and W_CENTERS: how many of each a power has."""
+    """Fill W_UNITS and W_CENTERS: the number of each power's units and centers."""
     unit_power, owner = T[UNIT_POWER], T[OWNER]
     for power in range(T[N_POWERS]):
         w[W_UNITS, power] = 0
@@ -82,14 +82,14 @@ def influence(T, s, power, piece):
 
 @kernel
 def clear_units(T, s, last):
-    """Zeros behind the units up to `last`, so that equal positions have equal rows."""
+    """Write zeros after the units, up to `last`, so that equal positions have equal rows."""
     for u in range(s[UNITS], last):
         s[T[UNIT_POWER] + u], s[T[UNIT_PIECE] + u] = 0, 0
 
 
 @kernel
 def clear_dislodged(T, s):
-    """No unit is dislodged any more: zeros in its place, as behind the units."""
+    """Remove all dislodged units and write zeros in their place, so that equal positions have equal rows."""
     for d in range(s[DISLODGED]):
         s[T[LOST_POWER] + d], s[T[LOST_PIECE] + d], s[T[LOST_OPTIONS] + d] = 0, 0, 0
     for i in range(s[DISLODGED] * T[N_OPTIONS]):
@@ -99,7 +99,7 @@ def clear_dislodged(T, s):
 
 @kernel
 def group_by_power(T, s, w):
-    """Put units that were appended at the end behind those of their power, keeping the sequence otherwise."""
+    """Move units appended at the end to after the other units of their power; a stable sort by power."""
     n = 0
     for power in range(T[N_POWERS]):
         for u in range(s[UNITS]):

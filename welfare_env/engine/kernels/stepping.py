@@ -1,4 +1,4 @@
-"""A phase of one game, whichever it is."""
+"""A phase of any type in one game."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from welfare_env.engine.tables import *
 
 @kernel
 def step(T, M, R, s, w, b, orders, powers, first, last, flags):
-    """Play a phase of one game: orders[first:last], given by powers[first:last], in the sequence they were given.
+    """Play a phase of one game with orders[first:last], given by powers[first:last], in this order.
 
     Args:
-        flags: uint8 [N_UNITS + N_CENTERS]; what became of the orders, see `engine.Engine.step`.
+        flags: uint8 [N_UNITS + N_CENTERS]; result flags of the orders, see `engine.Engine.step`.
     """
     phase = s[PHASE]
     if phase == WINTER:
@@ -28,7 +28,7 @@ def step(T, M, R, s, w, b, orders, powers, first, last, flags):
 
 @kernel
 def step_flat(T, M, R, s, w, b, orders, lengths, powers, flags):
-    """`step` with the orders of the powers one after the other, so many each. Returns how many flags it has set."""
+    """`step` with the orders of all powers concatenated, `lengths` per power. Returns the number of flags set."""
     n = ZERO
     for power in range(len(lengths)):
         for _ in range(lengths[power]):

@@ -1,4 +1,4 @@
-"""Supports of a movement phase: which count, and which are cut."""
+"""Supports of a movement phase: which are valid, and which are cut."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from welfare_env.engine.tables import *
 
 @kernel
 def _complete_coast(T, w, u, t):
-    """A support of a fleet's move that names no coast takes the coast of that move; a fleet's support always does.
+    """Give the support of a fleet's move the coast of that move: if the support names no coast, or is by a fleet.
 
-    The package's `_add_coasts` and `_expand_coast`.
+    This is the package's `_add_coasts` and `_expand_coast`.
     """
     dest = w[W_TARGET_DEST, u]
     if dest < 0 or w[W_TYPE, t] != 1 or w[W_COMMAND, t] != MOVES:
@@ -23,7 +23,7 @@ def _complete_coast(T, w, u, t):
 
 @kernel
 def count_supports(T, w, supporters):
-    """Step 2: cancel supports that do not fit, count the others."""
+    """Step 2: void supports that do not match the order of the supported unit, count the others."""
     for i in range(supporters):
         u = w[W_SUPPORTERS, i]
         if w[W_COMMAND, u] != SUPPORTS:
@@ -40,7 +40,7 @@ def count_supports(T, w, supporters):
             w[W_RESULT, u] |= VOID
             continue
         w[W_SUPPORT, t] += 1
-        # Help against a unit of one's own does not count towards dislodging it. With VIA the package does not see that.
+        # A support against the supporter's own unit does not help to dislodge it. The package ignores this with VIA.
         if moves and not w[W_VIA, t]:
             victim = w[W_OCCUPANT, w[W_DEST_PROVINCE, t]]
             if victim >= 0 and w[W_POWER, victim] == w[W_POWER, u]:
@@ -50,7 +50,7 @@ def count_supports(T, w, supporters):
 
 @kernel
 def drop_no_help(T, w, u):
-    """A support is gone: it is no longer among those that do not help its unit."""
+    """A support has been cut: no longer count it among the supports that cannot help to dislodge."""
     t = w[W_HELPS_NOT, u]
     if t >= 0:
         w[W_NO_HELP, t] -= 1
@@ -59,7 +59,7 @@ def drop_no_help(T, w, u):
 
 @kernel
 def cut_support(T, M, s, w, b, u, direct):
-    """Cut the support given by the unit that u moves against, if the rules let it."""
+    """Cut the support given by the unit that u attacks, if the rules allow it."""
     if w[W_COMMAND, u] != MOVES or (direct and by_convoy(w, u)):
         return
     v = w[W_OCCUPANT, w[W_DEST_PROVINCE, u]]

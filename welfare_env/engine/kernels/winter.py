@@ -54,7 +54,7 @@ def step_winter(T, R, s, w, orders, powers, first, last, flags):
 
 @kernel
 def _remove_surplus(T, s, w, power):
-    """Remove units beyond the centers: the farthest from home first; of equals fleets, then by name."""
+    """Remove surplus units: those farthest from home first, then fleets before armies, then by name."""
     units, centers = 0, 0
     for u in range(s[UNITS]):
         units += s[T[UNIT_POWER] + u] == power and not w[W_COMMAND, u]

@@ -1,4 +1,4 @@
-"""What follows a phase: the next one, captured centers, the winner, welfare points."""
+"""The end of a phase: the next phase, captured centers, the winner, welfare points."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from welfare_env.engine.tables import *
 
 @kernel
 def gain(T, R, s, w):
-    """Welfare points: centers less units, weighted by the year (paper, section 2.2)."""
+    """Add welfare points: centers minus units, weighted by the year (paper, section 2.2)."""
     count(T, s, w)
     weight, welfare = R[PROGRESSIVE + s[YEAR]], T[WELFARE]
     for power in range(T[N_POWERS]):
@@ -27,7 +27,7 @@ def next_year(R, s):
 
 @kernel
 def after_movement(T, R, s, w):
-    """Go to retreats, Fall, Winter, or past a standard Winter that has nothing to adjust."""
+    """Go to retreats, Fall or Winter; a standard Winter without adjustments is skipped."""
     if s[DISLODGED] > 0:
         s[PHASE] += 1
         return
@@ -50,9 +50,9 @@ def after_movement(T, R, s, w):
 
 @kernel
 def _capture(T, R, s, w):
-    """Centers go to those who stand on them. Returns the winner of the standard game, or -1.
+    """Give centers to the powers that occupy them. Returns the winner of the standard game, or -1.
 
-    A winner owns enough, more than the year before, and more than anybody else.
+    A winner owns at least VICTORY centers, more than before, and more than any other power.
     """
     count(T, s, w)
     for power in range(T[N_POWERS]):

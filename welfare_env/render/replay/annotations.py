@@ -1,4 +1,4 @@
-"""Annotations that the caller adds to a replay: measures, promises, private reasoning."""
+"""Annotations of a replay by the caller: measures, promises, private reasoning, events."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class MarkedPromise:
-    """A sentence of a message that announces what its sender will do.
+    """A sentence of a message in which its sender promises something.
 
     Attributes:
         phase, round, sender, recipient: of the message.
@@ -30,8 +30,8 @@ class Reasoning:
 
     Attributes:
         phase, round: of the turn.
-        player: who reasons.
-        text: the words.
+        player: the player who reasons.
+        text: the reasoning.
     """
 
     phase: str
@@ -46,7 +46,7 @@ class Event:
 
     Attributes:
         phase: short name, "F1904M".
-        kind: one or two words to group events: "stolen", "stab".
+        kind: its category, one or two words: "stolen", "stab".
         text: what happened, in one sentence.
     """
 
@@ -60,13 +60,13 @@ class Annotations:
     """The annotations of a replay. All content is shown as plain text.
 
     Attributes:
-        title: of the page.
+        title: title of the page.
         players: power -> its policy.
-        names: power -> a short name of its policy; the policy itself where it is left out.
+        names: power -> a short name of its policy; by default the policy itself.
         deviators: powers that deviate from the profile under test.
-        promises, reasoning, events: see these classes; entries of phases that the game lacks are left out.
+        promises, reasoning, events: see these classes; entries of phases outside the game are left out.
         measures: name -> formatted value.
-        explanations: name of a measure -> what it is, in one sentence.
+        explanations: name of a measure -> its definition, in one sentence.
     """
 
     title: str = ""

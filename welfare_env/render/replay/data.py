@@ -16,8 +16,8 @@ def page_data(record: Mapping[str, Any], annotations: Annotations) -> dict[str, 
     """All data of the page except the drawing.
 
     Args:
-        record: of `Game.record`; its last phase is the current position.
-        annotations: entries of phases that the game lacks are left out.
+        record: from `Game.record`; its last phase is the current position.
+        annotations: entries of phases outside the game are left out.
     """
     phases, own = record["phases"], record["welfare_env"]
     promises = _grouped(annotations.promises, lambda each: (each.phase, each.round, each.sender, each.recipient))
@@ -91,7 +91,7 @@ def _phase(
 
 
 def _order(text: str, phase: Phase) -> list[Any]:
-    """An order and the words of its result; [] is success."""
+    """An order and its results; [] is success."""
     return [text, phase["results"].get(unit_of(text), [])]
 
 
@@ -109,8 +109,8 @@ def _message(message: Mapping[str, Any], phase: str, promises: Mapping[Any, Sequ
 def _root_nash(record: Mapping[str, Any]) -> list[float | None]:
     """The root Nash welfare so far at the start of each phase; None in the first year.
 
-    It is the geometric mean of the powers' welfare points a year (arXiv 2310.08901, section 5.1), and 0 as long as a
-    power has none.
+    It is the geometric mean of the powers' welfare points per year (arXiv 2310.08901, section 5.1), and 0 as long as
+    any power has no points.
     """
     phases = record["phases"]
     first = next((int(phase["name"][1:-1]) for phase in phases if phase["name"] != END), 0)

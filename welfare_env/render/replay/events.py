@@ -15,11 +15,11 @@ Phase = Mapping[str, Any]  # of a record
 
 @dataclass(frozen=True)
 class Attack:
-    """An order to move to where another power has a unit or a center when the phase begins, successful or not.
+    """An order to move into a province where another power has a unit or owns the center, successful or not.
 
     Attributes:
         phase: short name.
-        attacker, victim: powers. One order attacks two of them if one has the unit and another the center.
+        attacker, victim: powers. An order attacks two powers if one has the unit there and another owns the center.
         order: the order.
     """
 
@@ -65,17 +65,17 @@ def events(phases: Sequence[Phase]) -> list[Event]:
 
 
 def _first_attacks(phases: Sequence[Phase]) -> Iterator[Event]:
-    """The first attack of all, and the first of each power."""
+    """The first attack of the game, and the first of each power."""
     seen: set[str] = set()
     for attack in attacks(phases):
         if attack.attacker not in seen:
-            kind, note = ("attack", "its first attack") if seen else ("first attack", "the first attack of all")
+            kind, note = ("attack", "its first attack") if seen else ("first attack", "the first attack of the game")
             yield Event(attack.phase, kind, f"{attack.attacker} against {attack.victim}, {note}: {attack.order}")
         seen.add(attack.attacker)
 
 
 def _thefts(phases: Sequence[Phase]) -> Iterator[Event]:
-    """Centers taken from another power; reported with the phase whose orders did it."""
+    """Centers taken from another power, in the phase whose orders captured them."""
     for phase, after in pairwise(phases):
         before, now = _owners(phase), _owners(after)
         for center in sorted(now.keys() & before.keys()):

@@ -1,7 +1,7 @@
 """A game as one self-contained HTML page, without any network access.
 
-Content from the game is text: the page holds it as escaped JSON and shows it as text nodes. A content
-security policy allows the page's own script and style, by their SHA-256, and nothing else.
+Content from the game is stored as escaped JSON and displayed as text nodes, never as markup. A content security policy
+allows only the page's own script and style, by their SHA-256.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from welfare_env.render.svg import board_svg
 
 SCRIPTS = (
     *("dom", "game", "timeline", "view", "board", "result", "panels", "messages", "charts", "picture", "main"),
-)  # in this sequence
+)  # concatenated in this order
 
 
 def replay_page(
@@ -44,11 +44,11 @@ def replay_page(
     """The page of a game.
 
     Args:
-        record: of `Game.record`.
-        board: on which it was played.
-        annotations: additional data to show.
-        at_end: whether the page starts at the last phase, not at the first.
-        live: whether the game is running: while its last phase is looked at, the page updates itself.
+        record: from `Game.record`.
+        board: the game's board.
+        annotations: additional content.
+        at_end: whether the page starts at the last phase instead of the first.
+        live: whether the game is still running: while the last phase is displayed, the page updates itself.
     """
     style, script = _style(), _script()
     data, looks = page_data(record, annotations), drawn_data(record, board)
@@ -68,13 +68,13 @@ def replay_page(
 
 
 def framed(page: str, height: int = 620) -> str:
-    """The page in a frame for another page, such as a notebook."""
+    """The page in an iframe, for another page such as a notebook."""
     frame = f'width="100%" height="{height}" style="border: 0" title="Replay"'
     return f'<iframe srcdoc="{escape(page, quote=True)}" {frame}></iframe>'
 
 
 def as_json(data: object) -> str:
-    """JSON that cannot close the surrounding HTML element, and is always valid UTF-8."""
+    """JSON as valid UTF-8 that cannot close the surrounding HTML element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return re.sub("[<>&\u2028\u2029\ud800-\udfff]", lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
@@ -104,7 +104,7 @@ def drawn_data(record: Mapping[str, Any], board: Board) -> dict[str, Any]:
 
 
 def _results() -> list[dict[str, str]]:
-    """The results of orders, the one that counts first."""
+    """The results of orders, in order of precedence."""
     return [
         {"word": word, "told": phrase, "class": class_of(word), "color": RESULTS[class_of(word)]}
         for word, phrase in PHRASES.items()
@@ -112,21 +112,21 @@ def _results() -> list[dict[str, str]]:
 
 
 def _legend(record: Mapping[str, Any]) -> list[list[str]]:
-    """A sample of each mark of the game's orders around (0, 0), and what it means."""
+    """A sample, around (0, 0), of each mark of the game's orders, and its meaning."""
     read = [order for phase in record["phases"] for order in read_orders(phase["orders"], phase["results"])]
     results = (words for phase in record["phases"] for words in phase["results"].values())
     return [[sample((0, 0)), phrase] for sample, phrase in order_samples(read, results)]
 
 
 def _drawn_orders(drawing: Drawing, powers: Sequence[str], phase: Phase) -> str:
-    """Two groups: what lies under the units, and what lies above them."""
+    """Two groups of orders and marks: those under the units, and those above."""
     ordered = phase["orders"], phase["results"], phase["state"]["retreats"]
     refused = {power: [(each["order"], each["reason"]) for each in void] for power, void in phase["void"].items()}
     return orders_layer(drawing, powers, *ordered) + marks_layer(drawing, *ordered, refused)
 
 
 def _signs(powers: Sequence[str]) -> list[dict[str, str]]:
-    """The color of each power, its name for people, and the letter on its units with the letter's color."""
+    """Each power's color, display name, and the letter on its units with the letter's color."""
     colors, letters, names = power_colors(powers), power_letters(powers), power_names(powers)
     return [
         {"color": colors[power], "ink": ink_on(colors[power]), "letter": letters[power], "said": names[power]}
@@ -135,13 +135,13 @@ def _signs(powers: Sequence[str]) -> list[dict[str, str]]:
 
 
 def _places(drawing: Drawing) -> dict[str, Any]:
-    """Location -> middle of a unit there: provinces, and coasts."""
+    """Location (provinces and coasts) -> center of a unit there."""
     provinces = {name: province.unit for name, province in drawing.provinces.items()}
     return provinces | {place: spot for each in drawing.provinces.values() for place, spot in each.coasts.items()}
 
 
 def _last_board(record: Mapping[str, Any], drawing: Drawing) -> str:
-    """What the page shows without scripts."""
+    """The map of the last position, for browsers without JavaScript."""
     state = record["phases"][-1]["state"]
     units = {power: [unit for unit in units if unit[0] != "*"] for power, units in state["units"].items()}
     shown = {"influence": state["influence"], "dislodged": state["retreats"]}
@@ -172,12 +172,12 @@ def _style() -> str:
 
 @functools.cache
 def _script() -> str:
-    """All scripts as one, without global names."""
+    """All scripts as one, without global variables."""
     return '"use strict";(() => {\n' + "\n".join(_file(f"{name}.js") for name in SCRIPTS) + "})();\n"
 
 
 def _filled(template: str, parts: Mapping[str, str]) -> str:
-    """Fill a template; inserted parts are not searched for placeholders again."""
+    """Fill a template; placeholders within inserted parts are not replaced."""
     pieces = template.split("{")
     return pieces[0] + "".join(_part(piece, parts) for piece in pieces[1:])
 

@@ -1,4 +1,4 @@
-// The map: drawn once; a step sets owners, units and orders.
+// The map, drawn once; each step updates owners, units and orders.
 
 const MOTION = matchMedia("(prefers-reduced-motion: reduce)");
 const board = { areas: new Map(), centers: new Map(), signs: new Map(), units: null, orders: null, marks: null };
@@ -47,7 +47,7 @@ const unitMark = (power, name, from) => {
   return mark;
 };
 
-// Where the units of a phase came from, if it follows the one shown before: new name -> old place.
+// The origins of a phase's units, if it follows the phase shown before: new name -> old place.
 const origins = (number, before) => {
   const found = new Map();
   if (number !== before + 1 || before < 0 || MOTION.matches) return found;
@@ -76,7 +76,7 @@ const showOrders = (phase) => {
   Object.assign(board, { orders, marks });
 };
 
-// Marks one unit's order, and dims the others.
+// Highlights one unit's order and dims the others.
 const pointAt = (unit) => {
   for (const layer of [board.orders, board.marks]) layer.classList.toggle("dim", unit !== null);
   for (const node of [...board.orders.children, ...board.marks.children]) node.classList.toggle("pointed", unit !== null && node.id === `o-${unit?.slice(2, 5)}`);
@@ -99,7 +99,7 @@ const startBoard = () => {
   byId("map").classList.toggle("graph", picture.querySelector(".passage") !== null);
   board.units = picture.querySelector(".units");
   [board.orders, board.marks] = picture.querySelectorAll(".orders"); // under the units, and above them
-  for (const node of [...board.areas.values(), ...board.centers.values()]) node.removeAttribute("fill"); // of the last phase
+  for (const node of [...board.areas.values(), ...board.centers.values()]) node.removeAttribute("fill"); // set for the last phase
   const { width, height } = picture.viewBox.baseVal;
   document.documentElement.style.setProperty("--ratio", width / height);
   startLegend();

@@ -1,4 +1,4 @@
-// Lines over the phases of the game, and the table of attacks. Drawn once; a step moves the cursor.
+// Line charts over the phases, and the table of attacks. The charts are drawn once; each step moves the cursor.
 
 const WIDTH = 360, HEIGHT = 190, LEFT = 30, RIGHT = 40, TOP = 10, BOTTOM = 22;
 const charts = { cursors: [], readings: [] };
@@ -19,7 +19,7 @@ const lineOf = (values, up) => {
   return path;
 };
 
-// Names at the ends of lines, moved apart where they would overlap.
+// Names at the ends of lines, moved apart to avoid overlaps.
 const spread = (ends, gap = 10) => {
   const sorted = [...ends].sort((a, b) => a.y - b.y);
   sorted.forEach((end, place) => {

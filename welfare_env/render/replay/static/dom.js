@@ -1,4 +1,4 @@
-// Elements. What comes from the game is set as text, never as markup.
+// Makes elements. Content from the game is set as text, never as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -17,7 +17,7 @@ const fill = (node, attributes, children) => {
 const el = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
 const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
-// A power's sign: its color.
+// A square in a power's color.
 const swatch = (power) => {
   const node = el("span", { class: "swatch", "aria-hidden": "true" });
   node.style.setProperty("--power", colorOf(power));

@@ -1,4 +1,4 @@
-// The game as the page was given it.
+// The game's data, as embedded in the page.
 
 const game = JSON.parse(byId("data").textContent);
 const POWERS = game.powers.map((power) => power.name);
@@ -14,14 +14,14 @@ const named = (power) => (power === "GLOBAL" ? "all" : (game.powers[POWERS.index
 const short = (power) => (named(power).includes(" ") ? named(power).split(" ").at(-1) : power).slice(0, 3);
 const unitsOf = (phase, power) => phase.units[power].filter((unit) => !unit.startsWith("*"));
 
-// What each power has at the start of every phase.
+// Each power's centers, units and points at the start of every phase.
 const SERIES = {
   centers: POWERS.map((power) => PHASES.map((phase) => phase.centers[power].length)),
   units: POWERS.map((power) => PHASES.map((phase) => unitsOf(phase, power).length)),
   welfare: POWERS.map((_, index) => PHASES.map((phase) => phase.welfare[index])),
 };
 
-// Of the results of an order, the one that counts; the last of all is success.
+// The result of an order with the highest precedence; success comes last.
 const RESULTS = game.drawing.results;
 const worst = (words) => RESULTS.find(({ word }) => words.includes(word)) || RESULTS.at(-1);
 
@@ -32,7 +32,7 @@ PHASES.forEach((phase, number) => {
   if (/^\d+$/.test(year) && !YEARS.has(year)) YEARS.set(year, number);
 });
 
-// The kinds of events, the gravest first: each has a sign of its own on the timeline.
+// The kinds of events, the most serious first, each with its own mark on the timeline.
 const EVENT_KINDS = [
   { name: "loss", told: "center stolen, power gone", shape: "M-5-5h10v10h-10z", kinds: ["stolen", "eliminated"] },
   { name: "attack", told: "attack, broken promise", shape: "M0-6l6 11h-12z", kinds: ["first attack", "attack", "first stab", "stab", "promise broken"] },

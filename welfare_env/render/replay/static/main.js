@@ -1,4 +1,4 @@
-// Puts the page together. The first or the last phase is shown, or the one that the link names.
+// Assembles the page. It starts at the phase that the link names, else at the first or last phase.
 
 startResult();
 startBoard();
@@ -10,7 +10,7 @@ startPicture();
 if (!followLink()) show(game.at_end ? PHASES.length - 1 : 0, false);
 openTab(PHASES.some((phase) => phase.messages.length) ? "messages" : "orders");
 
-// A game that goes on: whoever looks at its last phase sees the next one as soon as it is there.
+// In a running game, a page at the last phase moves on to each new phase.
 if (game.live) {
   const start = timeline.number;
   setInterval(() => timeline.number === start && location.hash === "" && location.reload(), 2000);

@@ -1,4 +1,4 @@
-// The messages of a phase, by round and by pair, with filters; promises are marked, reasoning is behind a switch.
+// The messages of a phase, by round and pair, with filters. Promises are marked; reasoning is hidden by default.
 
 const EVERYBODY = "";
 const filters = { one: EVERYBODY, other: EVERYBODY, promises: false, reasoning: false };
@@ -73,7 +73,7 @@ const KEPT = new Map([
   [null, ["open", "promise, not judged"]],
 ]);
 
-// A text with its promises marked; what overlaps an earlier mark is left unmarked.
+// A text with its promises marked; a promise that overlaps an earlier mark is not marked.
 const marked = (text, marks) => {
   const parts = [];
   let done = 0;

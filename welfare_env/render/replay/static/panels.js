@@ -1,4 +1,4 @@
-// Beside the map: standings, and what belongs to the phase shown: orders, messages, events.
+// The panels next to the map: standings, and the orders, messages and events of the phase shown.
 
 const standings = { rows: [] };
 
@@ -15,7 +15,7 @@ const startStandings = () => {
     const cells = columns.map(() => el("td"));
     const name = el("div", {}, swatch(power), el("span", { class: "name" }, named(power)));
     if (policy) name.append(el("span", { class: "player", title: player }, policy));
-    if (deviates) name.append(el("span", { class: "tag", title: "Plays something else than the others" }, "deviates"));
+    if (deviates) name.append(el("span", { class: "tag", title: "Deviates from the profile under test" }, "deviates"));
     const row = el("tr", {}, el("th", { scope: "row" }, name), ...cells);
     body.append(row);
     const leads = el("span", { class: "tag leads", hidden: true }, "leads");
@@ -67,7 +67,7 @@ const ordersPanel = (phase) => {
     }
     found.push(el("section", {}, el("h3", {}, swatch(power), named(power)), list));
   }
-  return found.length ? [el("div", { class: "columns" }, ...found)] : [empty(phase.name === "COMPLETED" ? "The game is over." : "Nobody ordered anything.")];
+  return found.length ? [el("div", { class: "columns" }, ...found)] : [empty(phase.name === "COMPLETED" ? "The game is over." : "No orders in this phase.")];
 };
 
 const withoutOrder = (phase, power, orders) => {
@@ -83,9 +83,9 @@ const eventItem = (event) => {
   return el("li", {}, el("button", { type: "button", onclick: go }, el("b", {}, PHASES[event.number].name), label, el("span", {}, event.text)));
 };
 
-// The list is made once, so that it stays where it was scrolled to.
+// The list is made once, so that it keeps its scroll position.
 const eventsPanel = (_, number) => {
-  if (!EVENTS.length) return [empty("Nothing that stands out happened.")];
+  if (!EVENTS.length) return [empty("This game has no notable events.")];
   tabs.events = tabs.events || el("ul", { class: "events" }, ...EVENTS.map(eventItem));
   EVENTS.forEach((event, place) => {
     const button = tabs.events.children[place].firstElementChild;
@@ -122,7 +122,7 @@ const showPanel = () => {
   const content = TABS.find((tab) => tab.id === tabs.open).build(phase, timeline.number);
   if (content.length === 1 && content[0] === panel.firstElementChild) return;
   panel.replaceChildren(...content);
-  requestAnimationFrame(() => (panel.scrollTop = 0)); // not now: it would lay out the page twice
+  requestAnimationFrame(() => (panel.scrollTop = 0)); // deferred: now it would lay out the page twice
 };
 
 const onTabKey = (event) => {

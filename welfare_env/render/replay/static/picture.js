@@ -1,4 +1,4 @@
-// Saves the map of the phase shown as a PNG, with its title and the ranking. Nothing leaves the page but the download.
+// Saves the map of the phase shown as a PNG with title and ranking, as a download; nothing is sent to a server.
 
 const PAINTED = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linejoin", "stroke-linecap", "opacity", "paint-order", "font-family", "font-size", "font-weight", "font-style", "text-anchor", "display"];
 const PNG_WIDTH = 1600, HEAD = 120;

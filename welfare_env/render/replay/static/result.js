@@ -1,4 +1,4 @@
-// How the game ended: the header with the ranking, and the words about the game at the end of the page.
+// The result: the header with the ranking, and the section "About this game".
 
 const POINTS = game.welfare ? ["welfare", "welfare point"] : ["centers", "center"];
 const counted = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
@@ -40,7 +40,7 @@ const startResult = () => {
     byId("measures").append(el("div", {}, el("dt", { title: words }, name), el("dd", {}, value)));
     byId("details").append(...detail(`${name}: ${value}`, words));
   }
-  byId("details").append(...detail("Attacks", "Orders to move to where another power has a unit or a center, whatever came of them. An attack on an empty center meets nobody and is no conflict."));
+  byId("details").append(...detail("Attacks", "Orders to move into a province where another power has a unit or owns the center, successful or not. An attack on an unoccupied center is not a conflict."));
   byId("details").append(...detail("Rules", game.about));
   if (game.powers.some(({ player }) => player)) byId("details").append(...detail("Policies", ...specsOf()));
 };

@@ -1,7 +1,7 @@
-// Which phase is shown: buttons, keys, links, play.
+// Selects the phase shown: buttons, keys, links, play.
 
 const SPEEDS = [1, 2, 4];
-const SECONDS = 1.6; // a phase at 1x
+const SECONDS = 1.6; // per phase at speed 1
 
 const timeline = { number: -1, speed: 1, timer: null, onShow: [] };
 
@@ -16,17 +16,17 @@ const show = (number, link = true) => {
 };
 
 const setLink = () => {
-  const isFollowing = game.live && timeline.number === PHASES.length - 1; // a link would hold on to this phase
+  const isFollowing = game.live && timeline.number === PHASES.length - 1; // a link would keep a reloaded page at this phase
   const name = isFollowing ? "" : PHASES[timeline.number].name;
   try {
     if (location.hash.slice(1) !== name) history.replaceState(null, "", `#${name}`);
   } catch {
-    // A page within a page (a notebook's frame) has no link of its own.
+    // A page in an iframe (in a notebook) has no address of its own.
   }
 };
 
 const followLink = () => {
-  const number = NUMBER.get(location.hash.slice(1)); // names of phases are letters and digits, which no link encodes
+  const number = NUMBER.get(location.hash.slice(1)); // phase names are letters and digits, which need no decoding
   if (number !== undefined) show(number, false);
   return number !== undefined;
 };
@@ -97,7 +97,7 @@ const drawTrack = () => {
   }
 };
 
-// As many years as there is room for.
+// As many year labels as fit.
 const thinYears = () => {
   const every = Math.ceil((38 * YEARS.size) / Math.max(1, byId("years").clientWidth));
   [...byId("years").querySelectorAll("text")].forEach((text, place) => text.classList.toggle("left-out", place % every > 0));

@@ -1,12 +1,12 @@
-// Which part of the map is seen: wheel, two fingers, dragging, buttons and keys.
+// Zooms and pans the map: wheel, two fingers, dragging, buttons and keys.
 
-const MOST = 8; // how far the map can be enlarged
-const NARROW = 480, NARROW_ZOOM = 1.5; // pixels: on a phone the map begins enlarged, so that labels can be read
+const MOST = 8; // maximum zoom
+const NARROW = 480, NARROW_ZOOM = 1.5; // pixels: on a phone the map starts zoomed in, so that labels are legible
 const view = { picture: null, whole: null, x: 0, y: 0, zoom: 1, pointers: new Map() };
 
 const within = (value, size, all) => (size >= all ? all / 2 : Math.max(size / 2, Math.min(all - size / 2, value)));
 
-// The view box has the shape of the window; at a zoom of 1 the whole map is in it.
+// The view box has the window's aspect ratio; at zoom 1 it contains the whole map.
 const setView = (x, y, zoom) => {
   const [, , w, h] = view.whole;
   const { width, height } = view.picture.getBoundingClientRect();
@@ -19,7 +19,7 @@ const setView = (x, y, zoom) => {
   byId("map").classList.toggle("zoomed", view.zoom > 1);
 };
 
-// Enlarges the map around a place of the window, which stays where it is.
+// Zooms the map around a point of the window, which stays fixed.
 const zoomAt = (factor, { clientX, clientY }) => {
   const box = view.picture.getBoundingClientRect();
   const dx = (clientX - box.left - box.width / 2) / view.scale, dy = (clientY - box.top - box.height / 2) / view.scale;
@@ -30,7 +30,7 @@ const zoomAt = (factor, { clientX, clientY }) => {
 const zoom = (factor) => setView(view.x, view.y, view.zoom * factor);
 const pan = (dx, dy) => setView(view.x - dx / view.scale, view.y - dy / view.scale, view.zoom);
 
-// A plain wheel scrolls the page, unless the map is enlarged or the page is at its top.
+// The wheel without a key scrolls the page, unless the map is zoomed in or the page is scrolled to the top.
 const onWheel = (event) => {
   const isOurs = event.ctrlKey || event.metaKey || view.zoom > 1 || (event.deltaY < 0 && scrollY === 0);
   if (!isOurs) return;
