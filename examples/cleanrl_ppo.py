@@ -1,7 +1,7 @@
-"""PPO in one file, in CleanRL's manner: no Ray, no training package, every step in sight.
+"""PPO in one file, in CleanRL's style, without Ray and the `training` package.
 
-One network plays all powers of many games at once and learns from its own games (self-play). Each power is paid the
-mean of all; with `--social 0` its own points, and then it also learns to rob. One seed, one result.
+One network plays all powers of many games at once and learns from its own games (self-play). Each power's reward
+is the mean of all; with `--social 0` it is its own points, and players also learn to rob. A seed determines the result.
 
     python examples/cleanrl_ppo.py                # clique:4, three years: less than a minute on one core
     python examples/cleanrl_ppo.py --map-name standard --years 10 --iterations 300
@@ -25,7 +25,7 @@ from welfare_env import VectorEnv
 
 @dataclass(frozen=True)
 class Args:
-    """What can be set on the command line, where `_` is `-`."""
+    """All settings; `main` makes some of them options of the command line."""
 
     map_name: str = "clique:4"
     years: int = 3
@@ -41,20 +41,20 @@ class Args:
     entropy: float = 0.01
     value_weight: float = 0.5
     reward_scale: float = 0.1
-    social: float = 1.0  # how much of a power's reward is the mean of all; 0: its own points, and nothing else
+    social: float = 1.0  # weight of the mean of all powers in a power's reward; 0: its own points only
     max_grad_norm: float = 1.0
     seed: int = 0
 
 
 @dataclass(frozen=True)
 class Decisions:
-    """All that was decided in a rollout: n decisions, each of a power in a game and a phase.
+    """The n decisions of a rollout, each of one power in one game and phase.
 
     Attributes:
         where: int64 [3, n], the phase of the rollout, the game and the power.
-        seen: int32 [n, size], packed observations: a state's row and the power that looks at it.
-        answers, logps: [n, slots], for each thing to order the order chosen and its log probability; zeros behind.
-        values: float32 [n], what the network expected.
+        seen: int32 [n, size], packed observations: a state's row and the observing power.
+        answers, logps: [n, slots], the chosen order of each slot and its log probability, padded with zeros.
+        values: float32 [n], the network's value estimates.
     """
 
     where: np.ndarray
@@ -65,7 +65,7 @@ class Decisions:
 
 
 def rows_of(inputs: Inputs) -> tuple[np.ndarray, np.ndarray]:
-    """The decision, and the number within it, of each thing that is ordered: int64 [R] twice."""
+    """The decision of each of R ordered units or centers, and its number within the decision: int64 [R] each."""
     decision = np.repeat(np.arange(len(inputs)), np.diff(inputs.first_rows))
     return decision, np.arange(len(decision)) - inputs.first_rows[decision]
 
@@ -73,9 +73,9 @@ def rows_of(inputs: Inputs) -> tuple[np.ndarray, np.ndarray]:
 def act(
     env: VectorEnv, reader: InputEncoder, network: BoardNetwork, rng: np.random.Generator, phase: int
 ) -> tuple[np.ndarray, Decisions]:
-    """The choices of all powers in all games, for `env.step`, and a note of them."""
+    """The choices of all powers in all games, for `env.step`, and the same as decisions."""
     legal = env.legal
-    seats = np.unique(legal.games.astype(np.int64) * 100 + legal.powers)  # whoever has something to order
+    seats = np.unique(legal.games.astype(np.int64) * 100 + legal.powers)  # powers with something to order
     games, powers = seats // 100, seats % 100
     inputs = reader.select(env.rows, legal, games, powers)
     answers, logps, values = network.answer(inputs, rng.random(len(legal)))
@@ -93,7 +93,7 @@ def act(
 
 
 class Returns:
-    """The mean return of the games that have ended, a power."""
+    """The mean return per power of the games that have ended."""
 
     def __init__(self, env: VectorEnv) -> None:
         self._running = np.zeros((env.num_games, len(env.board.powers)))
@@ -112,7 +112,7 @@ class Returns:
 def rollout(
     env: VectorEnv, reader: InputEncoder, network: BoardNetwork, rng: np.random.Generator, phases: int, returns: Returns
 ) -> tuple[Decisions, np.ndarray, np.ndarray]:
-    """Play so many phases in all games; games that end begin anew.
+    """Play `phases` phases in all games; finished games restart.
 
     Returns:
         The decisions, rewards float32 [phases, games, powers] and ends bool [phases, games].
@@ -137,10 +137,10 @@ def advantages(
 ) -> np.ndarray:
     """Generalized advantage estimates (Schulman et al. 2016): float32 [n].
 
-    Not every power decides in every phase. A decision is paid what its power gets until it decides again.
+    Not every power decides in every phase. A decision's reward is the sum of rewards until its power decides again.
 
     Args:
-        last_values: float32 [games, powers], what is still to come after the rollout.
+        last_values: float32 [games, powers], value estimates after the rollout.
     """
     values, number = np.zeros_like(rewards), np.full(rewards.shape, -1)
     values[tuple(decided.where)] = decided.values
@@ -148,7 +148,7 @@ def advantages(
     found = np.zeros(len(decided.values), np.float32)
     ahead, next_value, due = np.zeros_like(last_values), last_values.copy(), np.zeros_like(last_values)
     for phase in reversed(range(len(rewards))):
-        ahead[ends[phase]] = next_value[ends[phase]] = due[ends[phase]] = 0  # that was the next game
+        ahead[ends[phase]] = next_value[ends[phase]] = due[ends[phase]] = 0  # later values belong to the next game
         due += rewards[phase]
         here = number[phase] >= 0
         advantage = due + gamma * next_value - values[phase] + gamma * lambda_ * ahead
@@ -161,7 +161,7 @@ def advantages(
 def loss_of(
     network: BoardNetwork, reader: InputEncoder, decided: Decisions, gained: np.ndarray, targets: np.ndarray, args: Args
 ) -> tuple[Tensor, dict[str, float]]:
-    """PPO's loss (Schulman et al. 2017) of a minibatch, each order clipped by itself; and numbers to print."""
+    """PPO's loss (Schulman et al. 2017) of a minibatch, with each order clipped separately, and statistics to print."""
     inputs = reader.read(decided.seen)
     decision, slot = rows_of(inputs)
     judged = network.judge(inputs, decided.answers[decision, slot])
@@ -171,8 +171,9 @@ def loss_of(
     policy_loss = -torch.minimum(ratio * advantage, clipped * advantage).mean()
     value_loss = (judged.values - torch.from_numpy(targets)).square().mean()
     entropy = judged.entropy.mean()
-    told = {"entropy": entropy.item(), "kl": (ratio - 1 - change).mean().item(), "value_loss": value_loss.item()}
-    return policy_loss + args.value_weight * value_loss - args.entropy * entropy, told
+    kl = (ratio - 1 - change).mean().item()
+    statistics = {"entropy": entropy.item(), "kl": kl, "value_loss": value_loss.item()}
+    return policy_loss + args.value_weight * value_loss - args.entropy * entropy, statistics
 
 
 def update(
@@ -184,30 +185,30 @@ def update(
     rng: np.random.Generator,
     args: Args,
 ) -> dict[str, float]:
-    """Some passes over a rollout."""
+    """Train on a rollout for `epochs` passes; returns the statistics of the last minibatch."""
     targets = gained + decided.values
     gained = (gained - gained.mean()) / (gained.std() + 1e-6)
-    told: dict[str, float] = {}
+    statistics: dict[str, float] = {}
     for _ in range(args.epochs):
         phases, games, _ = decided.where
         turn = rng.permutation((1 + phases.max()) * args.num_games)[phases * args.num_games + games]
-        order = np.argsort(turn, kind="stable")  # the network reads a position once for all powers, if together
+        order = np.argsort(turn, kind="stable")  # decisions in a position stay together: it is encoded once
         for first in range(0, len(order), args.minibatch):
             some = order[first : first + args.minibatch]
             part = Decisions(
                 decided.where[:, some],
                 *(getattr(decided, name)[some] for name in ("seen", "answers", "logps", "values")),
             )
-            loss, told = loss_of(network, reader, part, gained[some], targets[some], args)
+            loss, statistics = loss_of(network, reader, part, gained[some], targets[some], args)
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(network.parameters(), args.max_grad_norm)
             optimizer.step()
-    return told
+    return statistics
 
 
 def train(args: Args) -> list[float]:
-    """The mean return, a power and game, of each iteration."""
+    """Train; returns the mean return per power and game of each iteration."""
     torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     rng = np.random.default_rng(args.seed)
@@ -224,9 +225,9 @@ def train(args: Args) -> list[float]:
             last = network.values(reader.read(reader.pack(env.rows[games], powers))).numpy().reshape(args.num_games, -1)
         rewards += args.social * (rewards.mean(axis=2, keepdims=True) - rewards)
         gained = advantages(decided, rewards * args.reward_scale, ends, last, args.gamma, args.gae_lambda)
-        told = update(network, reader, optimizer, decided, gained, rng, args)
+        statistics = update(network, reader, optimizer, decided, gained, rng, args)
         curve.append(returns.take())
-        numbers = "  ".join(f"{name} {value:.3f}" for name, value in told.items())
+        numbers = "  ".join(f"{name} {value:.3f}" for name, value in statistics.items())
         print(f"{iteration + 1:3d}  return {curve[-1]:6.2f}  {numbers}", flush=True)
     return curve
 

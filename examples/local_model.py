@@ -1,12 +1,13 @@
-"""A language model on this machine plays one seat with full press: a model of random weights, made on the spot.
+"""A local language model plays one seat with full press; by default a small model with random weights.
+
 
     python -m venv local && . local/bin/activate
     pip install -c constraints.txt -e '.[lm]' 'llama-cpp-python[server]==0.3.36' gguf tokenizers  # compiles llama.cpp
     python examples/local_model.py                            # a random model, one year
     python examples/local_model.py --model some-model.gguf    # a real one
 
-The server is that of llama-cpp-python, which enforces the grammar of a reply; so even random weights play legal orders.
-`--save FOLDER` writes the random model in the format of transformers, too, for its server.
+llama-cpp-python's server enforces the grammar of a reply, so even random weights play legal orders. `--save FOLDER`
+only writes the random model in transformers' format, for its server.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ LONGEST_START = 120.0  # seconds
 
 
 def tokenizer(seed_text: str) -> Tokenizer:
-    """A tokenizer of bytes and of frequent pairs in a text: every text has tokens."""
+    """A byte-level BPE tokenizer learned from a text; it encodes any text."""
     learned = Tokenizer(models.BPE())
     learned.pre_tokenizer, learned.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
@@ -76,17 +77,17 @@ def weights(words: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
 
 
 def random_model(seed: int) -> tuple[Tokenizer, dict[str, np.ndarray]]:
-    """A tokenizer, learned from the first prompt of a game, and weights that fit."""
+    """A tokenizer learned from the first prompt of a game, and weights for its vocabulary."""
     learned = tokenizer(SeatGame(years=1).reset().text)
     return learned, weights(learned.get_vocab_size(), np.random.default_rng(seed))
 
 
 def write_gguf(path: Path, seed: int) -> None:
-    """A random model as llama.cpp reads it."""
-    import gguf  # only here, since a model in transformers' format needs none
+    """Write a random model as GGUF, llama.cpp's format."""
+    import gguf  # only here, since transformers' format does not need it
 
     learned, tensors = random_model(seed)
-    told = json.loads(learned.to_str())
+    serialized = json.loads(learned.to_str())
     words = [word for word, _ in sorted(learned.get_vocab().items(), key=lambda each: each[1])]
     kinds = [gguf.TokenType.CONTROL if word in (BEGIN, END) else gguf.TokenType.NORMAL for word in words]
     writer = gguf.GGUFWriter(path, "llama")
@@ -102,7 +103,7 @@ def write_gguf(path: Path, seed: int) -> None:
     writer.add_tokenizer_pre("gpt-2")
     writer.add_token_list(words)
     writer.add_token_types(kinds)
-    writer.add_token_merges([" ".join(pair) for pair in told["model"]["merges"]])
+    writer.add_token_merges([" ".join(pair) for pair in serialized["model"]["merges"]])
     writer.add_bos_token_id(words.index(BEGIN))
     writer.add_eos_token_id(words.index(END))
     writer.add_chat_template(TEMPLATE)
@@ -116,7 +117,7 @@ def write_gguf(path: Path, seed: int) -> None:
 
 
 def write_transformers(folder: Path, seed: int) -> None:
-    """A random model as transformers reads it, of the same weights; needs `safetensors`."""
+    """Write the same random model in transformers' format; needs `safetensors`."""
     from safetensors.numpy import save_file
 
     learned, tensors = random_model(seed)
@@ -141,30 +142,30 @@ def write_transformers(folder: Path, seed: int) -> None:
 
 @contextmanager
 def served(model: Path, port: int = 0) -> Iterator[str]:
-    """A server of the model while the context lasts; yields its address with "/v1".
+    """Run a server of the model; yields its URL, ending in "/v1".
 
     Raises:
-        ConfigError: it does not start; its last words are in the error.
+        ConfigError: the server does not start; the error has the end of its output.
     """
     port = port or free_port()
     command = [sys.executable, "-m", "llama_cpp.server", "--model", str(model), "--port", str(port)]
     command += ["--n_ctx", str(CONTEXT), "--verbose", "false", "--model_alias", "local"]
-    with tempfile.TemporaryFile() as told, subprocess.Popen(command, stdout=told, stderr=told) as server:  # noqa: S603 (our own command)
+    with tempfile.TemporaryFile() as output, subprocess.Popen(command, stdout=output, stderr=output) as server:  # noqa: S603 (our own command)
         try:
             url = f"http://127.0.0.1:{port}/v1"
             if not _answers(url, server):
-                told.seek(0)
-                raise ConfigError(f"the server does not start: {told.read().decode(errors='replace')[-800:]}")
+                output.seek(0)
+                raise ConfigError(f"the server does not start: {output.read().decode(errors='replace')[-800:]}")
             yield url
         finally:
             server.terminate()
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    """An unused local port."""
+    with socket.socket() as connection:
+        connection.bind(("127.0.0.1", 0))
+        return int(connection.getsockname()[1])
 
 
 def _answers(url: str, server: subprocess.Popen[bytes]) -> bool:
@@ -185,20 +186,20 @@ def profile(url: str, others: tuple[str, ...] = OTHERS) -> str:
 
 
 def play(url: str, years: int, rounds: int, seed: int) -> evaluation.SelfPlayResult:
-    """A game of full press; the first power is the model's."""
+    """A full-press game; the model plays the first power."""
     rules = Rules(years=years, message_rounds=rounds)
     return evaluation.self_play(profile(url), games=1, seed=seed, rules=rules, seats="fixed", simultaneous=True)
 
 
 def main(
-    model: Annotated[Path | None, typer.Option(help="A model as GGUF with a chat template; else a random one.")] = None,
+    model: Annotated[Path | None, typer.Option(help="GGUF file with a chat template; default: a random model.")] = None,
     years: Annotated[int, typer.Option(min=1, help="Length of the game.")] = 1,
-    message_rounds: Annotated[int, typer.Option(min=1, help="Rounds of messages in a phase.")] = 1,
-    seed: Annotated[int, typer.Option(help="Of the weights and of the game.")] = 0,
-    save: Annotated[Path | None, typer.Option(help="Only write the random model for transformers there.")] = None,
-    serve: Annotated[int, typer.Option(help="Only serve the model, at this port.")] = 0,
+    message_rounds: Annotated[int, typer.Option(min=1, help="Message rounds per phase.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the weights and of the game.")] = 0,
+    save: Annotated[Path | None, typer.Option(help="Only write the random model for transformers here.")] = None,
+    serve: Annotated[int, typer.Option(help="Only serve the model, on this port.")] = 0,
 ) -> None:
-    """Make a model, serve it, play, and print what came of it."""
+    """Make a model, serve it, play, and print a summary."""
     if save is not None:
         write_transformers(save, seed)
         return
@@ -210,10 +211,10 @@ def main(
             if serve:
                 print(f"serving at {url}; Ctrl-C ends it")
                 Event().wait()
-            print(json.dumps(told(play(url, years, message_rounds, seed)), indent=2))
+            print(json.dumps(summary(play(url, years, message_rounds, seed)), indent=2))
 
 
-def told(result: evaluation.SelfPlayResult) -> dict[str, Any]:
+def summary(result: evaluation.SelfPlayResult) -> dict[str, Any]:
     """What the model did in the game."""
     (record,) = result.records
     ((power, (ledger,)),) = record["welfare_env"]["language_models"].items()

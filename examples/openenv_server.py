@@ -1,4 +1,4 @@
-"""One seat of Welfare Diplomacy as an OpenEnv server: played over WebSocket, by a trainer on any machine.
+"""An OpenEnv server for one seat of Welfare Diplomacy, which trainers on any machine play over WebSocket.
 
     python -m venv openenv && . openenv/bin/activate
     pip install -c constraints.txt -e . && pip install "openenv==0.10.0" "tomlkit<0.15"
@@ -13,8 +13,8 @@ and from any other process, without this package:
         while not turn.done:
             turn = seat.step({"reply": answer(turn.observation["text"])})
 
-A reply is any text, read leniently; `turn.reward` is what it has brought, `observation["measures"]` at the end what the
-game came to.
+A reply is any text, parsed leniently; `turn.reward` is its reward. At the end `observation["measures"]` has the game's
+measures.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ from agents import ProfileError, SeatGame, SeatTurn, read_profile
 from welfare_env import UnknownMapError
 
 MOST_GAMES = 64
-"""That are played at the same time, each over a connection of its own."""
+"""Most games at the same time, each with its own connection."""
 
 
 class SeatReply(Action):
-    """What the player at the seat answers."""
+    """A reply of the seat's player."""
 
     reply: str = Field(description="The JSON object that the text asks for, with orders and messages, as text.")
 
 
 class SeatObservation(Observation):
-    """What the player at the seat reads."""
+    """What the seat's player observes."""
 
     text: str = Field(description="The turn: what has happened since the last reply, and what is asked now.")
-    losses: list[str] = Field(default=[], description="What could not be used of the last reply.")
+    losses: list[str] = Field(default=[], description="Unusable parts of the last reply.")
     measures: dict[str, float] = Field(default={}, description="At the end: root Nash welfare, points a year.")
 
 
 class SeatState(State):
-    """The game that is played."""
+    """The current game."""
 
     seat: str = ""
 
 
 class WelfareSeat(Environment[SeatReply, SeatObservation, SeatState]):
-    """A game at a time; `reset` takes the options of `agents.SeatGame`."""
+    """One game at a time; `reset` takes the options of `agents.SeatGame`."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
@@ -70,31 +70,31 @@ class WelfareSeat(Environment[SeatReply, SeatObservation, SeatState]):
         """Begin a game.
 
         Raises:
-            WelfareEnvError: an option that is not one of `SeatGame`, or a value that it refuses; a policy or map that
-                clients may not choose.
+            WelfareEnvError: an unknown option of `SeatGame`, an invalid value, or a policy or map that clients may not
+                choose.
         """
         check_harmless(options)
         self._game = SeatGame(**options)
         self._state = SeatState(episode_id=episode_id, step_count=0, seat=self._game.seat)
-        return self._told(self._game.reset(seed or 0))
+        return self._observed(self._game.reset(seed or 0))
 
     def step(self, action: SeatReply, timeout_s: float | None = None, **options: Any) -> SeatObservation:
         """Give a reply."""
         turn = self._game.step(action.reply)
         self._state.step_count += 1
-        return self._told(turn)
+        return self._observed(turn)
 
     @property
     def state(self) -> SeatState:
-        """The game that is played."""
+        """The current game."""
         return self._state
 
-    def _told(self, turn: SeatTurn) -> SeatObservation:
+    def _observed(self, turn: SeatTurn) -> SeatObservation:
         losses = [f"{loss.kind}: {loss.what}" for loss in turn.reply.losses] if turn.reply else []
         measures: dict[str, float] = {}
         if turn.is_done:
-            found = evaluation.measure(self._game.record())
-            measures = {"root_nash_welfare": found.root_nash_welfare, **found.welfare_per_year}
+            measured = evaluation.measure(self._game.record())
+            measures = {"root_nash_welfare": measured.root_nash_welfare, **measured.welfare_per_year}
         return SeatObservation(
             text=turn.text, losses=losses, measures=measures, reward=turn.reward, done=turn.is_done
         )  # fmt: skip

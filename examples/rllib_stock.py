@@ -1,10 +1,10 @@
-"""RLlib's own PPO, runners and all, on the environment: a start for people who bring their own algorithm.
+"""Stock RLlib PPO, with RLlib's own runners: a starting point for other RLlib algorithms.
 
-`welfare_env.parallel_env` goes through RLlib's `ParallelPettingZooEnv`; the only piece of our own is a network that
-chooses among legal orders. Any RLlib algorithm whose module gives logits can take PPO's place.
+`welfare_env.parallel_env` is wrapped in RLlib's `ParallelPettingZooEnv`; the only custom part is a network that chooses
+among legal orders. Any RLlib algorithm whose module outputs logits can replace PPO.
 
     python examples/rllib_stock.py                # clique:3, three years: a minute or two on two cores
-    python examples/rllib_stock.py --no-social    # each power is paid its own points, and also learns to rob
+    python examples/rllib_stock.py --no-social    # rewards are own points; players also learn to rob
 
 Needs the extra `train` (`pip install -c constraints.txt -e '.[train]'`). This path is simple, not fast:
 docs/training-own-algorithm.md has figures.
@@ -33,13 +33,13 @@ from torch import Tensor, nn
 import welfare_env
 
 POLICY = "shared"  # one network plays all powers
-STEPS = 600  # of the environment in an iteration; each is one of every power
+STEPS = 600  # environment steps per iteration; every power acts in each
 
 
 class Diplomacy(ParallelPettingZooEnv):
-    """The environment as RLlib wants it, without infos: they hold the whole game, and RLlib would keep every step's.
+    """The environment for RLlib, without infos: they contain the whole game, and RLlib would store them at every step.
 
-    With ``social``, every power is paid the mean of all instead of its own points.
+    With ``social``, every power's reward is the mean of all instead of its own points.
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -60,9 +60,9 @@ class Diplomacy(ParallelPettingZooEnv):
 class LegalOrdersModule(TorchRLModule, ValueFunctionAPI):
     """Scores a power's legal orders, slot by slot; PPO does the rest.
 
-    An observation has the board, float32 [provinces, features], and ``legal``, int32 [slots, choices]: which order
-    (a number) each choice stands for. Every order has a learned vector; its score is the product with a vector that
-    sums up the board. Choices that are not there get -1e9, so RLlib's usual distribution never draws them.
+    An observation has the board, float32 [provinces, features], and ``legal``, int32 [slots, choices]: the order
+    number of each choice. Every order has a learned embedding; its score is the dot product with an embedding of the
+    board. Invalid choices get -1e9, so RLlib's usual distribution never samples them.
     """
 
     def setup(self) -> None:
@@ -70,16 +70,16 @@ class LegalOrdersModule(TorchRLModule, ValueFunctionAPI):
         provinces, features = spaces["observation"].shape
         self.orders = nn.Embedding(int(spaces["legal"].high.max()) + 2, width)  # 0: no order
         self.board = nn.Sequential(nn.Flatten(), nn.Linear(provinces * features, 128), nn.Tanh())
-        self.wish, self.value = nn.Linear(128, width), nn.Linear(128, 1)
+        self.query, self.value = nn.Linear(128, width), nn.Linear(128, 1)
         slots, choices = spaces["legal"].shape
         self.action_dist_cls = TorchMultiCategorical.get_partial_dist_cls(input_lens=[choices] * slots)
         with torch.no_grad():
-            self.wish.weight *= 0.1  # nearly uniform play to begin with
+            self.query.weight *= 0.1  # nearly uniform play at first
 
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         seen = batch[Columns.OBS]
-        wish = self.wish(self.board(seen["observation"]))
-        scores = torch.einsum("bsod,bd->bso", self.orders(seen["legal"].long() + 1), wish)
+        query = self.query(self.board(seen["observation"]))
+        scores = torch.einsum("bsod,bd->bso", self.orders(seen["legal"].long() + 1), query)
         return {Columns.ACTION_DIST_INPUTS: scores.masked_fill(seen["action_mask"] == 0, -1e9).flatten(1)}
 
     def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> Tensor:
@@ -113,7 +113,7 @@ def make_config(map_name: str, years: int, iterations: int = 15, social: bool = 
 
 
 def train(map_name: str, years: int, iterations: int, social: bool = True, seed: int = 0) -> list[float]:
-    """The mean return, a power and game, of each iteration. Ray must be running."""
+    """Train; returns the mean return per power and game of each iteration. Ray must be running."""
     algorithm = make_config(map_name, years, iterations, social, seed).build_algo()
     curve = []
     for iteration in range(iterations):
@@ -128,7 +128,7 @@ def train(map_name: str, years: int, iterations: int, social: bool = True, seed:
 def main(map_name: str = "clique:3", years: int = 3, iterations: int = 15, social: bool = True, seed: int = 0) -> None:
     """RLlib's PPO on Welfare Diplomacy without press, all powers learning."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    torch.set_num_threads(1)  # such small matrices are slower with more
+    torch.set_num_threads(1)  # more threads are slower on such small matrices
     logging.getLogger("ray").setLevel(logging.ERROR)
     ray.init(
         num_cpus=2,
@@ -144,6 +144,6 @@ def main(map_name: str = "clique:3", years: int = 3, iterations: int = 15, socia
 
 
 if __name__ == "__main__":
-    if os.environ.get("PYTHONHASHSEED") != "0":  # RLlib draws actions in the order of sets of names
+    if os.environ.get("PYTHONHASHSEED") != "0":  # RLlib samples actions in the order of sets of names
         os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {"PYTHONHASHSEED": "0"})  # noqa: S606
     typer.run(main)

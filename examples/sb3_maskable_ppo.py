@@ -1,11 +1,11 @@
-"""A best response to doves with MaskablePPO of sb3-contrib, on the plain Gymnasium environment of one seat.
+"""Train a best response to doves with sb3-contrib's MaskablePPO, on the Gymnasium environment of one seat.
 
     pip install -c constraints.txt -e '.[sb3]'
     python examples/sb3_maskable_ppo.py            # clique:3, three years, against two doves; a minute or two
     python examples/sb3_maskable_ppo.py --others prosocial --years 5 --steps 60000
 
-Prints the mean points of the seat with random legal orders, in the course of learning (where orders are drawn), and
-with the most probable orders of what was learned. The step size falls to 0, so that it ends near its best.
+Prints the mean points of the seat with random legal orders, during training (with sampled orders), and with the most
+probable orders of the trained policy. The step size falls to 0, so training ends near its best.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Curve(BaseCallback):
 
 
 def learned(env: gymnasium.Env, steps: int, seed: int) -> MaskablePPO:
-    """A network of two layers, trained on so many steps. The mask keeps its choices to legal orders."""
+    """A two-layer network trained for `steps` steps; the mask restricts it to legal orders."""
     torch.set_num_threads(1)
     model = MaskablePPO(
         "MlpPolicy", Monitor(env), n_steps=512, batch_size=128, n_epochs=6, gamma=1.0, ent_coef=0.01,
@@ -64,9 +64,9 @@ def main(
     others: Annotated[str, typer.Option(help="Who plays the other seats.")] = "dove",
     years: Annotated[int, typer.Option(help="Length of a game.")] = 3,
     steps: Annotated[int, typer.Option(help="Steps of training.")] = 8_000,
-    seed: Annotated[int, typer.Option(help="Of the network and of the games.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the network and of the games.")] = 0,
 ) -> None:
-    """Train, and print what the seat earns."""
+    """Train, and print the seat's points."""
     env = gymnasium.make(ID, seat=seat, others=others, map_name=map_name, years=years)
     env.reset(seed=seed)
     env.action_space.seed(seed)

@@ -3,12 +3,12 @@
     python -m venv trl && . trl/bin/activate
     pip install torch==2.13.0                      # first, so that nothing else chooses a version
     pip install -c constraints.txt -e . && pip install "trl==1.16.0" "transformers>=5.13"
-    python examples/trl_grpo.py --tiny             # a made-up model on this machine; half a minute
+    python examples/trl_grpo.py --tiny             # a tiny random model; half a minute
     python examples/trl_grpo.py --model Qwen/Qwen3-0.6B --years 3 --steps 200
 
-A game is one conversation. The model's only tool is ``reply``: it takes the reply to the last text, and gives what has
-happened since. Rewards are the welfare points of the seat (``--reward welfare``), or what it gains over a policy in the
-same seat (``--reward gain``); a game that the model leaves is played to its end without orders.
+A game is one conversation. The model's only tool is ``reply``: it takes the reply to the last prompt and returns what
+has happened since. Rewards are the welfare points of the seat (``--reward welfare``), or its gain over a baseline
+policy in the same seat (``--reward gain``). If the model stops early, the game is played to its end without orders.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TOOL = "The turn is played, and the next one told, when you call the tool `reply
 
 
 class WelfareSeat:
-    """What `GRPOTrainer` takes: `reset` begins a game, every other public method is a tool, `get_reward` ends it.
+    """An environment for `GRPOTrainer`: `reset` begins a game, `get_reward` ends it, other public methods are tools.
 
     Args:
         options: of `agents.SeatGame`.
@@ -72,18 +72,16 @@ class WelfareSeat:
 
 def main(
     model: Annotated[str, typer.Option(help="A model with a chat template for tools, such as Qwen/Qwen3-0.6B.")] = "",
-    tiny: Annotated[
-        bool, typer.Option("--tiny", help="A made-up model, which only shows that everything runs.")
-    ] = False,
+    tiny: Annotated[bool, typer.Option("--tiny", help="Use a tiny random model, to test the setup.")] = False,
     seat: Annotated[str, typer.Option(help="The power that learns.")] = "FRANCE",
     others: Annotated[str, typer.Option(help="Who plays the other seats.")] = "dove",
     reward: Annotated[str, typer.Option(help="welfare or gain.")] = "welfare",
     map_name: Annotated[str, typer.Option("--map", help="A map's name, or a toy board.")] = "standard",
     years: Annotated[int, typer.Option(help="Length of a game.")] = 1,
-    message_rounds: Annotated[int, typer.Option(help="Rounds of messages in a phase; 0 means no press.")] = 0,
+    message_rounds: Annotated[int, typer.Option(help="Message rounds per phase; 0: no press.")] = 0,
     steps: Annotated[int, typer.Option(help="Steps of training.")] = 1,
-    generations: Annotated[int, typer.Option(help="Games of the same seed that are compared.")] = 8,
-    seed: Annotated[int, typer.Option(help="Of the network and of the games.")] = 0,
+    generations: Annotated[int, typer.Option(help="Games per seed that are compared.")] = 8,
+    seed: Annotated[int, typer.Option(help="Seed of the network and of the games.")] = 0,
 ) -> None:
     """Train, and print the rewards."""
     if bool(model) == tiny:
@@ -98,7 +96,7 @@ def main(
 
 
 def trainer_of(model: str, options: dict[str, Any], steps: int, generations: int, seed: int = 0) -> GRPOTrainer:
-    """A trainer whose rollouts are games; without the name of a model it trains the made-up one."""
+    """A trainer whose rollouts are games; without a model's name it trains the tiny random one."""
     if model:
         network, tokenizer, sampling = (
             AutoModelForCausalLM.from_pretrained(model),
@@ -106,7 +104,7 @@ def trainer_of(model: str, options: dict[str, Any], steps: int, generations: int
             {},
         )
     else:
-        network, tokenizer, sampling = made_up(SeatGame(**options), seed)
+        network, tokenizer, sampling = tiny_model(SeatGame(**options), seed)
     rows = [{"prompt": [{"role": "user", "content": ""}], "seed": seed + number} for number in range(steps)]
     config = GRPOConfig(
         output_dir="runs/trl",
@@ -132,11 +130,11 @@ def trainer_of(model: str, options: dict[str, Any], steps: int, generations: int
     )  # fmt: skip
 
 
-# The made-up model: a network of random weights, in whose vocabulary whole replies are words.
+# The tiny model: a network with random weights, whose vocabulary contains whole replies as single tokens.
 
 
-def made_up(game: SeatGame, seed: int) -> tuple[Qwen3ForCausalLM, PreTrainedTokenizerFast, dict[str, Any]]:
-    """A network, its tokenizer, and options of sampling that leave it two replies: to disarm in Winter, or to hold."""
+def tiny_model(game: SeatGame, seed: int) -> tuple[Qwen3ForCausalLM, PreTrainedTokenizerFast, dict[str, Any]]:
+    """A network, its tokenizer, and sampling options that allow two replies: disarm in Winter, or hold."""
     calls = [_call({"orders": orders}) for orders in (_disbands(game), [])]
     tokenizer = _tokenizer([game.reset().text], calls)
     said = tokenizer.convert_tokens_to_ids([*calls, "<|im_end|>"])
@@ -151,7 +149,7 @@ def made_up(game: SeatGame, seed: int) -> tuple[Qwen3ForCausalLM, PreTrainedToke
 
 
 def _disbands(game: SeatGame) -> list[str]:
-    """The orders that disband all units of the seat in the first Winter."""
+    """The orders that disband all of the seat's units in the first Winter."""
     turn = game.reset()
     while not turn.is_done and game.view.phase_type != "A":
         turn = game.step("")

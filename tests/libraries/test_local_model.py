@@ -42,7 +42,7 @@ def url(local, gguf_file):
 
 def test_a_legal_game_of_full_press(local, url) -> None:
     """Every reply is of its grammar, every order legal, and the scripted players play with it."""
-    found = local.told(local.play(url, years=1, rounds=1, seed=0))
+    found = local.summary(local.play(url, years=1, rounds=1, seed=0))
     assert found["failed"] == found["refused_orders"] == 0
     assert found["asked"] == found["parsed"] == found["with_schema"] == found["obeyed"] > 0
     assert found["answered_by"] == {"local": found["calls"]}
