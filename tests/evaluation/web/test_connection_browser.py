@@ -213,6 +213,27 @@ def test_a_tab_that_is_frozen_keeps_no_other_tab_waiting(browser, serving):
     until_in(browser, first, f"{GOAL}.startsWith('Choose a unit')")
 
 
+def test_the_tab_with_the_stream_tells_the_others(browser, serving):
+    """A tab that hears nothing asks by itself after a while, so we listen for what it would hear."""
+    hosted = serving(TWO)
+    page = Page(browser, hosted.link("FRANCE"))
+    page.ask("(window.ear = new BroadcastChannel('/g/' + location.pathname.split('/')[2])).onmessage = "
+             "({ data }) => { window.heard = data }; 0")  # fmt: skip
+    all_answer(hosted)
+    page.until("window.heard !== undefined")
+
+
+def test_a_draft_belongs_to_its_step(browser, serving):
+    hosted = serving(TWO)
+    page = Page(browser, hosted.link("FRANCE"))
+    page.ask("document.getElementById('text').focus()")
+    browser.call("Input.insertText", text="half a thought")
+    all_answer(hosted)  # on another device
+    all_answer(hosted)
+    page.until(f"{PHASE} === 'Fall 1901, movement' && {ASKED}")
+    assert page.ask("document.getElementById('text').value") == ""
+
+
 def freeze(browser, tab, state) -> None:
     session, browser._session = browser._session, tab
     browser.call("Page.setWebLifecycleState", state=state)
