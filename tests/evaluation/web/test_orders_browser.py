@@ -162,6 +162,9 @@ def test_points_are_given_as_often_as_there_are_points(page):
         page.until(f"({STEP}) && {ASKED}")
         for order in COURSE[step][0]:
             by_typing(page, order)
+        if step == "W1901A":  # one unit is built, and one disbands
+            said = page.ask("document.getElementById('sum').textContent")
+            assert said.startswith("With your draft: 4 centers \N{MINUS SIGN} 3 units = +1 this Winter.")
         go_on(page, step, "keyboard")
     page.until(f"({STEP}) && {ASKED}")
     assert page.hosted.table.view("FRANCE").welfare["FRANCE"] == 1
