@@ -35,7 +35,7 @@ demo: $(DEMO)  ## play a small demonstration and show its results
 compile: $(INSTALLED)
 	@$(BIN)/welfare-env warm-up
 
-test: lint compile  ## lint, then the quick tests: four to five minutes on two cores, seven the first time
+test: lint compile  ## lint, then the quick tests: three to four minutes on two cores, five the first time
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Coverage is that of the quick tests: it would double the time of the others, and they add little to it.
