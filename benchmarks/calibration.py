@@ -1,17 +1,17 @@
-"""How often 95% intervals hold the truth, where the truth is known: means, shares of sums, and a chosen attack's gain.
+"""Coverage of 95% intervals for known true values: means, ratios of sums, and the gain of a chosen attack.
 
-    python -m benchmarks.calibration            # 4,000 repetitions of each line: minutes on one core
+    python -m benchmarks.calibration            # 4,000 repetitions per row: minutes on one core
     python -m benchmarks.calibration --quick
 
-Games are numbers drawn from a distribution with a known mean. "played" draws them from games that were really played
-(random in all seats, and with dumbbot in France; five years, no press), all of which together are the truth. Beside the
-intervals of `mean_estimate` and `share_estimate` stands the expanded percentile interval (Hesterberg, 2015), a common
-bootstrap. Student's interval is the unit of width.
+Games are numbers sampled from a distribution with a known mean. "played" resamples real games (random in all seats, and
+with dumbbot in France; five years, no press); the mean of all these games is the true value. The intervals of
+`mean_estimate` and `share_estimate` are compared with the expanded percentile interval (Hesterberg, 2015), a common
+bootstrap. Widths are relative to Student's interval.
 
 The best of several attacks is chosen by `evaluation.measures.choice` and its gain measured on fresh games. Attacks are
-equally good, or their true gains have a standard deviation of a half; half the variance of games is common to all
-attacks, as it is where games are paired with the same self-play. "Stopped" plays on from ten games until the interval
-is as narrow as wished, as `precision=` does. Both take a quarter of the repetitions.
+equally good, or their true gains have a standard deviation of a half; half of the variance between games is common to
+all attacks, as in games paired with the same self-play. "Stopped" continues from ten games until the interval has the
+target width, as `precision=` does. Both use a quarter of the repetitions.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ DrawShares = Callable[[np.random.Generator, Shape], tuple[Floats, Floats]]  # pa
 RULES = Rules(years=5, message_rounds=0)
 WELFARE = (0, math.inf)
 ATTACKS = (20, 300, 1000)
-CHOOSING = (2, 5)  # games of every attack
+CHOOSING = (2, 5)  # games per attack for the choice
 SPREADS = {0.0: "equal", 0.5: "sd 0.5"}
 FRESH = 20
 BATCH = 500
-STOPPED = ((0, 0.8), (0, 1.5), (1, 1.6), (4, 1.0))  # which of `made`, and the wished width
+STOPPED = ((0, 0.8), (0, 1.5), (1, 1.6), (4, 1.0))  # index in `made`, target width
 
 
 class Population(NamedTuple):
-    """Where games come from, their true mean, and the rules' bounds that the interval is told."""
+    """A distribution of games, its true mean, and the bounds of the measure given to the interval."""
 
     name: str
     draw: Draw
@@ -60,15 +60,15 @@ class Population(NamedTuple):
 
 
 class SharePopulation(NamedTuple):
-    """Where parts and wholes of games come from, and their true share."""
+    """A distribution of games' parts and wholes, and the true share."""
 
     name: str
     draw: DrawShares
     truth: float
 
 
-class Told(NamedTuple):
-    """Of many intervals: the share that hold the truth, their mean width, and the share of samples without one."""
+class Coverage(NamedTuple):
+    """Of many intervals: share that contain the true value, mean width, and share of samples without an interval."""
 
     covered: float
     width: float
@@ -76,7 +76,7 @@ class Told(NamedTuple):
 
 
 def made() -> list[Population]:
-    """Distributions as welfare, gains and rates have them: skewed, of few values, with rare events, or with zeros."""
+    """Distributions similar to those of welfare, gains and rates: skewed, discrete, with rare events, or with zeros."""
     rare = "1 in a share of games, else 0"
     return [
         Population("normal", lambda rng, shape: rng.normal(3, 1, shape), 3),
@@ -87,7 +87,7 @@ def made() -> list[Population]:
             Population(f"root Nash: {zeros:.0%} zero, else sd {spread}", _welfare(zeros, spread), truth, WELFARE)
             for zeros, spread, truth in ((0.13, 0.5, 2.61), (0.05, 0.5, 2.85), (0.3, 0.5, 2.1), (0.13, 0.05, 2.61))
         ),
-        Population("the first of these, bounds not told", _welfare(0.13, 0.5), 2.61),
+        Population("the first of these, without bounds", _welfare(0.13, 0.5), 2.61),
         *(
             Population(f"{rare}: {share}{', in [0, 1]' * (within[0] == 0)}", _rare(share), share, within)
             for within in ((0, 1), UNBOUNDED)
@@ -123,7 +123,7 @@ def _of_three(rng: np.random.Generator, shape: Shape) -> Floats:
 
 
 def made_shares() -> list[SharePopulation]:
-    """Promises: even games, and few games with most of them; centers stolen of those held."""
+    """Kept promises, spread evenly over games or concentrated in few games; and stolen centers."""
     return [
         SharePopulation("kept / judged promises: 80%", _promises(4, 1, lambda rng, shape: rng.poisson(4, shape)), 0.8),
         SharePopulation(
@@ -139,7 +139,7 @@ def made_shares() -> list[SharePopulation]:
 
 
 def _promises(kept: float, broken: float, judged: Callable[[np.random.Generator, Shape], NDArray[Any]]) -> DrawShares:
-    """Each game has its own chance, of a beta distribution."""
+    """Each game has its own probability, from a beta distribution."""
 
     def draw(rng: np.random.Generator, shape: Shape) -> tuple[Floats, Floats]:
         wholes = 1.0 + judged(rng, shape)
@@ -149,7 +149,7 @@ def _promises(kept: float, broken: float, judged: Callable[[np.random.Generator,
 
 
 def played(games: int) -> list[Population]:
-    """Root Nash welfare and a single gain, of games that were played."""
+    """Root Nash welfare and a single power's gain, resampled from real games."""
     result = evaluation.exploitability("random", games, deviator="dumbbot", coalitions=["FRANCE"], rules=RULES)
     welfare = np.array([game.root_nash_welfare for game in result.baseline])
     gains = np.array(result.gains[0].gain.per_game)
@@ -164,7 +164,7 @@ def _drawn_from(name: str, games: Floats, within: tuple[float, float]) -> Popula
 
 
 def student(samples: Floats) -> Bounds:
-    """Student's interval: the unit of width."""
+    """Student's interval, the unit of width."""
     games = samples.shape[1]
     reach = stdtrit(games - 1, (1 + CONFIDENCE) / 2) * samples.std(axis=1, ddof=1) / math.sqrt(games)
     return Bounds(samples.mean(axis=1) - reach, samples.mean(axis=1) + reach)
@@ -180,70 +180,70 @@ def percentile(parts: Floats, wholes: Floats, rng: np.random.Generator) -> Bound
 
 
 def in_batches(bounds: Callable[..., Bounds], *arrays: Floats) -> Bounds:
-    """The bounds of [samples, games], some samples at a time: these share their random weights, and fit memory."""
+    """The bounds of [samples, games], in batches of samples that fit in memory and share their bootstrap weights."""
     found = [bounds(*(each[first : first + BATCH] for each in arrays)) for first in range(0, len(arrays[0]), BATCH)]
     return Bounds(*(np.concatenate(each) for each in zip(*found, strict=True)))
 
 
 def nothing(bounds: Bounds) -> Bounds:
-    """No intervals."""
+    """The same number of missing intervals."""
     return Bounds(*(np.full_like(each, np.nan) for each in bounds))
 
 
-def told(bounds: Bounds, truth: float) -> Told:
-    """How often bounds hold the truth, of those that are there."""
+def coverage(bounds: Bounds, truth: float) -> Coverage:
+    """The coverage of bounds, among intervals that are not missing."""
     low, high = bounds
     there = ~(np.isnan(low) | np.isnan(high))
     if not there.any():
-        return Told(math.nan, math.nan, 1.0)
+        return Coverage(math.nan, math.nan, 1.0)
     slack = 1e-9 * max(1.0, abs(truth))
     covered = (low[there] - slack <= truth) & (truth <= high[there] + slack)
-    return Told(float(covered.mean()), float((high - low)[there].mean()), float(1 - there.mean()))
+    return Coverage(float(covered.mean()), float((high - low)[there].mean()), float(1 - there.mean()))
 
 
-def mean_told(
+def mean_coverage(
     population: Population, games: int, repetitions: int, rng: np.random.Generator
-) -> tuple[Told, Told, Told]:
-    """Of the interval, of the percentile interval, and of Student's."""
+) -> tuple[Coverage, Coverage, Coverage]:
+    """Coverage of our interval, the percentile interval, and Student's."""
     samples = population.draw(rng, (repetitions, games))
     wholes = np.ones_like(samples)
     ours = in_batches(lambda some: mean_bounds.mean_bounds(some, population.within, CONFIDENCE, rng), samples)
     usual = in_batches(lambda some, whole: percentile(some, whole, rng), samples, wholes)
     varied = student(samples[~alike(samples)])
     return (
-        told(ours if games >= FEWEST_GAMES else nothing(ours), population.truth),
-        told(usual, population.truth),
-        told(varied, 0),
+        coverage(ours if games >= FEWEST_GAMES else nothing(ours), population.truth),
+        coverage(usual, population.truth),
+        coverage(varied, 0),
     )
 
 
-def share_told(
+def share_coverage(
     population: SharePopulation, games: int, repetitions: int, rng: np.random.Generator
-) -> tuple[Told, Told, Told]:
-    """The same of shares; Student's is of parts - share * wholes."""
+) -> tuple[Coverage, Coverage, Coverage]:
+    """As `mean_coverage`, for shares; Student's interval is of parts - share * wholes."""
     parts, wholes = population.draw(rng, (repetitions, games))
     ours = in_batches(lambda some, whole: weighted_bounds(some, whole, (0, 1), CONFIDENCE, rng), parts, wholes)
     usual = in_batches(lambda some, whole: percentile(some, whole, rng), parts, wholes)
     share = (parts.sum(axis=1) / wholes.sum(axis=1))[:, None]
     line = student((parts - share * wholes) / wholes.mean(axis=1, keepdims=True))
     return (
-        told(ours if games >= FEWEST_GAMES else nothing(ours), population.truth),
-        told(usual, population.truth),
-        told(line, 0),
+        coverage(ours if games >= FEWEST_GAMES else nothing(ours), population.truth),
+        coverage(usual, population.truth),
+        coverage(line, 0),
     )
 
 
 class Chosen(NamedTuple):
-    """Of choices: fresh intervals, and mean errors of fresh values, of games of the choice, and of what was chosen."""
+    """Results of choices: coverage on fresh games; mean errors of fresh values and of choosing games; regret."""
 
-    fresh: Told
+    fresh: Coverage
     error: float
     luck: float
     behind: float
 
 
-def chosen_told(attacks: int, games: int, spread: float, repetitions: int, rng: np.random.Generator) -> Chosen:
-    """Of the chosen among attacks whose true gains have this spread. Noise is skewed: gamma(4), variance 1."""
+def choice_results(attacks: int, games: int, spread: float, repetitions: int, rng: np.random.Generator) -> Chosen:
+    """Results for the best of several attacks whose true gains have this spread. Noise is gamma(4) with variance 1."""
     bounds, errors, luck, behind = [], [], [], []
     for _ in range(repetitions):
         truth = spread * rng.normal(size=attacks)
@@ -254,12 +254,12 @@ def chosen_told(attacks: int, games: int, spread: float, repetitions: int, rng: 
             return list((truth[list(alive), None] + noise)[..., None])
 
         choice = choose(attacks, play, games)
-        fresh = _noise(rng, (2, FRESH)).sum(axis=0) / math.sqrt(2)  # around the truth
+        fresh = _noise(rng, (2, FRESH)).sum(axis=0) / math.sqrt(2)  # deviations from the true gain
         bounds.append(fresh)
         errors.append(fresh.mean())
         luck.append(choice.means[choice.best] - truth[choice.best])
         behind.append(truth.max() - truth[choice.best])
-    held = told(mean_bounds.mean_bounds(np.array(bounds), UNBOUNDED, CONFIDENCE, rng), 0)
+    held = coverage(mean_bounds.mean_bounds(np.array(bounds), UNBOUNDED, CONFIDENCE, rng), 0)
     return Chosen(held, *(float(np.mean(each)) for each in (errors, luck, behind)))
 
 
@@ -270,7 +270,7 @@ def _noise(rng: np.random.Generator, shape: int | Shape) -> Floats:
 def stopped_row(
     population: Population, precision: float, repetitions: int, rng: np.random.Generator
 ) -> Iterator[Estimate]:
-    """An estimate a repetition, of as many games as a wished width takes."""
+    """One estimate per repetition, with as many games as the target width needs."""
     for _ in range(repetitions):
         games = population.draw(rng, (1, FIRST_LOOK))[0]
         estimate = mean_estimate(games, rng, within=population.within)
@@ -280,7 +280,7 @@ def stopped_row(
         yield estimate
 
 
-def cell(ours: Told, usual: Told, unit: Told) -> str:
+def cell(ours: Coverage, usual: Coverage, unit: Coverage) -> str:
     """Coverage and width, the samples without an interval, and in brackets the percentile interval's coverage."""
     if math.isnan(ours.covered):
         return f"- ({usual.covered:.0%})"
@@ -291,8 +291,8 @@ def cell(ours: Told, usual: Told, unit: Told) -> str:
 def coverage_table(populations: list[Population], games: list[int], repetitions: int, seed: int) -> Table:
     """One row per population, one column per number of games."""
     table = Table(
-        title="Covered, width; in brackets: covered by percentile intervals",
-        caption="width: in widths of Student's interval. none: games all alike, and the rules have no bound",
+        title="Coverage, width; in brackets: coverage of percentile intervals",
+        caption="width: relative to Student's interval. none: all games are equal, and the measure is unbounded",
     )
     for name in ("games", *(f"n = {count}" for count in games)):
         table.add_column(name, justify="left")
@@ -303,9 +303,9 @@ def coverage_table(populations: list[Population], games: list[int], repetitions:
             for count in games:
                 rng = np.random.default_rng([seed, count, line])
                 if isinstance(population, SharePopulation):
-                    found = share_told(population, count, repetitions, rng)
+                    found = share_coverage(population, count, repetitions, rng)
                 else:
-                    found = mean_told(population, count, repetitions, rng)
+                    found = mean_coverage(population, count, repetitions, rng)
                 cells.append(cell(*found))
                 meter.advance(1)
             table.add_row(population.name, *cells)
@@ -313,10 +313,10 @@ def coverage_table(populations: list[Population], games: list[int], repetitions:
 
 
 def chosen_table(repetitions: int, seed: int) -> Table:
-    """One row per number of attacks and of games to choose by."""
+    """One row per number of attacks and of choosing games."""
     table = Table(
-        title=f"The chosen of several attacks, confirmed on {FRESH} fresh games",
-        caption="games of all attacks; the best play more. error: of the value; a game has a standard deviation of 1",
+        title=f"The best of several attacks, measured on {FRESH} fresh games",
+        caption="games per attack; the best play more. A game's standard deviation is 1",
     )
     names = (
         "attacks",
@@ -325,8 +325,8 @@ def chosen_table(repetitions: int, seed: int) -> Table:
         "covered",
         "width",
         "error",
-        "error on the games of choice",
-        "behind the best",
+        "error on choosing games",
+        "below the best",
     )
     for name in names:
         table.add_column(name, justify="right")
@@ -335,7 +335,7 @@ def chosen_table(repetitions: int, seed: int) -> Table:
             for attacks in ATTACKS:
                 for games in CHOOSING:
                     rng = np.random.default_rng([seed, attacks, games, place])
-                    found = chosen_told(attacks, games, spread, repetitions, rng)
+                    found = choice_results(attacks, games, spread, repetitions, rng)
                     errors = (f"{each:+.2f}" for each in (found.error, found.luck))
                     held = (f"{found.fresh.covered:.1%}", f"{found.fresh.width:.2f}")
                     table.add_row(str(attacks), kind, str(games), *held, *errors, f"{found.behind:.2f}")
@@ -344,29 +344,29 @@ def chosen_table(repetitions: int, seed: int) -> Table:
 
 
 def stopped_table(repetitions: int, seed: int) -> Table:
-    """One row per population and wished width."""
-    table = Table(title="Stopped at a wished width")
-    for name in ("games", "wished", "covered", "width", "games played"):
+    """One row per population and target width."""
+    table = Table(title="Stopped at a target width")
+    for name in ("games", "target", "coverage", "width", "games played"):
         table.add_column(name)
     for line, (place, precision) in enumerate(STOPPED):
         population = made()[place]
         found = list(stopped_row(population, precision, repetitions, np.random.default_rng([seed, line, 2])))
         bounds = Bounds(*(np.array([getattr(estimate, end) for estimate in found]) for end in ("low", "high")))
-        held = told(bounds, population.truth)
+        held = coverage(bounds, population.truth)
         games = f"{np.mean([estimate.n for estimate in found]):.0f}"
         table.add_row(population.name, f"{precision}", f"{held.covered:.1%}", f"{held.width:.2f}", games)
     return table
 
 
 def main(
-    repetitions: Annotated[int, typer.Option(min=2, help="Of each line.")] = 4000,
-    games: Annotated[list[int], typer.Option(min=3, help="A sample; may be given several times.")] = [3, 5, 10, 20, 40],  # noqa: B006
-    resamples: Annotated[int, typer.Option(min=100, help="Of each interval; evaluations take 10,000.")] = 2000,
-    pool: Annotated[int, typer.Option(min=2, help="Games to play, from which samples are drawn.")] = 200,
+    repetitions: Annotated[int, typer.Option(min=2, help="Repetitions per row.")] = 4000,
+    games: Annotated[list[int], typer.Option(min=3, help="Games per sample; repeatable.")] = [3, 5, 10, 20, 40],  # noqa: B006
+    resamples: Annotated[int, typer.Option(min=100, help="Resamples per interval; evaluations use 10,000.")] = 2000,
+    pool: Annotated[int, typer.Option(min=2, help="Real games to resample from.")] = 200,
     seed: int = 0,
     quick: Annotated[bool, typer.Option("--quick", help="200 repetitions of 400 resamples, and 10 games.")] = False,
 ) -> None:
-    """Coverage and width of the intervals of evaluations."""
+    """Print coverage and width of the intervals used in evaluations."""
     if quick:
         repetitions, resamples, pool = 200, 400, 10
     mean_bounds.RESAMPLES = resamples

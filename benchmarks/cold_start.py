@@ -1,14 +1,14 @@
-"""How long a new user waits: `python -m benchmarks.cold_start --against REVISION`, on a quiet machine.
+"""Waiting times of a new user: `python -m benchmarks.cold_start --against REVISION`, on a quiet machine.
 
-Each round exports a commit to an empty folder, with empty caches, and times four processes one after the other:
+Each round exports a commit to an empty folder, with empty caches, and times four processes in sequence:
 
 - table: `welfare-env self-play prosocial dove --years 3 --games 2`, which compiles the engine and loads the board
-- again: the same in a second process, other games
-- first game: a second process until a game by hand has played its first phase
-- vector: in another empty folder, Python until the first `vector_env` step
+- again: the same in a new process, with other games
+- first game: a new process until a `Game` has played its first phase
+- vector: in another empty folder, a new process until the first `vector_env` step
 
-Installing and downloading are not part of it. Printed are medians with the lowest and highest, of REVISION too if one
-is given, in turn.
+Downloads and installation are not included. Prints medians with minimum and maximum, also for REVISION if given;
+revisions are measured alternately.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main(
     against: Annotated[str, typer.Option(help="A commit to compare with.")] = "",
     repeats: Annotated[int, typer.Option(min=1, help="Rounds.")] = 3,
 ) -> None:
-    """Time the first table, and what comes after it, from empty caches."""
+    """Time the first table and the following processes, from empty caches."""
     commits = ["HEAD", *filter(None, [against])]
     seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
     said: dict[tuple[str, str], str] = {}
@@ -74,7 +74,7 @@ def _export(commit: str, folder: Path) -> None:
 
 
 def _timed(folder: Path, words: Sequence[str]) -> tuple[float, str]:
-    """Seconds by the clock, and what was written to stderr."""
+    """Wall-clock seconds, and the text on stderr."""
     environment = os.environ | {"PYTHONPATH": str(folder), "XDG_CACHE_HOME": str(folder / ".cache"), "COLUMNS": "100"}
     environment.pop("NUMBA_CACHE_DIR", None)
     begun = time.perf_counter()

@@ -1,12 +1,12 @@
-"""How often equal policies seem to differ in `evaluation.compare`.
+"""False positives of `evaluation.compare` for equal policies.
 
-    python -m benchmarks.contrasts            # 2,000 repetitions of each line
+    python -m benchmarks.contrasts            # 2,000 repetitions per row
     python -m benchmarks.contrasts --quick
 
-Each repetition draws games of ten equal policies and compares them: nine with the first ("9 differences"), or every two
-("45 differences"). It counts the repetitions in which some interval leaves out the true difference, 0: at most 5% is
-promised. "alone" is the same with the interval that each difference has by itself. Half the variance of "normal" games
-is common to all policies, as it is where games are paired by their seeds.
+Each repetition samples games of ten equal policies and compares nine with the first ("9 differences"), or all pairs
+("45 differences"). It counts the repetitions in which at least one interval excludes the true difference, 0; this
+familywise error should be at most 5%. "alone" uses separate intervals without correction. Half of the variance of
+"normal" games is common to all policies, as in games paired by seed.
 """
 
 from __future__ import annotations
@@ -36,15 +36,14 @@ DRAWS: dict[str, Draw] = {
         rng.random(shape) < 0.13, 0.0, rng.normal(4, 0.5, shape)
     ),
 }
-"""[games, policies] of values, in which all policies are equal."""
+"""Samples values [games, policies] of equal policies."""
 
 
 def shares(draw: Draw, games: int, every: bool, repetitions: int, seed: int = 0) -> Iterator[float]:
-    """The fractions of repetitions in which some of equal policies seem to differ: with simultaneous intervals, and
-    with each interval alone.
+    """The fractions of repetitions with a false positive: with simultaneous intervals, and with separate intervals.
 
     Args:
-        every: compare every two policies; otherwise all with the first.
+        every: whether to compare all pairs of policies; otherwise all with the first.
     """
     rng = np.random.default_rng(seed)
     samples = [draw(rng, (games, POLICIES)).T for _ in range(repetitions)]
@@ -59,11 +58,11 @@ def shares(draw: Draw, games: int, every: bool, repetitions: int, seed: int = 0)
 
 
 def main(
-    repetitions: Annotated[int, typer.Option(min=1, help="Of each line.")] = 2000,
+    repetitions: Annotated[int, typer.Option(min=1, help="Repetitions per row.")] = 2000,
     quick: Annotated[bool, typer.Option("--quick", help="400 repetitions.")] = False,
 ) -> None:
     count = 400 if quick else repetitions
-    table = Table(title=f"Repetitions in which some of {POLICIES} equal policies seem to differ", title_justify="left")
+    table = Table(title=f"Repetitions with a false difference between {POLICIES} equal policies", title_justify="left")
     table.add_column("games")
     for games in GAMES:
         table.add_column(f"n={games}", justify="right")

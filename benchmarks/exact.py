@@ -1,11 +1,11 @@
-"""Exact best responses on toy boards, and what they cost: `python -m benchmarks.exact`.
+"""Exact best responses on toy boards, and their costs: `python -m benchmarks.exact`.
 
     python -m benchmarks.exact --board clique:4 --years 8
     python -m benchmarks.exact --board clique:3 --profile hold --power PLAYERB
 
-A row is a game of so many years: what the power gets when it plays its part of the profile, what its best response
-gets, how many positions were solved for that, and CPU seconds, with the games that check the others' policies. The
-first row's have the loading of the compiled engine in them.
+Each row is a length of the game: the power's points when it follows the profile, the points of its best response, the
+number of positions solved, and CPU seconds, including games that check the other policies. The first row includes
+loading the compiled engine.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ HEADINGS = ("board", "seat", "years", "profile", "best response", "gain", "state
 
 
 def main(
-    board: Annotated[list[str] | None, typer.Option(help="Boards; several can be given.")] = None,
-    profile: Annotated[str, typer.Option(help="What everybody plays.")] = "prosocial",
-    power: Annotated[list[str] | None, typer.Option(help="Who deviates; by default the first power.")] = None,
-    years: Annotated[int, typer.Option(help="Games of 1 to so many years.", min=1)] = 8,
+    board: Annotated[list[str] | None, typer.Option(help="A board; may be given several times.")] = None,
+    profile: Annotated[str, typer.Option(help="The policy in all seats.")] = "prosocial",
+    power: Annotated[list[str] | None, typer.Option(help="The deviating power; by default the first.")] = None,
+    years: Annotated[int, typer.Option(help="Longest game, in years.", min=1)] = 8,
     line: Annotated[bool, typer.Option("--line", help="Print the line of play of each longest game.")] = False,
 ) -> None:
     """Print the exact value of the best response to a profile, for games of 1, 2, ... years."""

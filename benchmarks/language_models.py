@@ -1,15 +1,14 @@
-"""What language models' questions cost in time and processor beside the same questions of a bare HTTP client.
+"""The overhead of questions to language models, compared with a bare HTTP client.
 
     python -m benchmarks.language_models
     python -m benchmarks.language_models --at-once 10 --latency 1 --repeats 5
 
-Games of seven language models, three message rounds a phase, simultaneous rounds, as evaluations play them (replies are
-kept in a file), against the stub server (`agents.lm.stub`), which runs in a process of its own, so that its work is not
-counted. The same questions are then asked by our model, by the SDK's own documented call, and by asyncio with the HTTP
-library below the SDK and nothing else: as many together and one after the other as in the games, with no game around
-them. "Games, kept replies" are the same games once more, when nothing is asked: rules, prompts and reading. The least
-time that games can take is the latency times the longest chain of questions that have to wait for each other. The ways
-are measured in turn, so that a busy machine does not slow one of them alone.
+Plays games of seven language models with three simultaneous message rounds per phase, as evaluations do (replies are
+cached in a file), with the stub server (`agents.lm.stub`) in a separate process, whose time is not counted. The same
+questions are then asked without games, with the same concurrency and sequence: by our model, by the SDK's documented
+call, and by asyncio with only the HTTP library that the SDK uses. "Games, kept replies" replays the games from cached
+replies: rules, prompts and parsing only. The minimum duration of games is the latency times the longest chain of
+dependent questions. The variants are measured alternately, so that a busy machine affects all alike.
 """
 
 from __future__ import annotations
@@ -51,13 +50,13 @@ from evaluation.play.games import GameSpec, aplay_game, play_game
 PROVIDERS = {"openai": "/v1", "anthropic": ""}
 Record = dict[str, Any]
 Asked = list[list[Record]]
-"""The questions of a game: those together that are asked together."""
+"""The questions of a game, grouped into concurrent ones."""
 Ask = Callable[[Any], Awaitable[Any]]
 
 
 @dataclass(frozen=True)
 class Timed:
-    """One measurement: seconds on the clock and on a processor, and for how many questions."""
+    """One measurement: wall seconds, CPU seconds and number of questions."""
 
     clock: float
     processor: float
@@ -65,13 +64,13 @@ class Timed:
 
     @property
     def cpu(self) -> float:
-        """Seconds of processor a question."""
+        """CPU seconds per question."""
         return self.processor / self.questions
 
 
 @contextmanager
 def stub_server(latency: float) -> Iterator[str]:
-    """The stub server in another process: its address."""
+    """Start the stub server in another process; yields its address."""
     command = [sys.executable, "-m", "agents.lm.stub", "--port", "0", "--latency", str(latency)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 (this Python)
     try:
@@ -83,7 +82,7 @@ def stub_server(latency: float) -> Iterator[str]:
 
 
 def game_spec(provider: str, url: str, years: int, rounds: int, summariser: str) -> GameSpec:
-    """The game that is played."""
+    """The game to play."""
     policy = f"lm:{provider}/stub,base_url={url}{PROVIDERS[provider]},summariser={summariser}"
     rules = welfare_env.Rules(years=years, message_rounds=rounds)
     spec = agents.specs.read(policy)
@@ -92,10 +91,10 @@ def game_spec(provider: str, url: str, years: int, rounds: int, summariser: str)
 
 
 def stages(record: Record) -> int:
-    """Questions that have to wait for each other.
+    """Length of the longest chain of dependent questions.
 
-    A phase with messages has one a round, and one more at the next question after it where its messages are condensed;
-    retreats have one if anybody has to order.
+    A phase with messages has one question per round, and one more before the next question if its messages are
+    summarized; a retreat phase has one if any power has orders to give.
     """
     players = [models[0] for models in record["welfare_env"]["language_models"].values()]
     moments = {(turn["phase"], turn["round"]) for player in players for turn in player["turns"]}
@@ -104,12 +103,12 @@ def stages(record: Record) -> int:
 
 
 def calls(record: Record) -> int:
-    """Questions of all players."""
+    """Number of questions of all players."""
     return sum(model["calls"] for models in record["welfare_env"]["language_models"].values() for model in models)
 
 
 def questions(spec: GameSpec, summariser: str) -> list[list[Request]]:
-    """The questions of a game, as many together as there are powers: the stub's replies depend on the prompt alone."""
+    """The questions of a game, grouped by the number of powers; the stub's replies depend only on the prompt."""
     model = ScriptedModel(lambda request: stub_reply(request.prompt, request.schema))
     policy = agents.specs.read(f"lm:asked,summariser={summariser}")
     players = tuple((power, policy) for power, _ in spec.players)
@@ -119,14 +118,14 @@ def questions(spec: GameSpec, summariser: str) -> list[list[Request]]:
 
 
 def sdk_client(provider: str, model: RemoteModel) -> Any:
-    """The SDK's client, as its documentation makes it."""
+    """The SDK's client, constructed as in its documentation."""
     sdk = importlib.import_module(provider)
     make = sdk.AsyncOpenAI if provider == "openai" else sdk.AsyncAnthropic
     return make(base_url=model.base_url, api_key="none", max_retries=0, timeout=300)
 
 
 def bare_client(provider: str, model: RemoteModel) -> Any:
-    """A client of the HTTP library below the SDK, with as many connections as are asked for."""
+    """A client of the HTTP library that the SDK uses, without a limit on connections."""
     sdk = importlib.import_module(provider)
     http = importlib.import_module(sdk.DefaultAsyncHttpxClient.__mro__[1].__module__.partition(".")[0])
     limits = http.Limits(max_connections=None, max_keepalive_connections=None)
@@ -134,7 +133,7 @@ def bare_client(provider: str, model: RemoteModel) -> Any:
 
 
 async def asked_alone(client: Any, ask: Ask, asked: Sequence[Sequence[Any]], games: int) -> Timed:
-    """The questions of so many games, with no game around them, through a client."""
+    """Ask the questions of a number of games through a client, without playing."""
 
     async def game() -> None:
         for together in asked:
@@ -148,7 +147,7 @@ async def asked_alone(client: Any, ask: Ask, asked: Sequence[Sequence[Any]], gam
 
 
 async def sdk_alone(provider: str, model: RemoteModel, asked: Asked, games: int) -> Timed:
-    """The SDK's own call of its documentation: arguments by name, `extra_body` only for what it must."""
+    """The SDK's call as documented: named arguments, with `extra_body` only where necessary."""
     client = sdk_client(provider, model)
     create = client.chat.completions.create if provider == "openai" else client.messages.create
     known = inspect.signature(create).parameters
@@ -161,13 +160,13 @@ async def sdk_alone(provider: str, model: RemoteModel, asked: Asked, games: int)
 
 
 async def our_model(model: RemoteModel, asked: list[list[Request]], games: int) -> Timed:
-    """Our own model: retries, limits, faults, usage."""
+    """Our own model, with retries, limits, error handling and usage."""
     model.expect(games * max(map(len, asked)))
     return await asked_alone(aclosing(model), model.acomplete, asked, games)
 
 
 async def bare(provider: str, model: RemoteModel, asked: Asked, games: int) -> Timed:
-    """asyncio and the HTTP library: the JSON of a question is sent, that of the answer is read."""
+    """asyncio and the HTTP library only: send the question's JSON, parse the answer's JSON."""
     client = bare_client(provider, model)
 
     async def ask(body: Record) -> None:
@@ -179,19 +178,19 @@ async def bare(provider: str, model: RemoteModel, asked: Asked, games: int) -> T
 
 
 def remote_model(provider: str, url: str) -> RemoteModel:
-    """The model that the games ask, for the bodies of its questions."""
+    """The games' model, used to build request bodies."""
     if (maker := remote_provider(provider)) is None:
-        raise ConfigError(f"{provider}: no provider with a server")
+        raise ConfigError(f"{provider}: not a provider with a server")
     return maker("stub", base_url=url + PROVIDERS[provider])
 
 
 async def played(specs: list[GameSpec], models: SharedModels) -> list[Record]:
-    """Games in this event loop."""
+    """Play games in this event loop."""
     return await asyncio.gather(*(aplay_game(spec, models) for spec in specs))
 
 
 def ours(spec: GameSpec, games: int, file: Path) -> tuple[Timed, list[Record]]:
-    """Games as an evaluation plays them, so many workers, replies kept in a file."""
+    """Play games as an evaluation does, with `games` workers and replies cached in a file."""
     with ResponseCache(file) as cache:
         models = SharedModels(cache)
         clock, processor = time.perf_counter(), time.process_time()
@@ -203,7 +202,7 @@ def ours(spec: GameSpec, games: int, file: Path) -> tuple[Timed, list[Record]]:
 
 @dataclass
 class Setting:
-    """What is measured: games of a provider at once, over a stub server."""
+    """A setting to measure: concurrent games with one provider's SDK and a stub server."""
 
     provider: str
     url: str
@@ -221,7 +220,7 @@ class Setting:
         return [[self.model.body(each, ()) for each in together] for together in self.requests]
 
     def measure(self, number: int, folder: Path) -> None:
-        """One round: each way once, so that a busy moment of the machine does not meet one of them alone."""
+        """One round: each variant once, so that a busy machine affects all alike."""
         file = folder / f"{self.provider}-{self.games}-{number}.sqlite"
         one, records = ours(self.spec, self.games, file)
         self.rows["games"].append(one)
@@ -234,7 +233,7 @@ class Setting:
         self.rows["bare"].append(asyncio.run(bare(*told)))
 
     def table_rows(self) -> Iterator[list[str]]:
-        """Medians over the rounds, with the least and the most; last that of the rounds' own ratios."""
+        """Medians over the rounds, with minimum and maximum; ratios are computed within rounds."""
         for name, rounds in self.rows.items():
             least = (self.chain if name == "games" else len(self.asked)) * self.latency
             to_bare = median(one.cpu / other.cpu for one, other in zip(rounds, self.rows["bare"], strict=True))
@@ -249,7 +248,7 @@ class Setting:
 
 
 def main(
-    latency: Annotated[float, typer.Option(min=0.001, help="Seconds before every answer.")] = 0.5,
+    latency: Annotated[float, typer.Option(min=0.001, help="Seconds per answer.")] = 0.5,
     years: Annotated[int, typer.Option(min=1)] = 2,
     rounds: Annotated[int, typer.Option(min=0)] = 3,
     summariser: Annotated[str, typer.Option(help="self or none.")] = "self",

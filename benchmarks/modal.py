@@ -1,9 +1,9 @@
-"""How fast modal combat is, measured in one run on one core: `python -m benchmarks.modal`.
+"""The speed of modal combat, measured in one run on one core: `python -m benchmarks.modal`.
 
-The agents are random ones (`random_agents`): 10,000 different players of depth 4 at most, and 64 helpers that call each
-other in four ranks. All rows are measured in every round, one after the other, so that a busy moment of the machine
-falls on all alike; figures are medians over the rounds. A play is what two agents do against each other, a move what
-one of them does: a tournament of n agents has n x n moves, and n (n + 1) / 2 plays.
+The agents are random (`random_agents`): 10,000 distinct players with a depth of at most 4, and 64 helpers that call
+each other in four ranks. All rows are measured in every round, so that a busy machine affects all alike; numbers are
+medians over the rounds. A play is one pair of agents, a move is one agent's action in a play: a tournament of n agents
+has n x n moves, and n (n + 1) / 2 plays.
 
 `--check 20000` measures nothing: it compares tournaments with single plays, pair by pair.
 """
@@ -36,7 +36,7 @@ from modal_env.logic.tournaments import Tournament, tournament
 
 SEED = 0
 PLAYERS, HELPERS, RANKS = 10_000, 64, 4
-PLAIN = 2_000  # plays a measurement
+PLAIN = 2_000  # plays per measurement
 SIZES = (100, 200, 2_000, PLAYERS)  # of tournaments
 CHAINS = (12, 64)
 BINARY = (Op.AND, Op.OR, Op.IMPLIES, Op.IFF)
@@ -46,10 +46,10 @@ BINARY = (Op.AND, Op.OR, Op.IMPLIES, Op.IFF)
 
 
 def random_formula(rng: np.random.Generator, height: int, boxes: int, called: Sequence[Agent], boxed: bool) -> Formula:
-    """A formula of at most this height and nesting of boxes.
+    """A random formula with at most this height and box nesting.
 
-    Above all boxes it has constants for leaves; under them X(me) and X(H), of an agent that is called, with 45 % each
-    where there is any, `me` with 5 % and constants with 5 %.
+    Leaves outside boxes are constants. Leaves in boxes are X(me) and X(H) of a called agent H with 45% each (if there
+    are helpers), `me` with 5% and constants with 5%.
     """
     if height == 0 or (height < 3 and rng.random() < 0.3):
         kind = rng.random()
@@ -68,10 +68,10 @@ def random_formula(rng: np.random.Generator, height: int, boxes: int, called: Se
 
 
 def random_agents(rng: np.random.Generator, players: int, helpers: int) -> list[Agent]:
-    """Different players, which call helpers, which call helpers of lower ranks; all of depth 4 at most.
+    """Distinct players that call helpers, which call helpers of lower ranks; all with a depth of at most 4.
 
-    A formula is at most 2 to 5 high, with boxes nested at most 1 to 4 deep, each of these as often as others. One
-    that is there already is drawn again, so that there are no two alike; some behave alike nevertheless.
+    The maximum height, 2 to 5, and maximum box nesting, 1 to 4, of a formula are uniformly random. Duplicates are drawn
+    again, so all formulas differ, but some behave identically.
     """
     rank = max(helpers // RANKS, 1)
     called: dict[Agent, None] = {}
@@ -87,7 +87,7 @@ def random_agents(rng: np.random.Generator, players: int, helpers: int) -> list[
 
 
 def chain(rank: int) -> Agent:
-    """An agent that calls one that calls one ... and so on: FairBot in the end."""
+    """An agent that calls an agent of the next lower rank, and so on down to FairBot."""
     agent = parse("[]X(me)", name="P")
     for _ in range(rank):
         agent = parse("[](X(me) | X(P))", name="P", helpers={"P": agent})
@@ -99,13 +99,13 @@ def chain(rank: int) -> Agent:
 
 @dataclass
 class Agreement:
-    """What has been compared.
+    """The results of comparing tournaments with single plays.
 
     Attributes:
-        plays, agents: how many; agents are counted once in every set.
-        kinds: plays by "helpers" (X(H) occurs), "helpers of helpers", "RandomBot", "`me`".
-        worlds: plays by the world at which they settle.
-        wrong: a line for every play in which a tournament differs from it.
+        plays, agents: numbers; agents are counted once per set.
+        kinds: number of plays with "helpers" (X(H) occurs), "helpers of helpers", "RandomBot", "`me`".
+        worlds: number of plays by the world at which they settle.
+        wrong: a line for every mismatch.
     """
 
     plays: int = 0
@@ -127,7 +127,7 @@ class Agreement:
 
 
 def compare(pairs: int, progress: Progress) -> Agreement:
-    """Play random pairs of random agents, and of the library's, singly and in a tournament; a set has 500 pairs."""
+    """Play random pairs of random and library agents, singly and in a tournament, in sets of 500 pairs."""
     rng, found = np.random.default_rng(SEED), Agreement()
     for start in progress.track(range(0, pairs, 500), description="comparing"):
         agents = [*random_agents(rng, 100, 16), *LIBRARY.values()]
@@ -141,7 +141,7 @@ def compare(pairs: int, progress: Progress) -> Agreement:
 
 
 def differences(outcome: Outcome, played: Tournament, row: int, column: int) -> list[str]:
-    """What a tournament says otherwise than a single play."""
+    """The results in which a tournament differs from a single play."""
     moves = played.cooperates[row, column], played.cooperates[column, row]
     same = {"moves": moves == outcome.cooperation, "settling world": played.worlds[row, column] == outcome.settles}
     return [name for name, right in same.items() if not right]
@@ -157,17 +157,17 @@ def print_agreement(found: Agreement) -> None:
     console.print(*found.wrong[:20], f"mismatches: {len(found.wrong)}", sep="\n")
 
 
-# What is measured
+# Measured rows
 
 
 @dataclass(frozen=True)
 class Row:
-    """Something to measure.
+    """A row of the table to measure.
 
     Attributes:
-        run: does it once, and tells how many units that were.
-        unit: of what.
-        times: the name of the row that its speed is compared with.
+        run: runs once, and returns the number of units.
+        unit: name of the units.
+        times: the name of the row to compare its speed with.
     """
 
     name: str
@@ -178,29 +178,29 @@ class Row:
 
 @dataclass(frozen=True)
 class Result:
-    """A row's measurements, one a round: units, seconds, CPU seconds."""
+    """A row's measurements, one per round: units, seconds, CPU seconds."""
 
     row: Row
     samples: tuple[tuple[int, float, float], ...]
 
     @property
     def rates(self) -> list[float]:
-        """Units a second."""
+        """Units per second."""
         return [units / wall for units, wall, _ in self.samples]
 
     @property
     def cpu_rates(self) -> list[float]:
-        """Units a CPU second."""
+        """Units per CPU second."""
         return [units / cpu for units, _, cpu in self.samples]
 
     @property
     def seconds(self) -> list[float]:
-        """Of one run."""
+        """Seconds per run."""
         return [wall for _, wall, _ in self.samples]
 
 
 def rows() -> list[Row]:
-    """Everything in the table."""
+    """All rows of the table."""
     rng = np.random.default_rng(SEED)
     players = random_agents(rng, PLAYERS, HELPERS)
     found = [Row("single plays", "plays", plain_pairs(players, rng))]
@@ -237,7 +237,7 @@ def played_once(agent: Agent) -> int:
 
 
 def measure(row: Row) -> tuple[int, float, float]:
-    """Once, or as often as it takes to fill 20 ms; the seconds are those of one run."""
+    """Run a row repeatedly for at least 20 ms; returns the units and seconds of one run."""
     units = runs = 0
     wall, cpu = time.perf_counter(), time.process_time()
     while True:
@@ -261,7 +261,7 @@ def measure_all(chosen: Sequence[Row], rounds: int, progress: Progress) -> list[
     return [Result(row, tuple(found)) for row, found in zip(chosen, samples, strict=True)]
 
 
-# What is printed
+# Output
 
 
 def span(values: Sequence[float]) -> str:
@@ -293,9 +293,9 @@ def machine_line(load: float) -> str:
 
 
 def main(
-    repeats: Annotated[int, typer.Option(help="Rounds in which everything is measured.", min=1)] = 7,
+    repeats: Annotated[int, typer.Option(help="Rounds of measurement.", min=1)] = 7,
     quick: Annotated[bool, typer.Option("--quick", help="Two rounds.")] = False,
-    check: Annotated[int, typer.Option(help="Compare so many random plays, and measure nothing.", min=0)] = 0,
+    check: Annotated[int, typer.Option(help="Compare this many random plays, and measure nothing.", min=0)] = 0,
 ) -> None:
     """Measure the speed of modal combat, or check that tournaments agree with single plays."""
     load = os.getloadavg()[0]

@@ -1,4 +1,4 @@
-"""A replay page in a real browser: its size, first paint and steps, what it complains of, and pictures of it.
+"""A replay page in a real browser: size, first paint, step times, console complaints, and screenshots.
 
 python -m benchmarks.replay game.html --pictures shots --phase F1904M
 python -m benchmarks.replay game.html --axe node_modules/axe-core/axe.min.js    (npm install axe-core)
@@ -28,10 +28,10 @@ found.violations.map((one) => [one.impact, one.id, one.nodes.length, one.nodes[0
 
 
 def main(
-    page: Annotated[Path, typer.Argument(help="A page that `welfare-env replay` wrote.")],
-    pictures: Annotated[Optional[Path], typer.Option(help="A folder for pictures.")] = None,  # noqa: UP045
-    phase: Annotated[str, typer.Option(help="The phase of the pictures.")] = "",
-    tab: Annotated[str, typer.Option(help="The tab of the pictures: orders, messages or events.")] = "",
+    page: Annotated[Path, typer.Argument(help="A page from `welfare-env replay`.")],
+    pictures: Annotated[Optional[Path], typer.Option(help="Folder for screenshots.")] = None,  # noqa: UP045
+    phase: Annotated[str, typer.Option(help="Phase of the screenshots.")] = "",
+    tab: Annotated[str, typer.Option(help="Tab of the screenshots: orders, messages or events.")] = "",
     axe: Annotated[Optional[Path], typer.Option(help="axe.min.js of axe-core.")] = None,  # noqa: UP045
 ) -> None:
     """Measure a replay page."""
@@ -48,9 +48,9 @@ def main(
 
 
 def measured(browser: Browser, page: Path) -> dict[str, Any]:
-    """Size in bytes, first paint and steps in milliseconds, complaints and requests of the whole game.
+    """Size in bytes, first paint and steps in milliseconds, complaints and requests, over the whole game.
 
-    A step is timed from the key to the page laid out anew; its CPU is that of the page's thread, drawing included.
+    A step is timed from the key press to the end of layout; its CPU time is that of the page's thread, with painting.
     """
     browser.open(page)
     paint = browser.ask(PAINT)
@@ -71,21 +71,21 @@ def measured(browser: Browser, page: Path) -> dict[str, Any]:
 
 
 def cpu(browser: Browser) -> float:
-    """Seconds of CPU that the page's thread has used: with other work on the machine, fairer than a clock."""
+    """CPU seconds used by the page's thread; on a busy machine fairer than wall time."""
     browser.call("Performance.enable", timeDomain="threadTicks")
     told = browser.call("Performance.getMetrics")["metrics"]
     return float(next(each["value"] for each in told if each["name"] == "TaskDuration"))
 
 
 def findings(browser: Browser, axe: Path) -> list[Any]:
-    """What axe-core finds: impact, rule, count, first element."""
+    """The findings of axe-core: impact, rule, count, first element."""
     browser.ask(axe.read_text(encoding="utf-8") + ";0")
     found: list[Any] = browser.ask(AXE)
     return found
 
 
 def take(browser: Browser, page: Path, folder: Path, phase: str, tab: str) -> None:
-    """Pictures on a desktop's and a phone's screen, light and dark."""
+    """Screenshots in desktop and phone size, light and dark."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, (width, height, scale, mobile) in LOOKS.items():
         for dark in (False, True):

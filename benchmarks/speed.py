@@ -1,9 +1,9 @@
-"""How fast everything is, measured in one run on one core: `python -m benchmarks.speed`.
+"""The speed of engine and environments, measured in one run on one core: `python -m benchmarks.speed`.
 
-All rows are measured in every round, one after the other, so that a busy moment of the machine falls on all alike. A
-row plays the same phases in every round: what differs between rounds is the machine's doing. Figures are medians over
-the rounds. Wall time counts when nothing else runs; CPU time hardly minds what does. Rows without another remark play
-the standard game at random from the opening, ten years a game.
+All rows are measured in every round, so that a busy machine affects all alike. A row plays the same phases in every
+round, so that differences between rounds are due to the machine. Numbers are medians over the rounds. Wall time is
+meaningful only on an idle machine; CPU time is less sensitive. By default rows play standard games of ten years from
+the opening, at random.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from welfare_env import load_board
 from welfare_env.engine import layout_of
 from welfare_env.envs.vector import VectorEnv
 
-SECONDS, QUICK_SECONDS = 0.4, 0.05  # a measurement takes so long at least
+SECONDS, QUICK_SECONDS = 0.4, 0.05  # minimum duration of a measurement
 MANY = 4096  # games
 SIZES, QUICK_SIZES = (1, 16, BATCH, 1024, MANY), (1, 16, BATCH)
 CPUS: set[int] = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
-ONE = set(sorted(CPUS)[-1:])  # the last: the system itself is busiest on the first
+ONE = set(sorted(CPUS)[-1:])  # the last CPU, since the operating system uses the first most
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One measurement: what was played, and the seconds it took; CPU seconds are those of all threads."""
+    """One measurement: phases and units played, wall seconds, and CPU seconds of all threads."""
 
     phases: int
     units: int
@@ -53,7 +53,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Result:
-    """The measurements of a row, one a round."""
+    """The measurements of a row, one per round."""
 
     group: str
     name: str
@@ -61,28 +61,28 @@ class Result:
 
     @property
     def rates(self) -> list[float]:
-        """Phases a second."""
+        """Phases per second."""
         return [sample.phases / sample.wall for sample in self.samples]
 
     @property
     def cpu_rates(self) -> list[float]:
-        """Phases a CPU second."""
+        """Phases per CPU second."""
         return [sample.phases / sample.cpu for sample in self.samples]
 
     @property
     def microseconds(self) -> float:
-        """Median wall time of a unit."""
+        """Median wall time per unit."""
         return 1e6 * median(sample.wall / sample.units for sample in self.samples)
 
     @property
     def cpu_microseconds(self) -> float:
-        """Median CPU time of a unit."""
+        """Median CPU time per unit."""
         return 1e6 * median(sample.cpu / sample.units for sample in self.samples)
 
 
 @dataclass(frozen=True)
 class Start:
-    """What a fresh process takes: seconds and CPU seconds of `STAGES`. The interpreter's own start counts as CPU."""
+    """The start of a fresh process: wall and CPU seconds of `STAGES`. CPU time includes the interpreter's start."""
 
     name: str
     wall: list[float]
@@ -91,7 +91,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes: the state of a game, and what a process grows by for each of many games of a `vector_env`."""
+    """Memory in bytes: a game's state, and the growth of a process per game of a large `vector_env`."""
 
     state: int
     games: int
@@ -100,7 +100,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Machine:
-    """Where it was measured. Loads are the averages of the last minute."""
+    """The machine. Loads are averages over the last minute."""
 
     cpu: str
     cores: int
@@ -112,7 +112,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Report:
-    """All that one run has found. `starts` is empty in a quick run."""
+    """All results of a run. `starts` is empty in a quick run."""
 
     machine: Machine
     results: list[Result]
@@ -120,7 +120,7 @@ class Report:
     memory: Memory
 
     def as_json(self) -> str:
-        """Everything, with the medians."""
+        """All measurements and medians."""
         found = asdict(self)
         for entry, result in zip(found["results"], self.results, strict=True):
             entry["phases_per_second"] = median(result.rates)
@@ -134,13 +134,13 @@ class Report:
 
 
 def pin(to: set[int]) -> None:
-    """Let this thread, and those it starts, run on these CPUs only; nothing where the system cannot do that."""
+    """Pin this thread, and threads that it starts, to these CPUs, if the system supports it."""
     if to:
         os.sched_setaffinity(0, to)
 
 
 def measure(row: Row, seconds: float) -> Sample:
-    """Play the row again and again for so many seconds at least."""
+    """Play the row repeatedly for at least this many seconds."""
     phases = units = 0
     wall, cpu = time.perf_counter(), time.process_time()
     while True:
@@ -166,7 +166,7 @@ def measure_all(chosen: Sequence[Row], rounds: int, seconds: float, progress: Pr
     return [Result(row.group, row.name, tuple(found)) for row, found in zip(chosen, samples, strict=True)]
 
 
-STAGES = ("imports", "board", "first phase", "vector_env")  # the last: its first step and observation
+STAGES = ("imports", "board", "first phase", "vector_env")  # vector_env: first step and observation
 START = """
 import json, time
 marks = [(time.perf_counter(), 0.0)]
@@ -195,7 +195,7 @@ print(json.dumps(np.diff(marks, axis=0).T.tolist()))
 
 
 def start(name: str, cache: str) -> Start:
-    """Start a fresh Python with this folder as numba's cache."""
+    """Start a fresh Python process with this folder as numba's cache."""
     environment = os.environ | {"NUMBA_CACHE_DIR": cache}
     command = [sys.executable, "-c", START]
     root = Path(__file__).resolve().parents[1]
@@ -204,7 +204,7 @@ def start(name: str, cache: str) -> Start:
 
 
 def starts(progress: Progress) -> list[Start]:
-    """With an empty cache, then with what that has left in it."""
+    """Starts with an empty cache, then with the filled cache."""
     bar = progress.add_task("starting a fresh process", total=2)
     found = []
     with tempfile.TemporaryDirectory() as cache:
@@ -215,14 +215,14 @@ def starts(progress: Progress) -> list[Start]:
 
 
 def memory(num_games: int) -> Memory:
-    """Measured in a process of its own, whose memory nothing has touched before."""
+    """Measure memory in a fresh process."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         grown = pool.submit(resident_growth, num_games).result()
     return Memory(4 * layout_of(load_board()).size, num_games, None if grown is None else grown / num_games)
 
 
 def resident_growth(num_games: int) -> int | None:
-    """Bytes that this process grows by when it plays so many games; None where the system does not tell (not Linux)."""
+    """Growth of this process in bytes when it plays this many games; None except on Linux."""
     statm = Path("/proc/self/statm")
     batched(1)()
     if not statm.exists():
@@ -236,7 +236,7 @@ def resident_growth(num_games: int) -> int | None:
 
 
 def cpu_model() -> str:
-    """As Linux tells it, else as Python does."""
+    """The CPU's name from Linux, else from Python."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
@@ -244,7 +244,7 @@ def cpu_model() -> str:
 
 
 def machine(load_at_start: float) -> Machine:
-    """This machine, now that the measuring is over."""
+    """This machine, called after measuring."""
     names = ("numpy", "numba", "llvmlite", "diplomacy", "pettingzoo")
     versions = {"Python": platform.python_version()} | {name: version(name) for name in names}
     return Machine(
@@ -252,16 +252,16 @@ def machine(load_at_start: float) -> Machine:
     )
 
 
-# What is printed.
+# Output.
 
 
 def ratio(mine: Sequence[float], others: Sequence[float]) -> float:
-    """Median of the rounds' ratios."""
+    """The median of the ratios within rounds."""
     return median(a / b for a, b in zip(mine, others, strict=True))
 
 
 def speed_table(results: Sequence[Result]) -> Table:
-    """A row a result; the last is the package's, which all are compared with."""
+    """One row per result; the last is the `diplomacy` package's, to which all are compared."""
     rounds = len(results[0].samples)
     table = Table("what", title=f"random play, standard map: medians of {rounds} rounds", title_justify="left")
     for heading in ("phases/s", "lowest - highest", "per CPU-s", "us each", "CPU us", "x package"):
@@ -282,7 +282,7 @@ def speed_table(results: Sequence[Result]) -> Table:
 
 
 def thread_lines(results: Sequence[Result]) -> list[str]:
-    """How much faster two threads are, by wall time."""
+    """The speedup of two threads, by wall time."""
     threaded = [result for result in results if result.group == THREADED]
     lines = []
     for one, two in zip(threaded[::2], threaded[1::2], strict=True):
@@ -293,7 +293,7 @@ def thread_lines(results: Sequence[Result]) -> list[str]:
 
 
 def start_table(found: Sequence[Start]) -> Table:
-    """Seconds of the stages, and of the first three together."""
+    """Seconds of the stages, and the total of the first three."""
     table = Table("fresh process", title="seconds, and CPU seconds in brackets", title_justify="left")
     for heading in (*STAGES[:3], "until here", f"then {STAGES[3]}"):
         table.add_column(heading, justify="right")
@@ -310,7 +310,7 @@ def memory_line(found: Memory) -> str:
 
 
 def machine_lines(found: Machine, results: Sequence[Result]) -> list[str]:
-    """Where it was measured, and a warning if it was busy. At the end this program itself is one of the load."""
+    """A description of the machine, and a warning if it was busy. The final load includes this program."""
     pinned = "not pinned" if found.pinned_to is None else f"pinned to CPU {found.pinned_to}"
     versions = ", ".join(f"{name} {number}" for name, number in found.versions.items())
     share = median(s.cpu / s.wall for result in results if result.group != THREADED for s in result.samples)
@@ -320,7 +320,7 @@ def machine_lines(found: Machine, results: Sequence[Result]) -> list[str]:
         f" this program had its CPU {share:.0%} of the time",
     ]
     if found.load_at_start > 1 or found.load_at_end > 2:
-        lines.append("[bold red]The machine was busy: all is slower than on a quiet one, by CPU time, too.[/bold red]")
+        lines.append("[bold red]The machine was busy: wall and CPU times are longer than on an idle one.[/bold red]")
     return lines
 
 
@@ -334,11 +334,11 @@ def print_report(report: Report) -> None:
 
 
 def main(
-    repeats: Annotated[int, typer.Option(help="Rounds in which everything is measured.", min=1)] = 7,
-    quick: Annotated[bool, typer.Option("--quick", help="Two short rounds, few games, no cold start.")] = False,
+    repeats: Annotated[int, typer.Option(help="Rounds of measurement.", min=1)] = 7,
+    quick: Annotated[bool, typer.Option("--quick", help="Two short rounds, fewer games, no cold start.")] = False,
     json_path: Annotated[Path | None, typer.Option("--json", help="Write all measurements here.")] = None,
 ) -> None:
-    """Measure the speed of everything and print it."""
+    """Measure and print the speed of engine and environments."""
     load = os.getloadavg()[0]
     pin(ONE)
     sizes = QUICK_SIZES if quick else SIZES

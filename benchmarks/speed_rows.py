@@ -1,4 +1,4 @@
-"""The rows of `benchmarks.speed`: each plays phases of some kind, and tells how many."""
+"""The rows of `benchmarks.speed`: each plays phases in some way, and returns their number."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from welfare_env.envs.vector import VectorEnv
 SEED = 0
 YEARS = 10
 RULES = {variant: Rules(variant, years=YEARS, press=None) for variant in ("standard", "welfare")}
-FUSED = 20_000  # phases a call
-STEPS = 30  # phases of a game of ten years, about
-RECORDED = 4  # games that the rows with one game play
+FUSED = 20_000  # phases per call
+STEPS = 30  # approximate number of phases in a game of ten years
+RECORDED = 4  # games played by the rows with one game
 BATCH = 256  # games
 THREADED = "threads, not pinned to one CPU"
 
-Played = tuple[int, int]  # phases, and units: what microseconds are of, steps of an environment or else phases
+Played = tuple[int, int]  # phases, and units for microseconds (environment steps, otherwise phases)
 
 
 @dataclass(frozen=True)
 class Row:
-    """Something to measure.
+    """A row of the table to measure.
 
     Attributes:
-        play: plays for some milliseconds or more, and tells how many phases and units that were.
-        pinned: whether to one CPU.
+        play: plays for at least some milliseconds, and returns the numbers of phases and units.
+        pinned: whether it runs pinned to one CPU.
     """
 
     group: str
@@ -48,7 +48,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Turn:
-    """A phase of a recorded game: the position, and per power the orders as numbers and as strings."""
+    """A phase of a recorded game: the position, and each power's orders as numbers and as strings."""
 
     state: State
     numbers: list[np.ndarray]
@@ -57,17 +57,17 @@ class Turn:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A game: its actions in the AEC environment, and its phases."""
+    """A recorded game: its actions in the AEC environment, and its phases."""
 
     actions: list[int]
     turns: list[Turn]
 
 
-# What is measured: each function makes the `play` of a row.
+# Each of these functions makes the `play` of a row.
 
 
 def fused(variant: str) -> Callable[[], Played]:
-    """One game after the other in one kernel: legal orders, a random choice, the next position."""
+    """One game after the other in one kernel: legal orders, random choices, next position."""
     board = load_board()
     at, tables, numbers = Scratch(tables_of(board)), tables_of(board), rules_array(board, RULES[variant])
     start = initial_state(board).row.copy()
@@ -82,7 +82,7 @@ def fused(variant: str) -> Callable[[], Played]:
 
 
 def fused_threads(threads: int) -> Callable[[], Played]:
-    """The same in threads that never wait for each other: what the machine itself gives to threads."""
+    """The same in independent threads: the machine's upper limit for threads."""
     plays = [fused("standard") for _ in range(threads)]
     pool = ThreadPoolExecutor(threads)
 
@@ -94,7 +94,7 @@ def fused_threads(threads: int) -> Callable[[], Played]:
 
 
 def batched(num_games: int, threads: int = 1, observations: bool = False, padded: bool = False) -> Callable[[], Played]:
-    """Many games at once; every game once, about, since `reset` puts all into their first phase."""
+    """Many games at once; about one game each, since `reset` restarts all games."""
     board = load_board()
     games = VectorEnv(board, RULES["standard"], num_games, threads)
     which = np.arange(num_games)
@@ -115,7 +115,7 @@ def batched(num_games: int, threads: int = 1, observations: bool = False, padded
 
 
 def engine_calls(games: Sequence[Recorded], variant: str) -> Callable[[], Played]:
-    """`legal` and `step` of the engine, a state at a time; the choice of orders costs nothing here and below."""
+    """`legal` and `step` of the engine, one state at a time. Here and below, orders are chosen beforehand."""
     engine = FastEngine(load_board(), RULES[variant])
     turns = [turn for game in games for turn in game.turns]
 
@@ -129,7 +129,7 @@ def engine_calls(games: Sequence[Recorded], variant: str) -> Callable[[], Played
 
 
 def game_in_words(games: Sequence[Recorded], variant: str) -> Callable[[], Played]:
-    """`Game`: each power asks for its legal orders and submits strings, which are checked."""
+    """`Game`: for each power, list the legal orders and submit strings, which are checked."""
 
     def play() -> Played:
         for recorded in games:
@@ -146,7 +146,7 @@ def game_in_words(games: Sequence[Recorded], variant: str) -> Callable[[], Playe
 
 
 def aec_steps(games: Sequence[Recorded], variant: str, last: bool) -> Callable[[], Played]:
-    """The AEC environment, action by action, with or without asking for observation, mask and info before each."""
+    """The AEC environment, action by action, with or without calling `last` before each."""
     env = welfare_env.make(press=None, variant=variant, years=YEARS)
 
     def play() -> Played:
@@ -162,7 +162,7 @@ def aec_steps(games: Sequence[Recorded], variant: str, last: bool) -> Callable[[
 
 
 def parallel_steps(games: Sequence[Recorded], variant: str) -> Callable[[], Played]:
-    """The parallel environment; each step returns observation, legal lists and mask of every power."""
+    """The parallel environment; each step returns every power's observation, legal lists and mask."""
     env = welfare_env.parallel_env(press=None, variant=variant, years=YEARS)
     recorded = [parallel_actions(env, game) for game in games]
 
@@ -178,7 +178,7 @@ def parallel_steps(games: Sequence[Recorded], variant: str) -> Callable[[], Play
 
 
 def package_games() -> Played:
-    """A game in the package, as its README drives it, stopped after ten years."""
+    """A game in the `diplomacy` package, played as in its README, stopped after ten years."""
     rng = np.random.default_rng(SEED)
     game = PackageGame(rules=[*DEFAULT_GAME_RULES, "NO_DEADLINE"])
     last_year, phases = int(game.get_current_phase()[1:5]) + YEARS, 0
@@ -192,7 +192,7 @@ def package_games() -> Played:
     return phases, phases
 
 
-# Games recorded beforehand, so that choosing is not measured.
+# Games recorded beforehand, so that choosing orders is not measured.
 
 
 def record(variant: str, seed: int) -> Recorded:
@@ -224,7 +224,7 @@ def parallel_actions(env: Any, game: Recorded) -> list[dict[str, np.ndarray]]:
 
 
 def rows(sizes: Sequence[int]) -> list[Row]:
-    """Everything in the table."""
+    """All rows of the table."""
     return [
         *(Row("one kernel", f"fused random play, {variant} rules", fused(variant)) for variant in RULES),
         *batched_rows(sizes),
@@ -234,7 +234,7 @@ def rows(sizes: Sequence[int]) -> list[Row]:
 
 
 def batched_rows(sizes: Sequence[int]) -> list[Row]:
-    """`vector_env`: how it grows, what else a step can bring, and threads."""
+    """`vector_env`: by number of games, with observations and padded lists, and with threads."""
     group, padded = "vector_env, with legal lists", batched(BATCH, observations=True, padded=True)
     found = [Row(group, f"games: {size:,}", batched(size)) for size in sizes]
     found.append(Row(group, f"games: {BATCH}, observations", batched(BATCH, observations=True)))

@@ -1,11 +1,10 @@
-"""How fast learners play and learn: `python -m benchmarks.training`.
+"""The speed of learners, when playing and learning: `python -m benchmarks.training`.
 
-Compared are `training.board.runner.BatchedEnvRunner` and RLlib's own MultiAgentEnvRunner: the same map and rules, all
-powers learn, the same network with the same weights, the same observations and actions, one thread, no Ray processes.
-RLlib's runner steps `Packed`, a MultiAgentEnv over a `vector_env` of one game, so it has the compiled engine and
-observations of 3 KB as well. All rows are measured in every round, one after the other; figures are medians of CPU
-time, which includes everything until the episodes are there. An agent-step is a decision: the orders of one power in
-one phase.
+Compares `training.board.runner.BatchedEnvRunner` with RLlib's own MultiAgentEnvRunner: the same map and rules, all
+powers learn, the same network and weights, the same observations and actions, one thread, no Ray processes. RLlib's
+runner steps `Packed`, a MultiAgentEnv over a `vector_env` of one game, so it also has the compiled engine and
+observations of 3 KB. All rows are measured in every round; numbers are medians of the CPU time until the episodes are
+complete. An agent-step is a decision: one power's orders in one phase.
 """
 
 from __future__ import annotations
@@ -51,14 +50,14 @@ from welfare_env.envs.vector import VectorEnv
 SEED = 0
 BATCHED = "BatchedEnvRunner"
 EPOCHS, MINIBATCH = 2, 512
-LEARNED = 140  # episodes that the learner learns from: about 3,600 decisions on the standard map
-SHARED = "shared"  # RLlib takes a configuration with its default name for single-agent
+LEARNED = 140  # episodes for the learner: about 3,600 decisions on the standard map
+SHARED = "shared"  # with its default module name RLlib would assume a single agent
 
 
 class Packed(MultiAgentEnv):
     """A game for RLlib's own runner, with the observations and actions of `training.board.modules.BoardModule`.
 
-    Powers that have nothing to order are not asked. Rewards are scaled as the batched runner scales them.
+    Powers without orders to give have no step. Rewards are scaled as in the batched runner.
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -79,7 +78,7 @@ class Packed(MultiAgentEnv):
     def step(self, action_dict: Any) -> Any:
         owners = self._game.legal.powers
         choices = np.empty(len(owners), np.int32)
-        winter = self._game.rows[0, PHASE] == WINTER  # there the first candidate is "no order"
+        winter = self._game.rows[0, PHASE] == WINTER  # in Winter the first candidate is "no order"
         for power in np.unique(owners).tolist():
             mine = np.flatnonzero(owners == power)
             choices[mine] = action_dict[self.possible_agents[power]][: len(mine)] - winter
@@ -97,12 +96,12 @@ class Packed(MultiAgentEnv):
 
 
 def config_of(map_name: str, years: int, games: int) -> TrainConfig:
-    """A training in which every power learns."""
+    """The config of a training in which every power learns."""
     return TrainConfig(map_name=map_name, years=years, games=games, epochs=EPOCHS, minibatch=MINIBATCH, seed=SEED)
 
 
 def stock(play: Play, envs: int) -> MultiAgentEnvRunner:
-    """RLlib's own runner with so many environments in it."""
+    """RLlib's own runner with this many environments."""
     board = welfare_env.load_board(play.map_name)
     module = RLModuleSpec(BoardModule, model_config=model_config(board, play.rules, play.size, play.seed))
     config = (
@@ -121,12 +120,12 @@ def stock(play: Play, envs: int) -> MultiAgentEnvRunner:
 
 @dataclass
 class Row:
-    """Something that plays or learns.
+    """A row of the table: playing or learning.
 
     Attributes:
-        play: does it once, and tells how many agent-steps that were.
-        rates: agent-steps a CPU-second, one a round.
-        seconds: CPU seconds by where they went, in the run with timers; and "all".
+        play: runs once, and returns the number of agent-steps.
+        rates: agent-steps per CPU-second, one per round.
+        seconds: CPU seconds by part, in the run with timers; and "all".
     """
 
     name: str
@@ -166,7 +165,7 @@ def batched(chosen: TrainConfig) -> BatchedEnvRunner:
 def check_equal(one: BoardNetwork, other: BoardNetwork) -> None:
     mine, theirs = one.state_dict(), other.state_dict()
     if mine.keys() != theirs.keys() or not all(torch.equal(mine[name], theirs[name]) for name in mine):
-        raise SystemExit("the runners' networks differ: this would be no comparison")
+        raise SystemExit("the runners' networks differ: this comparison would be unfair")
 
 
 def steps(episodes: Sequence[Any]) -> int:
@@ -179,7 +178,7 @@ def stock_steps(runner: MultiAgentEnvRunner, games: int) -> int:
 
 
 def learning(chosen: TrainConfig, runner: BatchedEnvRunner) -> Callable[[], int]:
-    """Learns from the same sample again and again: what it takes does not depend on what is learned."""
+    """Learns repeatedly from the same sample: the time does not depend on the content."""
     config = make_config(play_of(chosen), chosen)
     space = spaces(InputEncoder(runner.board, runner.rules))
     learner: Learner = config.build_learner(spaces={DEFAULT_MODULE_ID: space})
@@ -193,7 +192,7 @@ def learning(chosen: TrainConfig, runner: BatchedEnvRunner) -> Callable[[], int]
 
 
 def measure(row: Row, seconds: float) -> float:
-    """Agent-steps a CPU-second, over so many of them at least."""
+    """Agent-steps per CPU-second, measured over at least this many seconds."""
     count, began = 0, time.process_time()
     while True:
         count += row.play()
@@ -203,7 +202,7 @@ def measure(row: Row, seconds: float) -> float:
 
 
 def measure_all(measured: Sequence[Row], rounds: int, seconds: float, progress: Progress) -> None:
-    """Every row once to warm up, then all rows in every round, and at last once more with timers."""
+    """Every row once to warm up, then all rows in every round, and finally once with timers."""
     bar = progress.add_task("measuring", total=len(measured) * (rounds + 2))
     for number in range(rounds + 2):
         for row in measured:
@@ -227,7 +226,7 @@ PARTS: dict[str, tuple[tuple[type, str], ...]] = {
 
 
 def where_time_goes(row: Row) -> dict[str, float]:
-    """CPU seconds of one play by `PARTS`; "rest" is what no part has: episodes, rewards, RLlib's connectors."""
+    """CPU seconds of one play by `PARTS`; "rest" is all other time: episodes, rewards, RLlib's connectors."""
     spent = dict.fromkeys(PARTS, 0.0)
     with timers(spent):
         began = time.process_time()
@@ -239,7 +238,7 @@ def where_time_goes(row: Row) -> dict[str, float]:
 
 @contextmanager
 def timers(spent: dict[str, float]) -> Iterator[None]:
-    """Adds what the methods of `PARTS` take to `spent`; a method that another of its part calls counts once."""
+    """Adds the time of the methods in `PARTS` to `spent`; nested calls within a part count once."""
     before = [(owner, name, getattr(owner, name)) for methods in PARTS.values() for owner, name in methods]
     for part, methods in PARTS.items():
         running: list[str] = []
@@ -267,11 +266,11 @@ def timed(method: Callable, part: str, spent: dict[str, float], running: list[st
     return call
 
 
-# What is printed.
+# Output.
 
 
 def rate_table(measured: Sequence[Row]) -> Table:
-    """Rates, and how many times each of RLlib's the first row is."""
+    """Rates, and the speedup of the first row over each of RLlib's."""
     table = Table(title="agent-steps a CPU-second: medians", title_justify="left")
     table.add_column("what", max_width=52)
     for heading in ("rate", "lowest - highest", "us each", "batched runner is"):
@@ -287,7 +286,7 @@ def rate_table(measured: Sequence[Row]) -> Table:
 
 
 def parts_table(measured: Sequence[Row]) -> Table:
-    """Microseconds of an agent-step by where they go."""
+    """Microseconds per agent-step by part."""
     table = Table(title="CPU microseconds an agent-step, by part (one run with timers)", title_justify="left")
     table.add_column("what", max_width=52)
     for part in (*PARTS, "rest"):
@@ -304,18 +303,18 @@ def machine_lines(load: float) -> list[str]:
     lines = [f"{cpu_model()}, {os.cpu_count()} cores, one thread; {versions}"]
     lines.append(f"load {load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end")
     if load > 1:
-        lines.append("[bold red]The machine was busy: all is slower than on a quiet one, by CPU time, too.[/bold red]")
+        lines.append("[bold red]The machine was busy: wall and CPU times are longer than on an idle one.[/bold red]")
     return lines
 
 
 def main(
-    repeats: Annotated[int, typer.Option(help="Rounds in which everything is measured.", min=1)] = 7,
+    repeats: Annotated[int, typer.Option(help="Rounds of measurement.", min=1)] = 7,
     games: Annotated[int, typer.Option(help="Games at once.", min=1)] = 128,
     years: Annotated[int, typer.Option(help="Length of a game.", min=1)] = 10,
     map_name: Annotated[str, typer.Option("--map", help="A map's name, or a toy board.")] = "standard",
     quick: Annotated[bool, typer.Option("--quick", help="Two short rounds.")] = False,
 ) -> None:
-    """Measure how fast learners play and learn, and print it."""
+    """Measure and print the speed of playing and learning."""
     load = os.getloadavg()[0]
     logging.getLogger("ray").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", message=".*Overriding environment")  # two runners register the same name

@@ -1,9 +1,9 @@
-"""Games with people under load: confirmations, memory, idle event streams, and servers that are killed.
+"""Load test of games with people: confirmation times, memory, idle event streams, and killed servers.
 
-    python -m benchmarks.web                  # 20 games at once, 200 games one after the other, 1,000 idle streams
+    python -m benchmarks.web                  # 20 concurrent games, 200 games in sequence, 1,000 idle streams
     python -m benchmarks.web --kills 50       # kill -9 at 50 random moments
 
-People are scripts that talk HTTP to a server in a process of its own.
+People are scripts that send HTTP requests to a server in a separate process.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ LOST = (ConnectionError, http.client.HTTPException, TimeoutError, OSError)
 
 @dataclass
 class Person:
-    """A script in a seat, which goes on when the server comes back.
+    """A script that plays a seat, and continues after a restart of the server.
 
     Attributes:
-        confirmed: (step, what was confirmed), in sequence.
-        seconds: that each confirmation took.
+        confirmed: (step, confirmed answer), in order.
+        seconds: duration of each confirmation.
     """
 
     port: int
@@ -65,18 +65,18 @@ class Person:
     confirmed: list[tuple[str, Any]] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     seen: dict[str, Any] = field(default_factory=dict)
-    pause: float = 0.0  # seconds that a person thinks, at most
+    pause: float = 0.0  # maximum thinking time, in seconds
     position: int = -1
     stream: BinaryIO | None = None
     connection: http.client.HTTPConnection | None = None
 
     @property
     def link(self) -> dict[str, str]:
-        """What a page sends to come in."""
+        """The data that a page sends to join."""
         return {"token": self.token, "browser": f"{self.seat} of {self.game}"}
 
     def ask(self, path: str, body: Any = None) -> tuple[int, Any]:
-        """One request; the connection is kept."""
+        """Send one request; the connection stays open."""
         if self.connection is None:
             self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         headers = {"Origin": f"http://127.0.0.1:{self.port}", "Content-Type": "application/json", "Cookie": self.cookie}
@@ -96,14 +96,14 @@ class Person:
         return answer.status, json.loads(text)
 
     def ask_until_answered(self, path: str, body: Any = None) -> tuple[int, Any]:
-        """As a page does: again and again, while the server is away."""
+        """Retry a request while the server is down, as a page does."""
         while True:
             with suppress(*LOST):
                 return self.ask(path, body)
             time.sleep(0.02)
 
     def play(self) -> None:
-        """Play a game to its end: as a page does, ask for what is new when the stream says that there is something."""
+        """Play a game to its end; as a page does, request updates when the stream announces them."""
         self.ask_until_answered("/enter", self.link)
         step, phases = "", 0
         while True:
@@ -121,7 +121,7 @@ class Person:
         self._close_stream()
 
     def _wait(self) -> None:
-        """Until the stream has a position that is not the one that was seen, or the server is gone."""
+        """Wait until the stream announces a new position, or the server is down."""
         while True:
             try:
                 if self.stream is None:
@@ -163,7 +163,7 @@ class Person:
 
 @contextmanager
 def server(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
-    """A server in a process of its own, once it listens."""
+    """Start a server in a separate process; yields once it listens."""
     started = subprocess.Popen(  # noqa: S603 (this Python, with arguments of ours)
         [sys.executable, "-c", SERVER, str(folder), str(port)], stdout=subprocess.PIPE, text=True
     )
@@ -177,7 +177,7 @@ def server(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
 
 
 def free_port() -> int:
-    """A port that nobody uses."""
+    """An unused port."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         port: int = sock.getsockname()[1]
@@ -185,7 +185,7 @@ def free_port() -> int:
 
 
 def people_of(folder: Path, settings: TableSettings, port: int, games: int, seed: int) -> list[Person]:
-    """New games in a folder, and all their people."""
+    """Create games in a folder; returns all their people."""
     host, found = Host(folder), []
     for number in range(games):
         name = host.create(settings)
@@ -196,7 +196,7 @@ def people_of(folder: Path, settings: TableSettings, port: int, games: int, seed
 
 
 def play_all_at_once(people: list[Person]) -> None:
-    """Each in a thread."""
+    """Let all people play, each in a thread."""
     with ThreadPoolExecutor(len(people)) as pool:
         for future in [pool.submit(person.play) for person in people]:
             future.result()
@@ -204,7 +204,7 @@ def play_all_at_once(people: list[Person]) -> None:
 
 @dataclass(frozen=True)
 class KillReport:
-    """What became of confirmed answers: how many, lost ones, doubled ones, and how often the server was killed."""
+    """Counts of confirmed, lost and duplicated answers, and of kills."""
 
     confirmed: int
     lost: int
@@ -213,7 +213,7 @@ class KillReport:
 
 
 def killed_games(folder: Path, settings: TableSettings, kills: int, seed: int) -> KillReport:
-    """Play games, one after the other, while the server is killed at random moments; then look into the journals."""
+    """Play games in sequence while the server is killed at random moments; then check the journals."""
     port, draw = free_port(), random.Random(seed)  # noqa: S311 (moments, not secrets)
     people: list[Person] = []
     done = threading.Event()
@@ -261,31 +261,31 @@ def _is_kept(step: str, given: dict[str, Any], kept: list[dict[str, Any]]) -> bo
 
 
 def resident(pid: int) -> float:
-    """Megabytes of memory of a process."""
+    """Resident memory of a process, in megabytes."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def percentile(people: list[Person], share: float) -> float:
-    """Of all confirmations, in milliseconds."""
+    """A percentile of all confirmation times, in milliseconds."""
     return 1000 * float(np.quantile([second for person in people for second in person.seconds], share))
 
 
 def small_game() -> TableSettings:
-    """Two people and one that holds, three years, on a toy board."""
+    """Two people and one hold policy, three years, on a toy board."""
     profile = "PLAYERA*human: + PLAYERB*human: + PLAYERC*hold"
     return TableSettings(profile, Rules(years=3, message_rounds=1), "clique:3", begin="now")
 
 
 def standard_game() -> TableSettings:
-    """Two people and five that hold, three years, on the standard board."""
+    """Two people and five hold policies, three years, on the standard board."""
     return TableSettings(
         "FRANCE*human: + ENGLAND*human: + 5*hold", Rules(years=3, message_rounds=1), begin="now", spectators="none"
     )
 
 
 def together(games: int, pause: float) -> None:
-    """Games at once: how long a confirmation takes, for people who think for up to `pause` seconds."""
+    """Concurrent games: print confirmation times, for people who think for up to `pause` seconds."""
     with tempfile.TemporaryDirectory() as name:
         port = free_port()
         with server(Path(name), port):
@@ -304,7 +304,7 @@ def together(games: int, pause: float) -> None:
 
 
 def memory(games: int) -> None:
-    """Games one after the other: whether memory grows."""
+    """Games in sequence: print whether memory grows."""
     with tempfile.TemporaryDirectory() as name:
         port = free_port()
         with server(Path(name), port) as process:
@@ -313,12 +313,12 @@ def memory(games: int) -> None:
                 play_all_at_once(people_of(Path(name), small_game(), port, 1, number))
                 sizes.append(resident(process.pid))
         tenth = max(1, games // 10)
-        told = ", ".join(f"{size:.0f}" for size in sizes[tenth - 1 :: tenth])
-        print(f"memory in MB after each tenth of {games} games: {told}")
+        text = ", ".join(f"{size:.0f}" for size in sizes[tenth - 1 :: tenth])
+        print(f"memory in MB after each tenth of {games} games: {text}")
 
 
 def idle(streams: int) -> None:
-    """Idle event streams: whether the server still answers."""
+    """Idle event streams: print whether the server still answers."""
     with tempfile.TemporaryDirectory() as name:
         port = free_port()
         with server(Path(name), port) as process:
@@ -334,13 +334,13 @@ def idle(streams: int) -> None:
             for sock in held:
                 sock.close()
         print(
-            f"{answered} of {streams} idle streams open: {after - before:.0f} MB more; a game beside them: "
-            f"p95 {percentile(people, 0.95):.0f} ms a confirmation; {told} of them heard of it"
+            f"{answered} of {streams} idle streams open: {after - before:.0f} MB more; a game meanwhile: "
+            f"p95 {percentile(people, 0.95):.0f} ms a confirmation; {told} streams were notified"
         )
 
 
 def _stream(person: Person, after: int = -1) -> socket.socket:
-    """An event stream, as a page opens it again after a position."""
+    """An event stream, as a page reopens it after a position."""
     sock = socket.create_connection(("127.0.0.1", person.port), timeout=30)
     head = f"GET /g/{person.game}/events HTTP/1.1\r\nHost: 127.0.0.1:{person.port}\r\nCookie: {person.cookie}\r\n"
     head += f"Last-Event-ID: {after}\r\n\r\n" if after >= 0 else "\r\n"
@@ -349,7 +349,7 @@ def _stream(person: Person, after: int = -1) -> socket.socket:
 
 
 def main() -> None:
-    """Measure what is asked for."""
+    """Run the chosen measurements."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=int, default=20)
     parser.add_argument("--course", type=int, default=200)

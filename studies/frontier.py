@@ -160,10 +160,10 @@ def name_policies(axes: Axes, shown: Sequence[Beside], last: float) -> None:
 
 
 def main(
-    folder: Annotated[Path, typer.Option(help="Where points and games are kept.")] = Path("runs/frontier"),
+    folder: Annotated[Path, typer.Option(help="Folder for points and games.")] = Path("runs/frontier"),
     docs: Annotated[
         Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="Write the tables and the picture of theorems.md in this folder anew."),
+        typer.Option(help="Folder in which to rewrite the tables and picture of theorems.md."),
     ] = None,
 ) -> None:
     """Find, play and attack the points, print the tables, and draw the picture."""

@@ -92,8 +92,8 @@ def test_slow_tests_and_unnamed_ones_of_the_folder_count_apart(tree: Path) -> No
 def test_what_cannot_be_tried_is_named(tree: Path) -> None:
     status, told = run(tree, ("no such text", "return 7", "return 8", ""), ("twice there", "return", "yield", ""))
     assert status == 2
-    assert "no such text: lib.py has its text 0 times, not once" in told
-    assert "twice there: lib.py has its text 2 times, not once" in told
+    assert "no such text: lib.py contains its text 0 times, not once" in told
+    assert "twice there: lib.py contains its text 2 times, not once" in told
     (tree / "tests" / "test_lib.py").write_text(TESTS.replace("6", "7"))
     status, told = run(tree, WRONG)
     assert status == 2

@@ -1,6 +1,6 @@
-"""A real browser without a window, for tests and pictures of pages: Chromium over its DevTools pipe.
+"""A headless browser for tests and screenshots of pages: Chromium over its DevTools pipe.
 
-Nothing needs to be installed but Chromium itself (Debian: ``apt install chromium``).
+Needs only Chromium itself (Debian: ``apt install chromium``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-PATIENCE = 60.0  # seconds for any answer
+PATIENCE = 60.0  # seconds to wait for an answer
 KEYS = {
     "ArrowLeft": (37, ""),
     "ArrowRight": (39, ""),
@@ -34,7 +34,7 @@ class BrowserError(Exception):
 
 
 def chromium() -> str | None:
-    """The path of a Chromium, if there is one."""
+    """The path of Chromium, if installed."""
     return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
@@ -42,15 +42,15 @@ class Browser:
     """One tab. Use it in a ``with`` block.
 
     Attributes:
-        complaints: errors, warnings and refusals of the content security policy since the page was opened.
-        requests: addresses that the page asked for, its own left out.
+        complaints: errors, warnings and content security policy violations since the page was opened.
+        requests: addresses that the page requested, without its own.
     """
 
     def __enter__(self) -> Browser:
         self._folder = tempfile.mkdtemp(prefix="browser-")
         to_browser, self._write = os.pipe()
         self._read, from_browser = os.pipe()
-        ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_browser, from_browser)]  # away from 3 and 4
+        ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_browser, from_browser)]  # keeps 3 and 4 free
         flags = (
             f"--headless=new --no-sandbox --disable-gpu --remote-debugging-pipe --no-first-run --mute-audio "
             f"--hide-scrollbars --disable-dev-shm-usage --user-data-dir={self._folder}"
@@ -91,10 +91,10 @@ class Browser:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
-    # What a person would do.
+    # User actions.
 
     def open(self, path: Path | str, link: str = "") -> None:
-        """Load a page from the disk, or from a server (http://...), and wait until it is there."""
+        """Load a page from a file or a server (http://...), and wait until it is loaded."""
         self.complaints.clear()
         self.requests.clear()
         self._loaded = False
@@ -106,7 +106,7 @@ class Browser:
         self._wait_for_load()
 
     def look(self, width: int, height: int, dark: bool = False, scale: float = 1, mobile: bool = False) -> None:
-        """The window's size in CSS pixels, and light or dark colors."""
+        """Set the window's size in CSS pixels, and light or dark colors."""
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=mobile
         )
@@ -121,10 +121,10 @@ class Browser:
         self.call("Input.dispatchKeyEvent", type="keyUp", **told)
 
     def ask(self, script: str) -> Any:
-        """The value of an expression in the page, as plain JSON types; promises are waited for.
+        """Evaluate an expression in the page, as plain JSON types; promises are awaited.
 
         Raises:
-            BrowserError: it throws.
+            BrowserError: the expression throws.
         """
         answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
@@ -132,11 +132,11 @@ class Browser:
         return answer["result"].get("value")
 
     def click(self, selector: str) -> None:
-        """Click the first element that a CSS selector finds."""
+        """Click the first element that matches a CSS selector."""
         self.ask(f"document.querySelector({json.dumps(selector)}).click()")
 
     def picture(self, path: Path | str, whole: bool = False) -> None:
-        """Save what the window shows, or the whole page, as PNG."""
+        """Save the visible part of the page, or the whole page, as PNG."""
         shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         Path(path).write_bytes(base64.b64decode(shot["data"]))
 
@@ -146,7 +146,7 @@ class Browser:
         """Call a method of the DevTools protocol.
 
         Raises:
-            BrowserError: it fails, or there is no answer.
+            BrowserError: the call fails, or there is no answer.
         """
         self._number += 1
         message: dict[str, Any] = {"id": self._number, "method": method, "params": params}
@@ -165,10 +165,10 @@ class Browser:
             self._next()
 
     def _next(self) -> dict[str, Any]:
-        """The next message of the browser; events are noted on the way.
+        """The next message of the browser; events are recorded.
 
         Raises:
-            BrowserError: there is none for a long time.
+            BrowserError: no message within `PATIENCE` seconds.
         """
         until = time.monotonic() + PATIENCE
         while b"\0" not in self._buffer:

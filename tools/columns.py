@@ -1,6 +1,6 @@
 """The tables of columns in docs/results.md, from `evaluation.columns`.
 
-``python -m tools.columns`` writes them anew; tests/evaluation/test_columns.py compares the page with the code.
+``python -m tools.columns`` rewrites them; tests/evaluation/test_columns.py compares the page with the code.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "results.md"
 
 
 def written(page: str) -> str:
-    """The page with the columns of today."""
+    """The page with the current columns."""
     for table in TABLES:
         begin, end = f"<!-- columns:{table} -->\n", "<!-- columns:end -->"
         page = re.sub(f"{begin}.*?{end}", lambda _: f"{begin}{as_markdown(table)}{end}", page, flags=re.S)  # noqa: B023

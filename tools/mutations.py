@@ -1,13 +1,13 @@
-"""Mutation tests: small wrong changes, one at a time, each in a copy of the tree, and the tests that should fail.
+"""Mutation tests: one small error at a time in a copy of the tree, and the tests that should fail.
 
-``python -m tools.mutations`` tries every mutant of mutations.toml and prints how many were killed, by room, and which
-survived. A mutant counts as killed if a test fails with it that passes without it. Its tests are named in the data,
-since coverage does not see compiled code. If none of those that `make test` runs fails, the named ones marked slow are
-tried, which only `make test-all` runs: such mutants have a column of their own. If these do not fail either, all quick
-tests of the folders are. Mutants of the engine's kernels, which take a minute or two to recompile, come last.
+``python -m tools.mutations`` tries every mutant of mutations.toml and prints the number killed, by room, and the
+survivors. A mutant is killed if a test fails with it that passes without it. The data name its tests, since coverage
+does not see compiled code. If none of the named tests in `make test` fails, the named slow tests are tried, which only
+`make test-all` runs: such mutants have a separate column. If these do not fail either, all quick tests in the same
+folders are tried. Mutants of the engine's kernels, which take a minute or two to recompile, come last.
 
-An interrupted run resumes. Verdicts are kept in runs/mutations, and a mutant is tried again only if its file, its tests
-or its own text have changed; remove that folder to try all of them again.
+An interrupted run resumes. Verdicts are saved in runs/mutations, and a mutant is tried again only if its file, its
+tests or its own text have changed; remove that folder to try all again.
 """
 
 from __future__ import annotations
@@ -34,30 +34,30 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(__file__).with_suffix(".toml")
 LEFT_OUT = (".git", ".venv", "runs", "build", "dist", "htmlcov", ".mypy_cache", ".ruff_cache", ".hypothesis")
-# Imported once, before processes fork off for each mutant: nothing of ours, and nothing that starts a thread.
+# Imported once, before forking a process per mutant: none of our own modules, and none that starts a thread.
 PRELOADED = ("hypothesis", "scipy.stats", "numba", "pettingzoo", "typer.testing", "rich.table", "diplomacy", "torch",
              "ray.rllib.algorithms.ppo.torch.ppo_torch_learner")  # fmt: skip
 KILLED, KILLED_BY_SLOW, SURVIVED, TIME_OUT = "killed", "slow only", "survived", "out of time"
 QUICK, SLOW, ANY = ("not slow and not tools", "slow", "not tools")
 NO_TESTS = 5  # pytest's exit status if the marks or -k leave nothing
-LIMIT = 600  # seconds a mutant, with what it recompiles
+LIMIT = 600  # seconds per mutant, including recompilation
 
 
 class MutationError(Exception):
-    """Mutants that cannot be tried: a text that is not found once, tests that do not run or fail by themselves."""
+    """A mutant cannot be tried: its text is not found exactly once, or its tests do not run or fail without it."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A wrong change, and the tests that should notice it.
+    """An error to introduce, and the tests that should detect it.
 
     Attributes:
-        name: what is wrong, in words.
-        room: under which it is counted.
+        name: description of the error.
+        room: the room under which it is counted.
         file: path from the root of the tree.
-        old, new: the text to replace, which the file has exactly once, and its replacement.
+        old, new: the text to replace, which occurs exactly once in the file, and its replacement.
         tests: arguments of pytest.
-        survives: why no test can or need fail; "" where one must.
+        survives: why no test can or need fail; "" if one must.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Mutant:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Of its tests."""
+        """The folders of its tests."""
         files = [test.partition("::")[0] for test in self.tests if test.startswith("tests/")]
         return tuple(dict.fromkeys(str(Path(file).parent) for file in files))
 
@@ -84,10 +84,10 @@ Tried = tuple[Mutant, dict[str, Any]]
 
 
 def load(data: Path, root: Path) -> list[Mutant]:
-    """The mutants of a data file, those that recompile last.
+    """The mutants of a data file; those that recompile come last.
 
     Raises:
-        MutationError: the texts of some are not found exactly once, or two have the same name.
+        MutationError: a text is not found exactly once, or two mutants have the same name.
     """
     given = tomllib.loads(data.read_text(encoding="utf-8"))["mutant"]
     mutants = [Mutant(**{**each, "tests": tuple(each["tests"])}) for each in given]
@@ -96,7 +96,7 @@ def load(data: Path, root: Path) -> list[Mutant]:
     for mutant in mutants:
         found = (root / mutant.file).read_text(encoding="utf-8").count(mutant.old)
         if found != 1 or mutant.old == mutant.new:
-            faults.append(f"{mutant.name}: {mutant.file} has its text {found} times, not once: {mutant.old!r}")
+            faults.append(f"{mutant.name}: {mutant.file} contains its text {found} times, not once: {mutant.old!r}")
     if faults:
         raise MutationError("\n".join(faults))
     return sorted(mutants, key=lambda mutant: mutant.recompiles)
@@ -118,7 +118,7 @@ class Copy:
         """The verdict on a mutant, and the test that fails with it.
 
         Raises:
-            MutationError: its tests do not run.
+            MutationError: the mutant's tests do not run.
         """
         file = self.place / mutant.file
         file.write_text(file.read_text(encoding="utf-8").replace(mutant.old, mutant.new), encoding="utf-8")
@@ -130,7 +130,7 @@ class Copy:
         return {"verdict": verdict, "by": failed, "seconds": round(time.monotonic() - began), "name": mutant.name}
 
     def _test_in_steps(self, mutant: Mutant) -> tuple[str, list[str]]:
-        """Run the named tests, then the named ones that are slow, then all quick ones of their folders."""
+        """Run the named quick tests, then the named slow tests, then all quick tests in their folders."""
         verdict, failed = self._test("-x", "-m", QUICK, *mutant.tests)
         if verdict == SURVIVED:
             verdict, failed = self._test("-x", "-m", SLOW, *mutant.tests)
@@ -140,11 +140,11 @@ class Copy:
         return verdict, failed
 
     def failing(self, tests: Sequence[str]) -> list[str]:
-        """Those of some tests that fail without any mutant."""
+        """The tests, among these, that fail without any mutant."""
         return self._test("-m", ANY, *tests)[1] if tests else []
 
     def _restore(self, mutant: Mutant) -> None:
-        """The file and what was compiled from it, with the times by which caches know them."""
+        """Restore the file and its compiled code, with their modification times, which caches check."""
         shutil.copy2(self._root / mutant.file, self.place / mutant.file)
         compiled = Path(mutant.file).parent / "__pycache__"
         shutil.rmtree(self.place / compiled, ignore_errors=True)
@@ -155,23 +155,23 @@ class Copy:
         """Run tests: the verdict, and those that failed."""
         cache, log = self.place / ".pytest_cache", self.place / "pytest.log"
         shutil.rmtree(cache, ignore_errors=True)
-        if not (child := os.fork()):  # what is imported here need not be imported again
+        if not (child := os.fork()):  # the child inherits imported modules
             self._become_pytest(arguments, log)
         _, status = os.waitpid(child, 0)
         with suppress(ProcessLookupError):
-            os.killpg(child, signal.SIGKILL)  # what tests have left behind
+            os.killpg(child, signal.SIGKILL)  # processes left over by tests
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
             return TIME_OUT, []
         code, failures = os.waitstatus_to_exitcode(status), cache / "v" / "cache" / "lastfailed"
         if code in (0, NO_TESTS):
             return SURVIVED, []
         if code != 1 or not failures.exists():
-            told = log.read_text(encoding="utf-8", errors="replace")[-2000:]
-            raise MutationError(f"{' '.join(arguments)}: pytest ended with {code}:\n{told}")
+            end = log.read_text(encoding="utf-8", errors="replace")[-2000:]
+            raise MutationError(f"{' '.join(arguments)}: pytest ended with {code}:\n{end}")
         return KILLED, list(json.loads(failures.read_text(encoding="utf-8")))
 
     def _become_pytest(self, arguments: Sequence[str], log: Path) -> NoReturn:
-        """In a forked process: run tests in the copy, within the limit of time, and end."""
+        """In a forked process: run tests in the copy, within the time limit, and exit."""
         os.setsid()
         signal.alarm(math.ceil(self._limit))
         os.chdir(self.place)
@@ -185,21 +185,21 @@ class Copy:
 
 
 def fingerprint(mutant: Mutant, root: Path) -> str:
-    """Of all that its verdict depends on, but for other files of the library."""
+    """Digest of everything that the verdict depends on, except other files of the library."""
     files = [mutant.file, *(test.partition("::")[0] for test in mutant.tests if test.startswith("tests/"))]
     parts = [repr((mutant.old, mutant.new, mutant.tests)).encode(), *((root / file).read_bytes() for file in files)]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
 def tried(mutants: Sequence[Mutant], root: Path, folder: Path, limit: float) -> list[Tried]:
-    """Mutants and their verdicts, which are kept in a folder.
+    """Mutants with their verdicts, which are saved in a folder.
 
     Raises:
-        MutationError: tests that do not run, or fail without a mutant.
+        MutationError: tests do not run, or fail without a mutant.
     """
     kept = folder / "verdicts.json"
     verdicts = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
-    marks = [fingerprint(mutant, root) for mutant in mutants]  # before the copy, in case somebody edits the tree
+    marks = [fingerprint(mutant, root) for mutant in mutants]  # before the copy, in case the tree is edited meanwhile
     if not all(mark in verdicts and verdicts[mark]["is_sound"] for mark in marks):
         copy = Copy(root, folder / "tree", limit)
         for mutant, mark in zip(mutants, marks, strict=True):
@@ -224,7 +224,7 @@ def _make_sound(copy: Copy, verdicts: Sequence[dict[str, Any]]) -> None:
 
 
 def table(found: Sequence[Tried]) -> str:
-    """By room: how many were tried, killed by make test, killed by slow tests only; the survivors with reasons."""
+    """Numbers of mutants by room: tried, killed by make test, killed by slow tests only; and survivors with reasons."""
     lines = [f"{'room':<14}{'tried':>6}{'make test':>11}{'only make test-all':>20}{'survived':>10}"]
     rooms = {
         room: [v["verdict"] for m, v in found if m.room == room] for room in dict.fromkeys(m.room for m, _ in found)
@@ -243,11 +243,11 @@ def table(found: Sequence[Tried]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None, root: Path = ROOT, data: Path = DATA) -> int:
-    """0 if every mutant is killed, or has a reason to survive."""
+    """Returns 0 if every mutant is killed or has a reason to survive."""
     parser = argparse.ArgumentParser(prog="python -m tools.mutations", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--only", metavar="TEXT", help="mutants with this in their name or file")
-    parser.add_argument("--room", help="mutants of a room")
-    parser.add_argument("--limit", type=float, default=LIMIT, help=f"seconds a mutant (default {LIMIT})")
+    parser.add_argument("--only", metavar="TEXT", help="only mutants with this text in their name or file")
+    parser.add_argument("--room", help="only mutants of a room")
+    parser.add_argument("--limit", type=float, default=LIMIT, help=f"seconds per mutant (default {LIMIT})")
     parser.add_argument("--folder", type=Path, default=root / "runs" / "mutations", help="for the copy and verdicts")
     given = parser.parse_args(arguments)
     try:

@@ -1,7 +1,7 @@
-"""Who imports whom, read from the source: between files, and between rooms (the folders of the five packages).
+"""The import graph, read from the source: between files, and between rooms (the folders of the five packages).
 
-``python -m tools.rooms`` prints the table of rooms and writes the diagrams of ARCHITECTURE.md anew;
-tests/test_architecture.py compares the page with the code, and finds import circles with `circles`.
+``python -m tools.rooms`` prints the table of rooms and rewrites the diagrams of ARCHITECTURE.md;
+tests/test_architecture.py compares the page with the code, and checks for import cycles with `circles`.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def modules(root: Path = ROOT) -> dict[str, Path]:
 
 @functools.cache
 def imported(source: str) -> tuple[str, ...]:
-    """The names that any statement of a source may import: within functions, under TYPE_CHECKING, by `import_module`.
+    """The names that a source may import, also within functions, under TYPE_CHECKING, or by `import_module`.
 
-    ``from a import b`` gives "a.b" and then "a": b may be a module or something of a's own.
+    ``from a import b`` gives "a.b" and then "a", since b may be a module or an attribute of a.
     """
     return tuple(_imported(source))
 
@@ -51,7 +51,7 @@ def _imported(source: str) -> Iterator[str]:
 
 
 def file_graph(root: Path = ROOT) -> Graph:
-    """Module -> the modules of ours that it imports, itself left out."""
+    """Module -> our other modules that it imports."""
     files = modules(root)
     graph = {}
     for name, file in files.items():
@@ -62,14 +62,14 @@ def file_graph(root: Path = ROOT) -> Graph:
 
 
 def circles(graph: Graph) -> list[list[str]]:
-    """The groups of nodes of which each leads to each other (strongly connected components of two or more)."""
+    """The strongly connected components with at least two nodes."""
     reached = {name: _reached(graph, name) for name in graph}
     groups = {frozenset(b for b in reached[a] if a in reached[b]) for a in graph if a in reached[a]}
     return sorted(sorted(group) for group in groups)
 
 
 def _reached(graph: Graph, start: str) -> set[str]:
-    """All that can be reached in one step or more."""
+    """All nodes reachable in at least one step."""
     found: set[str] = set()
     waiting = [start]
     while waiting:
@@ -80,14 +80,14 @@ def _reached(graph: Graph, start: str) -> set[str]:
 
 
 def room_of(file: Path, root: Path = ROOT) -> str:
-    """The room of a file: "agents/lm"; a file beside the rooms is a room of its own, "agents/policy"; the face of a
-    package is "agents"."""
+    """The room of a file: "agents/lm"; a file outside the folders is its own room, "agents/policy"; a package's
+    `__init__` is "agents"."""
     package, *rest = file.relative_to(root).with_suffix("").parts
     return package if rest == ["__init__"] else f"{package}/{rest[0]}"
 
 
 def room_graph(package: str, root: Path = ROOT) -> Graph:
-    """Room -> the rooms of the same package that it imports. Faces and `__main__` are left out: they may import all."""
+    """Room -> the rooms of its package that it imports, without `__init__` and `__main__`, which may import all."""
     files = modules(root)
     rooms = {name: room_of(file, root) for name, file in files.items() if name.partition(".")[0] == package}
     rooms = {name: room for name, room in rooms.items() if room != package and not room.endswith("__main__")}
@@ -99,10 +99,10 @@ def room_graph(package: str, root: Path = ROOT) -> Graph:
 
 
 def diagram(package: str, root: Path = ROOT) -> str:
-    """The rooms of a package as a mermaid diagram; an arrow leads from who imports to what is imported.
+    """The rooms of a package as a mermaid diagram; an arrow leads from the importing to the imported room.
 
-    An import that also follows from others (a imports b, b imports c, and a imports c) is not drawn, nor are rooms
-    that every other one imports (errors, checks, progress).
+    Transitive imports (a imports c, where a imports b and b imports c) are not drawn, nor are rooms that all others
+    import (errors, checks, progress).
     """
     graph = room_graph(package, root)
     graph = {room: others for room, others in graph.items() if others or (root / room).is_dir()}
@@ -125,19 +125,19 @@ def _short(room: str) -> str:
 
 
 def diagrams(root: Path = ROOT) -> str:
-    """What stands between the marks of ARCHITECTURE.md."""
+    """The text between the markers in ARCHITECTURE.md."""
     return "\n\n".join(f"`{package}`\n\n{diagram(package, root)}" for package in PACKAGES)
 
 
 def written(page: str) -> str:
-    """The page with the diagrams of today."""
+    """The page with the current diagrams."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n{diagrams()}\n{END}{after}"
 
 
 def folder_sizes(root: Path = ROOT) -> dict[str, int]:
-    """Folder -> how many Python files stand in it, its `__init__` left out."""
+    """Folder -> number of its Python files, without `__init__`."""
     files = [file for file in modules(root).values() if file.name != "__init__.py"]
     folders = [file.parent.relative_to(root).as_posix() for file in files]
     return {folder: folders.count(folder) for folder in sorted(set(folders))}

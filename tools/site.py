@@ -1,7 +1,7 @@
-"""Checks a built site as it lies on disk: ``python -m tools.site docs/_build/html``.
+"""Checks a built site on disk: ``python -m tools.site docs/_build/html``.
 
-Every link within the site leads to a file and, with #, to a place on it; nothing is fetched from elsewhere; every page
-is below a megabyte.
+Every link within the site leads to a file and, with #, to an anchor in it; nothing is loaded from other sites; every
+page is smaller than a megabyte.
 """
 
 import sys
@@ -9,11 +9,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-LARGEST = 1_000_000  # bytes of a page
+LARGEST = 1_000_000  # bytes per page
 
 
 class Page(HTMLParser):
-    """The links of a page, what it loads, and the places that links can lead to."""
+    """A page's links, loaded resources, and anchors."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ def read(path: Path) -> Page:
 
 
 def faults(site: Path) -> list[str]:
-    """What is wrong, a line each; see the module's documentation."""
+    """The faults of a site, a line each; see the module's documentation."""
     pages = {path.resolve(): read(path) for path in sorted(site.rglob("*.html"))}
     found = []
     for path, page in pages.items():

@@ -1,8 +1,8 @@
-"""The distributions as a user installs them: from an empty folder, without the clone, each extra alone and all of them.
+"""Tests the distributions as users install them: in an empty folder without the clone, with each extra and with all.
 
-``python -m tools.smoke`` builds wheel and sdist, installs the wheel into a fresh environment for each extra, runs what
-the extra is for, and prints seconds and megabytes. ``python -m tools.smoke base lm --sdist --python python3.12`` tries
-some, from the sdist, with another Python. It needs a package index; each environment is deleted when it is done.
+``python -m tools.smoke`` builds wheel and sdist, installs the wheel into a fresh environment for each extra, runs the
+extra's main uses, and prints seconds and megabytes. ``python -m tools.smoke base lm --sdist --python python3.12`` tries
+some extras, from the sdist, with another Python. It needs a package index; each environment is deleted afterwards.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CONSTRAINTS = ROOT / "constraints.txt"
-SLOWEST = 1800  # seconds that a step may take
+SLOWEST = 1800  # time limit of a step, in seconds
 
 LOCAL = """import pathlib, sys
 import agents, evaluation, modal_env, training, welfare_env
@@ -83,7 +83,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "tables": (f"welfare-env self-play dove {TOY} --parquet games.parquet",),
     "web": (SERVED,),
     "openspiel": (SOLVED,),
-    "docs": ("sphinx-build --version",),  # of use in the clone only
+    "docs": ("sphinx-build --version",),  # useful only in the clone
     "dev": ("pytest --version", "ruff --version"),  # as above
 }
 JOINT = ("train", "sb3", "lm", "plot", "tables", "web", "openspiel")
@@ -91,13 +91,13 @@ STEPS["all"] = tuple(step for name in JOINT for step in STEPS[name])
 
 
 def run(arguments: list[str], folder: Path, environment: Path | None = None) -> None:
-    """Run a program; what it prints is shown only if it fails.
+    """Run a program; its output is shown only if it fails.
 
     Args:
-        environment: whose commands are found first; the variables of this process do not reach it.
+        environment: the virtual environment, first on the PATH; this process's variables are not inherited.
 
     Raises:
-        SystemExit: it failed, with the end of what it printed.
+        SystemExit: the program failed, with the end of its output.
     """
     own = None
     if environment is not None:
@@ -110,7 +110,7 @@ def run(arguments: list[str], folder: Path, environment: Path | None = None) -> 
 
 
 def smoke(extra: str, built: Path, python: str, is_pinned: bool, uv: str | None) -> tuple[float, float, int]:
-    """Install a distribution with an extra ("base": none) and run its steps; seconds of both, and megabytes on disk."""
+    """Install a distribution with an extra ("base": none) and run its steps; returns both times, and megabytes."""
     with tempfile.TemporaryDirectory(prefix="smoke-") as name:
         environment, folder = Path(name, "environment"), Path(name, "empty")
         folder.mkdir()
@@ -129,23 +129,23 @@ def smoke(extra: str, built: Path, python: str, is_pinned: bool, uv: str | None)
 
 
 def main() -> None:
-    """Build, and install and run one extra after the other."""
+    """Build the distributions, then install and run one extra after the other."""
     parser = argparse.ArgumentParser(prog="python -m tools.smoke", description=__doc__)
-    parser.add_argument("extras", nargs="*", help=f"of {', '.join(STEPS)} (all of these)")
-    parser.add_argument("--dist", type=Path, help="a folder with the distributions (default: build them)")
-    parser.add_argument("--python", default=sys.executable, help="the Python of the environments")
-    parser.add_argument("--uv", help="install with this uv, which is several times faster than pip")
+    parser.add_argument("extras", nargs="*", help=f"any of {', '.join(STEPS)} (default: all)")
+    parser.add_argument("--dist", type=Path, help="folder with the distributions (default: build them)")
+    parser.add_argument("--python", default=sys.executable, help="Python for the environments")
+    parser.add_argument("--uv", help="path of uv, to install with it instead of pip (several times faster)")
     parser.add_argument("--newest", action="store_true", help="newest dependencies, not those of constraints.txt")
     parser.add_argument("--sdist", action="store_true", help="install the sdist, not the wheel")
     given = parser.parse_args()
     if unknown := set(given.extras) - set(STEPS):
-        parser.error(f"no extra {sorted(unknown)}: choose of {', '.join(STEPS)}")
+        parser.error(f"no extra {sorted(unknown)}: choose from {', '.join(STEPS)}")
     with tempfile.TemporaryDirectory(prefix="smoke-dist-") as fresh:
         if given.dist is None:
             run([sys.executable, "-m", "build", "--outdir", fresh, str(ROOT)], ROOT)
         found = sorted((given.dist or Path(fresh)).glob("*.tar.gz" if given.sdist else "*.whl"))
         if len(found) != 1:
-            parser.error(f"--dist {given.dist} has {len(found)} such distributions: give a folder with one")
+            parser.error(f"--dist {given.dist} has {len(found)} matching distributions: give a folder with one")
         print(f"{found[0].name}, {found[0].stat().st_size / 1e6:.1f} MB, {given.python}", flush=True)
         for extra in given.extras or STEPS:
             install, steps, size = smoke(extra, found[0].resolve(), given.python, not given.newest, given.uv)

@@ -200,17 +200,17 @@ class Replaced(Said):
                 source[where] = self._rng.permutation(where)
 
     def heard(self, games: np.ndarray, powers: np.ndarray) -> np.ndarray:
-        return with_words_of_others(super().heard(games, powers), self._gathered(self._told(), games, powers))
+        return with_words_of_others(super().heard(games, powers), self._gathered(self._received(), games, powers))
 
     def messages(self, game: int, phase: str) -> list[Message]:
         """The messages for scripted players, in which even their own words are replaced."""
-        own, self.words = self.words, self._told()
+        own, self.words = self.words, self._received()
         try:
             return super().messages(game, phase)
         finally:
             self.words = own
 
-    def _told(self) -> np.ndarray:
+    def _received(self) -> np.ndarray:
         """The replacement of `words`."""
         if not self._is_shuffled:
             return np.zeros_like(self.words)

@@ -148,11 +148,11 @@ def row(setting: Setting, seed: int, found: dict[str, Any]) -> list[str]:
 
 
 def _difference(lost: dict[str, Any]) -> str:
-    interval = "[all alike]" if lost["low"] is None else f"[{_told(lost['low'])}, {_told(lost['high'])}]"
-    return f"{_told(lost['value'])} {interval}"
+    interval = "[all alike]" if lost["low"] is None else f"[{_rounded(lost['low'])}, {_rounded(lost['high'])}]"
+    return f"{_rounded(lost['value'])} {interval}"
 
 
-def _told(number: float) -> str:
+def _rounded(number: float) -> str:
     return f"{round(number, 2) + 0.0:.2f}"  # without -0.00
 
 

@@ -1,4 +1,4 @@
-"""Draw the standard board anew: `python -m tools.atlas`. The same version of shapely gives the same bytes."""
+"""Make the map of the standard board: `python -m tools.atlas`. The same version of shapely gives the same bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ATLAS = Path(__file__).resolve().parents[2] / "welfare_env" / "render" / "atlas"
 
 
 def drawn(topology: Path | None) -> str:
-    """The drawing as JSON; the file of countries is fetched unless it is given."""
+    """The drawing as JSON; the file of countries is downloaded unless given."""
     board, sources = load_board("standard"), read_sources()
     seas = [name for name in board.provinces if board.kind[name] == "sea"]
     texts = {name: name if name in seas else name.title() for name in board.provinces}
@@ -31,7 +31,7 @@ def drawn(topology: Path | None) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.atlas", description=__doc__)
-    parser.add_argument("--countries", type=Path, help="countries-50m.json of world-atlas 2.0.2, if you have it")
+    parser.add_argument("--countries", type=Path, help="countries-50m.json of world-atlas 2.0.2 (default: download it)")
     parser.add_argument("--out", type=Path, default=ATLAS)
     options = parser.parse_args()
     options.out.write_text(drawn(options.countries), encoding="utf-8")

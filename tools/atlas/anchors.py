@@ -1,4 +1,4 @@
-"""Where units, labels and centers go: within their province if they can, and never on each other."""
+"""Placement of units, labels and centers: within their province if possible, and never overlapping."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from tools.atlas.projection import HEIGHT, WIDTH, spot
 from welfare_env.render.places import ASCENT, DESCENT, DISLODGED, UNIT, Box, Point, unit_box
 from welfare_env.render.words import text_width
 
-SIZES = (24.0, 23.0, 22.0, 21.0, 20.0)  # of labels, the larger the better
-SMALLER = 0.12  # what a smaller label costs
-SIDES = {"below": 0.0, "above": 0.05, "right": 0.1, "left": 0.1}  # where a label may be, and what that costs
+SIZES = (24.0, 23.0, 22.0, 21.0, 20.0)  # font sizes of labels, best first
+SMALLER = 0.12  # cost of each step to a smaller label
+SIDES = {"below": 0.0, "above": 0.05, "right": 0.1, "left": 0.1}  # side of a label -> cost
 GAP = 4.0  # between a unit and its label
 MARK = 14.0  # width of a center's mark with the gap to the label
-RAISED = 0.37  # of a center's mark above the baseline, of the font size
-DOT = 6.5  # half of the box of a center's mark
-BREATH = 4.0  # clear space around things, where there is room
-EDGE = 4.0  # from the frame
-OUTSIDE_UNIT, OUTSIDE_LABEL, CRAMPED, FAR = 6.0, 5.0, 1.5, 0.6  # what it costs, each for all of it
+RAISED = 0.37  # height of a center's mark above the baseline, relative to the font size
+DOT = 6.5  # half the size of a center mark's box
+BREATH = 4.0  # preferred clear space around boxes
+EDGE = 4.0  # distance from the frame
+OUTSIDE_UNIT, OUTSIDE_LABEL, CRAMPED, FAR = 6.0, 5.0, 1.5, 0.6  # costs at full violation
 RING = tuple(itertools.product(np.linspace(0, 2 * math.pi, 24, endpoint=False), (33.5, 36, 39, 44, 49, 56, 64)))
 
 
 class Site(NamedTuple):
-    """What is to be placed in a province."""
+    """A province with the items to place in it."""
 
     name: str
     text: str
@@ -42,7 +42,7 @@ class Site(NamedTuple):
 
 
 class Room:
-    """The part of an area that a box covers, by sums over a grid of points one apart."""
+    """Computes the share of boxes inside an area, with cumulative sums over a unit grid."""
 
     def __init__(self, area: BaseGeometry) -> None:
         left, top, right, bottom = area.bounds
@@ -55,7 +55,7 @@ class Room:
         self.sums[1:, 1:] = inside.cumsum(0).cumsum(1)
 
     def covered(self, left: np.ndarray, top: np.ndarray, right: np.ndarray, bottom: np.ndarray) -> np.ndarray:
-        """The share of each box that lies in the area, float [boxes]."""
+        """The share of each box inside the area, float [boxes]."""
         rows, columns = (n - 1 for n in self.sums.shape)
         l, r = (np.clip(np.rint(v - self.left).astype(int), 0, columns) for v in (left, right))  # noqa: E741
         t, b = (np.clip(np.rint(v - self.top).astype(int), 0, rows) for v in (top, bottom))
@@ -65,14 +65,14 @@ class Room:
 
 @dataclass
 class Placed:
-    """The boxes that are taken."""
+    """The boxes placed so far."""
 
     units: list[Box] = field(default_factory=list)
     labels: list[Box] = field(default_factory=list)
 
 
 def place_all(sites: Sequence[Site], coasts: Mapping[str, Point], seas: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Province -> its anchors, those with the least room first."""
+    """Province -> its anchors. Provinces with the least room are placed first."""
     placed = Placed([unit_box(point) for point in coasts.values()])
     anchors = {}
     for site in sorted(sites, key=lambda site: (site.area.area, site.name)):
@@ -92,7 +92,7 @@ def sites_of(faces: Faces, texts: Mapping[str, str], centers: Sequence[str]) -> 
 
 
 def coast_places(faces: Faces, hints: Mapping[str, Sequence[float]]) -> dict[str, Point]:
-    """Where a fleet at a named coast stands: inside its province, as near to the hint as its box allows."""
+    """Location of a fleet at a named coast: inside its province, as close to the hint as its box allows."""
     places = {}
     for coast, hint in hints.items():
         area = max(polygons(faces[coast[:3]]), key=lambda part: part.area).buffer(-UNIT / 2 - 1)
@@ -102,7 +102,7 @@ def coast_places(faces: Faces, hints: Mapping[str, Sequence[float]]) -> dict[str
 
 
 def _placed(site: Site, placed: Placed) -> dict[str, Any]:
-    """The cheapest way to place a unit with its label."""
+    """The placement of a unit and its label with the lowest cost."""
     room, xy = Room(site.area), _candidates(site.area)
     ways = [(_cost(site, room, xy, side, size, placed), side, size) for size in SIZES for side in SIDES]
     cost, side, size = min(ways, key=lambda way: way[0].min())
@@ -126,7 +126,7 @@ def _rounded_anchors(site: Site, unit: Point, label: Box, size: float) -> dict[s
 
 
 def _candidates(area: BaseGeometry) -> np.ndarray:
-    """Places for a unit, float [2, places]."""
+    """Candidate places for a unit, float [2, places]."""
     left, top, right, bottom = area.bounds
     step = max(1.0, math.sqrt(area.area) / 60)
     half = UNIT / 2 + EDGE
@@ -136,7 +136,7 @@ def _candidates(area: BaseGeometry) -> np.ndarray:
 
 
 def _cost(site: Site, room: Room, xy: np.ndarray, side: str, size: float, placed: Placed) -> np.ndarray:
-    """What it costs to place the unit at each candidate and the label at this side; infinite on other things."""
+    """The cost of a unit at each candidate with its label on this side; infinite where it overlaps other boxes."""
     x, y = xy
     unit = np.array([x - UNIT / 2, y - UNIT / 2, x + UNIT / 2, y + UNIT / 2])
     label = np.array(np.broadcast_arrays(*_label(site, x, y, side, size)))
@@ -151,7 +151,7 @@ def _cost(site: Site, room: Room, xy: np.ndarray, side: str, size: float, placed
 
 
 def _label(site: Site, x: Any, y: Any, side: str, size: float) -> Box:
-    """The box of a label, with its center's mark, beside a unit."""
+    """The box of a label, including its center's mark, next to a unit."""
     width, height = text_width(site.text, size) + MARK * site.has_center, (ASCENT + DESCENT) * size
     across, down = UNIT / 2 + GAP + width / 2, UNIT / 2 + GAP + height / 2
     x = x + {"right": across, "left": -across}.get(side, 0)
@@ -160,7 +160,7 @@ def _label(site: Site, x: Any, y: Any, side: str, size: float) -> Box:
 
 
 def _hits(boxes: np.ndarray, taken: Sequence[Box]) -> np.ndarray:
-    """Which of the boxes, float [4, boxes], come within one of something."""
+    """Which of the boxes, float [4, boxes], are within distance 1 of a taken box."""
     left, top, right, bottom = boxes
     hit = np.zeros(boxes.shape[1], bool)
     for other in taken:
@@ -170,12 +170,12 @@ def _hits(boxes: np.ndarray, taken: Sequence[Box]) -> np.ndarray:
 
 
 def _leaves(boxes: np.ndarray) -> np.ndarray:
-    """Which of the boxes come too near to the frame."""
+    """Which of the boxes are too close to the frame."""
     return (boxes[0] < EDGE) | (boxes[1] < EDGE) | (boxes[2] > WIDTH - EDGE) | (boxes[3] > HEIGHT - EDGE)
 
 
 def _free_mark(site: Site, anchor: Mapping[str, Any], placed: Placed) -> Point:
-    """Where boards on which a province has a center draw its mark: as near to its label as there is room."""
+    """Place of the center mark, for boards on which the province is a center: as close to its label as possible."""
     (x, y), size = anchor["label"], anchor["label_size"]
     half, down = text_width(site.text, size) / 2 + MARK - 6, y - RAISED * size
     around = [_around((x, down), turn, length) for turn, length in RING]
@@ -193,7 +193,7 @@ def _around(spot: Point, turn: float, length: float) -> Point:
 
 
 def _beside(unit: Point, area: BaseGeometry, placed: Placed) -> Point:
-    """Where a dislodged unit waits: near its place, clear of all units, and of labels if it can be."""
+    """Place of a dislodged unit: close to the unit's place, clear of all units and, if possible, of labels."""
     spots = np.array([_around(unit, turn, r) for turn, r in RING]).T.round(1)
     half = UNIT * DISLODGED / 2
     boxes = np.array([spots[0] - half, spots[1] - half, spots[0] + half, spots[1] + half])

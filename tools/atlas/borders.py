@@ -1,7 +1,7 @@
-"""Which provinces touch on the drawing, from its path data alone, against what the board says.
+"""Compares the borders on the drawing, computed from its path data only, with the board's adjacencies.
 
-Two areas touch where their outlines share segments. Fleets go along a coast from one province to the next if their
-coasts meet at the end of a border between the two.
+Two areas touch if their outlines share segments. Fleets can move along a coast between two provinces if their coasts
+meet at the end of the common border.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Vertex = tuple[int, int]  # in tenths
 Segment = tuple[Vertex, Vertex]
 Pair = tuple[str, str]
 
-SHORTEST = 30.0  # a border counts from this length on, in tenths
+SHORTEST = 30.0  # minimum length of a border, in tenths
 NOBODY = "#"
 KINDS = ("land-land", "sea-sea", "coast-sea", "coast-coast")
 
 
 @dataclass(frozen=True)
 class Coast:
-    """A stretch of a province's coast between two borders on land; `ends` is empty for an island."""
+    """A section of a province's coast between two land borders; `ends` is empty for an island."""
 
     province: str
     segments: tuple[Segment, ...]
@@ -41,7 +41,7 @@ class Outlines:
     """The segments of a drawing, and the areas on their sides.
 
     Attributes:
-        sides: segment -> the areas (provinces, or nobody's) on its sides; one on the frame.
+        sides: segment -> the areas (provinces or impassable) on its sides; one on the frame.
         length: pair of areas -> the length of their border, in tenths.
     """
 
@@ -65,7 +65,7 @@ class Outlines:
         return next((other for other in self.sides[segment] if other != name), "")
 
     def coasts(self, name: str, seas: Iterable[str]) -> list[Coast]:
-        """The stretches of a province's coast."""
+        """The sections of a province's coast."""
         wet = [s for s, names in self.sides.items() if name in names and self.neighbor(s, name) in seas]
         return [_coast(name, part) for part in _connected(wet)]
 
@@ -100,7 +100,7 @@ def _seas_at(outlines: Outlines, coasts: Iterable[tuple[str, Coast]], board: Boa
 
 
 def _named(outlines: Outlines, name: str, board: Board, seas: set[str]) -> Iterator[tuple[str, Coast]]:
-    """A province's stretches of coast with the location of a fleet there; with several coasts, the nearest anchors'."""
+    """A province's sections of coast with a fleet's location there; with named coasts, that of the nearest anchor."""
     coasts = outlines.coasts(name, seas)
     places = [place for place in board.locations if place.startswith(name + "/")]
     nearest = {min(coasts, key=lambda coast: _apart(coast, outlines.data["coasts"][place])): place for place in places}
@@ -114,7 +114,7 @@ def _apart(coast: Coast, spot: Iterable[float]) -> float:
 
 
 def board_facts(board: Board) -> dict[str, set[Pair]]:
-    """Kind of border -> pairs of provinces and coasts between which the board lets armies and fleets step."""
+    """Kind of border -> pairs of provinces and coasts between which the board allows armies or fleets to move."""
     facts: dict[str, set[Pair]] = {kind: set() for kind in KINDS}
     for piece, places in board.moves.items():
         for place in places:
@@ -129,7 +129,7 @@ def _kind(board: Board, unit: str, pair: Pair) -> str:
 
 
 def gaps(outlines: Outlines) -> list[str]:
-    """What keeps the areas from filling the frame exactly."""
+    """The reasons why the areas do not fill the frame exactly, if any."""
     width, height = 10 * outlines.data["width"], 10 * outlines.data["height"]
     frame = {(0, 0), (0, height), (width, 0), (width, height)}
     faults = [f"{s} has {len(n)} areas" for s, n in outlines.sides.items() if len(n) != 2 - _on_frame(s, width, height)]
@@ -145,7 +145,7 @@ def _on_frame(segment: Segment, width: float, height: float) -> bool:
 
 
 def report(file: Path) -> tuple[list[str], bool]:
-    """What is right and wrong in a drawing, in words, and whether anything is wrong."""
+    """A report on a drawing, as lines, and whether anything is wrong."""
     board, outlines = load_board("standard"), Outlines(json.loads(file.read_text("utf-8")))
     facts, drawn = board_facts(board), drawn_facts(outlines, board)
     lines = [f"{kind}: {len(facts[kind] & drawn[kind])} of {len(facts[kind])}" for kind in KINDS]
@@ -159,7 +159,7 @@ def report(file: Path) -> tuple[list[str], bool]:
 
 
 def _areas(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """(Area, path data) of everything that is drawn; a strait counts as its province."""
+    """(Area, path data) of all drawn areas; a strait counts as part of its province."""
     for name, province in data["provinces"].items():
         yield name, province["area"]
         yield name, province.get("strait", "")
@@ -180,7 +180,7 @@ def rings(path: str) -> Iterator[list[Vertex]]:
 
 
 def _area(ring: list[Vertex]) -> float:
-    """The area of an outline, in hundredths; holes run the other way round and count as negative."""
+    """The signed area of an outline, in hundredths; holes have the opposite orientation and count as negative."""
     return sum(a[0] * b[1] - b[0] * a[1] for a, b in zip(ring, [*ring[1:], ring[0]], strict=True)) / 2
 
 
@@ -192,7 +192,7 @@ def _coast(name: str, segments: list[Segment]) -> Coast:
 
 
 def _connected(segments: Iterable[Segment]) -> list[list[Segment]]:
-    """The segments in groups that hang together."""
+    """The segments in connected groups."""
     at: dict[Vertex, list[Segment]] = defaultdict(list)
     for segment in segments:
         for vertex in segment:

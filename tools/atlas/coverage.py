@@ -1,4 +1,4 @@
-"""Pieces made into faces that fit exactly: no gaps, overlaps or slivers, and borders pleasant to look at."""
+"""Turns pieces into faces that fit exactly, without gaps, overlaps or slivers, and smooths their borders."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tools.atlas.partition import LAKE, OPEN_WATER, SMALLEST_ISLAND, STRAIT, Pie
 from tools.atlas.projection import FRAME
 from tools.atlas.sources import IMPASSABLE
 
-GRID = 0.02  # to which points are snapped
-SLIVER = 2.0  # an area this small goes to any neighbor
-STRAY = 25.0  # a part of a strait or of nobody's that is kept
-COAST_DETAIL, LAND_DETAIL, CURVE_DETAIL = 1.25, 2.2, 0.25  # how far a line may leave the original
-SEA_DETAIL = (60.0, 40.0, 25.0, 15.0, 7.0)  # the first that keeps the line at sea
+GRID = 0.02  # points are snapped to this grid
+SLIVER = 2.0  # faces up to this area go to any neighbor
+STRAY = 25.0  # minimum area of a separate part of a strait or of impassable land
+COAST_DETAIL, LAND_DETAIL, CURVE_DETAIL = 1.25, 2.2, 0.25  # tolerances of line simplification
+SEA_DETAIL = (60.0, 40.0, 25.0, 15.0, 7.0)  # tolerances; the first that keeps the line at sea is used
 
 Faces = dict[str, BaseGeometry]  # label -> its area
 
@@ -30,7 +30,7 @@ def is_land(label: str, seas: Sequence[str]) -> bool:
 
 
 def exact_faces(pieces: Sequence[Piece]) -> list[Piece]:
-    """The faces that the outlines of all pieces cut out of the frame, each with a label."""
+    """The labeled faces into which the outlines of all pieces divide the frame."""
     lines = MultiLineString([line for piece in pieces for line in outlines(piece.area)] + [FRAME.exterior])
     net = shapely.union_all(shapely.set_precision(lines, GRID), grid_size=GRID)
     tree = STRtree([piece.area for piece in pieces])
@@ -51,7 +51,7 @@ def merged(faces: Sequence[Piece]) -> Faces:
 
 
 def without_strays(faces: list[Piece], seas: Sequence[str]) -> list[Piece]:
-    """Slivers and stray parts of a province given to the neighbor with the longest common border."""
+    """Give slivers and stray parts of provinces to the neighbor with the longest common border."""
     for _ in range(6):
         areas = merged(faces)
         parts = [Piece(label, part) for label, area in areas.items() for part in polygons(area)]
@@ -69,7 +69,7 @@ def _moved(face: Piece, parts: Sequence[Piece], tree: STRtree, new: Mapping[int,
 
 
 def _taker(number: int, parts: Sequence[Piece], tree: STRtree, areas: Faces, seas: Sequence[str]) -> str | None:
-    """Who takes a part; None if it stays."""
+    """The label that takes over a part; None if it stays."""
     label, area = parts[number]
     nobodys = label in (IMPASSABLE, OPEN_WATER, LAKE)
     if not nobodys and area.area == max(part.area for part in polygons(areas[label])):
@@ -96,7 +96,7 @@ def smoothed(faces: Faces, seas: Sequence[str]) -> Faces:
 
 
 def _arcs(faces: Faces, seas: Sequence[str]) -> Iterator[LineString]:
-    """Every line between two faces, once."""
+    """Every line between two faces, each once."""
     net = linemerge(shapely.union_all([area.boundary for area in faces.values()]))
     parts = [Piece(label, part) for label, area in faces.items() for part in polygons(area)]
     tree = STRtree([part.area for part in parts])
@@ -113,7 +113,7 @@ def _arcs(faces: Faces, seas: Sequence[str]) -> Iterator[LineString]:
 
 
 def _at_sea(arc: LineString, water: BaseGeometry) -> LineString:
-    """A calm line that stays within the two seas."""
+    """A smooth line that stays within the two seas."""
     lines = [_rounded(arc, detail) for detail in SEA_DETAIL]
     return next((line for line in lines if water.covers(line)), lines[-1])
 
@@ -123,7 +123,7 @@ def _rounded(arc: LineString, detail: float) -> LineString:
 
 
 def _corners_cut(points: np.ndarray, rounds: int = 3) -> np.ndarray:
-    """Chaikin's algorithm: every corner replaced by points at a quarter of its two sides; the ends stay."""
+    """Chaikin's algorithm: replace every corner by points at a quarter of its two sides; the ends stay."""
     for _ in range(rounds):
         if len(points) < 3:
             break
@@ -133,7 +133,7 @@ def _corners_cut(points: np.ndarray, rounds: int = 3) -> np.ndarray:
 
 
 def _labeled(faces: Iterator[Polygon], known: Faces) -> Faces:
-    """Faces under the labels they had before, by the largest overlap."""
+    """Faces with the labels of the known faces with the largest overlap."""
     parts = [Piece(label, part) for label, area in known.items() for part in polygons(area)]
     tree = STRtree([part.area for part in parts])
     found = []

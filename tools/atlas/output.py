@@ -1,4 +1,4 @@
-"""The drawing as data: path data of areas and lines, and anchors, as JSON with a line for each province."""
+"""The drawing as JSON: path data of areas and lines, and anchors, with a line for each province."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tools.atlas.projection import HEIGHT, WIDTH
 from tools.atlas.sources import IMPASSABLE
 
 Spot = tuple[float, float]
-SHORE_DETAIL = 2.5  # how far a shore may leave the coast
+SHORE_DETAIL = 2.5  # tolerance of the shore's simplification
 ABOUT = {
     "title": "The standard board of Diplomacy",
     "license": "CC0-1.0",
@@ -28,7 +28,7 @@ ABOUT = {
 
 
 def drawing_data(faces: Faces, anchors: Mapping[str, Mapping[str, Any]], coasts: Mapping[str, Spot]) -> dict[str, Any]:
-    """What `welfare_env.render.drawing` reads."""
+    """The data for `welfare_env.render.drawing`."""
     seas = [name for name, anchor in anchors.items() if anchor["sea"]]
     provinces = {}
     for name, anchor in sorted(anchors.items()):
@@ -51,7 +51,7 @@ def drawing_data(faces: Faces, anchors: Mapping[str, Mapping[str, Any]], coasts:
 
 
 def as_json(data: Mapping[str, Any]) -> str:
-    """JSON in which every value of the top level, and every province, has a line of its own."""
+    """JSON with a separate line for every top-level value and every province."""
     provinces = ",\n".join(f"  {json.dumps(name)}: {_short(value)}" for name, value in data["provinces"].items())
     lines = [
         f" {json.dumps(key)}: " + (f"{{\n{provinces}\n }}" if key == "provinces" else _short(value))
@@ -65,14 +65,14 @@ def _short(value: object) -> str:
 
 
 def shores(faces: Faces, seas: Sequence[str]) -> BaseGeometry:
-    """All land in rough outline, for the light seam along its coasts."""
+    """A rough outline of all land, for the light line along its coasts."""
     dry = [area for label, area in faces.items() if label != OPEN_WATER and label not in seas]
     rough = shapely.union_all(dry).simplify(SHORE_DETAIL)
     return shapely.set_precision(rough, 0.1)
 
 
 def border_lines(faces: Faces, seas: Sequence[str]) -> tuple[list[LineString], list[LineString]]:
-    """The lines between two provinces (or a province and nobody's land) of land, and between two seas."""
+    """The borders between two land provinces (or a province and impassable land), and between two seas."""
     sides: dict[tuple[Spot, Spot], set[str]] = defaultdict(set)
     for label, area in faces.items():
         for ring in (line for part in polygons(area) for line in outlines(part)):
@@ -96,7 +96,7 @@ def _joined(segments: Iterable[LineString]) -> list[LineString]:
 
 
 def area_path(area: BaseGeometry) -> str:
-    """SVG path data of an area's outlines, in relative lines."""
+    """SVG path data of an area's outlines, with relative coordinates."""
     rings = [ring for part in polygons(shapely.normalize(area)) for ring in (part.exterior, *part.interiors)]
     return "".join(_steps(list(ring.coords)[:-1]) + "z" for ring in rings)
 
@@ -106,7 +106,7 @@ def line_path(lines: Iterable[LineString]) -> str:
 
 
 def _steps(points: Sequence[Sequence[float]]) -> str:
-    """ "M10 20l1.5-2 .3 4": relative steps in tenths, without needless zeros and blanks."""
+    """Compact relative path data such as "M10 20l1.5-2 .3 4", rounded to tenths."""
     tenths = [(round(10 * x), round(10 * y)) for x, y in points]
     text = f"M{tenths[0][0] / 10:g} {tenths[0][1] / 10:g}l"
     for (x, y), (u, v) in itertools.pairwise(tenths):

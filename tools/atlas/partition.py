@@ -1,4 +1,4 @@
-"""Land and water divided among the provinces, as pieces that carry a province's name or a label."""
+"""Divides land and water among the provinces, as pieces with a province's name or another label."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from shapely.geometry.base import BaseGeometry
 from tools.atlas.projection import FRAME, HEIGHT, WIDTH, project, projected, spot
 from tools.atlas.sources import IMPASSABLE, Ring, Sources
 
-OPEN_WATER, LAKE = "~", "?"  # labels of water that is nobody's; lakes are absorbed by the land around them
-STRAIT = "~"  # after a province's name: water that belongs to it
+OPEN_WATER, LAKE = "~", "?"  # labels of water without province; lakes become part of the surrounding land
+STRAIT = "~"  # suffix of a province's name: water that belongs to it
 CLIP = box(-42, 16, 75, 83)  # degrees
 SMALLEST_ISLAND = 220.0  # area on the drawing
-SMALLEST_WATER = 150.0  # of inner water that is drawn
-FJORD = 1.1  # inlets narrower than twice this are closed
+SMALLEST_WATER = 150.0  # minimum area of inner water on the drawing
+FJORD = 1.1  # inlets narrower than twice this are filled
 LEFT_OUT = {"Greenland"}
 
 
@@ -34,7 +34,7 @@ def polygons(shape: BaseGeometry) -> list[Polygon]:
 
 
 def partition(countries: Mapping[str, Sequence[Sequence[Ring]]], sources: Sources, seas: Sequence[str]) -> list[Piece]:
-    """Pieces that do not overlap and fill the frame."""
+    """Disjoint pieces that fill the frame."""
     pieces = list(_land(countries, sources))
     pieces += _straits(sources, shapely.union_all([piece.area for piece in pieces]).buffer(0))
     water = FRAME.difference(shapely.union_all([piece.area for piece in pieces]))
@@ -66,7 +66,7 @@ def _on_paper(shapes: Sequence[Sequence[Ring]]) -> Iterator[Polygon]:
 
 
 def _cells(sources: Sources, provinces: Sequence[str]) -> dict[str, BaseGeometry]:
-    """Province -> the part of the drawing that is nearest to one of its seeds."""
+    """Province -> the part of the drawing closest to its seeds (Voronoi cells)."""
     if len(provinces) == 1:
         return {provinces[0]: FRAME}
     owners = [name for name in provinces for _ in sources.seeds[name]]
@@ -85,13 +85,13 @@ def _shared_out(area: BaseGeometry, cells: Mapping[str, BaseGeometry]) -> Iterat
 
 
 def _joins_another(part: Piece, parts: Sequence[Piece], tree: STRtree) -> bool:
-    """Whether it shares a border with another country, so is no island."""
+    """Whether a part borders another country, so that it is not an island."""
     others = (parts[i] for i in tree.query(part.area))
     return any(o.label != part.label and o.area.intersection(part.area).length > 0 for o in others)
 
 
 def _without_fjords(part: Piece, parts: Sequence[Piece], tree: STRtree) -> Polygon:
-    """Narrow inlets closed, never onto other land; lakes dropped."""
+    """Fill narrow inlets, without covering other land, and drop lakes."""
     closed = part.area.buffer(FJORD).buffer(-FJORD)
     for i in tree.query(closed):
         if parts[i] is not part:

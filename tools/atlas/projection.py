@@ -1,7 +1,7 @@
-"""From longitude and latitude to the drawing: a map projection, then enlargements of what is crowded.
+"""From longitude and latitude to the drawing: a map projection, then enlargements of crowded regions.
 
 Lambert's azimuthal equal-area projection, six smooth lenses, and a stretch of each axis. Every step is one-to-one and
-continuous, so it cannot change who touches whom.
+continuous, so it preserves adjacency.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ EARTH = 6371.0  # km
 CENTER = (14.0, 50.0)
 FRAME_KM = (-2400.0, -2200.0, 2440.0, 2600.0)  # left, bottom, right, top
 WIDTH = 1200.0  # of the drawing
-STRETCH_X = (-50.0, 1100.0, 0.95)  # middle and reach in km, and how much is added to the scale there
+STRETCH_X = (-50.0, 1100.0, 0.95)  # center and width in km, and the increase of the scale there
 STRETCH_Y = (-330.0, 1100.0, 1.0)
-LENSES = (  # longitude, latitude, reach in km, gain; one-to-one for gains below 2.2
+LENSES = (  # longitude, latitude, radius in km, gain; one-to-one for gains below 2.2
     (-3.4, 55.0, 520, 0.75),  # Britain
     (4.8, 50.9, 320, 0.28),  # the Low Countries
     (10.3, 55.8, 260, 0.30),  # Denmark
@@ -56,7 +56,7 @@ def _equal_area(lon: np.ndarray, lat: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def _stretched(low: float, middle: float, reach: float, gain: float) -> tuple[np.ndarray, np.ndarray]:
-    """Kilometres, and where they lie when the scale is 1 + gain in the middle; 0 at `low`."""
+    """Kilometers, and their stretched coordinates with scale 1 + gain at `middle`; 0 at `low`."""
     km = np.linspace(low - 6000, low + 11000, 40001)
     density = 1 + gain * np.exp(-(((km - middle) / reach) ** 2))
     where = np.concatenate([[0], np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(km))])

@@ -1,4 +1,4 @@
-"""What the drawing is made of: points typed by hand, the facts of the board, and the countries of the world.
+"""The drawing's sources: points set by hand, the board, and the countries of the world.
 
 The countries are Natural Earth 4.1 at 1:50m, in the public domain, as TopoJSON by world-atlas 2.0.2 (ISC).
 """
@@ -23,12 +23,12 @@ SHA256 = "04342cdc1e3016bcd7db1630de95684d67b79fe3c8c460321e87aef469502394"
 
 LonLat = tuple[float, float]
 Ring = np.ndarray  # float [points, 2], longitude and latitude
-IMPASSABLE = "#"  # the label of land that is nobody's
+IMPASSABLE = "#"  # label of impassable land
 
 
 @dataclass(frozen=True)
 class Sources:
-    """The points typed by hand in `sources.json`, which says what each part means."""
+    """The points set by hand in `sources.json`, which explains each part."""
 
     seeds: Mapping[str, list[LonLat]]
     claims: Mapping[str, list[str]]
@@ -44,7 +44,7 @@ def read_sources() -> Sources:
 
 
 def fetched_topology(file: Path | None) -> dict[str, Any]:
-    """The countries as TopoJSON, from a file or through npm; refused if it is not the version we know."""
+    """The countries as TopoJSON, from a file or from npm; other versions are refused."""
     content = file.read_bytes() if file else _from_npm()
     found = hashlib.sha256(content).hexdigest()
     if found != SHA256:
@@ -54,7 +54,7 @@ def fetched_topology(file: Path | None) -> dict[str, Any]:
 
 def _from_npm() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
-        command = ["npm", "pack", "--silent", PACKAGE]  # npm as the user has it
+        command = ["npm", "pack", "--silent", PACKAGE]  # the user's npm
         subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
         with tarfile.open(next(Path(folder).glob("*.tgz"))) as archive:
             member = archive.extractfile(MEMBER)
@@ -76,7 +76,7 @@ def country_rings(topology: Mapping[str, Any]) -> dict[str, list[list[Ring]]]:
 
 
 def _ring(arcs: list[np.ndarray], ids: list[int]) -> Ring:
-    """Arcs joined; a negative number is an arc backwards. Russia's far east goes on beyond 180 degrees."""
+    """Join arcs; a negative id is a reversed arc. Russia's far east has longitudes beyond 180 degrees."""
     parts = [arcs[i] if i >= 0 else arcs[~i][::-1] for i in ids]
     ring = np.concatenate([parts[0], *(part[1:] for part in parts[1:])])
     if np.ptp(ring[:, 0]) > 300:

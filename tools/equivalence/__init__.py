@@ -1,1 +1,1 @@
-"""The compiled engine against the `diplomacy` package, after every phase of games of many kinds."""
+"""Compares the compiled engine with the `diplomacy` package after every phase of many kinds of games."""

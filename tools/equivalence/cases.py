@@ -1,4 +1,4 @@
-"""The positions of the package's DATC cases, varied: where paradoxes live, a small change makes another one."""
+"""Random variations of the positions in the package's DATC cases, many of which have paradoxes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from welfare_env import Board
 from welfare_env.engine import MOVEMENT, Engine, Legal, State
 from welfare_env.game.placement import position_state
 
-Case = tuple[dict[str, list[str]], dict[str, str]]  # power -> units; unit -> order, both as the package writes them
+Case = tuple[dict[str, list[str]], dict[str, str]]  # power -> units; unit -> order, both in the package's notation
 
 
 @functools.cache
 def cases() -> tuple[Case, ...]:
-    """Units and orders of every movement phase in the package's test file, which is run for this."""
+    """Units and orders of every movement phase in the package's test file, recorded by running it."""
     from diplomacy.tests.test_datc import TestDATC
 
     found: list[Case] = []
@@ -40,7 +40,7 @@ def cases() -> tuple[Case, ...]:
 
 
 def varied(engine: Engine, rng: np.random.Generator) -> tuple[State, Chooser]:
-    """A case with some units more, fewer or of another power, and a chooser that gives most of its orders."""
+    """A case with some units added, removed or given to another power, and a chooser that gives most of its orders."""
     board = engine.board
     units, orders = cases()[rng.integers(len(cases()))]
     owner = {unit: power for power, held in units.items() for unit in held}
@@ -61,7 +61,7 @@ def varied(engine: Engine, rng: np.random.Generator) -> tuple[State, Chooser]:
 
 
 def mostly(board: Board, orders: dict[str, str], share: float) -> Chooser:
-    """This share of the orders (unit -> order) in the first phase, and lively play besides and then."""
+    """A chooser that gives this share of the orders (unit -> order) in the first phase, and otherwise plays lively."""
     wanted = {board.orders.index.get(f"{unit} {order}", -1) for unit, order in orders.items()}
 
     def choose(engine: Engine, state: State, legal: Legal, rng: np.random.Generator) -> Orders:

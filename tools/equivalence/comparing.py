@@ -1,8 +1,8 @@
-"""The fast engine against the reference, side by side, after every phase: `python -m tools.equivalence`.
+"""Compares the fast engine with the reference after every phase: `python -m tools.equivalence`.
 
-Compared are units with their sequence, dislodged units with their retreats, owners, welfare points, influence, winner,
-the legal orders with their slots and powers, and what became of every order. A mismatch is printed as a position that
-reproduces it, with as few units as still show it, and the command ends with 1.
+It compares units and their order, dislodged units and their retreats, owners, welfare points, influence, winner, legal
+orders with their slots and powers, and the result of every order. A mismatch is printed as code that reproduces it,
+reduced to the necessary units, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -44,18 +44,17 @@ KINDS = {
     BUILD: "build",
     GIVE: "give",
 }
-CHUNK = 10  # games a task of a worker process
+CHUNK = 10  # games per task of a worker process
 
 
 @dataclass(frozen=True)
 class Suite:
-    """What is played and how. Game number i takes `settings[i % len(settings)]`.
+    """A set of games to compare. Game number i takes `settings[i % len(settings)]`.
 
     Attributes:
         settings: (map name, rules) pairs.
-        start: "opening", "crowded" for random positions full of fleets and armies on coasts, or one of `MADE`.
-        play: "uniform" (every legal order of a unit alike), "lively" (convoys and supports of what others do) or
-            "dumbbot".
+        start: "opening", "crowded" (random positions with many fleets, and armies on coasts), or one of `MADE`.
+        play: "uniform" (uniformly random legal orders), "lively" (matching convoys and supports) or "dumbbot".
     """
 
     name: str
@@ -67,7 +66,7 @@ class Suite:
 
 @dataclass
 class Tally:
-    """Counts, and the mismatches in words."""
+    """Counts, and descriptions of mismatches."""
 
     counts: Counter[str] = field(default_factory=Counter)
     became: Counter[tuple[int, str]] = field(default_factory=Counter)  # (order kind, result)
@@ -83,7 +82,7 @@ class Tally:
 
 
 def state_differences(fast: State, reference: State) -> list[str]:
-    """The parts of a position that differ, in words."""
+    """Descriptions of the parts of a position that differ."""
     names = ("phase", "year", "winner", "done", "units", "dislodged", "retreats", "owners", "welfare", "influence")
     found = []
     for name in names:
@@ -98,7 +97,7 @@ def state_differences(fast: State, reference: State) -> list[str]:
 
 
 def legal_differences(board: Board, fast: Legal, reference: Legal) -> list[str]:
-    """Legal orders that only one engine lists, or that stand in another place."""
+    """Legal orders that only one engine lists, or lists in a different place."""
     ours, theirs = (
         list(zip(legal.slots.tolist(), legal.powers.tolist(), legal.orders.tolist(), strict=True))
         for legal in (fast, reference)
@@ -114,7 +113,7 @@ def legal_differences(board: Board, fast: Legal, reference: Legal) -> list[str]:
 
 
 def step_differences(board: Board, engines: Sequence[Engine], state: State, orders: Orders) -> list[str]:
-    """How the two engines' outcomes of a phase differ."""
+    """The differences between the engines' outcomes of a phase."""
     (ours, our_flags), (theirs, their_flags) = (engine.step(state, orders) for engine in engines)
     found = state_differences(ours, theirs)
     rows = state.units if state.phase_type in (MOVEMENT, ADJUSTMENTS) else state.dislodged
@@ -125,14 +124,14 @@ def step_differences(board: Board, engines: Sequence[Engine], state: State, orde
 
 
 def words(flags: int) -> list[str]:
-    """Result flags as the package's words."""
+    """Result flags in the package's terms."""
     return [word for bit, word in enumerate(RESULTS) if flags >> bit & 1] or ["ok"]
 
 
 class Duel:
-    """One game in both engines, each of which goes on from its own rows.
+    """One game in both engines, each of which continues from its own state.
 
-    After a mismatch both go on from the reference's position.
+    After a mismatch both continue from the reference's position.
     """
 
     def __init__(self, board: Board, rules: Rules, tally: Tally) -> None:
@@ -176,7 +175,7 @@ class Duel:
 def report(
     board: Board, rules: Rules, engines: Sequence[Engine], state: State, orders: Orders, found: Sequence[str]
 ) -> str:
-    """A mismatch as a program that shows it."""
+    """A program that reproduces a mismatch."""
     if state.phase_type == MOVEMENT:
         state, orders = shrink(board, engines, state, orders)
     legal = (engine.legal(state) for engine in engines)
@@ -203,12 +202,12 @@ def report(
 
 
 def _full(by_power: Any) -> dict[str, Any]:
-    """Without powers that have nothing."""
+    """Remove powers with empty values."""
     return {power: dict(some) if hasattr(some, "items") else list(some) for power, some in by_power.items() if some}
 
 
 def shrink(board: Board, engines: Sequence[Engine], state: State, orders: Orders) -> tuple[State, Orders]:
-    """Take units away for as long as the engines still differ."""
+    """Remove units as long as the engines still differ."""
     shrunk = True
     while shrunk:
         shrunk = False
@@ -228,7 +227,7 @@ def shrink(board: Board, engines: Sequence[Engine], state: State, orders: Orders
 # Suites and the command.
 
 CHOOSERS: dict[str, Chooser] = {"uniform": uniform, "lively": lively}
-MADE = {"cases": varied, "convoys": disrupted}  # positions with orders for their first phase, of DATC's or our own
+MADE = {"cases": varied, "convoys": disrupted}  # positions with orders for the first phase, from the DATC or our own
 OPTIONS = (
     Rules(years=4, press=None, overmilitarise=True),
     Rules(years=4, press=None, transfers=True, progressive=(1, 2, 0, 5)),
@@ -244,7 +243,7 @@ BUILD_ANYWHERE_MAPS = ("ancmed_age_of_empires", "standard_age_of_empires", "stan
 
 
 def suites(games: int, positions: int, others: int, dumbbots: int) -> list[Suite]:
-    """Everything that is compared; the arguments are those of the command."""
+    """All suites; the arguments are those of the command."""
     standard, welfare = Rules("standard", years=10, press=None), Rules(years=10, press=None)
     short = Rules("standard", years=2, press=None), Rules(years=2, press=None)
     year = Rules("standard", years=1, press=None)
@@ -294,7 +293,7 @@ def _begin(suite: Suite, engine: Engine, rng: np.random.Generator) -> tuple[Stat
 
 
 def run(chosen: Sequence[Suite], seed: int, workers: int, progress: Progress) -> list[Tally]:
-    """The tallies of the suites, in their sequence. Stops early at the tenth mismatch."""
+    """The tallies of the suites, in order. Stops at the tenth mismatch."""
     tallies = [Tally() for _ in chosen]
     tasks = [(n, range(at, min(at + CHUNK, s.games))) for n, s in enumerate(chosen) for at in range(0, s.games, CHUNK)]
     bars = [progress.add_task(suite.name, total=suite.games) for suite in chosen]
@@ -311,11 +310,11 @@ def run(chosen: Sequence[Suite], seed: int, workers: int, progress: Progress) ->
 
 def main(
     games: Annotated[int, typer.Option(help="Full games of random legal play in each variant.")] = 2000,
-    positions: Annotated[int, typer.Option(help="Games from random positions heavy in fleets and convoys.")] = 5000,
+    positions: Annotated[int, typer.Option(help="Games from random positions with many fleets and convoys.")] = 5000,
     others: Annotated[int, typer.Option(help="Games of each of the other suites (maps, options).")] = 300,
     dumbbots: Annotated[int, typer.Option(help="Games of dumbbot.")] = 40,
-    suite: Annotated[list[str] | None, typer.Option(help="Only suites whose name begins so.")] = None,
-    seed: Annotated[int, typer.Option(help="Another seed plays other games.")] = 0,
+    suite: Annotated[list[str] | None, typer.Option(help="Only suites whose name begins with this.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the games.")] = 0,
     workers: Annotated[int, typer.Option(help="Processes.", min=1)] = 1,
     quick: Annotated[bool, typer.Option("--quick", help="A fiftieth of everything: about a minute.")] = False,
 ) -> None:
@@ -341,7 +340,7 @@ COLUMNS = ("games", "phases", "legal", "orders", "mismatches")
 
 
 def suite_table(chosen: Sequence[Suite], tallies: Sequence[Tally], whole: Tally) -> Table:
-    """How much was compared, suite by suite."""
+    """The numbers of comparisons by suite."""
     table = Table("suite", title="compared after every phase")
     for heading in ("games", "phases", "legal orders", "orders resolved", "mismatches", "phases/s"):
         table.add_column(heading, justify="right")
@@ -352,7 +351,7 @@ def suite_table(chosen: Sequence[Suite], tallies: Sequence[Tally], whole: Tally)
 
 
 def order_table(whole: Tally) -> Table:
-    """What became of the orders of each kind."""
+    """The results of orders by kind."""
     table = Table("order", title="what became of the orders")
     results = ("ok", *RESULTS)
     for result in results:
@@ -363,7 +362,7 @@ def order_table(whole: Tally) -> Table:
 
 
 def situation_table(whole: Tally) -> Table:
-    """How often the rarer things happened."""
+    """The counts of rare situations."""
     table = Table("situation", title="among them")
     table.add_column("times", justify="right")
     for name, count in sorted(whole.counts.items()):

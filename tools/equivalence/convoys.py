@@ -1,4 +1,4 @@
-"""Positions made for disrupted convoys and their paradoxes: attacks on convoying fleets that the armies might cut."""
+"""Random positions with disrupted convoys and paradoxes: armies may cut supports of attacks on their own convoys."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from welfare_env import Board
 from welfare_env.engine import Engine, State
 from welfare_env.game.placement import position_state
 
-MOST_FLEETS = 4  # of a route
+MOST_FLEETS = 4  # per route
 TRIES = 200
 
 
 @dataclass(frozen=True)
 class Convoy:
-    """An army, where it goes, and a fleet on its route that others are about."""
+    """An army's origin and destination, and a fleet on its route that will be attacked."""
 
     start: str
     end: str
@@ -28,10 +28,10 @@ class Convoy:
 
 
 class Scene:
-    """Units and their orders, put on a board one after the other where there is room.
+    """Units and their orders, placed on a board one by one on free provinces.
 
     Attributes:
-        units: unit -> power. orders: unit -> order, as `diplomacy` writes them.
+        units: unit -> power. orders: unit -> order, in the notation of `diplomacy`.
     """
 
     def __init__(self, board: Board, rng: np.random.Generator) -> None:
@@ -45,20 +45,20 @@ class Scene:
                 self.near.setdefault(place, []).append(piece)
 
     def put(self, unit: str, order: str) -> bool:
-        """A unit of a random power, unless its province is taken."""
+        """Add a unit of a random power with this order; returns whether its province was free."""
         if unit[2:5] in {other[2:5] for other in self.units}:
             return False
         self.units[unit], self.orders[unit] = str(self.rng.choice(self.powers)), order
         return True
 
     def free(self, place: str, within: str = "") -> list[str]:
-        """Fleets that are not there yet and could go to a place; only in a province, if it is given."""
+        """Fleets that could move to `place` and whose provinces are free; only in province `within`, if given."""
         taken = {unit[2:5] for unit in self.units}
         near = self.near.get(place, ())
         return [piece for piece in near if piece[2:5] not in taken and within in ("", piece[2:5])]
 
     def convoy(self, other: Convoy | None = None) -> Convoy | None:
-        """An army goes by sea, perhaps by two routes; rather so that two convoys are about each other's fleets."""
+        """Add a convoyed army, sometimes with two routes; preferably one that can interact with the `other` convoy."""
         routes = list(routes_of(self.board).items())
         taken = {unit[2:5] for unit in self.units} | ({other.end} if other else set())
         for last in range(TRIES):
@@ -79,11 +79,11 @@ class Scene:
         return found
 
     def _cross(self, one: Convoy, other: Convoy) -> bool:
-        """Whether units where both armies go could support something about the other's fleet."""
+        """Whether units at both destinations could give support at the other convoy's fleet."""
         return bool(self.free(one.fleet, other.end) and self.free(other.fleet, one.end))
 
     def attack(self, convoy: Convoy, goal: str, ends: Sequence[str]) -> None:
-        """Fleets attack and defend a convoying fleet, one of them where an army goes; others keep off these ends."""
+        """Add fleets that attack or defend a convoying fleet, one of them at `goal`, the others not at `ends`."""
         sea, rng = convoy.fleet, self.rng
         attackers = [one for one in self.free(sea) if one[2:5] not in ends]
         if not attackers:
@@ -98,7 +98,7 @@ class Scene:
                 self.put(str(rng.choice(others)), str(rng.choice(roles, p=[0.1, 0.85, 0.05])))
 
     def pair(self) -> None:
-        """One or two convoys whose fleets are attacked, each about its own or the other's."""
+        """Add one or two convoys with attacks on their fleets, decided at its own or the other's destination."""
         first = self.convoy()
         second = self.convoy(first) if first and self.rng.random() < 0.7 else None
         convoys = [convoy for convoy in (first, second) if convoy]
@@ -109,7 +109,7 @@ class Scene:
 
 
 def disrupted(engine: Engine, rng: np.random.Generator) -> tuple[State, Chooser]:
-    """Up to six convoys whose fleets are attacked, some units about, and a chooser that gives most of these orders."""
+    """Up to six convoys with attacked fleets, some other units, and a chooser that gives most of these orders."""
     board = engine.board
     scene = Scene(board, rng)
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Play for comparing engines: random orders, orders that have to do with each other, and crowded positions."""
+"""Play for comparing engines: random orders, orders that interact with each other, and crowded positions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from welfare_env.game.placement import position_state
 from welfare_env.game.position import Position
 from welfare_env.game.view import View
 
-Orders = list[np.ndarray]  # per power its order numbers
+Orders = list[np.ndarray]  # order numbers, per power
 Chooser = Callable[[Engine, State, Legal, np.random.Generator], Orders]
 
 
@@ -28,7 +28,7 @@ def slots_of(legal: Legal) -> Iterator[tuple[int, int, np.ndarray]]:
 
 
 def uniform(engine: Engine, state: State, legal: Legal, rng: np.random.Generator) -> Orders:
-    """Every legal order of a unit is equally likely; now and then a unit gets none, or a power (civil disorder)."""
+    """Uniformly random legal orders; sometimes a unit gets none, or a whole power (civil disorder)."""
     if state.phase_type == ADJUSTMENTS:
         return winter(engine, state, legal, rng)
     chosen = [(power, orders[rng.integers(len(orders))]) for _, power, orders in slots_of(legal) if rng.random() < 0.97]
@@ -36,7 +36,7 @@ def uniform(engine: Engine, state: State, legal: Legal, rng: np.random.Generator
 
 
 def lively(engine: Engine, state: State, legal: Legal, rng: np.random.Generator) -> Orders:
-    """Units move, by sea where they can; then most of the others support or convoy, whosever the unit is."""
+    """Some units move, by convoy if possible; most others support or convoy these, regardless of power."""
     if state.phase_type == ADJUSTMENTS:
         return winter(engine, state, legal, rng)
     if state.phase_type != MOVEMENT:
@@ -45,7 +45,7 @@ def lively(engine: Engine, state: State, legal: Legal, rng: np.random.Generator)
 
 
 def _flee(board: Board, legal: Legal, rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Retreats, often to where another unit retreats too."""
+    """Retreats, often to a place where another unit retreats, too."""
     table, chosen, taken = board.orders, [], np.zeros(len(board.provinces), bool)
     for _, power, orders in slots_of(legal):
         away = orders[table.kind[orders] == RETREAT]
@@ -59,10 +59,10 @@ def _flee(board: Board, legal: Legal, rng: np.random.Generator) -> list[tuple[in
 
 
 class Plan:
-    """Orders of one movement phase that have to do with each other, whosever the units are.
+    """Interacting orders for one movement phase, regardless of power.
 
     Attributes:
-        goal: where each piece is going, a location; -1 is nowhere.
+        goal: each piece's destination, a location, or -1.
         chosen: province -> the order given to the unit there.
     """
 
@@ -86,7 +86,7 @@ class Plan:
         self.orders = [(self.owner[place], self.chosen[place]) for place in places if rng.random() >= unordered]
 
     def _give(self, place: str, pool: np.ndarray) -> bool:
-        """One of these orders to a unit that is free."""
+        """Give one of these orders to a unit without an order; returns whether that was possible."""
         if place in self.chosen or not len(pool):
             return False
         order = int(self.rng.choice(pool))
@@ -96,12 +96,12 @@ class Plan:
         return True
 
     def _some(self, place: str, *kinds: int) -> np.ndarray:
-        """The unit's orders of some kinds."""
+        """The unit's orders of these kinds."""
         orders = self.options.get(place, np.zeros(0, np.int32))
         return orders[np.isin(self.table.kind[orders], kinds)]
 
     def _sail(self, place: str) -> None:
-        """A convoy by one to three routes; often one of its fleets is attacked, and whom the army goes for minds."""
+        """Add a convoy with one to three routes; often with an attack on one of its fleets."""
         moves = self._some(place, VIA)
         in_port = moves[self.ports[self.board.location_province[self.table.dest[moves]]]]
         pool = in_port if len(in_port) and self.rng.random() < 0.3 else moves
@@ -120,7 +120,7 @@ class Plan:
         return all(fleet in self.options and fleet not in self.chosen for fleet in fleets)
 
     def _trouble(self, end: str, fleet: str) -> None:
-        """Attack a fleet of a convoy, with a support, perhaps of the unit that the army goes for."""
+        """Add an attack on a fleet of a convoy, if possible with support from the unit at the convoy's destination."""
         sea = self.board.location_index[fleet]
         guards = self._some(end, SUPPORT_HOLD, SUPPORT_MOVE)
         about = np.where(self.table.dest[guards] >= 0, self.table.dest[guards], self._stands(guards)) == sea
@@ -136,7 +136,7 @@ class Plan:
         return self.board.piece_location[self.table.other[supports]]
 
     def _move(self, place: str) -> None:
-        """Perhaps a move, and rather into a place that others want too."""
+        """Sometimes add a move, preferably to a place that others move to."""
         if self.rng.random() > self.helpers:
             moves = self._some(place, MOVE, VIA, HOLD)
             goals = self.table.dest[moves]
@@ -144,10 +144,10 @@ class Plan:
             self._give(place, crowd if len(crowd) and self.rng.random() < 0.7 else moves)
 
     def _help(self, place: str) -> None:
-        """A convoy or support that fits what the other units do; now and then one that does not."""
+        """Add a convoy or support that matches another unit's order; sometimes one that does not."""
         orders, table, province = self.options[place], self.table, self.board.location_province
         kinds, wants, goes = table.kind[orders], table.dest[orders], self.goal[table.other[orders]]
-        # A support may name a coast that the move does not, so provinces are compared.
+        # Compares provinces, not locations: a support may name a coast that the move does not.
         same = (goes >= 0) & (wants >= 0) & (province[wants] == province[goes])
         fits = np.where(kinds == SUPPORT_HOLD, goes < 0, same & np.isin(kinds, (CONVOY, SUPPORT_MOVE)))
         for pool in (fits & (kinds == SUPPORT_MOVE), fits):
@@ -157,7 +157,7 @@ class Plan:
 
 
 def winter(engine: Engine, state: State, legal: Legal, rng: np.random.Generator) -> Orders:
-    """Every power builds or disbands, a random number of times; the rest is left to removal by force."""
+    """Every power builds or disbands a random number of units; the rest is left to forced removal."""
     board, table = engine.board, engine.board.orders
     builds, must = adjustments(board, engine.rules, state)
     chosen = []
@@ -181,7 +181,7 @@ def _gifts(engine: Engine, state: State, power: int, rng: np.random.Generator) -
 
 
 def by_power(board: Board, chosen: Sequence[tuple[int, int]], rng: np.random.Generator) -> Orders:
-    """Each power's orders, in a random sequence."""
+    """Each power's orders, in random order."""
     lists: list[list[int]] = [[] for _ in board.powers]
     for index in rng.permutation(len(chosen)):
         lists[chosen[index][0]].append(chosen[index][1])
@@ -189,7 +189,7 @@ def by_power(board: Board, chosen: Sequence[tuple[int, int]], rng: np.random.Gen
 
 
 def dumbbot(board: Board, seed: int) -> Chooser:
-    """A table of players that know what they want."""
+    """A chooser that plays the policy dumbbot in all seats."""
     policies = {power: DumbBotPolicy() for power in board.powers}
     for power, policy in policies.items():
         policy.reset(agent=power, seed=seed)
@@ -210,7 +210,7 @@ def crowded(engine: Engine, rng: np.random.Generator) -> State:
     board = engine.board
     powers = [board.powers[n] for n in rng.permutation(len(board.powers))[: rng.integers(2, len(board.powers) + 1)]]
     units = _scatter(board, powers, rng)
-    leader = 0.6 if rng.random() < 0.2 else 0  # somebody near victory
+    leader = 0.6 if rng.random() < 0.2 else 0  # one power close to victory
     centers: dict[str, list[str]] = {power: [] for power in powers}
     for center in board.centers:
         if rng.random() < 0.85:
@@ -236,7 +236,7 @@ def _scatter(board: Board, powers: Sequence[str], rng: np.random.Generator) -> d
 def _dislodge(
     board: Board, units: dict[str, list[str]], powers: Sequence[str], rng: np.random.Generator
 ) -> dict[str, dict[str, list[str]]]:
-    """Units that were where others are now, and some of the places next to them; a few of these are taken."""
+    """Dislodged units in occupied provinces, with some adjacent places as retreats, a few of them occupied."""
     occupied = [unit[2:5] for held in units.values() for unit in held]
     found: dict[str, dict[str, list[str]]] = {power: {} for power in powers}
     for province in rng.permutation(occupied)[: min(12, len(occupied) // 2)]:

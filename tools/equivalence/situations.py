@@ -1,4 +1,4 @@
-"""What occurred in a phase, so that it can be seen what a comparison of engines is worth."""
+"""Counts rare situations in a phase, to show what a comparison of engines covers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_SUPPORT = FLAG["void"] | FLAG["cut"] | FLAG["no convoy"]
 
 
 def situations(board: Board, state: State, given: np.ndarray, flags: np.ndarray, after: State) -> Iterator[str]:
-    """Names of the rarer things that happened in a phase."""
+    """Names of the rare situations in a phase."""
     if after.winner >= 0:
         yield "victories"
     if state.phase_type == MOVEMENT:
@@ -39,7 +39,7 @@ def _removals(board: Board, state: State, flags: np.ndarray) -> Iterator[str]:
 
 
 class Moves:
-    """The orders of a movement phase by province; -1 is nothing."""
+    """The orders of a movement phase by province; -1 if missing."""
 
     def __init__(self, board: Board, state: State, given: np.ndarray, flags: np.ndarray) -> None:
         self.board = board
@@ -98,7 +98,7 @@ class Moves:
             yield "paradoxes of two convoys"
 
     def _about(self, goal: int) -> str:
-        """The province that a support of the unit at a convoyed army's goal is about; "" for none."""
+        """The province into which the unit at a convoyed army's destination supports; "" if it does not."""
         site = self.site.get(goal, -1)
         return self.board.provinces[site] if site >= 0 else ""
 
@@ -115,7 +115,7 @@ class Moves:
             yield "paradoxes with own units"
 
     def _crossed(self, place: int, goal: int, helping: set[str]) -> bool:
-        """Whether the units where this and another army go support about the other's convoy (DATC, 6.F.20)."""
+        """Whether the units at the destinations of two convoys each support at the other's fleet (DATC, 6.F.20)."""
         others = [route for route, fleets in self.convoys.items() if self._about(goal) in fleets and route[0] != place]
         return any(self.goal.get(start) == end and self._about(end) in helping for start, end in others)
 
@@ -141,7 +141,7 @@ _ROUTES: dict[str, dict[tuple[str, str], list[frozenset[str]]]] = {}
 
 
 def routes_of(board: Board) -> dict[tuple[str, str], list[frozenset[str]]]:
-    """(from, to) -> the fleet sets that carry an army there."""
+    """(from, to) -> the fleet sets that can carry an army."""
     if board.name not in _ROUTES:
         found = _ROUTES.setdefault(board.name, {})
         for start, fleets, ends in board.convoys:

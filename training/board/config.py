@@ -78,9 +78,7 @@ class TrainConfig(Config):
         str, typer.Option("--map", help="A map's name, a toy board (clique:4), or the path of a .map file.")
     ] = "standard"
     years: Annotated[int, typer.Option(help="Length of a game."), Range(1, 10_000)] = 10
-    press: Annotated[str, typer.Option(metavar="none|tokens", help="With tokens players also learn what to say.")] = (
-        "none"
-    )
+    press: Annotated[str, typer.Option(metavar="none|tokens", help="With tokens players also learn words.")] = "none"
     message_rounds: Annotated[
         int, typer.Option(help="Message rounds per phase, with --press tokens."), Range(1, 1000)
     ] = 1

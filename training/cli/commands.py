@@ -146,9 +146,9 @@ def _warn_of_nothing(gains: list[Gain], config: TrainConfig) -> None:
     """Print a warning if no coalition gains, since the training may have been too short."""
     if max(gain.value for gain in gains) <= 0:
         more = 2 * max(config.iterations, config.horizon)
-        told = "no gain: this says little about the policy; train longer, from the beginning and in another folder: "
-        told += f"--iterations {more} --horizon {more} --out FOLDER; and with another --seed"
-        plain_console(stderr=True).print(told, soft_wrap=True)
+        advice = "no gain: this says little about the policy; train longer, from the beginning and in another folder: "
+        advice += f"--iterations {more} --horizon {more} --out FOLDER; and with another --seed"
+        plain_console(stderr=True).print(advice, soft_wrap=True)
 
 
 def gain_table(gains: list[Gain], profile: str) -> Table:
@@ -169,7 +169,7 @@ def resume(
     folder: Annotated[Path, typer.Argument(help="Folder of the training.")],
     iterations: Annotated[
         int | None,
-        typer.Option(help="Total iterations (of a population: steps).", show_default="as many as it was given"),
+        typer.Option(help="Total iterations (of a population: steps).", show_default="the original number"),
     ] = None,
     report_games: Annotated[int, typer.Option(min=2, help="Games per gain of a best response.")] = 100,
 ) -> None:
@@ -204,8 +204,8 @@ def _train(config: TrainConfig) -> Path:
         console.print(f"{name}: rl:{path.with_name(name)}", soft_wrap=True)
     best = path.with_name("best")
     is_reported = "held_out" in import_module("agents.rl.checkpoint").load(best).origin
-    told = "by its held-out report" if is_reported else "the last, as there is no held-out report yet"
-    console.print(f"best: rl:{best}  ({told})", soft_wrap=True)
+    basis = "by its held-out report" if is_reported else "the last, as there is no held-out report yet"
+    console.print(f"best: rl:{best}  ({basis})", soft_wrap=True)
     return path
 
 
@@ -218,8 +218,8 @@ def _line(progress: Progress) -> str:
     """The text of the progress bar after an iteration."""
     logged = progress.logged
     also = {name: logged[f"play/{name}/return"] for name in progress.games[0].also if f"play/{name}/return" in logged}
-    told = f"return {logged['play/return']:6.2f}  entropy {logged['learn/entropy']:.2f}"
-    return told + "".join(f"  {name} {value:.2f}" for name, value in also.items())
+    text = f"return {logged['play/return']:6.2f}  entropy {logged['learn/entropy']:.2f}"
+    return text + "".join(f"  {name} {value:.2f}" for name, value in also.items())
 
 
 app.command("modal")(modal)

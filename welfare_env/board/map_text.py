@@ -68,7 +68,7 @@ def line_faults(text: str) -> list[str]:
 
 
 def _fault(line: str, words: list[str]) -> str:
-    """What is wrong with a line; "" if nothing is."""
+    """The fault in a line; "" if there is none."""
     first, rest = words[0].upper(), words[1:]
     if len(words) > MOST_WORDS:
         return f"has more than {MOST_WORDS} words"

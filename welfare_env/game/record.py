@@ -1,4 +1,4 @@
-"""Saved games: JSON, a superset of what the `diplomacy` package saves, readable by its viewers.
+"""Saved games: JSON, a superset of the `diplomacy` package's format, readable by its viewers.
 
 A record is ``{"id", "map", "rules", "phases": [...], "welfare_env": {...}}``. A phase has the position at its start
 (``state``), ``orders``, ``results``, ``messages`` and, in addition to the package's format, ``void`` (refused orders

@@ -77,7 +77,7 @@ class View(PublicPosition):
         """Years still to play, this one included."""
         return self.rules.years - self.year_index
 
-    # What only this player knows or may do.
+    # Private to this player.
 
     @functools.cached_property
     def legal_orders(self) -> dict[str, tuple[str, ...]]:
@@ -90,7 +90,7 @@ class View(PublicPosition):
 
     @property
     def orders(self) -> tuple[str, ...]:
-        """What the player itself has ordered in this phase so far."""
+        """The player's own orders in this phase so far."""
         return tuple(self.board.orders.texts[number] for number in self._pending)
 
     @property
