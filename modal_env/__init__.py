@@ -193,8 +193,8 @@ def make(*args: Any, **options: Any) -> AECEnv:
     Args:
         epsilon: the price of one unit of cost. Floats are read as the decimal number they print as: 0.1 is 1/10.
         actions: how players choose programs: "library", by number; "formula", as text; "tokens", token by token.
-        agents: the programs to choose from: agents, names in the library, or formulas. Under "formula" and "tokens" the
-            agents that formulas may call the opponent on, which need names.
+        agents: the programs to choose from: agents, names in the library, formulas, or readers (`READERS`). Under
+            "formula" and "tokens" the agents that formulas may call the opponent on, which need names; no readers.
         rounds: number of rounds of a game, at most 100,000.
         players: number of players, at most 1000 (fewer if they see many tokens of each other). More than two are
             paired at random in every round; of an odd number one sits out.

@@ -19,6 +19,7 @@ import typer
 
 import agents
 import modal_env
+from modal_env.logic.readers import as_formula
 
 DEFAULT = ("lm:scripted/stub", "program:FairBot", "program:PrudentBot", "program:DefectBot")
 MEMBERS = 50
@@ -59,7 +60,10 @@ def play(
         history = info["history"]
         env.step(None if terminated or truncated else policies[name].act(observation, info))
     return [
-        (sum(played.payoffs[seat] for played in history) / rounds, [played.programs[seat] for played in history])
+        (
+            sum(played.payoffs[seat] for played in history) / rounds,
+            [as_formula(played.programs[seat]) for played in history],
+        )
         for seat in (0, 1)
     ]
 

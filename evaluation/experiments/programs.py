@@ -24,9 +24,10 @@ from evaluation.measures.gains import CoalitionGain, coalition_gain, exploitabil
 from evaluation.measures.intervals import Coalition, Estimate, Floats
 from evaluation.play.execution import Report, checked_report
 from evaluation.play.games import choosing_seed, game_seed
+from modal_env.logic.readers import Program, sees_context
 from welfare_env.checks import quoted
 
-Shares = tuple[tuple[modal_env.Agent, Fraction], ...]
+Shares = tuple[tuple[Program, Fraction], ...]
 Points = Mapping[str, tuple[float, ...]]  # player -> [games] its payoff a round
 
 
@@ -229,6 +230,8 @@ def _shares(spec: Spec, setting: modal_env.Setting) -> Shares | None:
         raise EvaluationError(
             f"policy {spec.text!r} plays Welfare Diplomacy; for modal_env give a policy such as program:FairBot"
         )
+    if sees_context(setting.agents):
+        return None  # it may look at the population and the round, which only games have
     if isinstance(policy, agents.BestReplyPolicy):
         return ((policy.program(setting), Fraction(1)),)
     if not isinstance(policy, agents.MixPolicy):

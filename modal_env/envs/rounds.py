@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,8 @@ from modal_env.envs.setting import Setting
 from modal_env.errors import FormulaError
 from modal_env.games.costs import Cost
 from modal_env.games.game import Meeting, meet
-from modal_env.logic.syntax import Agent
+from modal_env.games.payoffs import PayoffTable
+from modal_env.logic.readers import Program, sees_context
 
 MOVE_CODES = {"-": 0, "D": 1, "C": 2}
 
@@ -25,7 +29,7 @@ class Round:
     """A round that was played; public knowledge afterwards. All fields have one entry per player, in their sequence.
 
     Attributes:
-        programs: the agents that played.
+        programs: the programs that played.
         partners: the number of the player that each was paired with; its own number if the player sat out.
         moves: "C" or "D"; coins have been tossed. "-" for the one who sat out.
         payoffs: payoffs, cost deducted; 0 for the one who sat out.
@@ -33,7 +37,7 @@ class Round:
         seats: "row" or "column"; they differ only in games whose seats are paid differently.
     """
 
-    programs: tuple[Agent, ...]
+    programs: tuple[Program, ...]
     partners: tuple[int, ...]
     moves: tuple[str, ...]
     payoffs: tuple[float, ...]
@@ -53,6 +57,8 @@ class Contest:
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
         self.mode = setting.mode()
+        self._named = setting.agents if len(setting.formulas) < len(setting.agents) else ()  # what readers may name
+        self._sees_context = sees_context(setting.agents)
         self._rng = np.random.default_rng()
         self.begin(None)
 
@@ -105,7 +111,7 @@ class Contest:
         programs = tuple(turn.program for turn in self.turns if turn.program)
         partners, moves, payoffs, seats = list(range(number)), ["-"] * number, [0.0] * number, [""] * number
         for pair in self._pairs():
-            played = self._meet(programs[pair[0]], programs[pair[1]])
+            played = self._meet(programs[pair[0]], programs[pair[1]], programs)
             for player, partner, move, payoff, seat in zip(pair, pair[::-1], *played, ("row", "column"), strict=True):
                 partners[player], moves[player], payoffs[player], seats[player] = partner, move, payoff, seat
         written = tuple(turn.written for turn in self.turns)
@@ -118,14 +124,24 @@ class Contest:
         drawn = self._rng.permutation(number)[: number - number % 2].reshape(-1, 2).tolist()
         return [[0, 1]] if number == 2 and not self.setting.payoffs.is_symmetric else drawn
 
-    def _meet(self, a: Agent, b: Agent) -> tuple[list[str], list[float]]:
-        """The moves and payoffs of two programs."""
-        table = self.setting.payoffs
-        meeting = _meeting(a, b, self.setting.cost)
-        moves = ["CD"[self._rng.integers(2)] if move == "?" else move for move in meeting.moves]
-        won = table[moves[0] + moves[1]], table.turned[moves[1] + moves[0]]
-        epsilon = self.setting.epsilon
-        return moves, [float(points - epsilon * cost) for points, cost in zip(won, meeting.costs, strict=True)]
+    def _meet(self, a: Program, b: Program, everybody: tuple[Program, ...]) -> tuple[str, list[float]]:
+        """The moves and payoffs of two programs, in a round of all these."""
+        setting = self.setting
+        counts = Counter(program.name for program in everybody if self._sees_context)
+        number = len(self.history) if self._sees_context else 0
+        meeting = _meeting(a, b, setting.cost, setting.payoffs, self._named, tuple(counts.items()), number)
+        moves = self._drawn(meeting)
+        won = setting.payoffs[moves], setting.payoffs.turned[moves[::-1]]
+        return moves, [float(points - setting.epsilon * cost) for points, cost in zip(won, meeting.costs, strict=True)]
+
+    def _drawn(self, meeting: Meeting) -> str:
+        """The moves, coins tossed: "CD", say."""
+        possible = {moves: chance for moves, chance in meeting.law.items() if chance}
+        if len(possible) == 1:
+            return next(iter(possible))
+        drawn = self._rng.random()
+        sums = dict(zip(possible, accumulate(possible.values()), strict=True))
+        return next(moves for moves, upper in sums.items() if drawn < upper)
 
     def _record(self, played: Round) -> None:
         self.history += (played,)
@@ -165,6 +181,20 @@ class Contest:
 
 
 @lru_cache(maxsize=10_000)
-def _meeting(a: Agent, b: Agent, cost: str | Cost) -> Meeting:
-    """Two programs meet; cached, as the same pairs meet often."""
-    return meet(a, b, cost)
+def _meeting(
+    a: Program,
+    b: Program,
+    cost: str | Cost,
+    payoffs: PayoffTable,
+    programs: tuple[Program, ...],
+    counts: tuple[tuple[str, int], ...],
+    round: int,
+) -> Meeting:
+    """Two programs meet; cached, as the same pairs meet often.
+
+    Args:
+        programs: those to choose from, which readers may name.
+        counts, round: how many chose each, and the number of the round from 0; none if no reader looks at these.
+    """
+    players = sum(count for _, count in counts)
+    return meet(a, b, cost, payoffs, programs, {name: Fraction(count, players) for name, count in counts}, round)

@@ -20,21 +20,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from types import MappingProxyType
 from typing import TypeVar
-
-import numpy as np
 
 from modal_env.checks import EPSILONS, Number, brief, exact, items
 from modal_env.errors import FormulaError, GameError
 from modal_env.frames import Row, Tabular
 from modal_env.games.costs import COSTS, Cost, GivenCost, as_cost, units_of
 from modal_env.games.payoffs import PAYOFFS, PayoffTable, as_table
-from modal_env.logic.mixed_plays import MixedOutcome, play_all_mixed, play_mixed
+from modal_env.logic.mixed_plays import Law, MixedOutcome, law_of, play_all_mixed, play_mixed
 from modal_env.logic.notation import find
 from modal_env.logic.provability import play
 from modal_env.logic.readers import Context, Program, Reader, as_programs
 from modal_env.logic.syntax import Agent
-from modal_env.logic.tournaments import Tournament, grid, listed, tournament
+from modal_env.logic.tournaments import Tournament, grid, listed, of_mixed, tournament
 from modal_env.pictures.style import notebook
 from modal_env.pictures.tables import matrix
 
@@ -45,6 +44,7 @@ Mix = tuple[Fraction, ...]
 Matrix = tuple[tuple[Fraction, ...], ...]
 Shares = Sequence[Number] | Mapping[str, Number] | Program | str
 Given = TypeVar("Given")
+NOBODY: Mapping[str, Fraction] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,13 @@ class Meeting:
 
     Attributes:
         moves: "C", "D" or "?" of each, which is neither for sure.
+        law: "CC", "CD", "DC", "DD" -> probability, the first program's move first.
         points: payoff of each, cost not deducted; expected values if one tosses a coin.
         costs: cost of each, to be multiplied by epsilon.
     """
 
     moves: tuple[str, str]
+    law: Law
     points: tuple[Fraction, Fraction]
     costs: tuple[Fraction, Fraction]
 
@@ -145,9 +147,7 @@ class Game(Tabular):
         """What the agents do against each other; the row's agent in the row player's seat."""
         if formulas := all_formulas(self.agents):
             return tournament(formulas)
-        chances = [[float(outcome.cooperation[0]) for outcome in row] for row in self.mixed]
-        settles = [[outcome.settles for outcome in row] for row in self.mixed]
-        return Tournament(self.agents, np.array(chances), np.array(settles, np.int64))
+        return of_mixed(self.agents, self.mixed)
 
     @cached_property
     def mixed(self) -> list[list[MixedOutcome]]:
@@ -254,9 +254,11 @@ class Game(Tabular):
         return tuple(agent for agent, points in zip(self.agents, paid, strict=True) if points == max(paid))
 
 
-def context_of(payoffs: PayoffTable, programs: Iterable[Program]) -> Context:
-    """What readers may look at in a game, as its row player sees it."""
-    return Context(payoffs, payoffs.turned, programs={program.name: program for program in programs})
+def context_of(
+    payoffs: PayoffTable, programs: Iterable[Program], shares: Mapping[str, Fraction] = NOBODY, round: int = 0
+) -> Context:
+    """What readers may look at in a game, as its row player sees it; see `Context`."""
+    return Context(payoffs, payoffs.turned, shares, round, {program.name: program for program in programs})
 
 
 def all_formulas(programs: Iterable[Program]) -> tuple[Agent, ...]:
@@ -277,28 +279,31 @@ def meet(
     cost: GivenCost = "depth",
     payoffs: GivenPayoffs = PAYOFFS,
     programs: Iterable[Program] = (),
+    shares: Mapping[str, Fraction] = NOBODY,
+    round: int = 0,
 ) -> Meeting:
     """Let two programs play; the first has the row player's seat.
 
     Args:
         cost, payoffs: as for `Game`.
         programs: others that they may name.
+        shares, round: what readers see of the population and of time, see `Context`.
 
     Raises:
         GameError: as `play` and `Game`.
     """
     units, table = as_cost(cost), as_table(payoffs)
     if isinstance(a, Reader) or isinstance(b, Reader):
-        mixed = play_mixed(a, b, context_of(table, (a, b, *programs)))
+        mixed = play_mixed(a, b, context_of(table, (a, b, *programs), shares, round))
         turned = {moves: table.turned[moves[::-1]] for moves in mixed.law}
         shown = _moved(mixed.cooperation[0]), _moved(mixed.cooperation[1])
         prices = units_of(units, a, b, mixed.settles), units_of(units, b, a, mixed.settles)
-        return Meeting(shown, (paid_by(table, mixed), paid_by(turned, mixed)), prices)
+        return Meeting(shown, mixed.law, (paid_by(table, mixed), paid_by(turned, mixed)), prices)
     outcome = play(a, b)
     first, second = outcome.cooperation
     points = expected(table, first, second), expected(table.turned, second, first)
     costs = units_of(units, a, b, outcome.settles), units_of(units, b, a, outcome.settles)
-    return Meeting(outcome.moves, points, costs)
+    return Meeting(outcome.moves, law_of(first, second), points, costs)
 
 
 def _moved(chance: Fraction) -> str:

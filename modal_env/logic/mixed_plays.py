@@ -168,7 +168,7 @@ class _Plays:
         if "shared" in kinds:
             self._check_apart()
         first, second = self._chances(possible)[:2]
-        return _product(first, second)
+        return law_of(first, second)
 
     def _check_apart(self) -> None:
         """Check that plays 0 and 1 share no coin: one side has none that are shared, and nobody remembers rounds.
@@ -302,8 +302,8 @@ def _evaluate(
     return stack[0], bodies
 
 
-def _product(first: Fraction, second: Fraction) -> Law:
-    """The law of two independent moves."""
+def law_of(first: Fraction, second: Fraction) -> Law:
+    """The probabilities of the moves of two programs that cooperate independently."""
     chances = {"C": (first, second), "D": (1 - first, 1 - second)}
     return {a + b: chances[a][0] * chances[b][1] for a in "CD" for b in "CD"}
 

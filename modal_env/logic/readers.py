@@ -20,7 +20,7 @@ nothing of its opponent's. Its size is 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
@@ -271,6 +271,20 @@ def resolved(program: Program, opponent: Program, context: Context) -> Agent | S
     return program
 
 
+def sees_context(programs: Iterable[Program]) -> bool:
+    """Whether one of these programs is a `Chooser`, or plays as one or runs its opponent against one."""
+    todo = list(programs)
+    known = {**LIBRARY, **READERS, **{program.name: program for program in todo}}
+    met: set[str] = set()
+    for program in todo:  # grows
+        if isinstance(program, Chooser):
+            return True
+        named = {getattr(program, place, "") for place in ("inside", "outside", "against")}
+        todo += [known[name] for name in named - met if name in known]
+        met |= named
+    return False
+
+
 def GroundedFairBot(stop: Number = "1/10", coins: str = "own") -> Simulator:
     """Cooperates with probability `stop`; else runs its opponent against itself and does the same."""
     return Simulator(_called("GroundedFairBot", stop, coins), exact(stop, "stop"), coins=coins)
@@ -360,6 +374,31 @@ def as_program(given: object) -> Program:
         return given
     reader = as_reader(given) if isinstance(given, str) else None
     return as_agent(given) if reader is None else reader
+
+
+def as_formula(given: object) -> Agent:
+    """A formula given as an object, by name or as a text.
+
+    Raises:
+        GameError: a reader, which this does not take; or as `as_programs`.
+        FormulaError: as `as_programs`.
+    """
+    program = as_program(given)
+    if isinstance(program, Reader):
+        raise GameError(
+            f"{program.name!r:.60} is not a formula, which this takes only: play_mixed, tournament, Game and "
+            'make(actions="library") take both'
+        )
+    return program
+
+
+def as_formulas(given: object, name: str = "agents") -> tuple[Agent, ...]:
+    """One or more formulas; `name` is used in the error message.
+
+    Raises:
+        GameError, FormulaError: as `as_programs` and `as_formula`.
+    """
+    return tuple(map(as_formula, as_programs(given, name)))
 
 
 def as_reader(name: str) -> Reader | None:

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
-from modal_env.logic.notation import as_agents
+from modal_env.logic.mixed_plays import MixedOutcome, play_all_mixed
 from modal_env.logic.provability import AND, BOX, CALL, DIAMOND, IMPLIES, ME, NOT, OR, Plays, Solution, solve
-from modal_env.logic.readers import Program
+from modal_env.logic.readers import DILEMMA, Context, Program, as_programs
 from modal_env.logic.syntax import Agent, closure
 from modal_env.pictures.style import notebook
 from modal_env.pictures.tables import matrix
@@ -86,17 +86,22 @@ class Tournament(Tabular):
         return settled(played)[_places(played, formulas)]
 
 
-def tournament(agents: Iterable[Agent | str], report: Report = no_report) -> Tournament:
+def tournament(agents: Iterable[Program | str], report: Report = no_report) -> Tournament:
     """Play all agents against all, including themselves.
 
     Args:
-        agents: agents, names such as "FairBot", or formulas, see `modal_env.logic.notation.find`.
-        report: see `modal_env.progress`.
+        agents: agents, names such as "FairBot", or formulas, see `modal_env.logic.notation.find`; readers, too, which
+            see the payoffs of the post's prisoner's dilemma (`Game.played` is for other games).
+        report: see `modal_env.progress`; not of games with readers.
 
     Raises:
-        GameError, FormulaError: not agents, no agents, or as `play`.
+        GameError, FormulaError: not agents, no agents, or as `play` and `play_mixed`.
     """
-    players = as_agents(agents)
+    programs = as_programs(agents)
+    players = tuple(program for program in programs if isinstance(program, Agent))
+    if len(players) < len(programs):
+        context = Context(DILEMMA, DILEMMA, programs={program.name: program for program in programs})
+        return of_mixed(programs, play_all_mixed(programs, context))
     played = play_all(players, report)
     places = _places(played, players)
     cooperates: NDArray[Any] = played.cooperates[places]
@@ -105,6 +110,13 @@ def tournament(agents: Iterable[Agent | str], report: Report = no_report) -> Tou
         cooperates = cooperates.astype(np.float64)
         cooperates[random] = 0.5
     return Tournament(players, cooperates)
+
+
+def of_mixed(programs: Sequence[Program], plays: Sequence[Sequence[MixedOutcome]]) -> Tournament:
+    """The results of programs of all kinds, given their plays, [n][n]."""
+    chances = [[float(outcome.cooperation[0]) for outcome in row] for row in plays]
+    settles = [[outcome.settles for outcome in row] for row in plays]
+    return Tournament(tuple(programs), np.array(chances), np.array(settles, np.int64))
 
 
 def _places(played: Played, players: Sequence[Agent]) -> tuple[NDArray[np.intp], ...]:

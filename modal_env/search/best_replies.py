@@ -19,8 +19,9 @@ from itertools import combinations, product
 from modal_env.checks import brief, items, whole
 from modal_env.errors import GameError
 from modal_env.logic.finite_machines import MAX_CALLS, Machine, check_machines, check_names, machine
-from modal_env.logic.notation import Agent, as_agent, as_agents, parse
+from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import Outcome, play
+from modal_env.logic.readers import as_formula, as_formulas
 from modal_env.logic.syntax import closure
 from modal_env.progress import Report, no_report
 
@@ -65,7 +66,7 @@ def replies(
         FormulaError: a text that is neither name nor formula.
     """
     depth = whole("depth", depth, 0, MAX_DEPTH)
-    met, called = as_agents(opponents, "opponents"), check_called(calls, depth)
+    met, called = as_formulas(opponents, "opponents"), check_called(calls, depth)
     check_machines("opponents", met)
     return _Search(met, called, depth, report).replies()
 
@@ -79,7 +80,7 @@ def check_called(calls: Iterable[Agent | str], depth: int) -> tuple[Agent, ...]:
     given = items(calls, MAX_CALLS + 1)
     if given is None or len(given) > MAX_CALLS:
         raise GameError(f"calls={brief(calls)}: give a list of at most {MAX_CALLS} agents")
-    called = tuple(map(as_agent, given))
+    called = tuple(map(as_formula, given))
     check_machines("calls", called)
     if deep := [call for call in called if call.depth > depth]:
         raise GameError(f"calls: an agent that calls {deep[0].name!r:.80} has depth {deep[0].depth}, not {depth}")

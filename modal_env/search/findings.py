@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 from modal_env.checks import whole
 from modal_env.errors import GameError
 from modal_env.logic.library import CooperateBot, DefectBot, FairBot, PrudentBot, SlipBot, UnfairBot
-from modal_env.logic.notation import Agent, as_agents, parse
+from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import play
+from modal_env.logic.readers import as_formulas
 from modal_env.progress import Report, no_report, part
 from modal_env.search import direct_agents as direct
 from modal_env.search.behaviors import Behaviors, two_boxes
@@ -77,7 +78,7 @@ def certify(
     Raises:
         GameError: the agents have different payoffs, or are best replies at no epsilon.
     """
-    opponents, support = as_agents(mix, "mix"), as_agents(support, "support")
+    opponents, support = as_formulas(mix, "mix"), as_formulas(support, "support")
     listed = least_replies(opponents, calls, depth)
     draft = Certificate(title, opponents, tuple(mix.values()), support, tuple(listed), ZERO, None)
     paid = {draft.paid(_reply(agent, opponents)) for agent in support}
@@ -101,7 +102,7 @@ def least_replies(
         GameError, FormulaError: as `replies`.
     """
     depth = whole("depth", depth, 0, MAX_DEPTH)
-    others, called = as_agents(opponents, "opponents"), check_called(calls, depth)
+    others, called = as_formulas(opponents, "opponents"), check_called(calls, depth)
     found: dict[tuple[tuple[str, str], ...], Reply] = {}
     for d in range(depth + 1):
         done = [HARDER ** (below - depth) for below in (d - 1, d)]  # time of each depth relative to the one before it

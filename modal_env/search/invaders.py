@@ -19,7 +19,8 @@ from fractions import Fraction
 from modal_env.checks import Number
 from modal_env.games.game import check_epsilon, meet
 from modal_env.logic.library import LIBRARY, CooperateBot, DefectBot, FairBot
-from modal_env.logic.notation import Agent, as_agents
+from modal_env.logic.notation import Agent
+from modal_env.logic.readers import as_formulas
 from modal_env.progress import Report, no_report
 from modal_env.search.findings import least_replies
 
@@ -60,7 +61,7 @@ def verdicts(
         GameError, FormulaError: as `Game` and `replies`.
     """
     price, found = check_epsilon(epsilon), []
-    residents = [agent for agent in as_agents(agents) if not agent.is_random]
+    residents = [agent for agent in as_formulas(agents) if not agent.is_random]
     for number, agent in enumerate(residents):
         report(number / len(residents))
         found.append(_verdict(agent, price, _mutants(agent, calls)))

@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+import agents
+import modal_env
+from evaluation.experiments.programs import program_exploitability
 from modal_env.errors import GameError
 from modal_env.games.equilibria import equilibria
 from modal_env.games.game import PAYOFFS, Game, context_of, meet
@@ -261,3 +264,101 @@ def test_deviants_may_name_the_programs_of_the_game() -> None:
 def test_a_formula_may_call_x_on_others_against_simulators() -> None:
     spy = parse("[]X(CooperateBot) & ~[]X(DefectBot)")
     assert play_mixed(spy, READERS["GroundedFairBot"], CONTEXT).cooperation[0] == 1
+
+
+class TestEnvironments:
+    def moves(self, programs: tuple[Program | str, Program | str], rounds: int = 1, **options: object) -> list[str]:
+        names = list(dict.fromkeys(programs))
+        env = modal_env.make(agents=names, rounds=rounds, **options)
+        env.reset(seed=0)
+        for _ in range(rounds):
+            for program in programs:
+                env.step(names.index(program))
+        return ["".join(played.moves) for played in env.infos["player_0"]["history"]]
+
+    @pytest.mark.parametrize("programs", [("GroundedFairBot", "Bully"), (EXTRA["Shift"], EXTRA["SharedBully"])])
+    def test_coins_fall_as_often_as_the_exact_law_says(self, programs: tuple[Program | str, Program | str]) -> None:
+        rounds = 500
+        counts = Counter(self.moves(programs, rounds))
+        exact = law(*programs)
+        assert sum(exact[moves] > 0 for moves in OUTCOMES) > 1
+        for moves in OUTCOMES:
+            assert binomtest(counts[moves], rounds, float(exact[moves])).pvalue > 1e-6
+
+    def test_a_game_repeats_with_its_seed(self) -> None:
+        assert self.moves(("GroundedFairBot", "Bully"), 20) == self.moves(("GroundedFairBot", "Bully"), 20)
+
+    def test_programs_see_the_payoffs_the_round_and_who_is_there(self) -> None:
+        assert self.moves(("TableBot", "DefectBot"), payoffs="stag-hunt") == ["CD"]
+        assert self.moves(("TableBot", "DefectBot")) == ["DD"]
+        assert self.moves(("PoliteBot", "DefectBot"), 3) == ["CD", "DD", "DD"]
+        assert self.moves(("CrowdBot", "CooperateBot")) == ["CC"]
+        crowd = modal_env.make(agents=["CrowdBot", "CooperateBot", "DefectBot"], players=4, rounds=40)
+        crowd.reset(seed=0)
+        for _ in range(20):  # two DefectBots of four, then one
+            for program in (0, 1, 2, 2, 0, 1, 1, 2):
+                crowd.step(program)
+        met = {
+            (number % 2, played.partners[0]): played.moves[0]
+            for number, played in enumerate(crowd.infos["player_0"]["history"])
+        }
+        assert met == {(0, 1): "D", (0, 2): "D", (0, 3): "D", (1, 1): "C", (1, 2): "C", (1, 3): "D"}
+
+    def test_a_program_that_plays_as_one_that_looks_sees_the_round_too(self) -> None:
+        masked = Quine("Masked", friends=(), outside="PoliteBot")
+        assert self.moves((masked, "DefectBot"), 2) == ["CD", "DD"]
+
+    def test_payoffs_are_those_of_the_game(self) -> None:
+        env = modal_env.make("1/10", agents=["CliqueBot", "FairBot"])
+        env.reset(seed=0)
+        env.step(0)
+        env.step(0)
+        assert env.rewards == {"player_0": 1.9, "player_1": 1.9}
+
+    def test_policies_choose_readers(self) -> None:
+        env = modal_env.make("1/10", agents=["CooperateBot", "CliqueBot"])
+        policies = [agents.make("program:cliquebot"), agents.make("best-reply:to=program:CliqueBot")]
+        env.reset(seed=0)
+        for name, policy in zip(env.possible_agents, policies, strict=True):
+            policy.reset(name, 0)
+        for policy in policies:
+            observation, _, _, _, info = env.last()
+            env.step(policy.act(observation, info))
+        assert [program.name for program in env.infos["player_0"]["history"][0].programs] == ["CliqueBot"] * 2
+
+    def test_expected_payoffs_are_computed_unless_programs_look_at_the_context(self) -> None:
+        for name, exact in (("GroundedFairBot", True), ("PoliteBot", False)):
+            env = modal_env.make("1/10", agents=["DefectBot", name])
+            result = program_exploitability(f"program:{name}", 20, env, choosing=2)
+            assert result.exact == exact
+        assert (
+            program_exploitability(
+                "program:GroundedFairBot",
+                1,
+                modal_env.make("1/10", agents=["DefectBot", "GroundedFairBot"]),
+                choosing=1,
+            ).value.value
+            == 0
+        )
+
+    def test_where_formulas_are_needed_readers_are_refused_with_the_reason(self) -> None:
+        for actions in ("formula", "tokens"):
+            with pytest.raises(GameError, match=r"formulas cannot call X on it; actions=\"library\""):
+                modal_env.make(agents=["CliqueBot"], actions=actions)
+        for call in (
+            lambda: modal_env.play("CliqueBot", "FairBot"),
+            lambda: modal_env.replies(["CliqueBot"]),
+            lambda: modal_env.replies(["FairBot"], ["CliqueBot"]),
+        ):
+            with pytest.raises(GameError, match="not a formula, which this takes only: play_mixed"):
+                call()
+        with pytest.raises(GameError, match="called 'CliqueBot'"):
+            modal_env.make(agents=["CliqueBot", Quine("CliqueBot", friends=("FairBot",))])
+
+
+def test_a_tournament_takes_readers() -> None:
+    programs = ["GroundedFairBot", "CliqueBot", "FairBot"]
+    result = modal_env.tournament(programs)
+    assert result.moves == ("C?C", "DCD", "CDC")
+    assert (result.cooperates == Game(programs, 0).played.cooperates).all()
+    assert result.cooperates[0, 1] == 0.1

@@ -23,6 +23,7 @@ from agents.modal.players import ProgramPolicy, Share
 from modal_env.envs.action_modes import ContestTurn
 from modal_env.envs.rounds import Contest
 from modal_env.errors import GameError
+from modal_env.logic.readers import Program
 from training.modal.networks import masked
 
 LEARNER, OTHER = 0, 1  # seats
@@ -52,7 +53,7 @@ class Played:
     values: Floats
     turns: NDArray[np.int64]
     payoffs: Floats
-    programs: tuple[modal_env.Agent, ...]
+    programs: tuple[Program, ...]
 
     @property
     def returns(self) -> Floats:
@@ -115,9 +116,7 @@ def play(
     return Played(payoffs=payoffs, programs=programs, **columns)
 
 
-def programs_of(
-    network: nn.Module, setting: modal_env.Setting, count: int, rng: np.random.Generator
-) -> list[modal_env.Agent]:
+def programs_of(network: nn.Module, setting: modal_env.Setting, count: int, rng: np.random.Generator) -> list[Program]:
     """Sample `count` programs from a policy."""
     contests = [Contest(setting) for _ in range(count)]
     _write(network, [(contest, LEARNER) for contest in contests], rng)
