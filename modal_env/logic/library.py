@@ -149,5 +149,5 @@ RandomBot = LIBRARY["RandomBot"]
 POST = (CooperateBot, DefectBot, FairBot, PrudentBot)
 SHORT: dict[str, Agent] = {
     "CB": CooperateBot, "DB": DefectBot, "FB": FairBot, "PB": PrudentBot,
-    "JB": JustBot, "TB": TrollBot, "NB": NiceBot,
+    "JB": JustBot, "TB": TrollBot, "NB": NiceBot, "DUPOC": FairBot,
 }  # fmt: skip

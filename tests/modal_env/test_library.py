@@ -157,3 +157,17 @@ def test_a_number_that_cannot_be_printed_is_refused_by_name() -> None:
     """Python prints no integer of more than 4300 digits."""
     with pytest.raises(GameError, match="k="):
         WaitFairBot(10**5000)
+
+
+@pytest.mark.parametrize("i", range(5))
+@pytest.mark.parametrize("j", range(5))
+def test_of_dupoc_and_cupod_the_one_with_the_stronger_theory_has_its_way(i: int, j: int) -> None:
+    """As the page proves, and as a loop over worlds says, in which [k]p is p at all worlds from k to the last one."""
+    dupoc, cupod = [], []
+    for world in range(12):
+        now = all(cupod[i:world]), any(dupoc[j:world])
+        dupoc.append(now[0])
+        cupod.append(now[1])
+    outcome = play(f"[{i}]X(me)", f"~[{j}]~X(me)", worlds=12)
+    assert outcome.trace == tuple(zip(dupoc, cupod, strict=True))
+    assert outcome.moves == (("C", "C") if i > j else ("D", "C") if i == j else ("D", "D"))
