@@ -1,4 +1,4 @@
-"""Every command of ``welfare-env`` with its arguments and options, from the commands themselves."""
+"""The commands of ``welfare-env`` with their arguments and options, read from the commands."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ from sphinx.util.docutils import SphinxDirective
 
 
 def leaves(command: Any, path: tuple[str, ...]) -> Any:
-    """All commands below one, each with the words that call it."""
+    """All subcommands of a command, each with the words that call it."""
     if not hasattr(command, "commands"):
         yield path, command
         return
@@ -21,13 +21,13 @@ def leaves(command: Any, path: tuple[str, ...]) -> Any:
 
 
 def plain(text: str) -> str:
-    """Help as reStructuredText: what would be markup is not, but for code in backticks."""
+    """Help text as reStructuredText: markup is escaped, except for code in backticks."""
     text = re.sub(r"\s+", " ", text).strip()
     return re.sub(r"([*_|\\])", r"\\\1", re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", text)) if "`" not in text else text
 
 
 def default_of(option: Any) -> str:
-    """What holds where an option is not given; "" where there is nothing to say."""
+    """The default of an option as text; "" if it has none worth showing."""
     shown, value = option.show_default, option.default
     if isinstance(shown, str):
         return shown

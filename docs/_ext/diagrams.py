@@ -7,7 +7,7 @@ from sphinx.util.docutils import SphinxDirective
 
 
 class Mermaid(SphinxDirective):
-    """A diagram in the place of its text."""
+    """Shows a Mermaid text as a diagram."""
 
     has_content = True
 

@@ -10,7 +10,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 
 FACES = ("welfare_env", "modal_env", "agents", "training", "evaluation")
-SPACES = {  # how each environment of a table of spaces is made
+SPACES = {  # code that makes each environment
     "welfare_env.make": ('welfare_env.make(press="text")', "welfare_env.make(press=None)"),
     "welfare_env.parallel_env": ('welfare_env.parallel_env(press="text")', "welfare_env.parallel_env(press=None)"),
     "agents.seat_env": (
@@ -21,7 +21,7 @@ SPACES = {  # how each environment of a table of spaces is made
 
 
 def public_names() -> dict[str, str]:
-    """Each public name that only one face has, with the face."""
+    """The public names that occur in only one package, with that package."""
     homes: dict[str, list[str]] = {}
     for face in FACES:
         for name in importlib.import_module(face).__all__:
@@ -30,7 +30,7 @@ def public_names() -> dict[str, str]:
 
 
 def linked(line: str, homes: dict[str, str]) -> str:
-    """A line of a docstring, with `Name` as a link to a public name."""
+    """A docstring line in which `Name` links to a public name."""
     return re.sub(
         r"(?<![`:\w])`(\w+)`(?!`)",
         lambda found: f":py:obj:`{found[1]} <{homes[found[1]]}.{found[1]}>`" if found[1] in homes else found[0],
@@ -39,7 +39,7 @@ def linked(line: str, homes: dict[str, str]) -> str:
 
 
 def tables(lines: list[str]) -> list[str]:
-    """Lines with tables in Markdown's form as list tables."""
+    """Convert Markdown tables in the lines to list tables."""
     turned: list[str] = []
     for number, line in enumerate(lines):
         if not line.startswith("|"):
@@ -56,7 +56,7 @@ def tables(lines: list[str]) -> list[str]:
 
 
 class Spaces(Directive):
-    """The action and observation space of a player, as the environments themselves say."""
+    """The action and observation spaces of a player, from the environments."""
 
     required_arguments = 1
 
@@ -74,7 +74,7 @@ class Spaces(Directive):
 
 
 def short(space: Any) -> str:
-    """A space as text, with what all players have alike told once."""
+    """A space as text; what all players have in common appears once."""
     kind = type(space).__name__
     if kind == "Dict":
         inner = {name: short(each) for name, each in space.items()}
@@ -92,7 +92,7 @@ def short(space: Any) -> str:
 
 
 class Library(Directive):
-    """The public agents of modal_env, a row each."""
+    """The public agents of modal_env, one per row."""
 
     def run(self) -> list[nodes.Node]:
         modal_env = importlib.import_module("modal_env")
@@ -106,7 +106,7 @@ class Library(Directive):
 
 
 def parsed(directive: Directive, lines: list[str]) -> list[nodes.Node]:
-    """The nodes of lines of reStructuredText in a directive's place."""
+    """Parse lines of reStructuredText to nodes, in place of a directive."""
     box = nodes.container()
     directive.state.nested_parse(StringList(lines, "generated"), directive.content_offset, box)
     return box.children

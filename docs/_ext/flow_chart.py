@@ -11,13 +11,13 @@ LETTER, LINE, GAP = 7.2, 18, 46
 
 @dataclass
 class Graph:
-    """Boxes by name, and arrows between them with what is written on them."""
+    """Boxes by name, and labeled arrows between them."""
 
     labels: dict[str, str] = field(default_factory=dict)
     arrows: list[tuple[str, str, str]] = field(default_factory=list)
 
     def ranks(self) -> dict[str, int]:
-        """The longest path to each box; arrows that would close a circle do not count."""
+        """Length of the longest path to each box; arrows that close a cycle are ignored."""
         rank = dict.fromkeys(self.labels, 0)
         forward: list[tuple[str, str]] = []
         for start, end, _ in self.arrows:
@@ -43,7 +43,7 @@ def read(lines: list[str]) -> Graph:
     """The graph of a Mermaid text; a chain `A --> B --> C` is two arrows.
 
     Raises:
-        ValueError: a line is none of these.
+        ValueError: a line is neither a box nor an arrow.
     """
     graph = Graph()
     for line in filter(None, map(str.strip, lines)):
@@ -65,7 +65,7 @@ def read(lines: list[str]) -> Graph:
 
 
 def place(graph: Graph) -> tuple[dict[str, tuple[float, float, float, float]], dict[str, list[str]]]:
-    """x, y, width and height of each box, row below row, and the lines of its text."""
+    """x, y, width and height of each box, in rows, and its lines of text."""
     texts = {name: textwrap.wrap(label, 24) for name, label in graph.labels.items()}
     rank, boxes, center, y = graph.ranks(), {}, {}, 4.0
     for number in range(max(rank.values()) + 1):
@@ -83,7 +83,7 @@ def place(graph: Graph) -> tuple[dict[str, tuple[float, float, float, float]], d
 
 
 def arrow(start: tuple[float, ...], end: tuple[float, ...], text: str) -> str:
-    """A line from box to box, with its text in the middle."""
+    """An arrow from box to box, with its label in the middle."""
     (x, y, w, h), (u, v, s, t) = start, end
     down = v > y
     a, b = (x + w / 2, y + h if down else y), (u + s / 2, v if down else v + t)

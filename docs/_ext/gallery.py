@@ -10,7 +10,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "gallery"
 
 
 def write(app: Sphinx, error: Exception | None) -> None:
-    """Writes the pages, after all others."""
+    """Writes the replay pages, after all other pages."""
     from evaluation.report.replays import write_replay
 
     if error is not None or app.builder.format != "html":

@@ -1,4 +1,4 @@
-"""Pages as they stand in the repository, on the site: files above docs/ become pages, or downloads, or plain text."""
+"""Shows repository pages on the site: files outside docs/ become pages, downloads or plain text."""
 
 import os
 import re
@@ -19,7 +19,7 @@ LINK = re.compile(r"(?<!`)\[((?:[^\[\]]|\[[^\]]*\])+)\]\((?!https?:|mailto:|#|<)
 
 
 def show(app: Sphinx, name: str, source: list[str]) -> None:
-    """Puts the file in place of its page, and turns links that lead out of docs/."""
+    """Replaces a page by the file that it shows, and rewrites links that lead out of docs/."""
     file = ROOT / PAGES[name] if name in PAGES else Path(app.env.doc2path(name))
     text = source[0]
     if name in PAGES:
@@ -34,7 +34,7 @@ def show(app: Sphinx, name: str, source: list[str]) -> None:
         if target.is_dir() and (target / "README.md").exists() and target.is_relative_to(DOCS):
             target /= "README.md"
         if not target.exists() or target.is_dir() or (target.suffix == ".md" and not target.is_relative_to(DOCS)):
-            return link[1] if target.exists() else link[0]  # a folder is named; what is missing stays, and is reported
+            return link[1] if target.exists() else link[0]  # folders become text; broken links stay and are reported
         return f"[{link[1]}]({os.path.relpath(target, folder)}{link[3] or ''})"
 
     parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
