@@ -15,23 +15,23 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees onl
 | ``dove:share=0.25`` | takes free centers, disarms step by step, sends peaceful messages |
 | ``exploiter:nice=SPEC,attack=SPEC`` | plays `nice`, then `attack`, then `nice` again, disarmed |
 | ``grim``, ``police``, ``sheriff``, ``marshal`` | deterrents: peaceful until provoked, then at war |
-| ``deterrent:provoked=theft,fight=SPEC,...`` | a deterrent of one's own, see `DeterrentPolicy` |
-| ``posse:force=2,more=1`` | the marshal's way of fighting, by itself against everybody |
-| ``punish`` | on toy boards: attacks the strongest of its enemies, without chance; ``sheriff:fight=punish`` |
-| ``tit-for-tat`` | disarms first, then keeps as many units as its strongest neighbor, and takes back what it lost |
+| ``deterrent:provoked=theft,fight=SPEC,...`` | a custom deterrent, see `DeterrentPolicy` |
+| ``posse:force=2,more=1`` | the attack that the marshal uses, here against all powers from the start |
+| ``punish`` | on toy boards: attacks its strongest enemy, without randomness; ``sheriff:fight=punish`` |
+| ``tit-for-tat`` | disarms first, then keeps as many units as its strongest neighbor, and retakes lost centers |
 | ``fortress`` | arms, holds, and attacks nobody |
-| ``pact:years=1`` | an exploiter; a coalition of them attacks all others and never each other |
-| ``plan:budget=100`` | searches for a best response to those it plays with, alone or for a coalition; docs/planner.md |
-| ``campaign:plan=no-home,victim=1`` | attacks found: no-home, launder, hand-over, landing, frame, last-years |
-| ``noisy:of=SPEC,error=0.1`` | plays as another, but errs in one phase out of ten |
-| ``punisher:t=N`` | on toy boards: disarms in year N and punishes who deviates (paper, section 3.2) |
-| ``frontier:point=FILE`` | on toy boards: keeps a path, and punishes whoever leaves it by lot; docs/theorems.md |
+| ``pact:years=1`` | an exploiter; in a coalition it attacks only the other powers |
+| ``plan:budget=100`` | searches for a best response to the other players, alone or for a coalition; docs/planner.md |
+| ``campaign:plan=no-home,victim=1`` | fixed attacks: no-home, launder, hand-over, landing, frame, last-years |
+| ``noisy:of=SPEC,error=0.1`` | another policy with an error in 10% of the phases |
+| ``punisher:t=N`` | on toy boards: disarms in year N and punishes deviators (paper, section 3.2) |
+| ``frontier:point=FILE`` | on toy boards: follows a path, punishes deviators with a mixed strategy; docs/theorems.md |
 | ``lm:PROVIDER/MODEL`` | a language model: ``lm:openai/NAME,temperature=0.7``; see docs/language-models.md |
 | ``rl:PATH`` | a trained network, from the folder of its checkpoint: ``rl:runs/small``, ``rl:attacker,greedy=no`` |
 | ``human:`` | a person, asked in the terminal, or in the browser by ``welfare-env play`` and ``serve``; docs/play.md |
 | ``import:MODULE.CLASS`` | your own player: a class of an importable module |
 
-and several in one game by a profile, ``"4*dove + 3*random"``: see docs/players.md.
+A profile puts several policies in one game: ``"4*dove + 3*random"``, see docs/players.md.
 
 In `modal_env`:
 
@@ -43,12 +43,12 @@ In `modal_env`:
 
 A language model (``lm:...``) writes programs, too.
 
-`SeatGame` is the other way round: a seat played by whatever reads and writes text.
+`SeatGame` lets any text program play a seat.
 
-An exploiter also takes its thresholds: ``units=10,years=3,centers=10,last_years=2`` (defaults for ten-year games).
+An exploiter's thresholds are options, too: ``units=10,years=3,centers=10,last_years=2`` (defaults for ten-year games).
 """
 
-# ruff: noqa: E402 (first of all, the check of whose package this is)
+# ruff: noqa: E402 (the check that no other package shadows ours comes first)
 from agents import _shadow
 
 _shadow.check("agents")
@@ -105,7 +105,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Imports what only players of text need on first use."""
+    """Imports `SeatGame` and `SeatTurn` on first use."""
     if name not in ("SeatGame", "SeatTurn"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from agents import seat_game

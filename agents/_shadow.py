@@ -1,12 +1,12 @@
-"""Checks that the names of our packages are not shadowed by others, and raises one clear error if one is.
+"""Checks that no other package shadows one of ours, and raises one clear error otherwise.
 
-The names are not only ours: the OpenAI Agents SDK (`openai-agents`) also installs a top-level `agents`, and many a
-program has a folder or script called `training` or `evaluation` beside it. If there are two, one hides the other or
-both are written into the same folder, and which one Python finds depends on `sys.path`.
+Other software uses the same names: the OpenAI Agents SDK (`openai-agents`) also installs a top-level `agents`, and many
+programs have a folder or script called `training` or `evaluation`. Two packages of one name hide each other or are
+installed into the same folder; which one Python imports depends on `sys.path`.
 
-Each of the five packages runs `check` first, on itself and on those that it imports: your own script called training.py
-may import welfare_env. If a name is shadowed, our `__init__` of that name never runs; so this file uses only the
-standard library, and is run by its path instead of its name:
+Each of the five packages first runs `check` on itself and on the packages that it imports: your own script called
+training.py may import welfare_env. If a name is shadowed, our `__init__` of that name never runs; so this file uses
+only the standard library, and is run by its path instead of its name:
 `runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("evaluation")`.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 _OURS = "welfare-env"
 _FOLDER = Path(__file__).resolve().parents[1]
 
-# Each package, and those that it imports; the command `welfare-env` adds training's commands by name.
+# Package -> the packages it imports; the command `welfare-env` also loads training's commands by name.
 NEEDS = {
     "welfare_env": ("welfare_env",),
     "modal_env": ("modal_env",),
@@ -29,11 +29,11 @@ NEEDS = {
 
 
 def check(package: str) -> None:
-    """Checks that a package and those that it imports are ours; takes a few milliseconds.
+    """Checks that a package and the packages it imports are ours; takes a few milliseconds.
 
     Raises:
-        ImportError: a name leads to another package or module (which is first on `sys.path`), or another installed
-            distribution has put its package into the same folder as ours. The message names it and says what to do.
+        ImportError: a name leads to another package or module (first on `sys.path`), or another distribution has
+            installed its package into the same folder as ours. The message names it and says what to do.
     """
     if _is_checked(package):
         return
@@ -54,7 +54,7 @@ def _check_place(name: str) -> None:
 
 
 def _is_checked(package: str) -> bool:
-    """Whether another package of ours that imports this one has been imported, and so has checked it already."""
+    """Whether another package of ours has been imported that already checked this one."""
     for other, needed in NEEDS.items():
         file = getattr(sys.modules.get(other), "__file__", None)
         if other != package and package in needed and file and Path(file).resolve() == _FOLDER / other / "__init__.py":

@@ -1,7 +1,7 @@
-"""Turns that ask language models, as generators: they yield questions and are sent the replies.
+"""Turns of language models as generators: they yield questions and are sent the replies.
 
-A turn does not know how its questions are answered: `answer` waits for each reply, `aanswer` does so in an event loop,
-where other games go on meanwhile, and other libraries may drive `AskingPolicy.asking` themselves.
+`answer` runs a turn and waits for each reply; `aanswer` does so in an event loop, where other games can go on. Other
+libraries may drive `AskingPolicy.asking` themselves.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class CallError(WelfareEnvError):
 
 
 class Answerer(Protocol):
-    """What answers requests; see `agents.lm.models.Model`."""
+    """Answers requests; see `agents.lm.models.Model`."""
 
     def complete(self, request: Any) -> Any:
         """The reply; raises `CallError` if there is none."""
@@ -34,18 +34,18 @@ class Answerer(Protocol):
 
 
 class Question(NamedTuple):
-    """A request, and the model that it is for."""
+    """A request to a model."""
 
     model: Answerer
     request: Any
 
 
 Asking = Generator[Question, Any, Result]
-"""Yields questions, is sent the reply to each or the `CallError`, and returns its result."""
+"""A generator that yields questions, is sent a reply or `CallError` for each, and returns its result."""
 
 
 def answer(asking: Asking[Result]) -> Result:
-    """The result of a turn whose questions are answered one after the other.
+    """Runs a turn, answers its questions one after the other, and returns its result.
 
     Raises:
         LMError: a question cannot be answered and the game cannot go on.
@@ -81,7 +81,7 @@ async def aanswer(asking: Asking[Result]) -> Result:
 
 
 class AskingPolicy(ABC):
-    """Base of policies that ask language models, or have a part that may: subclasses implement `reset`, `asking`."""
+    """Base of policies that ask language models, themselves or in a part: subclasses implement `reset`, `asking`."""
 
     @abstractmethod
     def reset(self, agent: str, seed: int = 0) -> None:
@@ -100,7 +100,7 @@ class AskingPolicy(ABC):
         """The turn as a generator: yields a `Question` for each reply that it needs, and returns the action."""
 
     def reseed(self, seed: int) -> None:
-        """From now on its parts draw from this seed; see `agents.policy.ReseedablePolicy`."""
+        """Reseeds its parts; see `agents.policy.ReseedablePolicy`."""
         for number, part in enumerate(self.parts):
             if isinstance(part, ReseedablePolicy):
                 part.reseed(int(np.random.SeedSequence([seed, number]).generate_state(1)[0]))
@@ -112,7 +112,7 @@ class AskingPolicy(ABC):
 
 
 def part_asking(part: Policy, observation: Any, info: Mapping[str, Any]) -> Asking[Any]:
-    """The turn of a policy's part, which may ask."""
+    """The turn of a policy's part, which may ask language models."""
     if isinstance(part, AskingPolicy):
         return (yield from part.asking(observation, info))
     return part.act(observation, info)

@@ -11,15 +11,15 @@ from agents.specs.spec import Spec
 
 
 class OtherSeats:
-    """Who plays the other seats; a policy of a profile is made once for each seat, and reset for every game.
+    """The policies of the other seats; each is made once for its seat, and reused in every game.
 
     Args:
         profile: a policy for all of them, a profile such as "4*dove + 2*random", or power -> policy.
-        seats: the powers that it plays.
+        seats: the powers to play.
 
     Raises:
-        UnknownAgentError, ProfileError, UnknownPowerError: policies that cannot be made or play here, or a profile that
-            does not fit these seats.
+        UnknownAgentError, ProfileError, UnknownPowerError: a policy cannot be made or does not play Diplomacy, or the
+            profile does not fit these seats.
     """
 
     def __init__(self, profile: ProfileLike, seats: Sequence[str]) -> None:
@@ -29,10 +29,10 @@ class OtherSeats:
         self.seated(0)  # an invalid profile raises here
 
     def seated(self, shift: int) -> dict[str, Policy]:
-        """Power -> policy, counted seats dealt from the seat of this number on.
+        """Power -> policy; counted seats are dealt from seat number `shift` on.
 
         Raises:
-            ProfileError: a policy that cannot play here.
+            ProfileError: a policy does not play Diplomacy.
         """
         players = {}
         for power, spec in self.profile.seats(self.seats, shift).items():

@@ -31,8 +31,8 @@ class Policy(Protocol):
 class CoalitionPolicy(Policy, Protocol):
     """A player of several powers in one game: one object that may plan for all of them.
 
-    It is reset once, and told all its powers; `act` is then asked for each of them, with what that power may see, and
-    ``info["view"].power`` says which it is. See `evaluation.exploitability(..., coordinated=True)`.
+    `reset_coalition` is called once per game with all its powers; `act` is called for each of them with that power's
+    observation, and ``info["view"].power`` names the power. See `evaluation.exploitability(..., coordinated=True)`.
     """
 
     def reset_coalition(self, agents: Sequence[str], seed: int = 0) -> None:
@@ -41,13 +41,13 @@ class CoalitionPolicy(Policy, Protocol):
 
 @runtime_checkable
 class ReseedablePolicy(Policy, Protocol):
-    """A player whose copies (`copy.deepcopy`) can be played on from any moment, with random numbers of their own.
+    """A player that can be copied (`copy.deepcopy`) at any moment; a copy plays on with its own random numbers.
 
     A planner (`agents.scripted.planner`) plays games to their end against such copies.
     """
 
     def reseed(self, seed: int) -> None:
-        """From now on draw from this seed; all else stays as it is."""
+        """Draw from this seed from now on; all other state is unchanged."""
 
 
 def can_be_copied(policy: Policy) -> bool:
@@ -57,12 +57,12 @@ def can_be_copied(policy: Policy) -> bool:
 
 @runtime_checkable
 class PlanningPolicy(Policy, Protocol):
-    """A player that plans against those it plays with: it is told who they are before each game's reset."""
+    """A player that plans against the other players: `meet` gives it their policies before each game's reset."""
 
     def meet(self, make: Callable[[str], Policy]) -> None:
-        """Learn who the others are: `make` gives a new policy like that of a power, which has not been reset.
+        """Receive the others' policies: `make` returns a new policy like that of a power, not yet reset.
 
-        It knows how they play; what they draw in this game, it does not know.
+        The player knows their policies, but not their random draws in this game.
         """
 
 
@@ -95,12 +95,12 @@ class ScriptedPolicy:
         self._messages: list[tuple[str, str]] = []
 
     def reseed(self, seed: int) -> None:
-        """From now on draw from this seed; see `ReseedablePolicy`."""
+        """Draw from this seed from now on; see `ReseedablePolicy`."""
         self.rng = np.random.default_rng([seed, *self.agent.encode()])
 
     @property
     def reads_observations(self) -> bool:
-        """Whether `act` looks at its observation; if not, games need not make any for it."""
+        """Whether `act` reads its observation; if not, games need not compute it."""
         return type(self).act is not ScriptedPolicy.act
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
@@ -111,7 +111,7 @@ class ScriptedPolicy:
         return view.encode_orders(self._orders_of_phase(view))
 
     def orders(self, view: View) -> list[str]:
-        """All orders of the power for this phase, each one legal; a unit without one holds."""
+        """All orders of the power for this phase, each of them legal; a unit without an order holds."""
         plans = {MOVEMENT: self.movement, RETREATS: self.retreats, ADJUSTMENTS: self.winter}
         return plans[view.phase_type](view)
 

@@ -5,20 +5,20 @@ Creation
     others="dove")``; or ``gymnasium.make("welfare_env:WelfareDiplomacySeat-v0", ...)``, which imports it.
 
 Steps
-    One step per phase in which the seat has something to order. Phases between are played without it; their rewards
-    are added. No press.
+    One step per phase in which the seat has orders to give. Other phases are played without a step; their rewards are
+    added to the step's. No press.
 
 Actions
     ``MultiDiscrete``, one choice per province: 0 is no order, k the k-th order in the vocabulary for a unit or a build
     in that province (`SeatEnv.order_text`). So a choice means the same in every position. The action mask, int8 [sum of
-    choices], the choices of all provinces one after the other, is ``info["action_mask"]``, and bool as
-    ``env.unwrapped.action_masks()``, which sb3-contrib's MaskablePPO asks for; ``env.action_space.sample(mask)`` takes
-    it. A unit that is to be ordered has no choice 0. Choices that the mask excludes are ignored: the unit holds, or a
-    dislodged one disbands. In Winter choices of the other kind than the first, builds or disbands, are ignored, unless
-    the rules have ``build_and_disband``; those beyond the limit are void, as ``info["refused"]`` says.
+    choices], concatenates the choices of all provinces: ``info["action_mask"]``, or as bool
+    ``env.unwrapped.action_masks()`` for sb3-contrib's MaskablePPO; ``env.action_space.sample(mask)`` accepts it. Where
+    a unit needs an order, choice 0 is masked. Masked choices are ignored: the unit holds, or a dislodged one disbands.
+    If a Winter action mixes builds and disbands, only the kind of its first choice counts, unless the rules have
+    ``build_and_disband``; orders beyond the limit are void and listed in ``info["refused"]``.
 
 Observations
-    float32 [provinces, features], as `welfare_env.envs.observation` describes; the seat comes first.
+    float32 [provinces, features], as `welfare_env.envs.observation` describes; the seat's power comes first.
 
 Rewards
     Welfare points gained since the last step (welfare); the score at the end (standard). As in `welfare_env.make`.
@@ -27,8 +27,8 @@ Infos
     ``action_mask``; ``refused``: why orders of the last step were void; ``view``: the position as policies see it.
 
 Copies
-    ``copy.copy``, ``copy.deepcopy`` and ``pickle`` give a copy with a game and policies of its own, which goes on as
-    the original would. Language models cannot be copied, nor functions without a name in a module pickled.
+    ``copy.copy``, ``copy.deepcopy`` and ``pickle`` give an independent copy, with its own game and policies, which
+    plays on as the original would. Language models cannot be copied; lambdas and local functions cannot be pickled.
 
 Version history
     v0: first version.
@@ -58,7 +58,7 @@ from welfare_env.errors import ActionError, GameOverError, RulesError, UnknownPo
 
 
 class ChoiceSpace(ListSpace):
-    """A choice per province; `sample` takes the action mask as `SeatEnv` gives it, int8 [sum of choices]."""
+    """A choice per province; `sample` accepts the action mask of `SeatEnv`, int8 [sum of choices]."""
 
     def sample(self, mask: Any = None, probability: Any = None) -> np.ndarray:
         """A random choice per province among those that the mask allows."""
@@ -71,10 +71,10 @@ class Menus:
     """The orders that can be chosen in each province of a board.
 
     Attributes:
-        sizes: int64 [provinces], choices in each, with "no order".
-        firsts: int64 [provinces], where each begins in a mask.
-        order_at: int64 [sum of sizes], the order number of each choice; 0 is none.
-        place_of: int64 [orders], the place of each order in a mask; -1 for WAIVE and GIVE, which cannot be chosen.
+        sizes: int64 [provinces], number of choices, including "no order".
+        firsts: int64 [provinces], index of the first choice in a mask.
+        order_at: int64 [sum of sizes], the order number of each choice; 0 for "no order".
+        place_of: int64 [orders], index of each order in a mask; -1 for WAIVE and GIVE, which cannot be chosen.
     """
 
     def __init__(self, board: Board) -> None:
@@ -101,7 +101,7 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 
     Raises:
         UnknownPowerError: no such seat.
-        UnknownAgentError, ProfileError: others that cannot be made, or do not fit the other seats.
+        UnknownAgentError, ProfileError: policies that cannot be made, or do not fit the other seats.
         RulesError, UnknownMapError, MapFormatError: as `welfare_env.make`; or rules with press.
     """
 
@@ -145,21 +145,22 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             options: ``{"game": game}`` begins in the position of that game.
 
         Raises:
-            RulesError: an unknown option, or a game that does not fit, or that ends before the seat can order anything.
+            RulesError: an unknown option, a game of another map or other rules, or one that ends before the seat has
+                orders to give.
         """
         super().reset(seed=seed)
         self._seen, self._infos = self._env.reset(options=options)
         self._players = self._others.seated(int(self.np_random.integers(len(self._others.seats))))
-        shared = int(self.np_random.integers(2**31))  # one for all: some draw together
+        shared = int(self.np_random.integers(2**31))  # one seed for all: some policies make joint draws
         for power, policy in self._players.items():
             policy.reset(agent=power, seed=shared)
         self._skip()
         if not self._env.agents:
-            raise RulesError(f"{self.seat} has nothing to order in this game: it ends before")
+            raise RulesError(f"{self.seat} has nothing to order before this game ends: give an earlier position")
         return self._observation(), self._info()
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Order the seat's units, and play until it is asked again or the game ends.
+        """Order the seat's units, and play until its next orders or the end of the game.
 
         Raises:
             GameOverError: the game is over or has not begun: call reset().
@@ -176,24 +177,24 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return self._observation(), reward, is_done, not (is_done or self._is_running()), info
 
     def action_masks(self) -> np.ndarray:
-        """The choices that are open now: bool [sum of choices]."""
+        """The legal choices: bool [sum of choices]."""
         mask = np.zeros(len(self._menus.order_at), np.bool_)
         mask[self._menus.firsts] = True
         position, is_winter = self._env.game.position, self._is_winter()
         for slot in position.slots(self.board.power_index[self.seat]) if self._is_running() else ():
             places = self._menus.place_of[position.slot_orders(slot)]
-            if not is_winter:  # a unit that is asked has to choose
+            if not is_winter:  # the unit needs an order
                 mask[self._menus.firsts[np.searchsorted(self._menus.firsts, places[0], "right") - 1]] = False
             mask[places] = True
         return mask
 
     def order_text(self, province: int, choice: int) -> str:
-        """What a choice in a province orders, such as "A PAR - BUR"; "" for no order."""
+        """The order of a choice in a province, such as "A PAR - BUR"; "" for no order."""
         number = int(self._menus.order_at[self._menus.firsts[province] + choice])
         return self.board.orders.texts[number] if number else ""
 
     def render(self) -> Any:
-        """As the environments of `welfare_env` do."""
+        """As in the environments of `welfare_env`."""
         return self._env.render()
 
     def close(self) -> None:
@@ -203,7 +204,7 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return copy.deepcopy(self)  # or both would play the same game
 
     def _advance(self, orders: list[str]) -> float:
-        """Play a phase, the seat with these orders. Returns its reward."""
+        """Play a phase with these orders of the seat. Returns its reward."""
         actions: dict[str, Any] = {
             power: policy.act(self._seen[power], self._infos[power]) for power, policy in self._players.items()
         }
@@ -211,7 +212,7 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return rewards[self.seat]
 
     def _skip(self) -> float:
-        """Play the phases in which the seat has nothing to order. Returns what it is paid in them."""
+        """Play the phases in which the seat has nothing to order. Returns its reward in them."""
         paid, number = 0.0, self.board.power_index[self.seat]
         while self._is_running() and not self._env.game.position.slots(number):
             paid += self._advance([])
@@ -223,7 +224,7 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     # The seat.
 
     def _orders(self, action: Any) -> list[str]:
-        """The orders of an action, without choices that are not open.
+        """The orders of an action, without illegal choices.
 
         Raises:
             ActionError: not a choice for every province.
@@ -231,7 +232,7 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         if action not in self.action_space:
             raise ActionError(
                 f"action {checks.quoted(action)}: give a choice for each of the {len(self._menus.sizes)} provinces, "
-                "each from 0 and below its number in env.action_space.nvec"
+                "each at least 0 and below its entry of env.action_space.nvec"
             )
         choices = np.asarray(action, np.int64)
         places = self._menus.firsts + choices

@@ -1,4 +1,4 @@
-"""One seat of Welfare Diplomacy as text in, text out: what trainers of language models take.
+"""One seat of Welfare Diplomacy with text in and text out, for training language models.
 
 >>> import agents, json
 >>> game = agents.SeatGame("FRANCE", others="dove", years=1, message_rounds=1)
@@ -8,11 +8,10 @@
 >>> turn.reward
 0.0
 
-Needs nothing but this package: no SDK, no trainer. The player at the seat is asked as a language model is
-(`agents.lm`): once in every message round, and once in a phase without messages, if it has anything to say or to order.
-The first text is the whole prompt; each later one says only what is new (`agents.lm.prompts.building`), so that they
-and the replies make one conversation. Any reply is read leniently (`agents.lm.reading.parsing`); of one without
-orders that can be read, those of an earlier round stand.
+Needs no SDK and no trainer. The seat is asked like a language model (`agents.lm`): once in every message round, and
+once in a phase without messages, unless it has nothing to say or to order. The first text is the whole prompt; each
+later one contains only what is new (`agents.lm.prompts.building`), so texts and replies form one conversation. Replies
+are parsed leniently (`agents.lm.reading.parsing`); if a reply has no readable orders, those of an earlier round stand.
 """
 
 from __future__ import annotations
@@ -36,18 +35,18 @@ from welfare_env.errors import ActionError, GameOverError, RulesError
 from welfare_env.game.view import MESSAGES
 
 REWARDS = ("welfare", "gain")
-MOST_KEPT = 32  # seeds whose games of the baseline are kept
+MOST_KEPT = 32  # seeds for which the baseline's points are kept
 
 
 @dataclass(frozen=True)
 class SeatTurn:
-    """What the player at the seat gets.
+    """A question to the player at the seat, or the end of the game.
 
     Attributes:
-        text: what it reads; after the last phase, that the game is over and everybody's points.
-        reward: what was paid since its last reply; at the reset for the phases before, if it was not asked in them.
+        text: the prompt; after the last phase, that the game is over and everybody's points.
+        reward: reward since its last reply; at the reset, of phases before its first question.
         is_done: whether the game is over.
-        reply: what was read of its last reply, and what could not be used of it; None at the reset.
+        reply: its last reply as parsed, with the parts that could not be used; None at the reset.
     """
 
     text: str
@@ -63,16 +62,17 @@ class SeatGame:
         seat: the power to play; None: the map's first.
         others: a policy for all other seats, a profile of them such as "4*dove + 2*random" whose seats rotate with the
             seed, or power -> policy.
-        reward: "welfare": the welfare points that the seat gains, year by year. "gain": less those that `baseline`
-            gains in the same seat, against the same others, in the same year of a game of the same seed; so their sum
-            is the gain of leaving a profile (`evaluation.exploitability`).
-        baseline: what is compared with for the gain; None for the policy that the others play.
+        reward: "welfare": the welfare points that the seat gains, year by year. "gain": the same minus the points of
+            `baseline` in the same seat, year and seed against the same others; the sum over a game is the gain of
+            deviating (`evaluation.exploitability`).
+        baseline: the policy to compare with for "gain"; None for the policy that the others play.
         map_name, rules, options: as for `welfare_env.make`.
 
     Raises:
         UnknownPowerError: no such seat.
         UnknownAgentError, ProfileError: policies that cannot be made, or do not fit the other seats.
-        ConfigError: no such reward, a baseline without need, or none where the others play several policies.
+        ConfigError: an unknown reward, a baseline although reward is not "gain", or no baseline although the others
+            play several policies.
         RulesError, UnknownMapError, MapFormatError: as `welfare_env.make`; or rules without welfare points.
     """
 
@@ -88,17 +88,19 @@ class SeatGame:
     ) -> None:
         self._env: Any = welfare_env.parallel_env(map_name, rules, **options)
         if not self._env.rules.is_welfare or self._env.rules.mediator:
-            raise RulesError("a seat is played for welfare points, without a mediator: leave variant and mediator")
+            raise RulesError(
+                "a seat is played for welfare points, without a mediator: leave variant='welfare' and mediator=False"
+            )
         board: Board = self._env.board
         self.seat = board.powers[0] if seat is None else board.check_power(seat)
         self._others = OtherSeats(others, [power for power in board.powers if power != self.seat])
         checks.choice("reward", reward, REWARDS, ConfigError)
         self._baseline = self._compared(baseline) if reward == "gain" else None
         if reward != "gain" and baseline is not None:
-            raise ConfigError("baseline: it is compared with for reward='gain' only")
+            raise ConfigError("baseline: it is used only with reward='gain'")
         self._kept: dict[int, dict[int, float]] = {}  # seed -> year -> points of the baseline
         self._infos: dict[str, Any] = {}
-        self._last: View | None = None  # as the player saw it when it was asked last
+        self._last: View | None = None  # at the player's last question
 
     def reset(self, seed: int = 0) -> SeatTurn:
         """Begin a new game. The same seed and replies give the same game.
@@ -132,7 +134,7 @@ class SeatGame:
 
     @property
     def view(self) -> View:
-        """What the player at the seat may see now.
+        """The current view of the player at the seat.
 
         Raises:
             GameOverError: the game is over or has not begun.
@@ -143,7 +145,7 @@ class SeatGame:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """JSON schema of the reply that is asked for now, with the legal orders.
+        """JSON schema of the next reply, with the legal orders.
 
         Raises:
             GameOverError: the game is over or has not begun.
@@ -154,7 +156,7 @@ class SeatGame:
         """The game so far as plain JSON types, for `evaluation.measure` and `welfare_env.Game.load`.
 
         Raises:
-            GameOverError: it has not begun.
+            GameOverError: the game has not begun.
         """
         if not self._infos:
             raise GameOverError("the game has not begun: call reset()")
@@ -167,13 +169,13 @@ class SeatGame:
         """The player that the seat is compared with.
 
         Raises:
-            ConfigError: none is given, and the others play several policies.
+            ConfigError: no baseline is given, and the others play several policies.
         """
         if baseline is not None:
             return player_of(read(baseline), "baseline")
         policies = self._others.profile.policies
         if len(policies) > 1:
-            raise ConfigError("baseline: the others play several policies; give the one that the seat is compared with")
+            raise ConfigError("baseline: the others play several policies; give the one to compare the seat with")
         return player_of(policies[0], "baseline")
 
     def _begin(self, seed: int) -> None:
@@ -183,7 +185,7 @@ class SeatGame:
         self._seen, self._infos = self._env.reset(seed=seed)
 
     def _points_without(self, baseline: Policy, seed: int) -> dict[int, float]:
-        """Year -> the baseline's points in the seat, in the game of this seed. The last games are kept."""
+        """Year -> the baseline's points in the seat, in the game of this seed. Those of the last games are kept."""
         if seed not in self._kept:
             self._begin(seed)
             baseline.reset(agent=self.seat, seed=seed)
@@ -197,7 +199,7 @@ class SeatGame:
         return self._kept[seed]
 
     def _advance(self, action: Any) -> float:
-        """Play a message round or a phase. Returns what the seat is paid."""
+        """Play a message round or a phase. Returns the seat's reward."""
         actions: dict[str, Any] = {
             power: policy.act(self._seen[power], self._infos[power]) for power, policy in self._players.items()
         }
@@ -205,14 +207,14 @@ class SeatGame:
         return float(rewards[self.seat])
 
     def _paid(self, action: Any) -> float:
-        """As `_advance`, less what the baseline was paid in a year that ends by it."""
+        """As `_advance`; if this ends a year, minus the baseline's points in that year."""
         year = self.view.year_index
         paid = self._advance(action)
         is_over = not self._env.agents or self.view.year_index != year
         return paid - self._without.get(year, 0.0) if is_over else paid
 
     def _skip(self) -> float:
-        """Play on until the seat has to reply, with the orders that it has given. Returns what it is paid."""
+        """Play on with the orders already given until the seat has to reply. Returns its reward."""
         paid = 0.0
         while self._env.agents and not self._is_asked(self.view):
             orders = self._orders if self._phase == self.view.phase else []

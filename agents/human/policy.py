@@ -1,7 +1,7 @@
 """A person as a policy: "human:" in a profile ("FRANCE*human: + 6*marshal").
 
 The person is asked in the terminal; `evaluation.web` asks in the browser instead. A game with a person is stored like
-any other, but never found again for the same policies and seed: a person is not repeated by them.
+any other, but never reused for the same policies and seed: they do not determine what a person plays.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from welfare_env.game.view import View
 
 Answer = list[str] | list[tuple[str, str]]
-"""Orders, or messages as (recipient, text) pairs: whatever the view asks for."""
+"""Orders, or messages as (recipient, text) pairs, as the view asks."""
 
 
 class HumanPolicy:
-    """Asks a person for everything.
+    """Asks a person for all orders and messages.
 
     Args:
-        ask: from a view to the person's answer; None asks in the terminal.
+        ask: function from a view to the person's answer; None asks in the terminal.
     """
 
     reads_observations = False
@@ -39,7 +39,7 @@ class HumanPolicy:
         """The person's orders or messages.
 
         Raises:
-            NoPersonError: nobody answers, since there is no terminal or it was closed.
+            NoPersonError: nobody answers: there is no terminal, or it was closed.
         """
         view: View = info["view"]
         if self._ask is None:

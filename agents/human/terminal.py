@@ -1,7 +1,7 @@
 """A person at the terminal: the position as tables, orders and messages as lines. Works over ssh.
 
-What other players write is shown without control characters and marks of direction, so that no message moves the
-cursor, changes colors, or stands elsewhere than it was written.
+Messages of other players are printed without control characters and direction marks, so that they cannot move the
+cursor, change colors, or reorder text.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ORDERS_HELP = (
     "A new order for a unit replaces the old one. "
     "Commands: list UNIT (its legal orders), show, undo UNIT (or undo WAIVE), done, help."
 )
-GIFTS_HELP = "GIVE ENGLAND gives England a point of yours; write it twice for two. undo GIVE ENGLAND takes one back."
+GIFTS_HELP = "GIVE ENGLAND gives England one of your points; write it twice for two. undo GIVE ENGLAND takes one back."
 MESSAGES_HELP = "One message a line, as in ENGLAND: text, or GLOBAL: text to all. Commands: undo POWER, done, help."
 
 
@@ -45,7 +45,7 @@ def ask(view: View, read: Callable[[], str] | None = None, console: Console | No
     """Ask the person at the terminal.
 
     Args:
-        read: gives a line without its end; None reads from standard input.
+        read: returns a line without its end; None reads from standard input.
 
     Raises:
         NoPersonError: the input has ended.
@@ -56,10 +56,10 @@ def ask(view: View, read: Callable[[], str] | None = None, console: Console | No
 
 
 class Desk:
-    """What a person has written for one answer, until it is done.
+    """Collects one answer of a person: the orders of a phase, or the messages of a round.
 
     Args:
-        lines: what is typed, line by line.
+        lines: the typed lines.
     """
 
     def __init__(self, view: View, screen: Console, lines: Iterator[str]) -> None:
@@ -99,7 +99,7 @@ class Desk:
                 self.screen.print(MESSAGES_HELP, style="dim")
             elif word.lower() == "undo":
                 if given.pop(_recipient(rest), None) is None:
-                    self._tell(f"no message to {rest.strip()!r}: undo POWER; there are some to {list(given)}")
+                    self._tell(f"no message to {rest.strip()!r}: undo POWER; you have messages to {list(given)}")
             elif line:
                 self._write(line, given)
         raise NoPersonError(f"{self.view.power} in {self.view.phase}: nobody answers; the input has ended")
@@ -116,7 +116,7 @@ class Desk:
         self.screen.print(Text(f"to {recipient}: {plain(text.strip())}  (until done)"))
 
     def _with_order(self, line: str, given: list[str]) -> list[str]:
-        """The orders with one more; one for the same unit or build site is replaced. An illegal one changes nothing."""
+        """Adds an order, in place of one for the same unit or build site. An illegal order changes nothing."""
         try:
             order = read_order(self.view, line)
             place = _place(order)
@@ -142,7 +142,7 @@ class Desk:
         return given
 
     def _without(self, unit: str, given: list[str]) -> list[str]:
-        """The orders without that of a unit; of equal ones without a unit (WAIVE, GIVE) one is taken back."""
+        """The orders without that of a unit; of equal orders without a unit (WAIVE, GIVE) only the last is removed."""
         place = province_of(unit_of(unit))
         found = [order for order in given if order == unit or (place and _place(order) == place)]
         if not found:
@@ -166,7 +166,7 @@ class Desk:
 
 
 def _place(order: str) -> str:
-    """The province of the unit or build site that an order is for; "" for WAIVE and GIVE: there may be several."""
+    """The province of an order's unit or build site; "" for WAIVE and GIVE, which may be repeated."""
     parts = order_parts(order)
     return parts.province if parts else ""
 
@@ -177,10 +177,10 @@ def _recipient(written: str) -> str:
 
 
 def read_order(view: View, text: str) -> str:
-    """The order that a text means, in our notation.
+    """Parses an order into our notation.
 
     Raises:
-        OrderError: it is none, or not legal by itself.
+        OrderError: the text is not an order, or the order is not legal by itself.
     """
     game = Game.from_view(view)
     game.submit(view.power, [text])
@@ -208,12 +208,12 @@ def _show_last(view: View, screen: Console) -> None:
     last = view.history[-1]
     screen.print(Text(f"{last.phase} was:", style="bold"))
     for power, orders in last.orders.items():
-        told = [
+        outcomes = [
             f"{order} ({', '.join(words)})" if (words := last.results.get(unit_of(order))) else order
             for order in orders
         ]
-        if told:
-            screen.print(Text(f"  {power}: {'; '.join(told)}"))
+        if outcomes:
+            screen.print(Text(f"  {power}: {'; '.join(outcomes)}"))
 
 
 def show_messages(view: View, screen: Console) -> None:

@@ -1,10 +1,10 @@
 """Language models as players: clients, prompts, and the parsing of replies.
 
-`agents.lm.player` is the policy, `player_settings` how it plays, `from_options` makes it from the options of a spec,
-`agents.asking` drives its turns, and `ledger` counts its calls; `own_models` takes in models of yours; `program_writer`
-and `program_prompts` are the same for `modal_env`. Subpackages:
+`agents.lm.player` is the policy, `player_settings` its options, and `programs` the same for `modal_env`;
+`agents.asking` drives its turns, `ledger` counts its calls, and `transcript` records them. `own_models` adapts your own
+models, `checking` tests a server before a run, and `projection` estimates what a game costs. Subpackages:
 
-    models/   the models: providers' SDKs, made-up models, cached replies; retries, limits, prices, budgets
+    models/   the models: providers' SDKs, scripted models, cached replies; retries, limits, prices, budgets
     prompts/  the prompts
     reading/  the parsing of replies
     stub/     a local server for trying all this without a key: python -m agents.lm.stub

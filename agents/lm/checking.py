@@ -1,7 +1,7 @@
-"""What a server and its model make of our questions: asked before a run, so that no money is spent on a wrong setting.
+"""Checks before a run how a server and its model handle our questions, so that no money is spent on a wrong setting.
 
-Four questions: one whose answer only the schema knows, and the questions of a Spring with messages, a Winter and a
-retreat. If the schema is not enforced, the server's ways to take a grammar are tried, too.
+It asks four questions: one whose answer appears only in the schema, and those of a Spring with messages, a Winter and a
+retreat. If the schema is not enforced, it also tries each kind of grammar that servers accept.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agents.lm.player import LMPolicy
     from welfare_env.game.view import View
 
-QUESTIONS_OF_A_YEAR = 2  # movement phases, and a Winter
+MOVEMENT_PHASES = 2  # of a year
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Finding:
     """One line of a check.
 
     Attributes:
-        name: what was looked at.
-        result: what was found.
+        name: what was checked.
+        result: the result.
         is_good: False if something should be changed.
         advice: what to set; "" for nothing.
     """
@@ -51,7 +51,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A question and what came back."""
+    """A question, its reply, and the time that it took."""
 
     name: str
     view: View
@@ -61,7 +61,7 @@ class _Asked:
 
 
 def views() -> dict[str, View]:
-    """A moment of each type of phase."""
+    """A view of each type of phase."""
     winter = Game.from_position("W1905A", {"TURKEY": ["F ANK", "A ARM"]}, {"TURKEY": ["ANK", "CON", "SMY"]})
     owned = {"FRANCE": ["PAR", "BRE", "MAR"]}
     dislodged = {"FRANCE": {"A GRE": ["ALB", "BUL"]}}
@@ -76,11 +76,11 @@ def views() -> dict[str, View]:
 def check_model(
     player: LMPolicy, rules: Rules | None = None, on_question: Callable[[], None] = lambda: None
 ) -> list[Finding]:
-    """Ask a player's model, and say what to set.
+    """Ask a player's model the questions of the check, and report findings with advice.
 
     Args:
         player: a player that is not in a game.
-        rules: of the games whose cost is projected.
+        rules: the rules of the games whose cost is projected.
         on_question: called after each question.
 
     Raises:
@@ -108,7 +108,7 @@ def _answering(model: Model, probe: Reply) -> Iterator[Finding]:
         yield Finding("answering model", probe.model)
     else:
         advice = "see why another model answers, or ask for it by its name"
-        yield Finding("answering model", f"{probe.model}, where {asked} was asked", False, advice)
+        yield Finding("answering model", f"{probe.model} instead of {asked}", False, advice)
 
 
 def _schema(player: LMPolicy, probe: Reply) -> Iterator[Finding]:
@@ -117,18 +117,18 @@ def _schema(player: LMPolicy, probe: Reply) -> Iterator[Finding]:
         kind = getattr(model, "kind", None)
         how = f"as a grammar ({kind})" if kind else "as a schema"
         good = style.schema != "none"
-        advice = "" if good else "schema=orders has the server admit legal orders only"
+        advice = "" if good else "with schema=orders the server admits only legal orders"
         yield Finding("schema of a reply", f"enforced, {how}", good, advice)
         return
     refused = SCHEMA in getattr(model, "without", ())
-    result = "refused by the server" if refused else "ignored by the server: the reply is not of it"
+    result = "refused by the server" if refused else "ignored by the server: the reply does not match it"
     found = _grammar(model)
     if found:
         yield Finding("schema of a reply", f"{result}; enforced as grammar={found}", False, f"set grammar={found}")
     else:
         known = ", ".join(GRAMMARS) if isinstance(model, OpenAIModel) else ""
-        tried = f"; as a grammar ({known}) neither" if known else ""
-        advice = "replies depend on the model's will: set schema=none,add=legal_orders, and watch the losses"
+        tried = f"; as a grammar ({known}) not enforced either" if known else ""
+        advice = "nothing forces the model to keep to the form: set schema=none,add=legal_orders, and watch the losses"
         yield Finding("schema of a reply", result + tried, style.schema == "none", advice)
 
 
@@ -151,17 +151,17 @@ def _grammar(model: Model) -> str | None:
 def _forms(player: LMPolicy, asked: list[_Asked]) -> Iterator[Finding]:
     for each in asked:
         read = parse(each.reply.text, each.view, is_cut_off(each.reply.finish), player.style.addition)
-        told = [f"{len(read.orders)} of {len(read.orders) + read.refused_orders} orders legal"]
-        told += [] if read.is_valid else ["not in the form asked for"]
-        told += [f"ended by {each.reply.finish}"] if each.reply.finish != "stop" else []
+        notes = [f"{len(read.orders)} of {len(read.orders) + read.refused_orders} orders legal"]
+        notes += [] if read.is_valid else ["not in the form asked for"]
+        notes += [f"ended by {each.reply.finish}"] if each.reply.finish != "stop" else []
         if each.request.schema is not None and not obeys(each.reply.text, each.request.schema):
-            told.append("not of its schema")
+            notes.append("does not match its schema")
         is_good = read.is_valid and not read.refused_orders and each.reply.finish == "stop"
         advice = "set a larger max_tokens" if each.reply.finish == "length" else ""
-        yield Finding(f"{each.name} reply", ", ".join(told), is_good, advice)
+        yield Finding(f"{each.name} reply", ", ".join(notes), is_good, advice)
     apart = sum(bool(each.reply.reasoning) for each in asked)
     inside = sum(without_thinking(each.reply.text).text.strip() != each.reply.text.strip() for each in asked)
-    where = [f"apart in {apart}"] * bool(apart) + [f"in the text of {inside}, where it is removed"] * bool(inside)
+    where = [f"apart in {apart}"] * bool(apart) + [f"in the text of {inside}, from which it is removed"] * bool(inside)
     yield Finding("thinking", f"{' and '.join(where)} of {len(asked)} replies" if where else "none")
 
 
@@ -174,15 +174,15 @@ def _costs(player: LMPolicy, asked: list[_Asked], rules: Rules | None) -> Iterat
     number = questions_of_a_game(rules)
     tokens = f"{number:,} questions, at least {number * spring.tokens / 1e6:.1f}M tokens"
     if spring.dollars is None:
-        advice = "give prices=FILE to have dollars counted and a budget"
+        advice = "give prices=FILE to count dollars and to set a budget in dollars"
         yield Finding(f"a game of {rules.years} years", f"{tokens}; no price is known", True, advice)
     else:
         yield Finding(f"a game of {rules.years} years", f"{tokens}, at least ${number * spring.dollars:.2f}")
 
 
 def questions_of_a_game(rules: Rules, powers: int = 7) -> int:
-    """How many questions seven such players are asked in a game: turns, and with press a summary of each phase."""
-    phases = QUESTIONS_OF_A_YEAR + 1
+    """Questions to all players of a game: their turns and, with press, a summary of each phase."""
+    phases = MOVEMENT_PHASES + 1  # and a Winter
     a_phase = rules.message_rounds + 1 if rules.has_press else 1
     return rules.years * phases * a_phase * powers
 

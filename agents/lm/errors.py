@@ -24,10 +24,10 @@ FAULT_KINDS = (
 """All kinds of faults of a call."""
 
 ENDING_KINDS = frozenset({"authentication", "not found", "quota", "unreachable"})
-"""Kinds that every further call would also meet: they end the run (`AccessError`)."""
+"""Kinds with which every further call would fail, too: they end the run (`AccessError`)."""
 
 PASSING_KINDS = frozenset({"rate limit", "server", "timeout", "connection"})
-"""Transient kinds, which say nothing about the question: later it may be answered."""
+"""Transient kinds: the same question may be answered later."""
 
 
 class LMError(WelfareEnvError):
@@ -40,7 +40,7 @@ class ModelError(LMError, CallError):
     Attributes:
         kind: one of `FAULT_KINDS`.
         faults: the kinds of all tries, including the last.
-        usage: what the tries may have cost nevertheless (`agents.lm.models.Usage`); None for nothing.
+        usage: what the failed tries may have cost (`agents.lm.models.Usage`); None for nothing.
     """
 
     def __init__(self, kind: str, text: str, faults: tuple[str, ...] = (), usage: Any = None) -> None:

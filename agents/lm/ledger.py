@@ -30,7 +30,7 @@ class Ledger:
         attempts: number of requests sent for them, including retries.
         usage: total usage.
         answered_by: model, as the server names it -> number of its replies.
-        with_schema: replies to questions with a schema, of which `obeyed` are what it allows.
+        with_schema: replies to questions with a schema, of which `obeyed` match it.
         faults: kind -> count, over all attempts.
         endings: ending of replies that did not end normally ("length", "refusal", "other") -> count.
         turns: an entry for each question about a turn: phase and round, private reasoning, losses.
@@ -60,10 +60,10 @@ class Ledger:
     transcript: Transcript = field(default_factory=Transcript)
 
     def ask(self, model: Model, request: Request, where: Mapping[str, Any]) -> Asking[Reply | ModelError]:
-        """Has a model asked, and records the outcome.
+        """Asks a model, and records the outcome.
 
         Args:
-            where: what the question is, for the transcript: see `Transcript.note`.
+            where: labels of the question in the transcript: see `Transcript.note`.
 
         Returns:
             The reply, or the error if the call failed for good.
@@ -93,8 +93,8 @@ class Ledger:
         """Records the player's reasoning in a turn, and the losses of its reply."""
         self.parsed += is_valid
         self.losses.update(loss.kind for loss in losses)
-        told = [[loss.kind, loss.what] for loss in losses]
-        self.turns.append(where | {"reasoning": reasoning, "losses": told})
+        pairs = [[loss.kind, loss.what] for loss in losses]
+        self.turns.append(where | {"reasoning": reasoning, "losses": pairs})
 
     def note_summary(self, phase: str, text: str) -> None:
         """Records the summary of a phase's messages; an empty one is counted, as it was paid for."""
@@ -128,7 +128,7 @@ class Ledger:
 
 
 def reply_counts(ledgers: Iterable[Ledger]) -> dict[str, int]:
-    """The counts of a power for `metrics.proficiency` of evaluation: questions, good replies, refused orders."""
+    """The counts of a power for `evaluation.measures.metrics.proficiency`: questions, good replies, refused orders."""
     kept = list(ledgers)
     return {
         "asked": sum(len(ledger.turns) for ledger in kept),

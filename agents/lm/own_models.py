@@ -1,6 +1,6 @@
-"""Language models of your own, of any library: what they must have, and how they come under our cache and budget.
+"""Your own language models, from any library: their interface, and the adapter for our cache and budget.
 
-The shortest one that works:
+The shortest working example:
 
     class Parrot:
         name = "parrot-1"
@@ -34,31 +34,31 @@ from welfare_env.checks import quoted
 
 @runtime_checkable
 class OwnModel(Protocol):
-    """What a model of your own must have. It may also have, and otherwise is treated as if it had none:
+    """The interface of your own model. Optional attributes:
 
     - ``settings``: a mapping of plain JSON, what its replies depend on besides its name and the request. Replies and
-      games are kept under its class, its name and these, so change one of them when its replies change.
+      games are stored under its class, name and settings, so change one of them when its replies change.
     - ``price``: an `agents.lm.models.prices.Price`, needed for a budget in dollars.
 
     Attributes:
-        name: what the model is called in records.
+        name: the model's name in records.
     """
 
     name: str
 
     def complete(self, request: Request) -> str | Reply | Awaitable[str | Reply]:
-        """Answers a request, once: retries, limits of time and of calls at a time are the model's own matter.
+        """Answers a request. Retries, time limits and limits on concurrent calls are up to the model.
 
-        Write ``async def complete``, so that many games can wait at the same time. A plain ``def`` is called by one
-        player after the other, while everybody waits: right for a model in this process.
+        Write ``async def complete``, so that many games can wait at the same time. A plain ``def`` blocks all players
+        while it runs: right for a model in this process.
 
         Returns:
-            A text, whose tokens are then counted as its bytes, too many; or a `Reply`, with the usage. Its dollars are
+            A text, for which every byte counts as a token (too many); or a `Reply`, with the usage. Its dollars are
             computed from the price if they are None.
 
         Raises:
             ModelError: there is no reply to this request; the game goes on without it.
-            AccessError: there will not be one to any other; the run ends. So it does with all other errors.
+            AccessError: no other request would get a reply, either; the run ends, as with any other error.
         """
 
 
@@ -68,7 +68,7 @@ class AdaptedModel:
     Args:
         model: the model.
         budget: the budget, shared with other models.
-        halt: ends the calls of all models that share it when one of them cannot go on.
+        halt: stops the calls of all models that share it when one of them cannot go on.
 
     Raises:
         ConfigError: it is not an `OwnModel`, its settings are not JSON, or a budget in dollars without a price.
@@ -93,9 +93,9 @@ class AdaptedModel:
         """Asks the model.
 
         Raises:
-            ModelError: it has no reply.
+            ModelError: the model has no reply.
             BudgetError: the budget does not allow the call.
-            ConfigError: what it returns is neither a text nor a `Reply`, or a `Reply` with values of the wrong kind.
+            ConfigError: the result is neither a text nor a `Reply`, or a `Reply` with values of the wrong kind.
             StoppedError: another call cannot go on; or that call's error.
         """
         since = self.halt.begin()
@@ -139,10 +139,10 @@ class AdaptedModel:
 
 
 def as_model(model: Any, budget: Budget | None = None, halt: Halt | None = None) -> Model:
-    """A model of your own as an `agents.lm.models.Model`; one that is such already, unchanged.
+    """Your own model as an `agents.lm.models.Model`; an object that is one already is returned unchanged.
 
     Raises:
-        ConfigError: as `AdaptedModel`; or a limited budget, and a model that is such already but was made without it.
+        ConfigError: as `AdaptedModel`; or the budget is limited, and an `agents.lm.models.Model` was made without it.
     """
     if not isinstance(model, Model):
         return AdaptedModel(model, budget, halt)
@@ -155,7 +155,7 @@ def as_model(model: Any, budget: Budget | None = None, halt: Halt | None = None)
 
 
 def _is_under(model: Model, budget: Budget) -> bool:
-    """Whether a budget holds for a model: it was made with it, it costs nothing, or the budget has no limit."""
+    """Whether a model respects a budget: it was made with it, costs nothing, or the budget has no limit."""
     inner: Any = model
     while isinstance(inner, CachedModel):
         inner = inner.model
@@ -164,7 +164,7 @@ def _is_under(model: Model, budget: Budget) -> bool:
 
 
 def _fault(reply: Reply) -> str:
-    """What is wrong with a reply, such as our cache could not read again; "" if nothing is."""
+    """What is wrong with a reply, so that our cache could not read it; "" if nothing is."""
     for name in ("text", "model", "reasoning"):
         if not isinstance(getattr(reply, name), str):
             return f"{name} {getattr(reply, name)!r:.80}: give a text"

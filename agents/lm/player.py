@@ -1,7 +1,7 @@
 """A language-model player: the paper's agents (Mukobi et al. 2023, section 4 and appendix H).
 
 In every message round one call returns private reasoning, messages and orders; the orders of a phase's last reply
-count. Without messages, one call returns the orders. When the next phase begins, another call summarises the messages
+count. Without messages, one call returns the orders. When the next phase begins, another call summarizes the messages
 of the previous one, so that prompts stay short.
 """
 
@@ -41,14 +41,13 @@ class LMPolicy(AskingPolicy):
     """A player that asks a language model: for messages and orders in `welfare_env`, for programs in `modal_env`.
 
     If a call fails for good, it is counted, and the player goes on without a reply: it sends nothing, and the orders of
-    its last reply in this phase stand; if there are none, its units hold. The seed of a game is the number of the
-    sample, so that games of different seeds draw different replies to the same question, and games of one seed the same
-    ones.
+    its last reply in this phase stand; if there are none, its units hold. The seed of a game is the sample number of
+    its requests: games of different seeds get different replies to the same question, games of one seed the same.
 
     Args:
         model: the model to ask.
         style: see `Style`.
-        summariser: model that summarises the messages of a phase; None quotes the messages, shortened.
+        summariser: model that summarizes the messages of a phase; None quotes the messages, shortened.
 
     Attributes:
         agent: the player's name, from `reset`.
@@ -62,7 +61,7 @@ class LMPolicy(AskingPolicy):
         self.ledger = Ledger()
         self._writer = ProgramWriter(model, self.style)
 
-    reseed = None  # type: ignore[assignment]  # a model is never asked about games that are not played
+    reseed = None  # type: ignore[assignment]  # a model is never asked in simulated games
 
     def reset(self, agent: str, seed: int = 0) -> None:
         """Clears all state for a new game.
@@ -78,7 +77,7 @@ class LMPolicy(AskingPolicy):
         self._moment: tuple[str, int] = ("", 0)  # phase and round of the last turn
         self._turn = Parsed()
         self._drafts: list[Draft] = []  # own replies in this phase
-        self._noted: set[str] = set()  # phases whose messages were summarised, or could not be
+        self._noted: set[str] = set()  # phases for whose messages a summary was requested
 
     def asking(self, observation: Any, info: Mapping[str, Any]) -> Asking[Any]:
         """The messages and orders of this round, or the orders of this phase; in `modal_env` a program.
@@ -133,7 +132,7 @@ class LMPolicy(AskingPolicy):
         return turn
 
     def _keep(self, view: View, turn: Parsed) -> None:
-        """Notes what the player may read again: its journal in later phases, its reply in later rounds."""
+        """Stores the player's journal for later phases, and its reply for later rounds."""
         if turn.journal:
             self.ledger.journal[view.phase] = turn.journal[:LONGEST_JOURNAL]
         self._drafts.append(Draft(view.message_round, turn.reasoning, tuple(turn.orders)))
@@ -142,19 +141,19 @@ class LMPolicy(AskingPolicy):
         return {phase: text for phase, text in self.ledger.journal.items() if phase != view.phase}
 
     def question(self, view: View) -> Request:
-        """What the model is asked at the moment of a view."""
+        """The request to the model for a view."""
         style = self.style
         drafts = self._drafts if Addition.DRAFTS in style.addition else []
-        told = (style.flavour_of(view), style.ablation, style.addition, self._journal_before(view), drafts)
-        is_list = style.schema == "form"
-        prompt = build(view, self.ledger.summaries, *told, is_list=is_list, seed=self.seed, is_rolling=self._is_rolling)
+        options = (style.flavour_of(view), style.ablation, style.addition, self._journal_before(view), drafts)
+        summaries, is_list = self.ledger.summaries, style.schema == "form"
+        prompt = build(view, summaries, *options, is_list=is_list, seed=self.seed, is_rolling=self._is_rolling)
         most = SCHEMAS[style.schema]
         parts = (style.ablation, most, style.addition, style.flavour_of(view), self.seed)
         schema = None if style.schema == "none" else reply_schema(view, *parts)
         return style.request(prompt, self.agent, self.seed, schema, style.max_tokens)
 
     def _remember(self, view: View) -> Asking[None]:
-        """Summarises the messages of earlier phases, each once."""
+        """Summarizes the messages of earlier phases, each once."""
         if self.summariser is None or not view.rules.has_press or Ablation.NO_SUMMARIES in self.style.ablation:
             return
         for record in view.history:
@@ -208,11 +207,11 @@ def make_player(
     """Makes a player.
 
     Args:
-        name: of the model: "openai/NAME".
+        name: the model's name: "openai/NAME".
         models: the source of models.
         flavour, ablate, add: see `Style.flavour`, `agents.lm.prompts.parts.parse_parts`.
-        summariser: "self" for the same model, "none", or the name of another one; another model of the same provider
-            has the same settings.
+        summariser: "self" for the same model, "none", or another model's name; a model of the same provider gets the
+            same settings.
         **options: those of `Style`, where "none" leaves a sampling parameter to the server; all others are settings
             of the model.
 
@@ -250,12 +249,12 @@ def _check_thinking(name: str, own: Mapping[str, Any], settings: Mapping[str, An
     """Checks that there is room for a reply after the thinking.
 
     Args:
-        name: the limit of the reply.
+        name: the option that limits the reply.
         own: the player's options.
-        settings: those of the model that is asked for it.
+        settings: the settings of the model that writes the reply.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: there is no room.
     """
     thinking = settings.get("thinking")
     if thinking is not None and own.get(name, thinking + 1) <= thinking:

@@ -1,4 +1,4 @@
-"""How a language model plays: its prompts, and the sampling of its replies."""
+"""The options of a language-model player: its prompts, and the sampling of its replies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from welfare_env.game.view import View
 
 SCHEMAS = {"orders": MAX_ENUM_ORDERS, "all": MANY_ORDERS, "form": 0, "none": 0}
-"""Orders that a schema lists at most."""
+"""Option `schema` -> the most orders that the schema lists."""
 
 SUMMARIES = ("phases", "rolling")
 
@@ -35,15 +35,15 @@ class Style:
         ablation: parts left out of the prompt.
         temperature, top_p: sampling parameters, by default the paper's; None leaves them to the server.
         max_tokens: limit of a reply.
-        schema: "orders" sends a schema of the reply with each unit's legal orders; "all" has them also in turns with
-            more than providers accept; "form" is one without the orders, the same in the whole game; "none" sends none.
+        schema: "orders" sends a schema of the reply with each unit's legal orders; "all" lists them even if they exceed
+            the providers' limit; "form" lists no orders and is the same in the whole game; "none" sends no schema.
         note_tokens: limit of a summary, thinking included; None for that of a reply.
-        addition: parts added to the prompt; the paper's has none.
+        addition: parts added to the paper's prompt.
         summaries: "phases" keeps a summary of each phase, as in the paper; "rolling" one note on all of them, which is
             rewritten after each phase and does not grow.
 
     Raises:
-        ConfigError: no such schema or kind of summaries, or a number out of range.
+        ConfigError: an unknown value of `schema` or `summaries`, or a number out of range.
     """
 
     flavour: Flavour | None = None
@@ -75,7 +75,7 @@ class Style:
     def request(
         self, prompt: Prompt, player: str, seed: int, schema: Mapping[str, Any] | None, max_tokens: int
     ) -> Request:
-        """A request of the player. The seed of the game is the number of the sample."""
+        """A request of the player. The seed of the game is the sample number."""
         return Request(
             prompt.system,
             prompt.user,

@@ -53,8 +53,8 @@ class ProgramReply(NamedTuple):
 
     Attributes:
         reasoning: private thoughts.
-        program: None if there is none that can be played.
-        losses: what could not be used: of kind "program", or of `agents.lm.reading.fields.FORM_LOSSES`.
+        program: None if the reply has no valid program.
+        losses: unusable parts, of kind "program" or of `agents.lm.reading.fields.FORM_LOSSES`.
     """
 
     reasoning: str
@@ -100,7 +100,7 @@ paid. Its cost is {_cost(setting.cost)}.
 
 
 def _payments(table: PayoffTable) -> str:
-    """What the programs' moves pay."""
+    """The payoffs of the programs' moves."""
     if table.is_symmetric:
         return f"""\
 - If both programs cooperate, each player is paid {table["CC"]}; if both defect, {table["DD"]}. If one defects and \
@@ -203,11 +203,11 @@ def _named(written: str, setting: Setting) -> Program:
 
 
 class ProgramWriter(RoundWriter):
-    """Writes a program in whatever way the environment asks for; without one of its own it plays DefectBot.
+    """Writes programs in the action format of the environment; if a reply has none, it plays DefectBot.
 
     Args:
         model: the model to ask.
-        style: how it is sampled; flavours and ablations do not apply here.
+        style: the sampling of replies; flavours and ablations do not apply here.
     """
 
     def __init__(self, model: Model, style: Style) -> None:
@@ -225,7 +225,7 @@ class ProgramWriter(RoundWriter):
         return self.next_action(observation)
 
     def _written(self, info: Mapping[str, Any]) -> Asking[tuple[Any, ...]]:
-        """The actions of the program that the model wants, or of the one in its place."""
+        """The actions that write the model's program, or else the fallback."""
         setting: Setting = info["setting"]
         where = {"round": len(info["history"]) + 1}
         reply = yield from self.ledger.ask(self.model, self._request(info), {"kind": "program"} | where)
@@ -251,7 +251,7 @@ def _actions(setting: Setting, program: Program) -> tuple[Any, ...]:
     """The actions that write a program.
 
     Raises:
-        ModalError: there are none, or the environment would reject them.
+        ModalError: the program cannot be written, or the environment would reject its actions.
     """
     mode = setting.mode()
     actions = mode.actions(program)
@@ -261,6 +261,6 @@ def _actions(setting: Setting, program: Program) -> tuple[Any, ...]:
 
 
 def _fallback(setting: Setting) -> Program:
-    """DefectBot, or the first agent that can be chosen if DefectBot cannot."""
+    """DefectBot, or the first agent of the library if it lacks DefectBot."""
     is_open = setting.actions != "library" or DefectBot in setting.agents
     return DefectBot if is_open else setting.agents[0]

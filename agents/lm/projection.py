@@ -1,4 +1,4 @@
-"""What a game of a language model is expected to cost at least: said before it starts, without asking anything."""
+"""A lower bound on the cost of a language model's game, computed before it starts and without asking the model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agents.lm.player import LMPolicy
 
 BYTES_A_TOKEN = 4
-"""Of prompts in English, about."""
+"""In English prompts, roughly."""
 
 
 def least_usage(player: LMPolicy, rules: Rules, map_name: str = "standard") -> tuple[int, Usage]:
@@ -25,7 +25,7 @@ def least_usage(player: LMPolicy, rules: Rules, map_name: str = "standard") -> t
     Later prompts are longer, replies and thinking come on top, and a provider's cache makes prompts cheaper.
 
     Args:
-        player: a player that is not in a game; in the one that is meant it plays all powers.
+        player: a player that is not in a game; it is assumed to play all powers.
 
     Returns:
         The number of questions, as `welfare-env check-model` counts them, and their usage; its dollars are None if no
@@ -49,13 +49,13 @@ def least_usage(player: LMPolicy, rules: Rules, map_name: str = "standard") -> t
 
 @dataclass(frozen=True)
 class Projection:
-    """What a game of a model with itself is expected to use at least.
+    """A lower bound on the usage of a game of a model with itself.
 
     Attributes:
-        model: its name.
-        years: of the game.
-        questions: how many are asked.
-        usage: of their prompts; dollars are None if no price is known.
+        model: the model's name.
+        years: years of the game.
+        questions: number of questions.
+        usage: the usage of their prompts; dollars are None if no price is known.
     """
 
     model: str
@@ -69,7 +69,7 @@ class Projection:
         return cls(player.model.name, rules.years, *least_usage(player, rules, map_name))
 
     def times(self, games: int) -> Projection:
-        """That of so many games."""
+        """The projection for so many games."""
         dollars = None if self.usage.dollars is None else games * self.usage.dollars
         usage = Usage(games * self.usage.input_tokens, 0, 0, dollars)
         return Projection(self.model, self.years, games * self.questions, usage)

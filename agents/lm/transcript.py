@@ -1,7 +1,7 @@
-"""What a player asked in one game, and what it was answered: prompts and raw replies, for the game's record.
+"""A player's questions in one game, and the answers: prompts and raw replies, for the game's record.
 
-A prompt mostly repeats the one before it (`agents.lm.prompts.building`), so each entry holds only the blocks that are
-new; `questions` puts the prompts together again. What came from the cache has the same entry as what was paid for.
+A prompt mostly repeats the one before it (`agents.lm.prompts.building`), so each entry holds only the new blocks;
+`questions` reassembles the prompts. Cached replies have the same entries as paid ones.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Transcript:
             "round" where they apply; "model"; "same", the number of leading blocks that are those of the previous
             question of this kind; "blocks", the others (a private one as {"private": text}), of which the first
             "system" of the whole prompt are the system prompt; "schema" where it differs from the previous one's; and
-            "reply", as `agents.lm.models.cache.outcome_dict` writes it. Where more than `MOST_KEPT` would be kept, an
-            entry has neither blocks nor schema, and its texts are empty.
+            "reply", as `agents.lm.models.cache.outcome_dict` writes it. Beyond `MOST_KEPT`, an entry has neither blocks
+            nor schema, and its texts are empty.
     """
 
     entries: list[dict[str, Any]] = field(default_factory=list)
@@ -83,20 +83,20 @@ def _shortened(reply: dict[str, Any]) -> dict[str, Any]:
 
 
 def without_texts(reply: Mapping[str, Any]) -> dict[str, Any]:
-    """What a reply used, and how it ended."""
+    """A reply with empty texts: its usage, and how it ended."""
     return {name: "" if name in TEXTS else value for name, value in reply.items()}
 
 
 @dataclass(frozen=True)
 class KeptQuestion:
-    """A question with its answer, put together again.
+    """A question with its answer, reassembled.
 
     Attributes:
         where: "kind", and "phase" and "round" where they apply.
         model: the name of the model that was asked.
-        system, user: the blocks of the prompt, each with whether it is private: the player's own notes.
+        system, user: the blocks of the prompt as (text, is private); private blocks are the player's own notes.
         same: number of leading blocks, of system and user, as in the previous question of this kind.
-        schema: of the reply.
+        schema: the schema of the reply.
         reply: as `agents.lm.models.cache.outcome_dict` writes it; with "failed" if there is none.
         is_kept: whether prompt and texts were kept (`MOST_KEPT`).
     """
@@ -126,7 +126,7 @@ def questions(entries: Iterable[Mapping[str, Any]]) -> Iterator[KeptQuestion]:
         before, schema = last.get(where["kind"], ([], None))
         same = int(entry["same"])
         if not 0 <= same <= len(before):
-            raise ValueError(f"{same} blocks as before, where there were {len(before)}")
+            raise ValueError(f"the same {same} blocks as before, but there were {len(before)}")
         blocks = before[:same] + [_read_block(block) for block in entry["blocks"]]
         schema = entry.get("schema", schema)
         last[where["kind"]] = (blocks, schema)

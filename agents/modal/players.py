@@ -25,7 +25,7 @@ _SHARE = re.compile(r"[-+]?(?:[0-9]+/0*[1-9][0-9]*|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(
 
 
 def expected_payoff(mine: Sequence[Share], other: Sequence[Share], setting: modal_env.Setting) -> Fraction:
-    """The expected payoff of a mix against another one, cost deducted; in either seat half of the time."""
+    """The expected payoff of a mix against another one, cost deducted; the mean of both seats."""
     seats = [setting.payoffs] if setting.payoffs.is_symmetric else [setting.payoffs, setting.payoffs.turned]
     meetings = [
         (p * q, meet(a, b, setting.cost, seat, setting.agents)) for a, p in mine for b, q in other for seat in seats
@@ -75,7 +75,7 @@ class RoundWriter:
 
 
 class ProgramPolicy(RoundWriter, ABC):
-    """Base of players that choose a program for every round: `program` says which."""
+    """Base of players that choose a program for every round: subclasses implement `program`."""
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> Any:
         """The next action that writes this round's program; see `RoundWriter`.
@@ -90,7 +90,7 @@ class ProgramPolicy(RoundWriter, ABC):
         return self.next_action(observation)
 
     def reset(self, agent: str, seed: int = 0) -> None:
-        """Gets ready for a new game. Chance depends on the seed and the player.
+        """Prepares for a new game. Random draws depend on the seed and the player.
 
         Raises:
             ValueError: a negative seed.
@@ -111,8 +111,8 @@ class MixPolicy(ProgramPolicy):
             such as "17/20", or a float, which is read as the decimal number it prints as.
 
     Raises:
-        ValueError: a program that cannot be parsed, a share that is not a number from 0 (`read_share`), more than
-            `MOST_PROGRAMS`, or shares that do not add up to 1.
+        ValueError: a program or a share (`read_share`) cannot be parsed, a share is negative, the shares do not add up
+            to 1, or there are more than `MOST_PROGRAMS`.
     """
 
     def __init__(self, shares: Sequence[tuple[str, Fraction | int | float | str]]) -> None:

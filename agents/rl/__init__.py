@@ -1,7 +1,7 @@
 """Learned players: their inputs, the network, checkpoints, and the policy that plays a checkpoint.
 
 - `inputs`: states as input arrays (numba; no torch). `token_press`: messages in games with tokens.
-- `network`: the network itself, plain torch; works on every map. `earlier_network`: that of checkpoints of format 1.
+- `network`: the network itself, plain torch; works on every map. `earlier_network`: for checkpoints of format 1.
 - `checkpoint`: weights as safetensors, and a JSON file that describes the games they fit.
 - `player`: `agents.make("rl:PATH")`.
 - `trained/`: the checkpoints that come with the package, by name.
@@ -36,7 +36,7 @@ def __getattr__(name: str) -> Any:
 
 
 def folder_of(name: str) -> Path:
-    """The folder of a checkpoint: the path `name`, or else one that comes with the package ("attacker")."""
+    """The folder of a checkpoint: the path `name`, or else a checkpoint of the package ("attacker")."""
     # os.path treats impossible file names as missing; pathlib raises.
     ours = name in trained_names() and not os.path.exists(name)
     return TRAINED / name if ours else Path(name)

@@ -1,8 +1,8 @@
 """Checkpoints of networks: a folder with ``weights.safetensors`` and ``checkpoint.json``.
 
-The JSON says which games the weights fit: the map and the digest of its order vocabulary, the rules, the size of the
-network, the version of the message vocabulary if it speaks, whether it plays its most probable orders or samples, and
-the origin of the checkpoint (command, seed, git revision).
+The JSON describes the games that the weights fit: the map and the digest of its order vocabulary, the rules, the size
+of the network, the version of the message vocabulary if it sends messages, whether it plays its most probable orders or
+samples, and the origin of the checkpoint (command, seed, git revision).
 Nothing in a checkpoint is executed when it is read.
 """
 
@@ -37,7 +37,7 @@ from welfare_env.rules import Rules
 FORMAT = 2
 NETWORKS: dict[int, type[BoardNetwork]] = {1: EarlierNetwork, FORMAT: BoardNetwork}  # by format
 LARGEST_ABOUT = 1 << 20  # bytes
-TALK = "talk."  # prefix of the weights that hear and speak
+TALK = "talk."  # prefix of the weights for messages
 
 
 class CheckpointError(WelfareEnvError, ValueError):
@@ -78,8 +78,8 @@ class Checkpoint:
         """The network, for games on `board` with `rules`.
 
         Raises:
-            CheckpointError: it was trained on another map, for another variant or other words, or the weights do not
-                fit.
+            CheckpointError: the checkpoint was trained on another map, for another variant or other words, or the
+                weights do not fit.
         """
         self.check(board, rules)
         network = NETWORKS[self.format](board, self.size, word_rounds(self.rules))
@@ -87,10 +87,10 @@ class Checkpoint:
         return network.eval()
 
     def rules_of_play(self, board: Board, rules: Rules) -> Rules:
-        """The rules by which it plays games on `board` with `rules`: these, if it knows their variant.
+        """The rules as which it plays games on `board` with `rules`: the same, if it was trained on their variant.
 
-        What was trained on standard games plays welfare games as if they were standard, as the paper's attackers do:
-        it sees no welfare points, builds as many units as it may, and disbands only what the standard game takes.
+        A network trained on standard games plays welfare games as if they were standard, as the paper's attackers do:
+        it sees no welfare points, builds as many units as it may, and disbands only if the standard rules require it.
 
         Raises:
             CheckpointError: as `check`.
@@ -101,17 +101,17 @@ class Checkpoint:
         return rules
 
     def warm_start(self, network: BoardNetwork, board: Board, rules: Rules) -> None:
-        """Loads these weights into a network for games on `board` with `rules`, to go on learning.
+        """Loads these weights into a network for games on `board` with `rules`, to continue training.
 
-        If only one of the two is for games with tokens, the parts that hear and speak are left as they are.
+        If only one of the two is for games with tokens, the network's weights for messages are unchanged.
 
         Raises:
-            CheckpointError: as `network_for`; or a different size of network, or one of an earlier format.
+            CheckpointError: as `network_for`; or the network has another size, or the checkpoint an earlier format.
         """
         self.check(board, rules)
         if self.format != FORMAT:
             raise CheckpointError(
-                f"its network is of format {self.format}, which still plays but learns no more: "
+                f"its network has format {self.format}, which can still play but not be trained: "
                 f"train one of format {FORMAT} from the beginning, or imitate this one (--imitate rl:PATH)"
             )
         self._load(network, TALK if (network.talk is None) != (word_rounds(self.rules) == 0) else "")
@@ -130,10 +130,10 @@ class Checkpoint:
         network.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in given.items()})
 
     def check(self, board: Board, rules: Rules) -> None:
-        """Checks that it can play on `board` with `rules`.
+        """Checks that the network can play on `board` with `rules`.
 
         Raises:
-            CheckpointError: it cannot.
+            CheckpointError: it cannot play there; the message says why.
         """
         if vocabulary(board) != self.vocabulary:
             raise CheckpointError(f"trained on the map {self.map_name!r}: it cannot play on {board.name!r}")
@@ -145,7 +145,7 @@ class Checkpoint:
             self._check_words(rules)
 
     def _check_words(self, rules: Rules) -> None:
-        """Checks that its vocabulary is that of a game with tokens. If either has no tokens, it is silent."""
+        """Checks that its message vocabulary and message rounds are those of a game with tokens."""
         if self.words != VOCABULARY_VERSION:
             raise CheckpointError(
                 f"speaks version {self.words} of the message vocabulary, this is version {VOCABULARY_VERSION}: "
@@ -170,7 +170,7 @@ def save(folder: str | os.PathLike[str], checkpoint: Checkpoint) -> None:
     """Write a checkpoint. Writes of each file are atomic; the JSON comes last.
 
     Raises:
-        CheckpointError: it cannot be written. Existing files are unchanged.
+        CheckpointError: the checkpoint cannot be written. Existing files are unchanged.
     """
     path = Path(folder)
     drafts = {name: path / f"{name}.{os.getpid()}" for name in (WEIGHTS, ABOUT)}
@@ -205,10 +205,10 @@ def _about(checkpoint: Checkpoint, digest: str) -> dict[str, Any]:
 
 
 def load(folder: str | os.PathLike[str]) -> Checkpoint:
-    """Read a checkpoint, given its folder or the name of one that comes with the package.
+    """Read a checkpoint, given its folder or the name of a checkpoint of the package.
 
     Raises:
-        CheckpointError: there is none, it is damaged, far too large, or of a later format.
+        CheckpointError: the checkpoint is missing, damaged, far too large, or of a later format.
     """
     if not isinstance(folder, str | os.PathLike):
         raise CheckpointError(f"checkpoint {folder!r:.80}: give the path of its folder")
@@ -222,7 +222,7 @@ def load(folder: str | os.PathLike[str]) -> Checkpoint:
         about = parse_json(read_file(path / ABOUT, LARGEST_ABOUT))
         content = read_file(path / WEIGHTS)
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"{shown(path)}: not a checkpoint ({ABOUT} and {WEIGHTS}): {_told(error)}") from error
+        raise CheckpointError(f"{shown(path)}: not a checkpoint ({ABOUT} and {WEIGHTS}): {_cause(error)}") from error
     number = about.get("format") if isinstance(about, dict) else None
     if type(number) is not int or number not in NETWORKS:
         raise CheckpointError(f"{path / ABOUT}: format {number!r:.80}")
@@ -235,13 +235,13 @@ def load(folder: str | os.PathLike[str]) -> Checkpoint:
 
 
 def _hint(path: Path, name: str) -> str:
-    """What may have been meant by a path that is no checkpoint."""
+    """A suggestion for a path that is not a checkpoint."""
     if os.path.exists(path / "checkpoint" / ABOUT):
         return f", but the folder of a training; give {path / 'checkpoint'}"
     return did_you_mean(name, trained_names())
 
 
-def _told(error: Exception) -> str:
+def _cause(error: Exception) -> str:
     named = getattr(error, "filename", None)
     return f"{reason(error)} ({Path(named).name:.80})" if named else str(error)
 
@@ -250,12 +250,12 @@ def _checkpoint(about: dict[str, Any], weights: dict[str, np.ndarray]) -> Checkp
     """A checkpoint from its two files.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: they are not as `save` writes them.
+        KeyError, TypeError, ValueError, AttributeError: the files are not as `save` writes them.
     """
     rules, size = Rules.from_dict(about["rules"]), Size(**about["size"])
     words = about["words"] if rules.has_tokens else VOCABULARY_VERSION
     if not all(type(number) is int and number > 0 for number in (size.width, size.layers)) or type(words) is not int:
-        raise ValueError(f"{size}, words={words!r:.80}: whole numbers from 1 belong there")
+        raise ValueError(f"{size}, words={words!r:.80}: give whole numbers from 1")
     texts = about["map"], about["vocabulary"]
     if not all(isinstance(text, str) for text in texts) or not isinstance(about.get("origin", {}), dict):
         raise TypeError("map and vocabulary are texts, origin is an object")
@@ -289,7 +289,7 @@ def _is_greedy(about: Mapping[str, Any]) -> bool:
 def git_revision() -> str:
     """The revision of this code, or "unknown" (an installed package)."""
     try:
-        told = subprocess.run(  # noqa: S603  a fixed command
+        result = subprocess.run(  # noqa: S603  a fixed command
             ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"],  # noqa: S607  the user's git
             capture_output=True,
             text=True,
@@ -298,4 +298,4 @@ def git_revision() -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return "unknown"
-    return told.stdout.strip() or "unknown"
+    return result.stdout.strip() or "unknown"

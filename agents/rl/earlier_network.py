@@ -1,11 +1,11 @@
-"""The network of checkpoints of format 1, which play on as they did. Nothing new is trained with it.
+"""The network of checkpoints of format 1, so that they play as before. It is not used for new training.
 
-It encodes the board once for each power that decides, as that power sees it; `agents.rl.network` does so once for all.
+It encodes the board once for each deciding power, as that power sees it; `agents.rl.network` once for all powers.
 
-The two checkpoints that come with the package need it. Retrained in format 2 by the same commands, the attacker is as
-good (7.0 centers against 6.8 beside six dumbbots), but the best response is a weaker attack. Mean gain of the seven
-seats, 20 games each, in points a year: against prosocial 8.1 (its best iterate: 9.3) where format 1 gains 8.9, against
-dove 4.0 (3.9) where format 1 gains 5.4, against random 8.1 (8.5) where format 1 gains 8.2.
+The package's two checkpoints need it. Retrained in format 2 by the same commands, the attacker is as good (7.0 centers
+with six dumbbots, 6.8 in format 1), but the best response is a weaker attack. Mean gain of the seven seats, 20 games
+each, in points a year: against prosocial 8.1 (its best iterate: 9.3) where format 1 gains 8.9, against dove 4.0 (3.9)
+where format 1 gains 5.4, against random 8.1 (8.5) where format 1 gains 8.2.
 """
 
 from __future__ import annotations

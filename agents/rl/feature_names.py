@@ -1,4 +1,4 @@
-"""The names of a network's inputs (`agents.rl.inputs`), as data: of each axis of each array.
+"""The names of a network's inputs (`agents.rl.inputs`), along each axis of each array.
 
 >>> import welfare_env
 >>> from agents.rl.feature_names import feature_names
@@ -23,9 +23,9 @@ CANDIDATE = (
     "helps what was ordered",
     "helps what was ordered otherwise",
 )
-"""Of `agents.rl.inputs.coordinate`: how a candidate fits the orders of earlier rows."""
+"""Features of `agents.rl.inputs.coordinate`: how a candidate fits the orders of earlier rows."""
 PLACES = ("kind", "province ordered", "destination", "province helped")
-"""Of `agents.rl.inputs.order_places`."""
+"""Columns of `agents.rl.inputs.order_places`."""
 
 Axes = tuple[tuple[str, ...], ...]
 
@@ -34,7 +34,7 @@ def feature_names(reader: InputEncoder, observer: str | None = None) -> dict[str
     """Array -> the names along each of its last axes.
 
     Args:
-        reader: for the map, the rules and what is seen.
+        reader: the encoder of the map and the rules.
         observer: the deciding power; without one the powers are "self", "power +1", ...
 
     Returns:

@@ -5,9 +5,9 @@ may be disbanded, then each center where a unit may be built), in the order of `
 row's *candidates* are its legal orders; in Winter WAIVE (no order) comes first. The answer to a decision is one index
 into the candidates per row.
 
-If messages are tokens, what a power says in a message round is also a decision, *of words*: a row for each other power,
-in the sequence of seats from its own, then one for GLOBAL; the candidates are silence and `TOKENS`. Rounds are
-simultaneous, as in `welfare_env.envs.parallel`: a power hears the words of earlier rounds of the phase.
+If messages are tokens, a power's messages in a message round are also a decision, *of words*: a row for each other
+power, in the sequence of seats from its own, then one for GLOBAL; the candidates are silence and `TOKENS`. Rounds are
+simultaneous, as in `welfare_env.envs.parallel`: a power sees the words of earlier rounds of the phase.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Inputs:
     Decisions of words have none of these rows; their own, one per power, come after all others.
 
     Attributes:
-        reader: what made it.
-        states: int32 [U, state size], the positions that are decided in; decisions that share one stand together.
-        position_of: int64 [B], the position of each decision. powers: int64 [B], who decides.
+        reader: the encoder that made it.
+        states: int32 [U, state size], the positions; decisions in the same position are adjacent.
+        position_of: int64 [B], the position of each decision. powers: int64 [B], the deciding powers.
         first_rows: int64 [B + 1], where each decision's rows begin.
         starts: int64 [R + 1], where each row's candidates begin.
         orders: int64 [M], order numbers.
@@ -73,7 +73,7 @@ class Inputs:
 
     @property
     def boards(self) -> np.ndarray:
-        """What each deciding power sees: float32 [B, provinces, features], a new array."""
+        """The board as each deciding power sees it: float32 [B, provinces, features], a new array."""
         return self.reader.observe(self.states, self.position_of, self.powers)
 
     @property
@@ -92,7 +92,7 @@ class InputEncoder:
     """Turns states into `Inputs`, for one board and set of rules. Not thread-safe.
 
     Args:
-        sees_points: whether observations tell welfare points; else they are 0 there.
+        sees_points: whether observations contain welfare points; otherwise these are 0.
 
     Attributes:
         message_rounds: rounds of words before orders (`word_rounds`).
@@ -122,7 +122,7 @@ class InputEncoder:
 
         Args:
             states: int32 [B, state size]. powers: int [B].
-            heard: int8 [B, powers, 3 * message rounds] (`Inputs.heard`); None: nothing was said.
+            heard: int8 [B, powers, 3 * message rounds] (`Inputs.heard`); None: no words were sent.
             rounds: int [B], or one number for all (`Inputs.rounds`); None: orders are asked for.
         """
         if not self.message_rounds:
@@ -137,7 +137,7 @@ class InputEncoder:
     def read(self, packed: np.ndarray) -> Inputs:
         """The inputs of packed observations, int32 [B, observation_size].
 
-        Decisions in the same position that stand one after the other share it.
+        Adjacent decisions in the same position share it.
         """
         size, powers = layout_of(self.board).size, packed[:, -1].astype(np.int64)
         is_new = np.ones(len(packed), np.bool_)
@@ -236,7 +236,7 @@ def as_choices(answers: np.ndarray, states: np.ndarray) -> np.ndarray:
     """Answers [R] as choices of `VectorEnv.step`: in Winter one less, since WAIVE is candidate 0 here and -1 there.
 
     Args:
-        states: int32 [R, state size], the state that each row is of.
+        states: int32 [R, state size], the state of each row.
     """
     return answers - (states[:, PHASE] == WINTER)
 
@@ -360,7 +360,7 @@ def _note(places, order, going, helping):  # type: ignore[no-untyped-def]
         going[source] = target
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})  # sums in any sequence: several at a time
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})  # sums may be vectorized
 def rate(step, keys, units, given, fit, score, features, starts, first_rows, answers, contexts, logits):  # type: ignore[no-untyped-def]
     """Scores of the candidates in row number `step` of each decision, as `agents.rl.network.BoardNetwork.judge` does.
 

@@ -1,11 +1,11 @@
 """The network of learned players: plain torch, for any map.
 
-A graph network over provinces reads a position, once for all powers that decide in it; a power then sees its provinces
-with its own units and centers marked (`Perspective`). A power's units are answered in sequence: each legal order is
-scored from its features (kind, unit, coast) and the provinces it names, given the orders already chosen for the power's
-other units. A value head estimates the points still to come.
+A graph network over provinces encodes a position, once for all powers that decide in it; for each power its own units
+and centers are then marked (`Perspective`). A power's units get their orders in sequence: each legal order is scored
+from its features (kind, unit, coast) and the provinces it names, given the orders already chosen for the power's other
+units. A value head estimates the points still to come.
 
-In games with tokens a network also hears and speaks: see `Talk`. Otherwise the network is the same.
+In games with tokens a network also reads and sends messages: see `Talk`. Otherwise the network is the same.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class Scene:
     Attributes:
         provinces: float32 [U, provinces, width], by position, or [B, provinces, width], by decision.
         whole: float32 [B, width], the whole position as the deciding power sees it.
-        voices: float32 [B, powers, width], the words said by and to each power; without words [B, 0, width].
-        inputs, boards: what it was made from; boards float32 [U or B, provinces, features].
+        voices: float32 [B, powers, width], the words sent by and to each power; without words [B, 0, width].
+        inputs, boards: its sources; boards float32 [U or B, provinces, features].
     """
 
     provinces: Tensor
@@ -99,11 +99,11 @@ class Scene:
 
 
 class Perspective(nn.Module):
-    """A power's view of encoded positions: the part of the network that knows who decides.
+    """A power's view of encoded positions: the part of the network that depends on the deciding power.
 
-    A province's vector is added to what stands out there for the power (`marks`). The whole position is added to the
-    sums of the provinces where the power has units, and centers; to its balance and welfare points; and to a vector of
-    its own.
+    A province's vector is summed with a map of its `marks` for the power. The whole position's vector is summed with
+    maps of the provinces where the power has units, and centers, and of its balance and welfare points, and with a
+    learned vector of the power.
 
     Args:
         board: see `BoardNetwork`. width: of the network's vectors.
@@ -119,7 +119,7 @@ class Perspective(nn.Module):
         self.standing = nn.Linear(2, width, bias=False)
 
     def marks(self, boards: Tensor, neighbors: Tensor) -> Tensor:
-        """For each power whether its unit, its center or its home is in a province; the mean of both of neighbors.
+        """For each power whether its unit, center or home is in a province; the means of units and centers nearby.
 
         Returns:
             float32 [U, provinces, MARKS, powers].
@@ -149,7 +149,7 @@ class Perspective(nn.Module):
         return seen + voices * torch.from_numpy(unit.max(axis=1, keepdims=True))
 
     def whole(self, x: Tensor, boards: Tensor, inputs: Inputs) -> Tensor:
-        """What is added to the whole positions: float32 [B, width]."""
+        """The terms added to the whole positions: float32 [B, width]."""
         powers, features = self.powers, boards.shape[2]
         position, power = torch.from_numpy(inputs.position_of), torch.from_numpy(inputs.powers)
         held = self._flags(boards)[..., : 2 * powers]
@@ -160,9 +160,9 @@ class Perspective(nn.Module):
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Torch with one thread, so that sums are the same on every machine; with few positions more are slower, too.
+    """Runs torch with one thread, so that sums are the same on every machine; for few positions it is also faster.
 
-    The number is the process's: not for several Python threads at once.
+    The setting holds for the process: do not use it in several Python threads at once.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -178,7 +178,7 @@ class BoardNetwork(nn.Module):
     Args:
         board: source of adjacencies and the order vocabulary, which are not learned.
         size: see `Size`.
-        message_rounds: message rounds of the games with tokens that it can play; 0: it neither hears nor speaks.
+        message_rounds: message rounds of the games with tokens that it can play; 0 for a network without messages.
     """
 
     neighbors: Tensor
@@ -212,7 +212,7 @@ class BoardNetwork(nn.Module):
 
     @property
     def reads_points(self) -> bool:
-        """Whether its play may depend on welfare points, and not on the position alone."""
+        """Whether its play may depend on welfare points besides the position."""
         return any(bool(weights.any()) for weights in self._points())
 
     def forget_points(self) -> None:
@@ -236,7 +236,7 @@ class BoardNetwork(nn.Module):
         return x
 
     def values(self, inputs: Inputs) -> Tensor:
-        """Points still to come, in units of training: float32 [B]."""
+        """Estimates of the points still to come, in units of training: float32 [B]."""
         return self.value(self.see(inputs).whole)[:, 0]
 
     def see(self, inputs: Inputs) -> Scene:
@@ -335,10 +335,10 @@ class BoardNetwork(nn.Module):
 
     def _context(self, inputs: Inputs, chosen: Tensor) -> Tensor:
         """A row's summary of its power's orders before it: [R, width]."""
-        told = torch.relu(chosen)
-        before = torch.cumsum(told, dim=0, dtype=torch.float64) - told  # float32 is too inaccurate for long batches
+        orders = torch.relu(chosen)
+        before = torch.cumsum(orders, dim=0, dtype=torch.float64) - orders  # float32 is too inaccurate: long batches
         first = np.repeat(inputs.first_rows[:-1], np.diff(inputs.first_rows))
-        return self.given((before - before[torch.from_numpy(first)]).float()) if len(told) else told
+        return self.given((before - before[torch.from_numpy(first)]).float()) if len(orders) else orders
 
     def _logits(self, keys: Tensor, queries: Tensor, fit: Tensor, row_of: Tensor) -> Tensor:
         """Scores of candidates [M], given their rows' vectors [R, width]."""
@@ -352,14 +352,14 @@ class BoardNetwork(nn.Module):
 
 
 class Talk(nn.Module):
-    """Hears the words of a phase, and chooses words.
+    """Reads the words of a phase, and chooses words to send.
 
-    The words said by and to a power become one vector, the power's voice. It is added to the vectors of the provinces
+    The words sent by and to a power become one vector, the power's voice. It is added to the vectors of the provinces
     where the power's units stand, and to that of the whole position. Silence is zero, so that a phase without words is
     like a board without press. The word for each recipient is drawn independently, from the whole position, the
     recipient's units and its voice; for GLOBAL, the speaker's own units and voice are used.
 
-    It comes after the encoding of the board, which is therefore the same in all message rounds of a phase.
+    It follows the encoding of the board, which is therefore the same in all message rounds of a phase.
 
     Args:
         powers: of the board. message_rounds: of the games. width: of the network's vectors.
@@ -380,7 +380,7 @@ class Talk(nn.Module):
             self.word.weight *= 0.1  # nearly uniform words at first
 
     def voices(self, inputs: Inputs) -> Tensor:
-        """The words said by and to each power, as vectors: float32 [B, powers, width]."""
+        """The words sent by and to each power, as vectors: float32 [B, powers, width]."""
         heard = torch.from_numpy(inputs.heard)
         spoken = heard[..., None] == torch.arange(1, WORDS, dtype=torch.int8)
         return torch.relu(self.voice(spoken.flatten(2).float()))

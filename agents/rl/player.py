@@ -27,19 +27,18 @@ if TYPE_CHECKING:
 
 
 class LearnedPolicy(ScriptedPolicy):
-    """Plays a checkpoint's network: greedily its most probable orders, or draws each with the network's probability.
+    """Plays a checkpoint's network: takes its most probable orders, or samples them with the network's probabilities.
 
-    It plays in every environment of its map and variant; one of the standard variant also in welfare games, as if they
-    were standard (`agents.rl.checkpoint.Checkpoint.rules_of_play`). Where messages are tokens and it has learned to, it
-    hears and speaks; else it is deaf and silent, with free text, too. It answers what was said in the rounds before, as
-    in the games it was trained on, where all speak at once: where others have spoken first (`welfare_env.make`), it
-    hears that in the next round. The same seed replays the same game.
+    It plays in every environment of its map and variant; a network of the standard variant also plays welfare games, as
+    if they were standard (`agents.rl.checkpoint.Checkpoint.rules_of_play`). If messages are tokens and it was trained
+    with them, it reads and sends messages; otherwise (also with free text) it neither reads nor sends any. It reads the
+    messages of earlier rounds only, as in training, where rounds are simultaneous: a message sent before its turn in
+    the same round (`welfare_env.make`) is read in the next round. The same seed replays the same game.
 
     Args:
         path: a folder that `training` wrote.
-        greedy: whether it takes the most probable orders and words; None for the checkpoint's default. Those that come
-            with the package are greedy, as are those trained against fixed players; those of self-play sample, as they
-            did in training.
+        greedy: whether it takes the most probable orders and words; None for the checkpoint's default. The package's
+            checkpoints and those trained against fixed players are greedy; those of self-play sample, as in training.
 
     Raises:
         CheckpointError: at once if the folder is not a checkpoint; with the first action if it does not fit the game.
@@ -54,7 +53,7 @@ class LearnedPolicy(ScriptedPolicy):
         """A new network for games on `board` with `rules`.
 
         Raises:
-            CheckpointError: it does not fit.
+            CheckpointError: the checkpoint does not fit.
         """
         return self._checkpoint.network_for(board, rules)
 
@@ -70,7 +69,7 @@ class LearnedPolicy(ScriptedPolicy):
         return _consistent(view, reader.rules, orders) if view.phase_type == ADJUSTMENTS else orders
 
     def messages(self, view: View) -> list[tuple[str, str]]:
-        """Words for the others; none where it has not learned to speak."""
+        """Words for the others; none if it was not trained with messages."""
         if view.power == MEDIATOR or not view.rules.has_tokens or not self._checkpoint.rules.has_tokens:
             return []
         _, _, words = self._answers(view)
@@ -99,10 +98,10 @@ def _seen(view: View, rules: Rules) -> np.ndarray:
 
 
 def _consistent(view: View, rules: Rules, orders: list[str]) -> list[str]:
-    """The orders of a Winter that count where it was trained (`welfare_env.vector_env`), in games with `rules`.
+    """The Winter orders that would count in training (`welfare_env.vector_env`), in games with `rules`.
 
-    The first one says whether it builds or disbands, unless the rules allow both; orders of the other kind, and more
-    than it may give, are dropped.
+    The first one decides whether the power builds or disbands, unless the rules allow both; orders of the other kind,
+    and those beyond the limit, are dropped.
     """
     builds, disbands = (
         int(limit[view.board.power_index[view.power]]) for limit in adjustments(view.board, rules, view.state)

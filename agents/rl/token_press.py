@@ -1,4 +1,4 @@
-"""Messages of words in many games at once: speakers, words of a phase, and hearers.
+"""Messages that are words, in many games at once: speakers, the words of a phase, and recipients.
 
 For games with ``press="tokens"``. Message rounds are simultaneous, as in `welfare_env.envs.parallel`.
 """
@@ -70,7 +70,7 @@ def as_words(board: Board, power: int, spoken: Mapping[str, str]) -> np.ndarray:
 
 
 class Said:
-    """The words said in the current phase of many games.
+    """The words sent in the current phase of many games.
 
     Attributes:
         words: int8 [games, rounds, powers, powers + 1], [game, round, sender, recipient]: 0 is silence, i + 1 is
@@ -85,21 +85,21 @@ class Said:
         self._recipients = recipients(powers)
 
     def copy(self) -> Said:
-        """What was said so far; what is said later does not change it."""
+        """A copy, which later words do not change."""
         other = copy.copy(self)
         other.words = self.words.copy()
         return other
 
     def clear(self) -> None:
-        """Begin another phase."""
+        """Clear all words, for a new phase."""
         self.words[:] = 0
 
     def say(self, message_round: int, games: np.ndarray, powers: np.ndarray, words: np.ndarray) -> None:
-        """`powers` [k] of `games` [k] say `words` int [k, powers], by the rows of decisions of words."""
+        """Record `words` int [k, powers] of `powers` [k] in `games` [k]: one word per row of a decision of words."""
         self.words[games[:, None], message_round - 1, powers[:, None], self._recipients[powers]] = words
 
     def heard(self, games: np.ndarray, powers: np.ndarray) -> np.ndarray:
-        """What `powers` [k] of `games` [k] have heard and said: int8 [k, powers, 3 * rounds], see `Inputs.heard`."""
+        """The words that `powers` [k] of `games` [k] got and sent: int8 [k, powers, 3 * rounds], see `Inputs.heard`."""
         return self._gathered(self.words, games, powers)
 
     def _gathered(self, words: np.ndarray, games: np.ndarray, powers: np.ndarray) -> np.ndarray:

@@ -1,1 +1,1 @@
-"""What commands and results rest on: options, progress, files, databases, tables, colors, and Ray."""
+"""Options, progress, files, databases, tables, colors and Ray, for commands and results."""

@@ -1,7 +1,7 @@
 """The colors of all plots: one color per meaning, listed in docs/pictures/README.md.
 
-They are Okabe and Ito's, which color-blind readers can distinguish. Agents of modal combat have theirs in
-`modal_env.pictures.style`.
+They are the palette of Okabe and Ito, which color-blind readers can distinguish. `modal_env.pictures.style` has the
+colors of agents of modal combat.
 """
 
 from __future__ import annotations
@@ -10,26 +10,26 @@ BLUE, VERMILION, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 SKY, ORANGE, BLACK, GRAY = "#56B4E9", "#E69F00", "#000000", "#808080"
 
 SERIES = (BLUE, VERMILION, GREEN, PINK, SKY, ORANGE, BLACK)
-"""Of series without a color of their own, in this order. Gray is left to `PUBLISHED`."""
+"""Colors of series without a fixed color, in this order. Gray is reserved for `PUBLISHED`."""
 
 POLICIES = {"prosocial": BLUE, "dove": GREEN, "dumbbot": VERMILION, "random": SKY}
-"""Of policies that most experiments have; others take the rest of `SERIES`."""
+"""Colors of the most common policies; others take the rest of `SERIES`."""
 
 REWARDS = {"social": GREEN, "own": VERMILION, "inequity": PINK}
-"""Of a training's reward, without its parameters."""
+"""Colors of training rewards, by name without parameters."""
 
 LEARNED = BLUE
-"""Of a learning curve that is not compared with others, and of our own results beside published ones."""
+"""Color of a single learning curve, and of our own results next to published ones."""
 
 PUBLISHED = GRAY
-"""Of the results of the paper's authors."""
+"""Color of the results of the paper's authors."""
 
 LEVEL = "#555555"
-"""Of lines for comparison, always with a label."""
+"""Color of reference lines, which always have a label."""
 
 
 def reward_color(reward: str) -> str:
-    """The color of a reward such as "inequity:1,0.5"; black for one that has none."""
+    """The color of a reward such as "inequity:1,0.5"; black if it is not in `REWARDS`."""
     return REWARDS.get(reward.partition(":")[0], BLACK)
 
 

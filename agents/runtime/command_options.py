@@ -1,4 +1,4 @@
-"""Options that several commands share: a dataclass, of which each field becomes an option of the command."""
+"""Options that several commands share: a dataclass, each field of which becomes an option of the command."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from typer.models import OptionInfo
 
 _CLICK = import_module(typer.Context.__mro__[1].__module__.rpartition(".")[0])  # click, or the copy in newer typers
 _ASSIGNED = r"(?<![^\s(])(?<!\w\()(?P<name>[a-z_]+)=(?P<value>'[\w.:*+-]+'|[\w.*+-]*[\w*+-])(?![\w=]| or False)"
-_QUOTED = r"""(?<!\w)(?:'[^']*'(?!\w)|"[^"]*")"""  # an apostrophe within a word begins nothing
-_TOLD = re.compile(f"{_ASSIGNED}|{_QUOTED}")
+_QUOTED = r"""(?<!\w)(?:'[^']*'(?!\w)|"[^"]*")"""  # an apostrophe within a word is not a quotation mark
+_ASSIGNED_OR_QUOTED = re.compile(f"{_ASSIGNED}|{_QUOTED}")
 
 
 @dataclass(frozen=True)
 class _Group:
-    """The options that one parameter stands for: a dataclass, the fields that are options, and an instance with the
-    defaults (None: the fields' own)."""
+    """The options that replace one parameter: a dataclass, the names of its fields that become options, and an instance
+    with the defaults (None: the fields' own)."""
 
     kind: type
     names: tuple[str, ...]
     defaults: Any
 
     def build(self, given: dict[str, Any]) -> Any:
-        """The dataclass with the options in `given`, which are taken out of it."""
+        """Makes the dataclass from the options in `given`, and removes them there."""
         values = {name: given.pop(name) for name in self.names}
         return self.kind(**values) if self.defaults is None else replace(self.defaults, **values)
 
@@ -46,9 +46,9 @@ class _Group:
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """For typer: in place of each parameter that is a dataclass, the command gets an option for each of its fields.
 
-    Fields are annotated as parameters of a command are: ``years: Annotated[int, typer.Option(...)] = 10``. Fields that
-    are not, and those that the command has parameters of its own for, become no options. If the parameter has a
-    default, its fields are the options' defaults: ``config: TrainConfig = SELF_PLAY``.
+    Fields are annotated like parameters of a command: ``years: Annotated[int, typer.Option(...)] = 10``. Other fields,
+    and those for which the command has its own parameter, do not become options. If the parameter has a default, its
+    fields are the options' defaults: ``config: TrainConfig = SELF_PLAY``.
     """
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
@@ -73,7 +73,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def in_options(text: str) -> str:
-    """An error of the library in the words of the command that runs: "press='none'" becomes "--press none".
+    """An error of the library with the option names of the running command: "press='none'" becomes "--press none".
 
     Only names of the command's own options are changed; text inside specs ("exploiter:nice=dove") and quotes is not.
     """
@@ -87,7 +87,7 @@ def in_options(text: str) -> str:
         value = match["value"].strip("'")
         return name if value == "True" else f"{name} {value}"
 
-    return _TOLD.sub(typed, text)
+    return _ASSIGNED_OR_QUOTED.sub(typed, text)
 
 
 def _group(kind: type, parameter: inspect.Parameter, declared: Collection[str]) -> _Group:
@@ -97,7 +97,7 @@ def _group(kind: type, parameter: inspect.Parameter, declared: Collection[str]) 
 
 
 def as_arguments(options: Any) -> list[str]:
-    """The command line that gives such a dataclass, without what has its default: ["--years", "3", "--published"]."""
+    """The arguments for these options, without those at their default: ["--years", "3", "--published"]."""
     hints = get_type_hints(type(options), include_extras=True)
     arguments: list[str] = []
     for field in fields(options):
@@ -105,7 +105,7 @@ def as_arguments(options: Any) -> list[str]:
         if value == field.default or not _is_option(hints[field.name]):
             continue
         option = next(part for part in get_args(hints[field.name]) if isinstance(part, OptionInfo))
-        own = str(option.default)  # within Annotated, its name if that is not the field's
+        own = str(option.default)  # within Annotated: its name, if it differs from the field's
         arguments.append(own if own.startswith("--") else f"--{field.name.replace('_', '-')}")
         if value is not True:
             arguments.append(",".join(map(str, value)) if isinstance(value, tuple) else str(value))

@@ -1,7 +1,7 @@
-"""Safe reading of files that may be damaged, or be something else than files.
+"""Safe reading of files that may be damaged, or may not be regular files.
 
 A pipe would make its reader wait, a device has no end, and a small file can hold JSON that is nested too deeply. Here
-all of that is an OSError or a ValueError, like a missing file or invalid JSON.
+each of these is an OSError or a ValueError, like a missing file or invalid JSON.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def irregular(path: str | os.PathLike[str]) -> str:
     """Why a path cannot be a file; "" for a regular file, or if nothing is there yet.
 
     Raises:
-        OSError: it cannot be inspected, or is not a valid path.
+        OSError: the path cannot be inspected, or is not valid.
     """
     try:
         mode = os.stat(path).st_mode
@@ -42,7 +42,7 @@ def read_file(path: str | os.PathLike[str], most: int = LARGEST) -> bytes:
     """The contents of a file.
 
     Raises:
-        OSError: it cannot be read, is not a regular file, or is larger than `most` bytes.
+        OSError: the file cannot be read, is not a regular file, or is larger than `most` bytes.
     """
     if wrong := irregular(path):
         raise OSError(f"it {wrong}")
@@ -55,7 +55,7 @@ def parse_json(text: str | bytes) -> Any:
     """Parse JSON.
 
     Raises:
-        ValueError: it is not JSON, or is nested too deeply.
+        ValueError: the text is not JSON, or is nested too deeply.
     """
     try:
         return json.loads(text)
@@ -70,7 +70,7 @@ def shown(path: str | os.PathLike[str]) -> str:
 
 
 def reason(error: Exception) -> str:
-    """Why a file cannot be used, in a few words; without its name, unless another one is in its way."""
+    """Why a file cannot be used, in a few words; without its name, but with the path that blocks it, if any."""
     if isinstance(error, IsADirectoryError):
         return "it is a folder, not a file"
     if isinstance(error, NotADirectoryError | FileExistsError) and isinstance(error.filename, str):

@@ -1,7 +1,7 @@
-"""What commands show on stderr, so that stdout can be piped: how far long work is, and errors in one line.
+"""Progress and one-line errors of commands, on stderr so that stdout can be piped.
 
-Work has a bar on a terminal, and elsewhere a line every ten seconds. The library itself stays silent, but for
-`welfare_env.compiling`: only commands use this.
+Long work shows a bar on a terminal, and elsewhere a line every ten seconds. Only commands use this: the library itself
+prints nothing except in `welfare_env.compiling`.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from modal_env.console import EVERY, errors_printed, lines_every, plain_console
 from modal_env.errors import ModalError
 from welfare_env.errors import WelfareEnvError
 
-MEMORY = 600.0  # seconds whose pace is taken for that of the rest
-EARLY, SURE = 1 / 20, 300.0  # a smaller share of the work says nothing of the rest, unless it took so many seconds
+MEMORY = 600.0  # seconds over which the speed is averaged
+EARLY, SURE = 1 / 20, 300.0  # time left is estimated after this share of the work, or this many seconds
 
 
 @contextmanager
 def errors_in_one_line(kept: str) -> Iterator[None]:
-    """Our own errors as one line, and an interruption as what to do next.
+    """Prints our own errors in one line, and on an interruption what to do next.
 
     Args:
-        kept: what an interruption leaves, and what the same command does then.
+        kept: what an interruption leaves, and what rerunning the command does.
     """
     with errors_printed(f"interrupted: {kept}", (ModalError, WelfareEnvError, OSError), _text_of):
         yield
@@ -52,12 +52,12 @@ def _text_of(error: Exception) -> object:
 
 
 def _is_early(task: Task) -> bool:
-    """Whether the pace so far is that of compiling and of the first games."""
+    """Whether it is too early to estimate the time left: the start includes compiling and the first games."""
     return task.completed < EARLY * (task.total or 0) and (task.elapsed or 0) < SURE
 
 
 class _TimeLeft(TimeRemainingColumn):
-    """The time left on a bar, once the pace is known."""
+    """The time left on a bar, once it can be estimated."""
 
     def render(self, task: Task) -> Text:
         return Text("-:--:--", style="progress.remaining") if _is_early(task) else super().render(task)
@@ -120,10 +120,10 @@ def _clock(seconds: float) -> str:
 
 @contextmanager
 def metered(what: str, total: int, unit: str, sources: Sources = NO_SOURCES) -> Iterator[Meter]:
-    """Shows how far some work is, as long as the block lasts: on stderr, and to ``welfare-env watch``.
+    """Shows the progress of some work while the block lasts: on stderr, and in ``welfare-env watch``.
 
     Args:
-        sources: where its results go, for those who watch.
+        sources: where its results go, for ``welfare-env watch``.
     """
     meter = Meter(sys.stderr.isatty())
     meter.stage(what, total, unit)

@@ -42,18 +42,18 @@ def connect(address: str | None, error: type[Exception], **options: Any) -> Any:
 
 
 def first_line(error: Exception) -> str:
-    """The first line of an error's message; its class where it has none."""
+    """The first line of an error's message; its class if the message is empty."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def _check_answers(address: str) -> str:
-    """Check that somebody listens at HOST:PORT; Ray itself would try for minutes.
+    """Check that something listens at HOST:PORT; Ray itself would try for minutes.
 
     Returns:
         The host; "" for other addresses.
 
     Raises:
-        OSError, ValueError: nobody does, or there is no such port.
+        OSError, ValueError: nothing listens there, or there is no such port.
     """
     host, mark, port = address.removeprefix("ray://").rpartition(":")
     host = host.strip("[]")
@@ -65,8 +65,8 @@ def _check_answers(address: str) -> str:
 def _see_token(host: str) -> None:
     """Use the user's token for a cluster on this machine, as Ray does by itself for "auto".
 
-    `ray start` asks for a token where there is one (since Ray 2.60). To other machines it is sent only if the user says
-    so, by RAY_AUTH_MODE=token.
+    A cluster of `ray start` requires a token if the user has one (since Ray 2.60). It is sent to other machines only if
+    the user sets RAY_AUTH_MODE=token.
     """
     with suppress(OSError, ImportError):  # another machine's address; an earlier Ray
         socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()

@@ -31,12 +31,12 @@ ROWS_IN_NOTEBOOKS = 30  # of each table
 
 @singledispatch
 def tables_of(result: object) -> Sequence[Table]:
-    """The tables that show a result; each kind of result registers its own."""
+    """The tables of a result; each kind of result registers its own function."""
     return [Table(title=type(result).__name__)]
 
 
 class Printable:
-    """Printed, and shown in notebooks, as short tables; within lists and others in a line."""
+    """Printed, and shown in notebooks, as short tables; its repr, as within lists, is one line."""
 
     def __str__(self) -> str:
         return as_text(tables_of(self))
@@ -49,7 +49,7 @@ class Printable:
 
 
 class Result(Printable):
-    """A result with rows; also at the prompt a table."""
+    """A result with rows; its repr is tables, too."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -78,7 +78,7 @@ def as_text(tables: Sequence[Table]) -> str:
 
 
 def as_html(tables: Sequence[Table]) -> str:
-    """Tables as HTML for notebooks; what they hold is text, never markup."""
+    """Tables as HTML for notebooks; their contents are escaped."""
     return notebook(*(_as_html(_shortened(table, ROWS_IN_NOTEBOOKS, 4 * LONGEST_CELL)) for table in tables))
 
 

@@ -1,9 +1,9 @@
-"""How far long work of this machine is, as small files that `welfare-env watch` reads.
+"""The progress of long work on this machine, as small files that `welfare-env watch` reads.
 
-A thread of its own writes ``runs/status/HOST-PID-N.json``, first after a second, then when something has changed or to
-show that it is alive. The file takes its place in one step, is readable by its owner alone, and nothing waits for it: a
-full disk or a read-only folder ends the reports, not the work. At the end it says how the work ended; a process that
-is killed says nothing more, and is recognized by that.
+A separate thread writes ``runs/status/HOST-PID-N.json``, first after a second, then when something has changed or as a
+sign of life. Writes are atomic, the file is readable only by its owner, and the work never waits for it: a full disk or
+a read-only folder ends the reports, not the work. The last report says how the work ended; a killed process is
+recognized by not writing one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 
 FOLDER = Path("runs", "status")
 FIRST = 1.0  # seconds; shorter work leaves no file
-EVERY = 1.0  # seconds between looks at the work
+EVERY = 1.0  # seconds between checks of the progress
 ALIVE = 10.0  # seconds after which a file is written again although nothing has changed
 KEPT = 24 * 3600.0  # seconds for which the files of ended work are kept
 VERSION = 1
@@ -43,8 +43,8 @@ class Sources:
 
     Attributes:
         store: the file of its games; "" for none.
-        folder: of a training or an experiment; "" for none.
-        spent: returns what language models have used so far: tokens, dollars and their limits; {} for no models.
+        folder: the folder of a training or an experiment; "" for none.
+        spent: returns the usage of language models so far: tokens, dollars and their limits; {} for no models.
     """
 
     store: str = ""
@@ -60,7 +60,7 @@ class StatusFile:
     """The status of some work.
 
     Attributes:
-        stages: returns how far the work is: dictionaries with "what", "done", "total" and "unit".
+        stages: returns the progress: dictionaries with "what", "done", "total" and "unit".
     """
 
     stages: Callable[[], list[dict[str, Any]]]
@@ -80,7 +80,7 @@ class StatusFile:
             outcome: how the work ended; "" while it lasts.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the file cannot be written.
         """
         facts = self._facts(outcome)
         now = time.time()
@@ -143,7 +143,7 @@ def status_written(stages: Callable[[], list[dict[str, Any]]], sources: Sources)
 
 
 def born(pid: int) -> str:
-    """When a process began, as the system counts it, since its number may be given again; "" where that is unknown."""
+    """The start time of a process, in the system's own unit, since process ids are reused; "" if unknown."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
     except (OSError, IndexError):

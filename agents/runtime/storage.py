@@ -14,7 +14,7 @@ from agents.runtime.files import irregular, reason, shown
 from welfare_env.errors import WelfareEnvError
 
 _SMALLEST = 512  # bytes of the smallest SQLite database that is not empty
-_PRIVATE = 0o600  # only the owner may read what players and models said, unless the owner permits others
+_PRIVATE = 0o600  # games and replies are readable by the owner only, unless the owner permits others
 _DAMAGED = frozenset(
     {
         sqlite3.SQLITE_ERROR,  # our statements are right, so the tables are wrong
@@ -31,7 +31,9 @@ UNREADABLE = "Could not decode to UTF-8"  # Python's own error, without an SQLit
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection, seconds: float) -> None:
-    """Readers and a writer then do not wait for each other. The change itself ignores SQLite's busy timeout.
+    """Switches on the write-ahead log, so that readers and a writer do not wait for each other.
+
+    The switch itself ignores SQLite's busy timeout, so it is retried here.
 
     Args:
         seconds: time to wait for other processes.
@@ -54,9 +56,9 @@ def _advice(error: sqlite3.Error, seconds: float, damaged: str, safe: str) -> st
     """What to do about an error.
 
     Args:
-        seconds: time that other processes were waited for.
+        seconds: how long other processes were waited for.
         damaged: advice for a file that is not ours, or is damaged.
-        safe: what is safe even if the disk is full.
+        safe: the contents that are safe even if the disk is full.
     """
     if _is_busy(error):
         return f"Another process has kept it locked for {seconds:.0f} s: end that process and run this again"
@@ -87,7 +89,7 @@ class Layout:
         create: the statement that creates the table.
         error: the error class for the file. Messages name the file and say what to do.
         damaged: advice for a file that is not ours, or is damaged.
-        safe: what is safe even if the disk is full.
+        safe: the contents that are safe even if the disk is full.
         seconds: time to wait for other processes.
         is_durable: whether writes survive a power cut, not just the end of the process.
     """
@@ -111,8 +113,8 @@ class Layout:
             same_thread: whether only the thread that opens it may use it; otherwise the caller must serialize access.
 
         Raises:
-            error: it is another program's or of another version, not a file, or cannot be created.
-            sqlite3.Error: it cannot be used.
+            error: the file is another program's or of another version, not a regular file, or cannot be created.
+            sqlite3.Error: the file cannot be used.
         """
         self._make_room(path)
         try:
@@ -124,16 +126,16 @@ class Layout:
             return self._opened(path, "mode=ro", same_thread)
         except sqlite3.OperationalError as error:  # SQLite may not make its shared memory there
             log = Path(f"{path}-wal")
-            if _kind(error) not in _READ_ONLY or (log.exists() and log.stat().st_size):  # it has what the file lacks
+            if _kind(error) not in _READ_ONLY or (log.exists() and log.stat().st_size):  # the log has newer data
                 raise
         return self._opened(path, "immutable=1", same_thread)
 
     def read(self, path: Path) -> sqlite3.Connection:
-        """Opens a file that others may be writing, for reading alone: nothing is made, locked or changed beside it.
+        """Opens a file for reading only, which others may be writing: nothing is created, locked or changed.
 
         Raises:
-            error: it is another program's, of another version, empty or not a file.
-            sqlite3.Error: it cannot be used.
+            error: the file is another program's, of another version, empty or not a regular file.
+            sqlite3.Error: the file cannot be used.
         """
         wrong = irregular(path)
         if wrong:
@@ -141,7 +143,7 @@ class Layout:
         log = Path(f"{path}-wal")
         if not log.exists() or not log.stat().st_size:  # nobody writes; SQLite would make a log to read the file
             return self._opened(path, "mode=ro&immutable=1", same_thread=True)
-        # If the writer ends meanwhile, the last who closes the file clears its log away, which "ro" may not.
+        # If the writer ends meanwhile, the last connection to be closed removes the log, which "ro" may not.
         connection = self._opened(path, "mode=rw" if os.access(path, os.W_OK) else "mode=ro", same_thread=True)
         connection.execute("PRAGMA query_only = ON")
         return connection
@@ -168,8 +170,8 @@ class Layout:
         try:
             yield
         except sqlite3.Error as error:
-            told = _advice(error, self.seconds, self.damaged, self.safe)
-            raise self.error(f"{shown(path)}: {error}. {told}") from error
+            advice = _advice(error, self.seconds, self.damaged, self.safe)
+            raise self.error(f"{shown(path)}: {error}. {advice}") from error
         except UnicodeDecodeError as error:  # from a damaged name that SQLite quotes
             raise self.error(f"{shown(path)}: a name in it is not text. {self.damaged}") from error
 
@@ -177,7 +179,7 @@ class Layout:
         """Creates folder and file if missing; the file, and so SQLite's logs, readable only by the owner.
 
         Raises:
-            error: that fails, or something else is there.
+            error: they cannot be created, or the path is not a regular file.
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -210,7 +212,7 @@ class Layout:
 
     def _is_new(self, connection: sqlite3.Connection, path: Path) -> bool:
         """Whether the file is still empty."""
-        # One statement: another process could lay the file out between two.
+        # One statement, since another process could set up the file between two.
         application, version, tables = connection.execute(
             "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
             " FROM pragma_application_id, pragma_user_version"

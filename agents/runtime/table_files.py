@@ -46,10 +46,10 @@ def missing(what: str, package: str) -> str:
 
 
 def check_file(path: Path) -> None:
-    """Check before the first game that a file can be written there; creates its folder.
+    """Check before the first game that a file can be written; creates its folder.
 
     Raises:
-        TableError: it cannot.
+        TableError: the file cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def check_parquet(path: Path) -> None:
     """As `check_file`, and that pyarrow is installed.
 
     Raises:
-        TableError: it is not, or the file cannot be written.
+        TableError: pyarrow is not installed, or the file cannot be written.
     """
     if find_spec("pyarrow") is None:
         raise TableError(missing("--parquet", "pyarrow"))

@@ -28,14 +28,14 @@ class TableOptions:
     ] = None
     parquet: Annotated[
         Path | None,
-        typer.Option(help="The same as a Parquet file (needs the extra tables).", show_default="none"),
+        typer.Option(help="Write it as Parquet to this file (needs the extra tables).", show_default="none"),
     ] = None
 
     def check(self) -> None:
         """Check before any work that the files can be written.
 
         Raises:
-            TableError: they cannot, both are the same file, or a package is missing.
+            TableError: a file cannot be written, both are the same file, or pyarrow is missing.
         """
         if self.csv is not None and self.csv == self.parquet:
             raise TableError(f"{shown(self.csv)}: give --csv and --parquet different files")
@@ -45,7 +45,7 @@ class TableOptions:
             check_parquet(self.parquet)
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Write the tables that were asked for.
+        """Write the requested files.
 
         Raises:
             TableError: a file cannot be written.

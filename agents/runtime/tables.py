@@ -1,6 +1,6 @@
 """Tables on the terminal that fit its width and cut no word, number or policy, so that all of them can be copied.
 
-What must stay whole is a piece: in columns of numbers (right-aligned) and of policies (overflow="fold") a line, in
+A piece is text that is never broken: in columns of numbers (right-aligned) and of policies (overflow="fold") a line, in
 others and in heads a word. If the pieces do not fit side by side, intervals go below their values; then the longest
 pieces are replaced by marks, with a list below the table; a table that is still too wide is split by columns.
 """
@@ -27,7 +27,7 @@ MARK = "(10)"  # as wide as a mark
 
 
 def print_tables(*tables: Table) -> None:
-    """Print tables on stdout, as wide as the terminal; to files and pipes they are wide, or as COLUMNS says."""
+    """Print tables on stdout, fitted to the terminal or to COLUMNS; wide in files and pipes."""
     console = _console()
     for table in tables:
         parts, marks = fit(table, console.width)
@@ -47,7 +47,7 @@ def print_text(text: str, style: str = "") -> None:
 
 
 def print_line(text: str) -> None:
-    """Print a line on stdout that only the terminal breaks, so that it can be copied."""
+    """Print a line on stdout without breaking it, so that it can be copied."""
     plain_console().print(text, soft_wrap=True)
 
 
@@ -57,10 +57,10 @@ def _console() -> Console:
 
 
 def fit(table: Table, width: int) -> tuple[list[Table], dict[str, str]]:
-    """A table in parts that fit a width, without its title and caption.
+    """Splits a table into parts that fit a width, without its title and caption.
 
     Returns:
-        The parts; and the pieces to print below them, each with its mark: "(1)".
+        The parts; and the pieces to print below them: piece -> its mark, "(1)".
     """
     columns = [_Texts.of(column) for column in table.columns]
     if _width(columns) > width:
@@ -91,7 +91,7 @@ class _Texts:
         return self.column.justify == "right"
 
     def pieces(self, cell: str) -> list[str]:
-        """What must stay whole in a cell."""
+        """The pieces of a cell, which are never broken."""
         return cell.split("\n") if self.is_number or self.column.overflow == "fold" else cell.split()
 
     @property
@@ -125,7 +125,7 @@ class _Texts:
 
 
 def _candidates(columns: Sequence[_Texts]) -> set[str]:
-    """Pieces that a mark can replace: long ones that are no numbers."""
+    """Pieces that a mark can replace: long ones that are not numbers."""
     cells = (
         piece for column in columns if not column.is_number for cell in column.cells for piece in column.pieces(cell)
     )
@@ -173,6 +173,6 @@ def _drawn(table: Table, columns: Sequence[_Texts], width: int) -> Table:
             overflow="fold",
             width=wide,
         )
-    for row, told in zip(zip(*(column.cells[:-1] for column in columns), strict=True), table.rows, strict=True):
-        drawn.add_row(*map(Text, row), end_section=told.end_section)
+    for row, source in zip(zip(*(column.cells[:-1] for column in columns), strict=True), table.rows, strict=True):
+        drawn.add_row(*map(Text, row), end_section=source.end_section)
     return drawn

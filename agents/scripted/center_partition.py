@@ -70,7 +70,7 @@ def partition(board: Board) -> dict[tuple[str, str], Route]:
 
 @functools.lru_cache(maxsize=32)
 def planned_owners(board: Board) -> Mapping[str, str]:
-    """Center -> its owner once `partition` has been carried out; without those that nobody gets."""
+    """Center -> its owner once `partition` has been carried out; without centers that nobody gets."""
     owners = {center: power for power, owned in board.start_centers.items() for center in owned}
     taken = {route.stops[-1][:3]: power for (power, _), route in partition(board).items() if _gains(board, route)}
     return MappingProxyType(owners | taken)
@@ -111,8 +111,7 @@ class _Program:
     """The integer program: its constraints, and three objectives as vectors over the variables.
 
     Variables: for each route whether it is taken; for each power and each number of centers it may gain (1, 2, ...)
-        whether
-    it gains that many; the smallest final count of a power.
+    whether it gains that many; the smallest final count of a power.
     """
 
     def __init__(self, board: Board, routes: list[Route]) -> None:
@@ -130,7 +129,7 @@ class _Program:
         self.effort = self._vector({i: _effort(i, route) for i, route in enumerate(routes)})
 
     def maximize(self, objective: np.ndarray) -> np.ndarray:
-        """float64 [variables]: the best point; adds the constraint that later points are not worse by this objective.
+        """float64 [variables]: the best point. Adds the constraint that later points are not worse by this objective.
 
         Raises:
             PartitionError: the solver gave up. (A plan always exists: all units stay.)

@@ -38,8 +38,8 @@ class DovePolicy(PeacefulPolicy):
 
     - Movement: each neutral center is assigned to the nearest unit of any power. Every dove computes the same
       assignment, so doves seldom meet. A unit walks to its center by a shortest path around other powers' centers and
-      all units; a unit without a center, or whose path is blocked, holds. A center assigned to a nearer unit stays that
-      unit's, even if it never comes.
+      all units; a unit without a center, or whose path is blocked, holds. A center stays assigned to the nearest unit,
+      even if that unit never comes.
     - Winter: disbands each unit with probability `share`, and all of them in the last Winter; units on their way to a
       center go last. Never builds. In the standard variant it disbands only what it must.
     - Messages: in the first round it announces its plans to all; it answers everybody who writes to it, once a phase,
@@ -130,10 +130,10 @@ def _unanswered(view: View) -> list[str]:
 
 
 def share_out(view: View) -> Mapping[tuple[str, str], Way]:
-    """(power, unit) -> its way to the neutral center that falls to it; a unit that stands there has a way of one.
+    """(power, unit) -> its way to the neutral center assigned to it; for a unit that stands there, just this location.
 
     Pairs of units and centers are matched greedily: the shortest way first, among equals the power with fewer centers,
-    then the first in the board's order. Nothing depends on whose view it is, so that all doves share one answer.
+    then the first in the board's order. The result is the same in every power's view, so all doves agree.
     """
     return _shares(view.board, tuple(view.units.values()), tuple(view.centers.values()))
 

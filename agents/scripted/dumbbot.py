@@ -32,7 +32,7 @@ class DumbBotPolicy(ScriptedPolicy):
     Units that would only hold give support where it is needed most. Retreats, builds and disbands follow the same
     values.
 
-    It builds as many units as it may, disbands only what it must in both variants, never speaks and never convoys.
+    It builds as many units as it may, disbands only what it must in both variants, sends no messages and never convoys.
     """
 
     def movement(self, view: View) -> list[str]:
@@ -86,7 +86,7 @@ class DumbBotPolicy(ScriptedPolicy):
 
 
 def choose(rng: np.random.Generator, values: Sequence[float]) -> int:
-    """Index of the best value, or at random of one that is nearly as good.
+    """Index of the best value, or sometimes, at random, of a nearly equal one.
 
     Goes down the ranking and takes the next one with probability 1/2 if it is equal to the one before, 0 if it is worse
     by a fifth or more, and linear in between.

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 Names = tuple[tuple[str, ...], ...]  # of units or centers, power by power
 NEIGHBORS = 5  # the published divisor: a place has about five neighbors
-STEPS = 9  # that a value is passed on
-UNIT = NEIGHBORS**STEPS  # values are whole numbers of its parts
+STEPS = 9  # over which a value spreads
+UNIT = NEIGHBORS**STEPS  # values are multiples of 1 / UNIT
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Valuation:
 
     Attributes:
         board: the board, whose `pieces` (army or fleet at a location, "A PAR") and `provinces` give the sequences.
-        pieces: of each piece the value of its standing there.
-        rivals: of each province how many units the strongest rival has in or next to it.
+        pieces: the value of each piece.
+        rivals: for each province, the units of the strongest rival in or next to it.
     """
 
     board: Board
@@ -76,7 +76,7 @@ def valuate(view: View, spared: frozenset[str] = frozenset()) -> Valuation:
     """Values for the view's power in the view's season.
 
     Args:
-        spared: powers that are no enemies: their centers are worth nothing, and their units are no rivals.
+        spared: powers that are not enemies: their centers are worth nothing, and their units are not rivals.
     """
     board, own = view.board, view.board.power_index[view.power]
     units = tuple(() if power in spared else placed for power, placed in view.units.items())
@@ -93,7 +93,7 @@ def _valuations(
 
     Args:
         units, centers: of each power.
-        worthless: the powers whose centers count nothing.
+        worthless: the powers whose centers are worth nothing.
     """
     weights = WEIGHTS[season]
     near, standing = _presence(board, units)
@@ -133,7 +133,7 @@ def _strongest_other(*counts: np.ndarray) -> np.ndarray:
 def _center_values(
     board: Board, sizes: np.ndarray, menaces: np.ndarray, centers: Names, weights: Weights
 ) -> np.ndarray:
-    """A foreign center counts by its owner's size, an own one by its largest neighbor's.
+    """The values of centers: a foreign one by its owner's size, an own one by its largest neighbor's.
 
     Args:
         sizes: of each power.
@@ -171,8 +171,7 @@ def _graph(board: Board) -> tuple[np.ndarray, np.ndarray]:
 def _proximity(board: Board, season: str) -> np.ndarray:
     """float64 [pieces, pieces]: how much of the value of a piece's place reaches another piece, in parts of 1 / `UNIT`.
 
-    All of them and their sums are whole numbers, so that equal values are equal whatever adds them up, and in whichever
-    sequence.
+    All entries and their sums are whole numbers, so that equal values compare equal in any sequence of summation.
     """
     spread = _graph(board)[0].T
     total, step = np.zeros(spread.shape), UNIT * np.eye(len(spread))

@@ -14,8 +14,8 @@ class HoldPolicy(ScriptedPolicy):
     """Keeps what it has and does nothing else.
 
     Every unit holds. A dislodged unit retreats to the first place by name, and is disbanded only if there is none. In
-    Winter it builds nothing and disbands only what it must: the first units by name. It never speaks, and nothing in it
-    is random.
+    Winter it builds nothing and disbands only what it must: the first units by name. It sends no messages, and is
+    deterministic.
     """
 
     def movement(self, view: View) -> list[str]:

@@ -24,7 +24,7 @@ def check_shares(shares: Sequence[Fraction | float], slack: float = 1e-9) -> Non
         slack: how far their sum may be from 1.
 
     Raises:
-        ValueError: there are none, one is not above 0, or they do not sum to 1.
+        ValueError: there are no shares, one is not above 0, or they do not sum to 1.
     """
     if not shares or min(shares) <= 0 or abs(float(sum(shares)) - 1) > slack:
         raise ValueError(f"the shares of a mix must be above 0 and sum to 1, not to {float(sum(shares)):g}")
@@ -64,7 +64,7 @@ class MixturePolicy(AskingPolicy):
 
     @property
     def parts(self) -> tuple[Policy, ...]:
-        """The policy that was drawn: the others have no part in this game."""
+        """The policy that was drawn; the others do not play in this game."""
         return (self.policies[self._drawn],)
 
     def asking(self, observation: Any, info: Mapping[str, Any]) -> Asking[Any]:

@@ -23,7 +23,7 @@ class NoisyPolicy(AskingPolicy):
     Messages are always the other policy's.
 
     Args:
-        of: the other policy. Reset with the same seed, so that it plays as on its own until the first error.
+        of: the other policy. Reset with the same seed, so that it plays as it would alone until the first error.
         error: probability, from 0 to 1.
 
     Raises:
@@ -49,7 +49,7 @@ class NoisyPolicy(AskingPolicy):
         self._phase, self._errs = "", False
 
     def reseed(self, seed: int) -> None:
-        """From now on draw from this seed; see `agents.policy.ReseedablePolicy`."""
+        """Draw from this seed from now on; see `agents.policy.ReseedablePolicy`."""
         super().reseed(seed)
         self._random.reseed(seed)
         self._rng = np.random.default_rng([seed, 3])

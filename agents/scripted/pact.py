@@ -24,7 +24,7 @@ class PactPolicy:
     alone.
 
     Args:
-        years, units, centers, last_years: as for `ExploiterPolicy`, but by default only the date begins the attack.
+        years, units, centers, last_years: as for `ExploiterPolicy`, but by default only the date starts the attack.
     """
 
     reads_observations = False  # see `agents.policy.ScriptedPolicy`

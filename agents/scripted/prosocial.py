@@ -18,10 +18,10 @@ class ProsocialPolicy(PeacefulPolicy):
     the board alone: on the standard map five centers for each power and four for Italy, a root Nash welfare of (5^6 *
     4)^(1/7) = 4.843 a year.
 
-    If others get in the way it stays peaceful: a unit that is delayed goes on while it can still arrive in Fall, and
+    If others get in the way it stays peaceful: a delayed unit continues while it can still arrive in Fall, and
     otherwise holds; it never enters a province where a unit stands or that another power owns. Whatever the position at
     the start of a game, it disbands all units in the first Winter; in the standard variant only those it must. It never
-    builds, never speaks, and nothing in it is random.
+    builds, sends no messages, and is deterministic.
     """
 
     def movement(self, view: View) -> list[str]:

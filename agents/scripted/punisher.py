@@ -1,4 +1,4 @@
-"""The paper's profile pi_t: take a center each, disarm in an agreed Winter, and punish whoever deviates."""
+"""The paper's profile pi_t: take a center each, disarm in an agreed Winter, and punish deviators."""
 
 from __future__ import annotations
 
@@ -24,26 +24,25 @@ if TYPE_CHECKING:
 class PunisherPolicy(ScriptedPolicy):
     """A player of the profile pi_t on clique:n and shared-clique:n (paper, section 3.2, appendix G), n from 2 to 6.
 
-    Everybody enters its core in the first Spring; nobody orders anything until all disband in Winter of year t; then
-    nobody does anything. While the board is that of this path, the player follows it; else it punishes the deviator, by
-    `agents.cliques.punishing`. What it orders is a function of board, year and phase, without memory, unless it
-    `remembers`; nothing is left to chance.
+    The path: all enter their cores in the first Spring, hold until all disband in Winter of year t, and do nothing from
+    then on. While the board is that of the path, the player follows it; else it punishes the deviator
+    (`agents.cliques.punishing`). Deterministic; its orders depend only on board, year and phase, unless it `remembers`.
 
     Args:
         t: the year in whose Winter all disband, from 1. A game of T years has T - t years without units.
         shared: on shared-clique:n, which of the two players that share a core gets it: the first one (PLAYERA) by
             default. The other one stays in its leaf.
-        deviator: whom to punish. By default the player guesses from the board (`suspect`): the board does not always
-            tell, and where it does not, everybody enters its core and stays. The exact values of docs/theorems.md are
-            of players who know.
-        remembers: look up who left the path first (`first_deviator`), as the paper's players do, and punish that power
-            throughout. In a game that begins off the path it remembers its first guess.
-        certificate: a file of `evaluation.exact.Certificate.save`, of this board and length: what is listed there is
-            ordered in place of what `agents.cliques.punishing` says. So the `ranked` and `best` punishers of
+        deviator: the power to punish. By default the player infers it from the board (`suspect`); where the board does
+            not determine it, everybody enters its core and stays. The exact values in docs/theorems.md assume players
+            who know the deviator.
+        remembers: look up the first power to leave the path (`first_deviator`), as the paper's players do, and punish
+            it throughout. In a game that begins off the path it remembers its first guess.
+        certificate: a file of `evaluation.exact.Certificate.save`, of this board and length: its orders replace those
+            of `agents.cliques.punishing` in the positions that it lists. So the `ranked` and `best` punishers of
             docs/theorems.md are players, too (the best ones with `remembers`).
 
     Raises:
-        ValueError: `t` is no year, both `deviator` and `remembers` are given, or the file is no certificate.
+        ValueError: `t` is not a year, both `deviator` and `remembers` are given, or the file is not a certificate.
     """
 
     def __init__(
@@ -57,7 +56,7 @@ class PunisherPolicy(ScriptedPolicy):
         if not isinstance(t, int) or isinstance(t, bool) or t < 1:
             raise ValueError(f"t={t!r:.40}: give the year of disarmament, from 1")
         if remembers and deviator is not None:
-            raise ValueError(f"deviator={deviator!r:.40} with remembers: who is told whom to punish needs no memory")
+            raise ValueError(f"deviator={deviator!r:.40} with remembers: give one of the two")
         self.t, self.shared, self.deviator, self.remembers = t, shared, deviator, remembers
         self.certificate = certificate
         if certificate is not None:
@@ -71,7 +70,7 @@ class PunisherPolicy(ScriptedPolicy):
         self._accused: str | None = None
 
     def orders(self, view: View) -> list[str]:
-        """The path's, or those that punish."""
+        """The path's orders, or those that punish."""
         clique = clique_of(view.board)
         path = AgreedPath(clique, self.t, excluded(clique, self.shared))
         knows = self.certificate is not None and self.remembers and self._suspect(path, view)
@@ -87,7 +86,7 @@ class PunisherPolicy(ScriptedPolicy):
         return punishing_orders(view.board, view.state, guilty).get(view.power, [])
 
     def _listed(self, certificate: Path, view: View, guilty: str) -> list[str] | None:
-        """What the certificate says; None if it does not list the position."""
+        """The certificate's orders; None if it does not list the position."""
         from agents.cliques.listed_orders import check_board, listed_orders  # lazily: numba
 
         listed = listed_orders(certificate)
@@ -104,27 +103,27 @@ class PunisherPolicy(ScriptedPolicy):
 
 
 def excluded(clique: Clique, shared: str | None) -> int:
-    """The number of the player that shares a core and does not get it; -1 on boards without such.
+    """The number of the player that shares a core and does not get it; -1 on boards without a shared core.
 
     Raises:
-        ValueError: `shared` is none of the two.
+        ValueError: `shared` is not one of the two players.
     """
     powers = clique.board.powers
     sharers = (powers[0], powers[-1]) if clique.is_shared else ()
     if shared is not None and shared not in sharers:
-        told = f"one of {' and '.join(sharers)}, who share a core" if sharers else "none: no core is shared there"
-        raise ValueError(f"shared={shared!r:.80} on map {clique.board.name}: give {told}")
+        choices = f"one of {' and '.join(sharers)}, who share a core" if sharers else "none: no core is shared there"
+        raise ValueError(f"shared={shared!r:.80} on map {clique.board.name}: give {choices}")
     if not sharers:
         return NOBODY
     return 0 if shared == powers[-1] else len(powers) - 1
 
 
 class AgreedPath:
-    """The positions of pi_t, and what everybody does there.
+    """The positions of pi_t, and every power's orders there.
 
     Args:
         t: the year of disarmament, from 1.
-        excluded: who gets no core, or -1.
+        excluded: the number of the player without a core, or -1.
     """
 
     def __init__(self, clique: Clique, t: int, excluded: int) -> None:
@@ -151,7 +150,7 @@ class AgreedPath:
         return all(np.array_equal(path, here) for path, here in pairs)
 
     def orders(self, power: str, here: View | Position) -> list[str]:
-        """What a power does there."""
+        """A power's orders in a position of the path."""
         units, state = sorted(here.units.get(power, ())), here.state
         if state.phase_type == ADJUSTMENTS:
             return [f"{unit} D" for unit in units] if state.year == self.t - 1 else []
@@ -162,9 +161,9 @@ class AgreedPath:
 
 
 def first_deviator(path: AgreedPath, history: Iterable[PhaseRecord]) -> str | None:
-    """Who led off the path first; None if nobody did. Of several, the first in the board's order.
+    """The first power to leave the path; None if nobody did. Of several in one phase, the first in the board's order.
 
-    What counts are moves, builds and disbands other than the path's; who only supports another's move is not accused.
+    Only moves, builds and disbands other than the path's count; a support of another's move does not.
     """
     for record in history:
         if path.has(record.position.state) and not path.has(record.after.state):
@@ -175,15 +174,15 @@ def first_deviator(path: AgreedPath, history: Iterable[PhaseRecord]) -> str | No
 
 
 def _changes(orders: Iterable[str]) -> set[str]:
-    """Those that move, build or disband."""
+    """The orders that move, build or disband."""
     return {order for order in orders if (parts := order_parts(order)) and parts.command in ("-", "B", "D")}
 
 
 def suspect(path: AgreedPath, state: State) -> str | None:
-    """Who seems to have left the path: the power that differs most from it; None if several do, or nobody.
+    """The power that seems to have left the path: the one that differs most from it; None for a tie, or if none does.
 
-    A center of another's, owned or occupied, weighs most, then centers that stand open although a punisher would have
-    built there.
+    Owning or occupying another's leaf weighs most, then leaving the own leaf empty although a punisher would have built
+    there.
     """
     clique = path.clique
     owner, unit = clique.rows(state)
@@ -204,7 +203,7 @@ def suspect(path: AgreedPath, state: State) -> str | None:
 
 
 def wait(path: AgreedPath, view: View) -> list[str]:
-    """What a player does who does not know whom to punish: it builds, enters its core, and stays there."""
+    """The orders of a player that does not know the deviator: it builds, enters its core, and stays there."""
     clique, me = path.clique, view.board.power_index[view.power]
     leaf, core = clique.piece[clique.cores + me], clique.piece[clique.home(me)]
     units = sorted(view.units.get(view.power, ()))

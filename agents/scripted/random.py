@@ -19,16 +19,16 @@ class RandomPolicy(ScriptedPolicy):
 
     The same in retreats, where disbanding is one of the options. In Winter:
 
-    - welfare variant: each unit is disbanded or kept with probability 1/2 (paper); further units, drawn uniformly, go
-      where the rules take more than that. If none is disbanded, it may build.
-    - ``Rules(build_and_disband=True)``: as the authors' Random in their program (`Rules.published`). Each unit draws
-      from its disband and no order, each empty home center from its builds and no build, and of this list it orders
-      what their program executes (`executed`). Units go by force where it disbands too few.
-    - standard variant: the units that the rules take are drawn uniformly. If none is due, it may build.
+    - welfare variant: each unit is disbanded or kept with probability 1/2 (paper); if the rules require more disbands,
+      further units are drawn uniformly. If none is disbanded, it may build.
+    - ``Rules(build_and_disband=True)``: like Random in the authors' program (`Rules.published`). Each unit draws from
+      its disband and no order, each empty home center from its builds and no build; of this list it gives the orders
+      that their program executes (`executed`). If it disbands too few units, the rules remove more.
+    - standard variant: required disbands are drawn uniformly. If none is required, it may build.
     - Builds: in random order, each empty home center draws uniformly from its builds and from no build, until the
       number allowed is reached.
 
-    It never speaks.
+    It sends no messages.
     """
 
     def movement(self, view: View) -> list[str]:
@@ -68,18 +68,18 @@ class RandomPolicy(ScriptedPolicy):
 
 
 def executed(orders: Sequence[str], room: int, homes: int, farthest: Sequence[str]) -> list[str]:
-    """What the program behind the paper's figures executes of a Winter list, in its order.
+    """The orders of a Winter list that the program behind the paper's figures executes, in their order.
 
-    It means to execute only the orders of the kind that comes first, and does not:
+    It is meant to execute only orders of the first order's kind (builds or disbands), but does not:
 
-    - It takes the others off its list while it goes through it, and so passes over the order after each of them, which
-      is executed, whatever its kind.
-    - It lets a power build more than it has room for at that point, and then removes as many of its units by force;
-      only after that is each build tried, and void if there is no room.
+    - It removes the other orders from its list while iterating over it, and so skips the order after each of them,
+      which is executed, whatever its kind.
+    - If the list has more builds than there is room for at that point, it first removes as many units by force; only
+      then is each build tried, and void if there is no room.
 
     Args:
         orders: of one power, in the order in which they were given: "A PAR B", "A BUR D" or "WAIVE".
-        room: its centers less its units. Without any it cannot build, and what it has too many is removed later.
+        room: its centers minus its units. If not above 0, it cannot build, and surplus units are removed later.
         homes: its empty home centers.
         farthest: its units, in the order in which they are removed by force.
     """
@@ -99,7 +99,7 @@ def executed(orders: Sequence[str], room: int, homes: int, farthest: Sequence[st
 
 
 def _without_spare_waives(orders: Sequence[str], builds: int) -> list[str]:
-    """A list without its first waives, as far as it is longer than the number of possible builds."""
+    """The list without its first waives, as many as it is longer than the number of possible builds."""
     spare = len(orders) - builds if builds else 0
     kept = []
     for order in orders:
@@ -111,7 +111,7 @@ def _without_spare_waives(orders: Sequence[str], builds: int) -> list[str]:
 
 
 def _checked(orders: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What stays on the list, and those of it that were counted: of the kind that comes first, unless passed over."""
+    """The orders left on the list, and those of them that were counted: of the first order's kind, and not skipped."""
     first = next((order[-1] for order in orders if order != WAIVE), "")
     kept, counted, is_passed_over = [], [], False
     for order in orders:

@@ -27,17 +27,16 @@ if TYPE_CHECKING:
 class TitForTatPolicy(ProsocialPolicy):
     """Plays like `ProsocialPolicy` in the first year; then arms and disarms as its neighbors did.
 
-    - Winter: disbands all units in the first and in the last one. In the others it builds or disbands until it has as
-      many as the strongest of its neighbors has in that Winter (which are those that it kept a year ago), as far as
-      its centers allow. Of its units it keeps those that are nearest to a lost center; it builds in the home centers,
-      first by name. In the standard variant it disbands only what it must.
-    - Movement: units take back lost centers. Each goes to the nearest by a shortest way around other powers'
-      centers and units; where several would enter a province, the first moves in and the others support it. All other
-      units hold.
+    - Winter: disbands all units in the first and in the last Winter. In the others it builds or disbands until it has
+      as many units as its strongest neighbor has in that Winter (those that the neighbor kept a year ago), as far as
+      its centers allow. Of its units it keeps those nearest to a lost center; it builds in the home centers, first by
+      name. In the standard variant it disbands only what it must.
+    - Movement: units retake lost centers. Each goes to the nearest by a shortest way around other powers' centers and
+      units; if several would enter a province, the first moves in and the others support it. All other units hold.
 
     Neighbors are the powers with a unit or a center within two moves of one of its centers. A lost center is one that
-    the fair partition gives to it (`agents.scripted.center_partition.planned_owners`) and another power owns. What it
-    orders follows from the position, without memory or chance, and it never speaks.
+    the fair partition gives to it (`agents.scripted.center_partition.planned_owners`) and another power owns. It is
+    deterministic, its orders depend only on the position, and it sends no messages.
     """
 
     def movement(self, view: View) -> list[str]:

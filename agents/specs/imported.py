@@ -1,4 +1,4 @@
-"""Policies of the user's: "import:MODULE.CLASS". Nothing is called but a class that has what a policy has."""
+"""Policies of the user: "import:MODULE.CLASS". Only classes with the methods of a policy are called."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from agents.specs.text_span import Part
 from welfare_env.errors import UnknownAgentError, did_you_mean
 
 Value = int | float | str
-Fault = Callable[[str], UnknownAgentError]  # the error with a message
+Fault = Callable[[str], UnknownAgentError]  # from a message to the error
 
 IMPORT_PATH = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+"
 RIGHT = "give a class that has reset(agent, seed) and act(observation, info), and is made with the options given"
@@ -31,11 +31,11 @@ def make_imported(path: Part, options: Mapping[str, Value]) -> Policy:
     """A new policy of the class that "MODULE.CLASS" names.
 
     Args:
-        options: what the class is called with, by name.
+        options: the keyword arguments of the class.
 
     Raises:
-        UnknownAgentError: a module of Python's own, one that cannot be imported (its own code may have failed: the
-            error says where), no policy's class, or one that cannot be made with these options.
+        UnknownAgentError: a module of the standard library, one that cannot be imported (if its own code failed, the
+            error says where), a class that is not a policy, or one that cannot be made with these options.
     """
     module_name, _, name = path.text.rpartition(".")
     _check_module(path, module_name)
@@ -56,10 +56,10 @@ def make_imported(path: Part, options: Mapping[str, Value]) -> Policy:
 
 
 def checked(policy: object, fault: Fault) -> Policy:
-    """What a class or a factory has made.
+    """Checks the object that a class or a factory has made.
 
     Raises:
-        UnknownAgentError: it is not a policy.
+        UnknownAgentError: the object is not a policy.
     """
     if not isinstance(policy, Policy) or isinstance(policy, type):
         raise fault(f"{RIGHT}; this one makes a {type(policy).__name__}: it is not a policy")
@@ -67,10 +67,10 @@ def checked(policy: object, fault: Fault) -> Policy:
 
 
 def read_values(options: Iterable[Part]) -> dict[str, Value]:
-    """``key=value`` options of code that is not ours, sorted by their keys: whole numbers, numbers, or words.
+    """``key=value`` options of the user's code, sorted by key; values are integers, floats or words.
 
     Raises:
-        UnknownAgentError: no such option, or a key given twice.
+        UnknownAgentError: not in this form, or a key given twice.
     """
     given: dict[str, Value] = {}
     for option in options:
@@ -96,10 +96,10 @@ def _value(part: Part) -> Value:
 
 
 def source_of(path: Part) -> list[Path]:
-    """The file of the module in "MODULE.CLASS"; none, where it is compiled or cannot be found.
+    """The file of the module in "MODULE.CLASS"; empty if the module is compiled or cannot be found.
 
     Raises:
-        UnknownAgentError: a module of Python's own, or the package around it cannot be imported.
+        UnknownAgentError: a module of the standard library, or the package around it cannot be imported.
     """
     module_name = path.text.rpartition(".")[0]
     _check_module(path, module_name)
@@ -108,13 +108,13 @@ def source_of(path: Part) -> list[Path]:
 
 
 def file_of(module_name: str) -> list[Path]:
-    """The file of a module; none, where it is compiled or cannot be found."""
+    """The file of a module; empty if the module is compiled or cannot be found."""
     found = importlib.util.find_spec(module_name)
     return [Path(found.origin)] if found is not None and found.origin and found.has_location else []
 
 
 def _check_module(path: Part, module_name: str) -> None:
-    """That it is not of Python's own library: to import some of these opens a browser, or prints a poem."""
+    """Refuses modules of the standard library: importing some of them opens a browser, or prints a poem."""
     root = module_name.partition(".")[0]
     if root not in sys.stdlib_module_names:
         return
@@ -122,11 +122,11 @@ def _check_module(path: Part, module_name: str) -> None:
         found = importlib.util.find_spec(root)
     library = Path(sysconfig.get_path("stdlib"))
     if found is None or not found.has_location or Path(str(found.origin)).is_relative_to(library):
-        raise path.fault(f"{root} is a module of Python's own: it is not a policy. {RIGHT[0].upper()}{RIGHT[1:]}")
+        raise path.fault(f"{root} is a module of the standard library, not a policy. {RIGHT[0].upper()}{RIGHT[1:]}")
 
 
 def _check_found(path: Part, module_name: str) -> None:
-    """That there is such a module: in the current folder, or installed."""
+    """Refuses a module that is neither in the current folder nor installed."""
     root = module_name.partition(".")[0]
     with as_fault(path.fault):
         is_there = root in sys.modules or importlib.util.find_spec(root) is not None
@@ -140,17 +140,17 @@ def _check_found(path: Part, module_name: str) -> None:
 
 @contextmanager
 def as_fault(fault: Fault, failure: str = "cannot be made") -> Iterator[None]:
-    """Whatever error comes out of the user's code is raised as a fault of the spec, with the place in that code."""
+    """Raises any error of the user's code as an error about the spec, with the place in that code."""
     try:
         yield
     except (Exception, SystemExit) as error:
-        told = traceback.format_exception_only(error)  # which gives a name to an error that cannot even be printed
-        said = (told[-1] if isinstance(error, SyntaxError) else told[0]).strip()
-        raise fault(f"{failure}: {said:.500}{_place(error)}") from error
+        lines = traceback.format_exception_only(error)  # works even if str(error) fails
+        text = (lines[-1] if isinstance(error, SyntaxError) else lines[0]).strip()
+        raise fault(f"{failure}: {text:.500}{_place(error)}") from error
 
 
 def _place(error: BaseException) -> str:
-    """Where the user's code failed; "" where it was not reached."""
+    """Where the user's code failed; "" if none of it ran."""
     if isinstance(error, SyntaxError):
         return f" ({error.filename}, line {error.lineno})"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_OURS)]

@@ -17,7 +17,7 @@ from welfare_env.errors import UnknownAgentError
 
 
 def import_path(policy: type) -> str | None:
-    """ "MODULE.CLASS" of a class that can be imported; None of one of the running script, or within a function."""
+    """ "MODULE.CLASS" of a class that can be imported; None if it is defined in the running script or a function."""
     path = f"{policy.__module__}.{policy.__qualname__}"
     module = sys.modules.get(policy.__module__)
     if policy.__module__ == "__main__" or not re.fullmatch(IMPORT_PATH, path) or "." in policy.__qualname__:
@@ -30,7 +30,7 @@ def import_path(policy: type) -> str | None:
 
 
 def unnamed_spec(policy: Any) -> Spec:
-    """The spec of an object that no text names; a new policy comes from calling it, or from copying an instance."""
+    """The spec of an object that no text can name. Policies are made by calling it or, for an instance, copying it."""
     is_instance = isinstance(policy, Policy) and not isinstance(policy, type)
     kind = "instance of" if is_instance else "class" if isinstance(policy, type) else "factory"
     text = f"{kind} {_name(type(policy) if is_instance else policy)}"
@@ -39,7 +39,7 @@ def unnamed_spec(policy: Any) -> Spec:
 
 
 def _name(item: Any) -> str:
-    """ "mirror.Mirror"; a factory that is an object of its own has the name of its class."""
+    """ "mirror.Mirror"; a callable object has the name of its class."""
     named = item if isinstance(getattr(item, "__qualname__", None), str) else type(item)
     return f"{named.__module__}.{named.__qualname__}"[:200]
 

@@ -1,4 +1,4 @@
-"""Profiles: who sits where. One policy for all seats, counts of seats ("4*dove + 3*hold"), or power by power.
+"""Profiles: the policy of each seat. One policy for all, counts of seats ("4*dove + 3*hold"), or power by power.
 
 A profile's text is terms joined by " + ", each ``SEATS*SPEC``: a number of seats, or a power's name. "FRANCE*random +
 6*(exploiter:nice=dove,attack=dumbbot)" gives France to one policy and the others to another. A spec may stand in
@@ -21,7 +21,7 @@ from agents.specs.text_span import Part
 from welfare_env.errors import UnknownPowerError, WelfareEnvError, did_you_mean
 
 SEATINGS = ("rotated", "fixed", "drawn")
-"""How counted seats are dealt: one seat further in every game, always in the board's sequence, or at random."""
+"""How counted seats are dealt: rotated by one seat per game, always in the board's sequence, or at random."""
 
 Seats = int | str | None  # a number of seats, a power, or all that are left
 _TERM = re.compile(r"\s*(\w+)\s*\*")
@@ -33,7 +33,7 @@ class ProfileError(WelfareEnvError, ValueError):
 
 @dataclass(frozen=True)
 class Profile:
-    """Which policies play, and how many seats or which power each has.
+    """The policies of a game, and the number of seats or the power of each.
 
     Attributes:
         terms: seats and policy, in the sequence in which seats are dealt: a number of seats, a power's name, or None
@@ -54,7 +54,7 @@ class Profile:
 
     @cached_property
     def text(self) -> str:
-        """As `read_profile` reads it."""
+        """The profile's text, as `read_profile` reads it."""
         return " + ".join(_written(seats, policy) for seats, policy in self.terms)
 
     def seats(self, powers: Sequence[str], game: int = 0, seed: int = 0, seating: str = "rotated") -> dict[str, Spec]:
@@ -65,7 +65,7 @@ class Profile:
             seating: one of `SEATINGS`.
 
         Raises:
-            ProfileError: seats that are not as many as the powers, or no such seating.
+            ProfileError: the number of seats is not that of the powers, or the seating is unknown.
             UnknownPowerError: a power that the board does not have.
         """
         if seating not in SEATINGS:
@@ -91,7 +91,7 @@ class Profile:
         """The policies of the seats that no term names.
 
         Raises:
-            ProfileError: not as many as there are.
+            ProfileError: the number of policies is not that of the seats.
         """
         dealt = [policy for count, policy in self.terms if isinstance(count, int) for _ in range(count)]
         rest = [policy for count, policy in self.terms if count is None]
@@ -108,15 +108,15 @@ ProfileLike = PolicyLike | Profile | Mapping[str, PolicyLike]
 
 
 def is_profile(text: str) -> bool:
-    """Whether a text counts or names seats; else it is one policy's spec."""
+    """Whether a text counts or names seats; otherwise it is the spec of one policy."""
     return _TERM.match(text) is not None
 
 
 def read_profile(profile: ProfileLike, names: Collection[str] = ()) -> Profile:
-    """The profile that a text, a mapping or a policy stands for.
+    """Reads a profile from a text, a mapping or a policy.
 
     Args:
-        names: of players that are no policies, as for `agents.specs.read`; a text may seat them.
+        names: names of players that are not policies, as for `agents.specs.read`; a text may seat them.
 
     Raises:
         UnknownAgentError: as `agents.specs.read`, for any of its policies.
@@ -137,7 +137,7 @@ def written_terms(text: str) -> list[tuple[str, str]]:
     The policies are not read. Without counts of seats, there is one term with the seats "".
 
     Raises:
-        UnknownAgentError: parentheses that do not fit, or a term that counts no seats.
+        UnknownAgentError: unbalanced parentheses, or a term without seats.
     """
     if not is_profile(text):
         return [("", Part.whole(text).cut(0, len(text)).unwrapped().text)]
@@ -159,12 +159,12 @@ def _of_mapping(profile: Mapping[str, PolicyLike]) -> tuple[tuple[Seats, Spec], 
     if not profile or not all(isinstance(power, str) for power in profile):
         raise ProfileError(f"profile {dict(profile)!r:.200}: give power -> policy, such as {{'FRANCE': 'dove', ...}}")
     found = {id(policy): read(policy) for policy in profile.values()}
-    told_apart = _numbered(found)
-    return tuple((power, told_apart[id(policy)]) for power, policy in profile.items())
+    numbered = _numbered(found)
+    return tuple((power, numbered[id(policy)]) for power, policy in profile.items())
 
 
 def _numbered(found: Mapping[int, Spec]) -> dict[int, Spec]:
-    """Policies without a name that have the same text get numbers: "instance of mirror.Mirror #2"."""
+    """Numbers different unnamed policies with the same text: "instance of mirror.Mirror #2"."""
     same: dict[str, list[Spec]] = {}
     numbered = {}
     for key, spec in found.items():
@@ -206,7 +206,7 @@ def _checked_seats(word: str, part: Part, named: set[str]) -> int | str:
 
 
 def _split(whole: Part) -> Iterator[Part]:
-    """The pieces around each + that is in no parentheses, and between blanks or before another term."""
+    """Splits at each + outside parentheses that stands between blanks or before another term."""
     text, start, depth = whole.text, 0, 0
     for place, sign in enumerate(text):
         depth += (sign == "(") - (sign == ")")

@@ -1,4 +1,4 @@
-"""From what stands for a policy (a text, a class, a factory, an instance) to its `Spec`, and what that tells."""
+"""Reads the `Spec` of a policy (a text, a class, a factory or an instance), and answers questions about it."""
 
 from __future__ import annotations
 
@@ -44,16 +44,17 @@ def listed(text: str) -> list[str]:
 def read(policy: PolicyLike, names: Collection[str] = ()) -> Spec:
     """The spec of a policy.
 
-    A class of an importable module is named "import:MODULE.CLASS". A factory, an instance and any other class (of the
-    script that runs, or of a function) have no name: nothing can find them again.
+    A class of an importable module is named "import:MODULE.CLASS". A factory, an instance and any other class (defined
+    in the running script, or in a function) have no name, since they cannot be imported.
 
     Args:
-        names: of players that are no policies. A text may be one of them, or a mix with it; its spec cannot be made.
+        names: names of players that are not policies. A text may be one of them, or a mix with it; such a spec cannot
+            make a policy.
 
     Raises:
-        UnknownAgentError: no such name, a missing, unknown, doubled or bad option, parentheses that do not match, or
-            more than the limits allow (see `agents.specs.registry`), with the place and what is possible there; or
-            something else than a policy.
+        UnknownAgentError: an unknown name; a missing, unknown, repeated or bad option; unbalanced parentheses; more
+            than the limits allow (see `agents.specs.registry`); or not a policy. The message points at the place and
+            says what is possible there.
     """
     if isinstance(policy, Spec):
         return policy
@@ -74,38 +75,35 @@ def _of_object(policy: object) -> Spec:
 
 
 def read_text(spec: str, names: Collection[str] = ()) -> Spec:
-    """The spec that a text stands for; as `read`."""
+    """The spec of a text; as `read`."""
     return read_part(Part.whole(spec, names))
 
 
 def make(spec: PolicyLike, models: SharedModels | None = None) -> Policy:
-    """A new policy, which plays after a `reset`.
+    """A new policy; `reset` it before it plays.
 
     Args:
-        spec: a text (see the module's documentation), or a class, a factory or an instance, which is copied.
-        models: where language models come from, with their budget and their cache; None for those that all players
-            made so share, which have neither.
+        spec: a text (see `agents.specs.registry`), or a class, a factory or an instance, which is copied.
+        models: the source of language models, with their budget and cache; None for a default source without either.
 
     Raises:
-        UnknownAgentError: no such name, a missing, unknown, doubled or bad option, parentheses that do not match, or
-            more than the limits allow (see the module). The message points at the place and tells what is possible
-            there.
+        UnknownAgentError: as `read`; or a value that the policy itself refuses.
     """
     return read(spec).make(models)
 
 
 def as_given(policy: PolicyLike, spec: Spec) -> str:
-    """How results quote a policy: a text as the caller wrote it, of anything else the text of the spec read from it."""
+    """How results quote a policy: a text as the caller wrote it, anything else by the text of its spec."""
     return policy if isinstance(policy, str) else spec.text
 
 
 def canonical(spec: PolicyLike) -> str:
-    """The one way in which we write a spec: without blanks or needless parentheses, options in a fixed sequence.
+    """The canonical text of a spec: without blanks or needless parentheses, options in a fixed sequence.
 
-    So "(dove)" is "dove". Options that are left out stay so, even where their defaults are known.
+    So "(dove)" is "dove". Options that are left out are not added, even if their defaults are known.
 
     Raises:
-        UnknownAgentError: as `make` does, but for values that a policy itself refuses; or no text names the policy.
+        UnknownAgentError: as `read`; or the policy has no name.
     """
     found = read(spec)
     if not found.is_named:
@@ -114,7 +112,7 @@ def canonical(spec: PolicyLike) -> str:
 
 
 def usages() -> list[str]:
-    """Every policy as it is written, with the options that it must have: "exploiter:nice=SPEC,attack=SPEC"."""
+    """Every policy's spec with its required options: "exploiter:nice=SPEC,attack=SPEC"."""
     return [name + kind.usage for name, kind in AGENTS.items()] + [name for name in installed() if name not in AGENTS]
 
 
@@ -124,7 +122,7 @@ def asks_language_models(spec: PolicyLike) -> bool:
 
 
 def named_models(spec: PolicyLike) -> tuple[tuple[str, str], ...]:
-    """The language models in a spec: name and `base_url` of each, "" where the spec has none.
+    """The language models in a spec: name and `base_url` of each, "" if the spec has no `base_url`.
 
     Raises:
         UnknownAgentError: as `canonical` does.

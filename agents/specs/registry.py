@@ -1,12 +1,12 @@
 """Policies from one line of text: "random", "dove:share=0.5", "exploiter:nice=prosocial,attack=dumbbot".
 
-A spec is a name, and after a colon what that policy takes. Options are ``key=value`` pairs between commas; a value that
-is a spec itself may stand in parentheses, and must where it has commas of its own:
-"exploiter:nice=(exploiter:nice=dove,attack=random),attack=dumbbot". A policy of one's own is
-"import:mymodule.MyPolicy", with options "import:mymodule.MyPolicy,k=3": only a class is called, and only one that has
-`reset` and `act`. Other distributions add names by entry points (`agents.specs.entry_points`).
+A spec is a name, then a colon and the policy's options. Options are ``key=value`` pairs between commas; a value that is
+a spec itself may stand in parentheses, and must if it contains commas:
+"exploiter:nice=(exploiter:nice=dove,attack=random),attack=dumbbot". Your own policy is "import:mymodule.MyPolicy", with
+options "import:mymodule.MyPolicy,k=3": only classes with `reset` and `act` are called. Other distributions add names by
+entry points (`agents.specs.entry_points`).
 
-A spec has at most 10,000 characters (`agents.specs.text_span.LONGEST`), and at most 20 stand in each other
+A spec has at most 10,000 characters (`agents.specs.text_span.LONGEST`), and at most 20 levels of nested specs
 (`agents.specs.text_span.DEEPEST`).
 Whole numbers have at most 9 digits, other numbers at most 40 characters, and a mix at most 100 programs.
 """
@@ -56,13 +56,13 @@ if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
 
 MODEL = r"\w+(?:/\S+)?"
-"""What stands for a language model: PROVIDER/MODEL, or the name of one of the user's own."""
+"""A language model in a spec: PROVIDER/MODEL, or the name of one of the user's own."""
 
 PROGRAM_WRITERS = (
     "program",
     "mix",
     "best-reply",
-)  # no parts of policies of Diplomacy; a class shows it once it is made
+)  # not allowed in policies of Diplomacy; an imported class is checked once it is made
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ class Keyed:
     """A kind of policy that takes ``key=value`` options.
 
     Attributes:
-        constructor: is given the options by name, and raises ValueError for those that it refuses.
-        required: key -> what reads its value. optional: those that may be left out.
-        home: the module that the policy is in, where the constructor imports it only when asked for.
+        constructor: called with the options by name; raises ValueError for values that it refuses.
+        required: key -> function that reads its value. optional: the same for options that may be left out.
+        home: the policy's module, if the constructor imports it only when called.
     """
 
     constructor: Callable[..., Policy]
@@ -82,18 +82,18 @@ class Keyed:
 
     @property
     def module(self) -> str:
-        """Where the policy is."""
+        """The policy's module."""
         return self.home or self.constructor.__module__
 
     @property
     def usage(self) -> str:
-        """What must stand after the name."""
+        """The text required after the name."""
         words = [f"{key}={'SPEC' if reader is read_part else '1'}" for key, reader in self.required.items()]
         return f":{','.join(words)}" if words else ""
 
     def read(self, name: str, rest: Part) -> Spec:
-        """What `name` with the options in `rest` means."""
-        rest = replace(rest, names=())  # only a policy can be a part of one
+        """The spec of `name` with the options in `rest`."""
+        rest = replace(rest, names=())  # parts of a policy must be policies
         given = self._given(rest, rest.split() if rest.text else ())
         texts = self._texts(given)
         nested = [option.value for option in given.values() if isinstance(option.value, Spec)]
@@ -124,15 +124,15 @@ class Keyed:
             given[key.text] = Option(option, value, self._orders(value, readers[key.text](value)))
         if missing := [key for key in self.required if key not in given]:
             is_cut = rest.source[rest.stop :].lstrip().startswith(",")
-            wrap = ". Where the comma behind it is its own, parentheses go around the whole of it" if is_cut else ""
+            wrap = ". If the comma after it belongs to it, put all of it in parentheses" if is_cut else ""
             raise rest.fault(f"{' and '.join(missing)} missing; it {takes}{wrap}")
         return given
 
     def _orders(self, written: Part, value: Any) -> Any:
-        """The value of an option; a part of a policy of Diplomacy must be one.
+        """Checks the value of an option: parts of policies of Diplomacy must be policies of Diplomacy, too.
 
         Raises:
-            UnknownAgentError: it writes programs of modal_env.
+            UnknownAgentError: the value writes programs of modal_env.
         """
         name = value.text.partition(":")[0] if isinstance(value, Spec) else ""
         is_mixture = isinstance(value, Spec) and bool(value.parts)
@@ -159,7 +159,7 @@ class Keyed:
 
 @dataclass(frozen=True)
 class Option:
-    """A ``key=value`` option that has been read: where it stands, where its value stands, and what that means."""
+    """A parsed ``key=value`` option: its text, the text of its value, and the parsed value."""
 
     whole: Part
     written: Part
@@ -172,7 +172,7 @@ def _is_about(error: str, key: str, option: Option) -> bool:
 
 
 def _hint(option: Part, given: Mapping[str, Option]) -> str:
-    """What may have been meant by an option that is none, after those that are."""
+    """A suggestion for an unknown or repeated option, given the options before it."""
     last = list(given)[-1] if given else None
     key = option.text.partition("=")[0].strip()
     if last in ("ablate", "add") and "=" not in option.text:
@@ -184,7 +184,7 @@ def _hint(option: Part, given: Mapping[str, Option]) -> str:
         is_its_own = isinstance(inner, Keyed) and key in {*inner.required, *inner.optional}
         if isinstance(nested.value, Spec) and (is_its_own or isinstance(inner, Imported)):
             mark = "," if ":" in text else ":"
-            return f". An option of the spec in {outer} stands in parentheses with it: {outer}=({text}{mark}{key}=...)"
+            return f". Put an option of the spec in {outer} in parentheses with it: {outer}=({text}{mark}{key}=...)"
     return ""
 
 
@@ -194,7 +194,7 @@ class Imported:
     usage = ":MODULE.CLASS"
 
     def read(self, name: str, rest: Part) -> Spec:
-        """What `name` with the path and the options in `rest` means; the module is not imported yet."""
+        """The spec of `name` with the path and the options in `rest`; the module is not imported yet."""
         path, *given = rest.split()
         if not re.fullmatch(IMPORT_PATH, path.text):
             raise path.fault("give a module and a class in it, such as import:mymodule.MyPolicy")
@@ -210,23 +210,23 @@ class Program:
     usage = ":PROGRAM"
 
     def read(self, name: str, rest: Part) -> Spec:
-        """What `name` with the program in `rest` means; it is read when the player is made."""
+        """The spec of `name` with the program in `rest`, which is parsed when the player is made."""
         if not rest.text:
             raise rest.fault("give a program: a name such as FairBot, or a formula such as []X(me)")
         return Spec(f"{name}:{rest.text}", lambda models: _mix([(rest.text, Fraction(1))], rest))
 
 
 class Mix:
-    """A player that draws what it plays, once a game.
+    """A mixed strategy.
 
-    Programs of `modal_env`: "mix:FairBot=17/20,CooperateBot=1/10,PrudentBot=1/20"; or policies of Diplomacy:
-    "mix:dove=1/3,(rl:PATH,greedy=yes)=2/3", in parentheses where they have options.
+    Programs of `modal_env`, drawn in every round: "mix:FairBot=17/20,CooperateBot=1/10,PrudentBot=1/20"; or policies of
+    Diplomacy, drawn once per game: "mix:dove=1/3,(rl:PATH,greedy=yes)=2/3", in parentheses if they have options.
     """
 
     usage = ":PROGRAM=SHARE,..."
 
     def read(self, name: str, rest: Part) -> Spec:
-        """What `name` with the shares in `rest` means."""
+        """The spec of `name` with the shares in `rest`."""
         options = list(rest.split())
         if all(_is_policy(option) for option in options):
             return self._of_policies(name, rest, options)
@@ -264,7 +264,7 @@ class LanguageModel(Keyed):
         return ":PROVIDER/MODEL"
 
     def read(self, name: str, rest: Part) -> Spec:
-        """What `name` with the model and the options in `rest` means."""
+        """The spec of `name` with the model and the options in `rest`."""
         model, *options = rest.split()
         if not re.fullmatch(MODEL, model.text):
             raise model.fault("give PROVIDER/MODEL, such as openai/gpt-6-luna, anthropic/NAME or scripted/stub")
@@ -285,7 +285,7 @@ class LanguageModel(Keyed):
 
 
 def _make_player(name: str, models: SharedModels | None, **options: Any) -> Policy:
-    """Imported only when asked for."""
+    """Makes a language-model player; its module is imported only here."""
     from agents.lm.player import make_player
 
     return make_player(name, models, **options)
@@ -299,7 +299,7 @@ class Learned(Keyed):
         return ":PATH"
 
     def read(self, name: str, rest: Part) -> Spec:
-        """What `name` with the path and the options in `rest` means; the files are read when the player is made."""
+        """The spec of `name` with the path and the options in `rest`; the files are read when the player is made."""
         if not rest.text:
             raise rest.fault("give the folder of a checkpoint, such as rl:runs/welfare/checkpoint")
         first, *options = rest.split()
@@ -315,10 +315,10 @@ class Learned(Keyed):
 
 
 def _make_learned(path: str, greedy: str | None = None) -> Policy:
-    """Imported only when asked for: torch is an extra.
+    """Makes a learned player; its module is imported only here, since torch is an extra.
 
     Raises:
-        ValueError: no checkpoint, or torch is not installed.
+        ValueError: not a checkpoint, or torch is not installed.
     """
     try:
         from agents.rl.player import LearnedPolicy
@@ -339,7 +339,7 @@ def _mix(shares: list[tuple[str, Fraction]], rest: Part) -> MixPolicy:
 
 
 def _is_policy(option: Part) -> bool:
-    """Whether a part of a mix is a policy of Diplomacy; else it is a program of modal_env."""
+    """Whether a part of a mix is a policy of Diplomacy; otherwise it is a program of modal_env."""
     given, _, _ = option.text.rpartition("=")
     name = given.strip().lstrip("(").partition(":")[0].strip(" )")
     return (name in AGENTS and name not in PROGRAM_WRITERS) or name in installed() or name in option.names
@@ -353,7 +353,7 @@ def _mixture(parts: list[tuple[Policy, Fraction]], rest: Part) -> MixturePolicy:
 
 
 def _text(value: Spec | Path | str | float | None) -> str:
-    """As it is written. A spec with options of its own stands in parentheses."""
+    """The text of a value; a spec with options stands in parentheses."""
     if isinstance(value, str | Path):
         return str(value)
     if value is None or isinstance(value, bool):
@@ -364,7 +364,7 @@ def _text(value: Spec | Path | str | float | None) -> str:
 
 
 def read_part(part: Part) -> Spec:
-    """The spec that a piece of text stands for.
+    """The spec of a piece of text.
 
     Raises:
         UnknownAgentError: as `agents.specs.read`.
@@ -383,7 +383,7 @@ def read_part(part: Part) -> Spec:
 
 
 def _not_made(name: Part) -> Policy:
-    raise name.fault("it is no policy by itself")
+    raise name.fault("it is not a policy by itself")
 
 
 def _read_installed(name: Part, rest: Part) -> Spec:
@@ -413,7 +413,7 @@ def _share(part: Part) -> float:
 
 
 def _number_or_none(part: Part) -> str | float:
-    """A setting that "none" leaves to the server."""
+    """A number, or "none" to leave the setting to the server."""
     return "none" if part.text == "none" else _share(part)
 
 

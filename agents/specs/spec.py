@@ -1,4 +1,4 @@
-"""A spec as a value: what games, results and errors carry once a policy's text has been read."""
+"""A parsed spec: the policy as games, results and errors refer to it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Spec:
-    """A policy that can be made any number of times. Specs of the same text are equal, and hashed alike.
+    """A policy that can be made any number of times. Specs of the same text are equal.
 
     Attributes:
-        text: as `agents.canonical` writes it; for an unnamed policy, what it is, for people.
-        maker: makes a policy, given the language models that all of them share.
-        models: the language models in it, each by its name and the address of its server, "" for the provider's own.
+        text: as `agents.canonical` writes it; for an unnamed policy, a description for people.
+        maker: makes a policy from the shared language models.
+        models: the language models in it: name and server address of each, "" for the provider's own server.
         checkpoints: the folders of the learned players in it.
-        sources: each gives the files of a policy from outside this package.
-        unnamed: the factory, instance or class that it was read from, where no text says how to get it again; such
-            specs are equal only if this is the same object.
-        parts: of a mix of policies that is drawn once a game: each with its share.
-        modules: of this package, that it and the policies in it are made of; the whole package where that is not told.
+        sources: functions that return the files of each policy from outside this package.
+        unnamed: the factory, instance or class, if no text can make it again; such specs are equal only if this is the
+            same object.
+        parts: for a mix that is drawn once per game: each policy with its share.
+        modules: the modules of this package that the policy depends on; the whole package if unknown.
     """
 
     text: str
@@ -53,11 +53,11 @@ class Spec:
         return self.unnamed is None
 
     def make(self, models: SharedModels | None = None) -> Policy:
-        """A new policy, which plays after a `reset`.
+        """A new policy; `reset` it before it plays.
 
         Args:
-            models: where language models come from, with their budget and their cache; None for those that all players
-                made so share, which have neither.
+            models: the source of language models, with their budget and cache; None for a default source without
+                either.
 
         Raises:
             UnknownAgentError: an option that the policy itself refuses, a checkpoint or a class that cannot be found,

@@ -1,4 +1,4 @@
-"""Pieces of a spec that know where they stand in it, so that errors can point at them and quote no secret."""
+"""Pieces of a spec with their positions, so that errors can point at them without quoting secrets."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from dataclasses import dataclass, replace
 from welfare_env.errors import UnknownAgentError, did_you_mean
 
 LONGEST = 10_000  # characters of a spec
-DEEPEST = 20  # specs in each other
+DEEPEST = 20  # levels of nested specs
 _KEY_GIVEN = re.compile(r"(\b(?:(?:api_?)?key|token|secret|password|auth\w*)\s*=\s*)[^,()]*", re.I)
-"""An option that there is not, since keys come from the environment."""
-
+"""A key written as an option. There is no such option, since keys come from the environment; so errors hide it."""
 
 QUOTED = 400  # characters of a spec in an error
 
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a spec that knows where it stands in the whole: ``source[start:stop]``.
+    """A piece of a spec: ``source[start:stop]``.
 
     Attributes:
-        depth: how many specs it stands in.
-        names: players that are no policies, and may stand here in place of one.
+        depth: how many specs enclose it.
+        names: names that are allowed in place of a policy.
     """
 
     source: str
@@ -37,7 +36,7 @@ class Part:
         """All of a spec.
 
         Raises:
-            UnknownAgentError: no text, or one that is longer than `LONGEST`.
+            UnknownAgentError: not a string, or longer than `LONGEST`.
         """
         if not isinstance(spec, str):
             example = "'exploiter:nice=prosocial,attack=dumbbot'"
@@ -47,13 +46,13 @@ class Part:
         return cls(spec, 0, len(spec), names=names)
 
     def inside(self) -> Part:
-        """The same piece as one of a spec that stands in another.
+        """The same piece, one level deeper.
 
         Raises:
-            UnknownAgentError: more than `DEEPEST` specs stand in each other.
+            UnknownAgentError: more than `DEEPEST` levels of nested specs.
         """
         if self.depth == DEEPEST:
-            raise self.fault(f"more than {DEEPEST} specs in each other: nest fewer")
+            raise self.fault(f"more than {DEEPEST} levels of nested specs: nest fewer")
         return replace(self, depth=self.depth + 1)
 
     @property
@@ -61,19 +60,19 @@ class Part:
         return self.source[self.start : self.stop]
 
     def cut(self, start: int, stop: int) -> Part:
-        """A piece of this piece, by positions in its text, without the blanks around it."""
+        """A piece of this piece, by positions in its text; blanks around it are stripped."""
         text = self.text[start:stop]
         left = len(text) - len(text.lstrip())
         begin = self.start + start + left
         return replace(self, start=begin, stop=begin + len(text.strip()))
 
     def halves(self, mark: str) -> tuple[Part, Part] | None:
-        """What stands before and after the first `mark`; None without one."""
+        """The pieces before and after the first `mark`; None if there is no mark."""
         place = self.text.find(mark)
         return None if place < 0 else (self.cut(0, place), self.cut(place + len(mark), len(self.text)))
 
     def split(self, mark: str = ",") -> Iterator[Part]:
-        """The pieces between the marks that are in no parentheses."""
+        """The pieces between the marks; marks in parentheses do not count."""
         start = depth = 0
         for place, sign in enumerate(self.text):
             depth += (sign == "(") - (sign == ")")
@@ -94,7 +93,7 @@ class Part:
         """Its text, which must be one of a few words.
 
         Raises:
-            UnknownAgentError: it is none of them.
+            UnknownAgentError: another text.
         """
         known = list(words)
         if self.text not in known:
@@ -102,7 +101,7 @@ class Part:
         return self.text
 
     def fault(self, message: str) -> UnknownAgentError:
-        """The error to raise about this piece; it quotes no password and no key that stands in the spec."""
+        """The error to raise about this piece; passwords and keys in the spec are hidden."""
         source, text = _quotable(self.source), _quotable(self.text)
         place = (
             f"at {text if text in source else '[hidden]'!r:.{QUOTED}} (character {self.start + 1})"
@@ -113,7 +112,7 @@ class Part:
 
 
 def is_wrapped(text: str) -> bool:
-    """Whether a text begins with a parenthesis that is closed at its end."""
+    """Whether one pair of parentheses encloses the whole text."""
     depth = 0
     for place, sign in enumerate(text):
         depth += (sign == "(") - (sign == ")")
@@ -123,7 +122,7 @@ def is_wrapped(text: str) -> bool:
 
 
 def _quotable(text: str) -> str:
-    """Without passwords, and without what may be a key, wherever somebody has put it."""
+    """The text with passwords and anything that may be a key hidden."""
     from agents.lm.models.settings import hide_secrets, redacted
 
     return _KEY_GIVEN.sub(r"\1[hidden]", redacted(hide_secrets(text)))

@@ -129,7 +129,7 @@ def test_what_has_no_name(mirror):
         (lambda k: HoldPolicy(), "TypeError: .*'k'"),
         (lambda: exit(2), r"SystemExit: 2 \(.*test_policy_objects.py, line"),
         (Holder(threading.Lock()), r"^agent instance of .*Holder: cannot be made: TypeError: cannot pickle"),
-        (dict, "a module of Python's own: it is not a policy"),
+        (dict, "a module of the standard library, not a policy"),
     ],
 )
 def test_objects_that_make_no_policy(policy, fault):
@@ -187,7 +187,7 @@ def test_policies_of_other_distributions(install, mirror):
     [
         ("no_such_module:Mirror", "cannot be loaded: ModuleNotFoundError"),
         ("mirror:Miror", "cannot be loaded: AttributeError"),
-        ("mirror:__name__", "is a str: a class or a function"),
+        ("mirror:__name__", "is a str: it must be a class or a function"),
         ("builtins:dict", "makes a dict: it is not a policy"),
         ("builtins:open", "cannot be made: TypeError"),
     ],

@@ -112,7 +112,7 @@ def test_a_fault_in_a_long_spec_has_its_place_and_a_short_message():
         ),
         ("exploiter:attack=dumbbot,nice=lm:openai/x,api=chat", "nice=(lm:openai/x,api=...)"),
         ("exploiter:nice=dove,attack=dumbbot,share=0.5", "nice=(dove:share=...)"),
-        ("exploiter:nice=exploiter:nice=dove,attack=random,attack=dumbbot", "parentheses go around"),
+        ("exploiter:nice=exploiter:nice=dove,attack=random,attack=dumbbot", "put all of it in parentheses"),
         ("lm:openai/x,ablate=no_reasoning,no_examples", "ablate=no_reasoning+no_examples"),
     ],
 )
@@ -239,9 +239,9 @@ class TestLimits:
 
     @pytest.mark.parametrize("read", [agents.make, agents.canonical, specs.named_models, specs.named_files])
     def test_the_deepest_spec(self, read):
-        with pytest.raises(UnknownAgentError, match=r"more than 20 specs in each other"):
+        with pytest.raises(UnknownAgentError, match=r"more than 20 levels of nested specs"):
             read(nested(DEEPEST))
-        with pytest.raises(UnknownAgentError, match=r"more than 20 specs in each other"):
+        with pytest.raises(UnknownAgentError, match=r"more than 20 levels of nested specs"):
             read("exploiter:attack=dove,nice=(" * 100 + "dove" + ")" * 100)
 
     def test_specs_as_deep_as_they_may_be(self):
@@ -329,7 +329,7 @@ class TestOwnPolicies:
             ("own_players.Yours", "has no Yours"),
             ("own_players.other", "int: it is not a policy"),
             ("no_such_module.Mine", "ModuleNotFoundError"),
-            ("collections.OrderedDict", "it is not a policy"),
+            ("collections.OrderedDict", "not a policy"),
         ],
     )
     def test_faults_point_at_the_place(self, module, path, fault):
@@ -346,7 +346,7 @@ class TestOwnPolicies:
     @pytest.mark.parametrize("read", [agents.make, specs.named_files])
     def test_pythons_own_modules_are_not_even_imported(self, path, read):
         before = set(sys.modules)
-        with pytest.raises(UnknownAgentError, match=r"a module of Python's own: it is not a policy\. Give a class"):
+        with pytest.raises(UnknownAgentError, match=r"a module of the standard library, not a policy\. Give a class"):
             read(f"import:{path}")
         assert set(sys.modules) == before
 

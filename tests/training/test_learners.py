@@ -189,7 +189,7 @@ def test_only_a_profile_or_a_mix_has_names() -> None:
     assert read_profile("3*cops + 1*(rl:cops)", ("cops",)).text == "3*cops + 1*(rl:cops)"
     parts = read("mix:cops=1/2,(dove:share=0.5)=1/2", ("cops",)).parts
     assert [part.text for part, _ in parts] == ["cops", "dove:share=0.5"]
-    with pytest.raises(UnknownAgentError, match="no policy by itself"):
+    with pytest.raises(UnknownAgentError, match="not a policy by itself"):
         read("cops", ("cops",)).make()
     for text in ("noisy:of=cops", "cops:share=1", "cops"):
         with pytest.raises(UnknownAgentError, match="unknown agent"):

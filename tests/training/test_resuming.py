@@ -268,7 +268,7 @@ def test_what_is_no_start_is_said_in_new_and_in_finished_trainings(
 
 def test_a_checkpoint_of_an_earlier_network_is_no_beginning(tmp_path: Path) -> None:
     start = EARLIER / "checkpoint"
-    with pytest.raises(CheckpointError, match=r"of format 1, which still plays but learns no more.*imitate"):
+    with pytest.raises(CheckpointError, match=r"has format 1, which can still play but not be trained.*imitate"):
         train(replace(SMALL, start=start, folder=tmp_path / "run"))
 
 

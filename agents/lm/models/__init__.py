@@ -1,8 +1,8 @@
-"""Language models: behind a provider's SDK, made-up ones, and cached replies.
+"""Language models: remote ones through a provider's SDK, scripted ones, and cached replies.
 
-`make_model` makes one from its name. `protocol` is the interface of every model; `providers` has those behind an SDK,
+`make_model` makes one from its name. `protocol` is the interface of every model; `providers` has the remote models,
 whose waiting is in `limits`. `scripted` has models that need no server. `settings` checks user input; `prices` and
-`budget` are about money; `cache` keeps replies on disk, and `shared_models` gives out one model per name and settings.
+`budget` are about money; `cache` stores replies on disk, and `shared_models` makes one model per name and settings.
 """
 
 from agents.lm.models.make import make_model

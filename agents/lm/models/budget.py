@@ -47,10 +47,10 @@ class Budget:
     (its prompt, and a reply of full length) stay within the limits. If that depends on what the calls in progress
     really use, it waits for them. If it would exceed the limits in any case, it is refused, and so are all later ones.
 
-    A prompt is counted as as many tokens as it and its schema have bytes, three to four times the real number, so part
-    of a small budget stays unused. A lost answer counts as paid for in full. What a server reports counts as paid: a
-    server that reports more than it was asked for can exceed a budget. So the first call to each server is let through
-    alone, and later ones are expected to exceed their requests by the worst factor seen so far.
+    Every byte of a prompt and its schema counts as a token, three to four times the real number, so part of a small
+    budget stays unused. A lost answer counts as paid for in full. Usage that a server reports counts in any case, so a
+    server that exceeds the limits of a request can exceed a budget. Therefore the first call to each model is let
+    through alone, and later ones are expected to exceed their requests by the worst factor seen so far.
 
     It counts from its creation: usage of earlier runs is not included, and replies from a cache are free.
 
@@ -87,7 +87,7 @@ class Budget:
             return self._refusal
 
     def hold(self, tokens: int, dollars: float | None, who: Hashable = None) -> Hold:
-        """Reserves what a call may use at most while it is in progress; report real usage to the `Hold`.
+        """Reserves the most that a call may use while it is in progress; report real usage to the `Hold`.
 
         Use it with `with` in threads and `async with` in tasks. Entering it waits for other calls, or raises
         `BudgetError`: too little is left, or a call was refused before, or dollars are limited and there is no price.
@@ -95,7 +95,7 @@ class Budget:
         Args:
             tokens: tokens of prompt and reply.
             dollars: None if no price is known.
-            who: the model that is asked; if it reports more than that, more is expected the next time.
+            who: the model that is asked; if it reports more, more is expected of its later calls.
         """
         return Hold(self, tokens, dollars, who)
 
@@ -105,7 +105,7 @@ class Budget:
             self._admit()
 
     def _end(self, hold: Hold) -> None:
-        """Ends a call, or its waiting."""
+        """Ends a call, or its wait."""
         with self._lock:
             if self._held.pop(hold, None) is not None:
                 self._spent += hold.usage

@@ -1,8 +1,8 @@
 """Replies cached on disk, so that an interrupted run can go on without paying again.
 
 A reply is looked up by the model, its settings and the whole request. One SQLite file, which any number of threads and
-processes may write; nothing in it is unpickled. It contains no prompts and no keys. Reading waits for nobody; writing
-waits for other processes, so it has a thread and a connection of its own, and games go on meanwhile.
+processes may write; nothing in it is unpickled. It contains no prompts and no API keys. Reads never wait; writes wait
+for other processes, so they have their own thread and connection, and games go on meanwhile.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
 KEY_VERSION = 1
-"""Part of every key: raise it when equal requests no longer mean the same reply."""
+"""Part of every key: raise it when old replies no longer fit equal requests."""
 
 _CREATE = """
 CREATE TABLE replies (
@@ -106,7 +106,7 @@ class ResponseCache:
         self._writing.close()
 
     def write(self, write: Callable[..., _T], *arguments: Any) -> Future[_T]:
-        """Calls what writes to the file, in the thread that does so."""
+        """Calls a function that writes to the file, in the writing thread."""
         with self._lock:
             if self._writer is None:
                 self._writer = ThreadPoolExecutor(1, "replies")
@@ -163,7 +163,7 @@ class ResponseCache:
             self._writing.run("DELETE FROM replies WHERE reply LIKE ?", f'{{"failed": "{kind}"%')
 
     def forget(self, *keys: str) -> None:
-        """Deletes the entries of keys, where there are any.
+        """Deletes the entries of these keys, if any.
 
         Raises:
             CacheError: the file cannot be written.
@@ -204,7 +204,7 @@ class ResponseCache:
         """Passes an error to the waiters of a promise; does nothing if it is done, or was never made."""
         if isinstance(error, LMError) and not isinstance(error, StoppedError):
             self._end(key, own, error)
-        else:  # the others, who may belong to a game that goes on, ask themselves
+        else:  # the waiters may belong to games that go on, so they ask themselves
             self._end(key, own, _Abandoned())
 
     def _end(self, key: str, own: Future[Reply], outcome: Reply | Exception) -> None:
@@ -284,17 +284,17 @@ class CachedModel:
 
     @property
     def name(self) -> str:
-        """The model's."""
+        """The model's name."""
         return self.model.name
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The model's."""
+        """The model's settings."""
         return self.model.settings
 
     @property
     def faults(self) -> Counter[str]:
-        """The model's."""
+        """The model's faults."""
         return self.model.faults
 
     @property
@@ -347,7 +347,7 @@ class CachedModel:
         return reply
 
     def _paid(self, key: str, own: Future[Reply], outcome: Reply | ModelError) -> Reply:
-        if isinstance(outcome, ModelError) and self._is_given_up:  # not even for a moment: others may look meanwhile
+        if isinstance(outcome, ModelError) and self._is_given_up:  # never stored, or others could read it meanwhile
             self.cache.give_up(key, own, outcome)
             raise outcome
         try:
@@ -374,9 +374,9 @@ class CachedModel:
             self.cache.forget(key)
 
     async def _forget_failures(self) -> None:
-        """Once the model was given up: waits until its failures before the first answer are deleted.
+        """After the model was given up: deletes its failures before the first answer.
 
-        Everybody who hears of it waits, behind all that is still to be written.
+        Every caller that gets the error waits for this, and for all pending writes before it.
         """
         with self._lock:
             if self._has_answered:
@@ -385,7 +385,7 @@ class CachedModel:
         deleted = self.cache.write(self._delete_failures)
         try:
             await asyncio.shield(asyncio.wrap_future(deleted))
-        except CacheError as error:  # what ended the run matters more
+        except CacheError as error:  # only a warning: the error that ended the run matters more
             _log.warning("failures of %s stay in the cache: %s", self.name, error)
 
     def _delete_failures(self) -> None:
@@ -404,7 +404,7 @@ def _checksum(key: str, text: str) -> str:
 
 
 def outcome_dict(outcome: Reply | ModelError) -> dict[str, Any]:
-    """A reply or a failed call as plain JSON; of a failure the kind comes first, for `forget_passing`."""
+    """A reply or a failed call as plain JSON; a failure begins with its kind, for `forget_passing`."""
     if isinstance(outcome, Reply):
         return vars(outcome) | {"usage": dict(vars(outcome.usage)), "faults": list(outcome.faults)}
     usage = None if outcome.usage is None else dict(vars(outcome.usage))
@@ -415,7 +415,7 @@ def read_outcome(kept: Any) -> Reply | ModelError:
     """A reply or a failed call from its JSON: the inverse of `outcome_dict`.
 
     Raises:
-        ValueError, KeyError, TypeError: it is neither.
+        ValueError, KeyError, TypeError: not a reply or a failed call.
     """
     usage, faults = _usage(kept["usage"]), tuple(_text(fault) for fault in kept["faults"])
     if "failed" in kept:

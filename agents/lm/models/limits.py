@@ -1,7 +1,7 @@
-"""How calls wait: the event loop, a server's rate limits, and how all waiting is ended.
+"""How calls wait: the event loop, a server's rate limits, and stopping all calls of a run.
 
-All waiting is done by tasks, hundreds of which need one thread: a task can be canceled at any moment, whatever it
-waits for, but a thread that reads from a server cannot.
+Calls wait as tasks, hundreds of them in one thread: a task can be canceled at any moment, whatever it waits for, but a
+thread that reads from a server cannot.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class Clock:
 
 
 _RUNS: ContextVar[Mapping[Halt, int]] = ContextVar("runs", default=MappingProxyType({}))
-"""Halt -> its `stops` when the run began that the current task, or thread, belongs to."""
+"""Halt -> its `stops` at the beginning of the run to which the current task (or thread) belongs."""
 
 
 class Halt:
-    """Ends all calls of a run when one of them cannot go on: they give up their pauses and their retries.
+    """Stops all calls of a run when one of them cannot go on: pauses end, and nothing is retried.
 
-    A run is made of the tasks (and threads) that `join` it. Its calls in progress are stopped, and those that it would
-    begin later are refused. Calls of others that begin after a stop are not affected.
+    A run consists of the tasks (and threads) that `join` it. A stop ends its calls in progress and refuses its later
+    ones. Calls of others that begin after a stop are not affected.
 
     Attributes:
         stops: number of stops so far; a call remembers the number at its beginning, or at that of its run.
@@ -66,9 +66,9 @@ class Halt:
             self.stops += 1
             self._error = error or StoppedError("the call was given up, since the run ends")
             pausing, self._pausing = self._pausing, set()
-        for told in pausing:
-            if told.set_running_or_notify_cancel():
-                told.set_result(None)
+        for stopped in pausing:
+            if stopped.set_running_or_notify_cancel():
+                stopped.set_result(None)
 
     def join(self, since: int) -> None:
         """Adds the current task (or thread) to a run: calls it begins after a stop are refused.
@@ -99,18 +99,18 @@ class Halt:
         Raises:
             LMError: the call was stopped, before or during the pause.
         """
-        told: Future[None] = Future()
+        stopped: Future[None] = Future()
         with self._lock:
             if self.stops == since and seconds > 0:
-                self._pausing.add(told)
-        if told in self._pausing:
+                self._pausing.add(stopped)
+        if stopped in self._pausing:
             sleeping = asyncio.ensure_future(clock.sleep(seconds))
             try:
-                await asyncio.wait((sleeping, asyncio.wrap_future(told)), return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait((sleeping, asyncio.wrap_future(stopped)), return_when=asyncio.FIRST_COMPLETED)
             finally:
                 sleeping.cancel()
-                told.cancel()
-                self._pausing.discard(told)
+                stopped.cancel()
+                self._pausing.discard(stopped)
         self._check(since)
 
     def _check(self, since: int) -> None:
@@ -119,7 +119,7 @@ class Halt:
 
 
 class RequestSlot(ABC):
-    """Something to wait for, with `async with`; the tasks of all event loops are served in the order they come."""
+    """A slot to wait for with `async with`, first come, first served among the tasks of all event loops."""
 
     async def __aenter__(self) -> Self:
         ticket = self._enter()
@@ -140,7 +140,7 @@ class RequestSlot(ABC):
 
     @abstractmethod
     def _enter(self) -> Future[None] | None:
-        """None if the slot is ours at once, else a future that is done when it is."""
+        """None if the slot is free, else a future that is done when the slot is ours."""
 
     @abstractmethod
     def _leave(self) -> None:
@@ -148,7 +148,7 @@ class RequestSlot(ABC):
 
 
 class Gate(RequestSlot):
-    """Lets a fixed number in at a time."""
+    """A fixed number of slots."""
 
     def __init__(self, places: int) -> None:
         self._free = self._places = places
@@ -156,7 +156,7 @@ class Gate(RequestSlot):
         self._lock = Lock()
 
     def widen(self, places: int) -> None:
-        """From now on lets in as many, if those were fewer."""
+        """Raises the number of slots to `places`; never lowers it."""
         with self._lock:
             more, self._places = max(0, places - self._places), max(places, self._places)
         for _ in range(more):
@@ -190,8 +190,8 @@ class Gate(RequestSlot):
 class TokenPace:
     """A limit on the tokens of calls that begin within a minute.
 
-    A call is expected to use what it may at most; once it has ended, what it used counts. Calls wait in the order they
-    come, and one that alone exceeds the limit begins when no other counts any more.
+    A call counts with the most tokens that it may use, and once it has ended with those that it has used. Calls begin
+    in order of arrival; one that exceeds the limit by itself begins when no other counts any more.
 
     Args:
         per_minute: the limit; None for no limit.
@@ -208,7 +208,7 @@ class TokenPace:
         """Waits until a call of so many tokens may begin.
 
         Returns:
-            A list with its tokens: put what it has really used there.
+            A list with its tokens: replace them by those that it has used.
 
         Raises:
             LMError: the call was stopped.
@@ -222,7 +222,7 @@ class TokenPace:
         return entry
 
     def _wait(self, entry: list[int]) -> float:
-        """Seconds until a call may begin, if those in progress use all they may; 0 counts it."""
+        """Seconds until a call may begin, if those in progress use all they may. If 0, the call is counted."""
         with self._lock:
             now = self._clock.now()
             while self._calls and self._calls[0][0] <= now - SECONDS:
@@ -265,7 +265,7 @@ class Pace:
 class BackgroundLoop:
     """An event loop in its own thread, started on first use; a forked process starts a new one.
 
-    Code that it runs may in turn wait for coroutines, which then run in a loop below it.
+    Code that it runs may in turn wait for coroutines, which then run in a second loop below it.
     """
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@
 'stop'
 
 Other distributions add providers by entry points of the group "welfare_env.models": ``mine = "package.module:MyModel"``
-makes "mine/NAME" `MyModel(NAME, **settings)`, an `agents.lm.own_models.OwnModel`. A name of ours stays ours.
+makes "mine/NAME" `MyModel(NAME, **settings)`, an `agents.lm.own_models.OwnModel`. Built-in names take precedence.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def make_model(name: str, **settings: Any) -> Model:
     Separate models of one name do not share their limits: use one for all players of a game.
 
     Args:
-        name: "openai/NAME" or "anthropic/NAME", NAME being the model's name on the server; "scripted/stub", which makes
-            up replies that look legal, or another of `agents.lm.stub.characters`; "replay/PATH", the replies in a
+        name: "openai/NAME" or "anthropic/NAME", NAME being the model's name on the server; "scripted/stub", which
+            invents replies that look legal, or another of `agents.lm.stub.characters`; "replay/PATH", the replies in a
             cache file.
         **settings: those of `OpenAIModel`, `AnthropicModel`, `ScriptedModel` and `ReplayModel`.
 
@@ -46,14 +46,14 @@ def make_model(name: str, **settings: Any) -> Model:
 
 
 def new_model(name: str, **settings: Any) -> Model | OwnModel:
-    """As `make_model`, but a model of another distribution is as it was made, not under a budget yet."""
+    """As `make_model`, but a model of another distribution is not adapted, and not under a budget."""
     provider, _, rest = name.partition("/")
     maker = PROVIDERS.get(provider) or _installed(provider)
     if maker is None or not rest:
         others = sorted({point.name for point in entry_points(group=GROUP)} - PROVIDERS.keys())
-        told = ", ".join(f"{known}/NAME" for known in (*PROVIDERS, *others))
+        choices = ", ".join(f"{known}/NAME" for known in (*PROVIDERS, *others))
         raise ConfigError(
-            f"model {name!r}: give one of {told} (PROVIDER/MODEL); in Python your own, too: models={{NAME: MODEL}}"
+            f"model {name!r}: give one of {choices} (PROVIDER/MODEL); in Python your own, too: models={{NAME: MODEL}}"
             f"{did_you_mean(name, ('self', 'none'))}"  # as a summariser
         )
     known = _settings(maker)
@@ -77,26 +77,26 @@ PROVIDERS: dict[str, Callable[..., Model]] = {
     "scripted": _stub,
     "replay": ReplayModel,
 }
-"""Our own providers, and what makes their models."""
+"""Built-in provider -> the class or function that makes its models."""
 
 
 def remote_provider(provider: str) -> type[RemoteModel] | None:
-    """The class of a provider of ours whose replies cost money; None for every other provider."""
+    """The class of a built-in provider whose replies cost money; None for every other provider."""
     maker = PROVIDERS.get(provider)
     return maker if isinstance(maker, type) and issubclass(maker, RemoteModel) else None
 
 
 def distribution_of(provider: str) -> str:
-    """Name and version of the distribution that a provider's models are from; "" for ours, and if there is none."""
+    """Name and version of the distribution that adds a provider; "" for built-in and unknown providers."""
     points = () if provider in PROVIDERS else entry_points(group=GROUP, name=provider)
     return ", ".join(f"{point.dist.name} {point.dist.version}" for point in points if point.dist)
 
 
 def _installed(provider: str) -> Callable[..., Model | OwnModel] | None:
-    """What makes the models of a provider from another distribution; None if there is no such provider.
+    """The class or function that makes the models of another distribution's provider; None for an unknown provider.
 
     Raises:
-        ConfigError: several distributions have it, or it cannot be loaded.
+        ConfigError: several distributions define the provider, or it cannot be loaded.
     """
     points = list(entry_points(group=GROUP, name=provider))
     if len(points) > 1:

@@ -25,9 +25,10 @@ class Block:
 
     Attributes:
         text: its text.
-        cache: whether the prompt up to the end of this piece comes again in later calls, so that a provider with
-            cheaper cached input should cache it.
-        private: whether it is the player's own notes. Not sent: transcripts leave it out unless asked for it.
+        cache: whether later calls repeat the prompt up to the end of this piece, so that a provider with cheaper cached
+            input should cache it.
+        private: whether it is the player's own notes. This flag is not sent: transcripts leave out private pieces
+            unless asked for them.
     """
 
     text: str
@@ -158,10 +159,9 @@ class Reply:
             to answer, or "other".
         model: the model's name as reported by the server.
         attempts: how often the request was sent, not counting tries in which the server rejected a parameter (which is
-            left out from then on).
+            omitted from then on).
         faults: the kinds (`agents.lm.errors.FAULT_KINDS`) of the tries that failed, in sequence.
-        reasoning: what the model thought before, if the server shows it apart from the answer. It is no part of the
-            answer: nothing in it is an order or a message.
+        reasoning: the model's thinking, if the server returns it separately. It is not parsed for orders or messages.
     """
 
     text: str

@@ -42,7 +42,7 @@ class ScriptedModel:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """None."""
+        """No settings."""
         return {}
 
     def complete(self, request: Request) -> Reply:
@@ -91,7 +91,7 @@ class ReplayModel:
         kept = [model for model in self._cache.models() if name in (None, model["name"])]
         if len(kept) != 1:
             said = ", ".join(sorted(model["name"] for model in self._cache.models())) or "none"
-            raise ConfigError(f"{path}: name the one model whose replies are meant; it holds replies of: {said}")
+            raise ConfigError(f"{path}: give the name of the model whose replies to use; it holds replies of: {said}")
         self.name: str = kept[0]["name"]
         self.settings: Mapping[str, Any] = kept[0]["settings"]
         self.faults: Counter[str] = Counter()
@@ -101,7 +101,7 @@ class ReplayModel:
 
         Raises:
             ModelError: the original call failed.
-            LMError: it was never asked.
+            LMError: there was no equal request.
         """
         reply = self._cache.get(reply_key(self, request))
         if reply is None:
@@ -116,14 +116,14 @@ class ReplayModel:
 
 
 def _one_by_one(lines: Iterator[Line]) -> Callable[[Request], Line]:
-    told, lock = 0, Lock()
+    used, lock = 0, Lock()
 
     def answer(request: Request) -> Line:
-        nonlocal told
+        nonlocal used
         with lock:
             for line in lines:
-                told += 1
+                used += 1
                 return line
-        return LMError(f"the script is at its end after {told} replies")
+        return LMError(f"the script is at its end after {used} replies")
 
     return answer

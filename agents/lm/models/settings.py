@@ -54,7 +54,7 @@ def check_number(name: str, value: Any, above: float = -1.0, whole: bool = False
     """Checks that a setting is a number above a bound.
 
     Raises:
-        ConfigError: it is not, or it has to be whole and is not.
+        ConfigError: it is not a number, not above the bound, or not whole although `whole`.
     """
     kinds = int if whole else int | float
     if isinstance(value, bool) or not isinstance(value, kinds) or not above < value <= MOST:  # NaN fails, too
@@ -66,7 +66,7 @@ def check_kind(name: str, value: Any, kind: type) -> None:
     """Checks the type of a setting.
 
     Raises:
-        ConfigError: it is not.
+        ConfigError: it has another type.
     """
     if not isinstance(value, kind):
         raise ConfigError(f"{name} {value!r}: give a {kind.__name__}")
@@ -132,14 +132,14 @@ def checked_variable(name: str) -> str:
         )
     if not _OF_A_KEY.search(name):
         raise ConfigError(
-            "key_variable: give a name with KEY or TOKEN as one of its words, such as MY_SERVER_KEY; what other "
-            "variables hold is sent to no server"
+            "key_variable: give a name with KEY or TOKEN as one of its words, such as MY_SERVER_KEY; other variables "
+            "are never sent to a server"
         )
     return name
 
 
 def hide_secrets(text: str) -> str:
-    """A spec that may be quoted: without what `checked_url` and `checked_variable` refuse to quote."""
+    """A spec without the parts that `checked_url` and `checked_variable` refuse to quote."""
     end = text.rfind("@")
     if start := _BEFORE_USER.search(text, 0, max(0, end)):
         text = f"{text[: start.end()]}[hidden]{text[end:]}"

@@ -24,16 +24,16 @@ from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.own_models import as_model
 
 OWN_NAME = re.compile(r"\w+(?:/\S+)?", re.ASCII)
-"""The names by which a spec may call a model of your own."""
+"""The names that a model of your own may have in specs."""
 
-PLAYERS = 8  # of a game that ask at the same time: seven powers and a mediator
+PLAYERS = 8  # of one game that may ask at the same time: seven powers and a mediator
 
 _Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
 
 
 class Tasks:
-    """Tasks of one run, at most `count` of which have begun and not ended. Made by `SharedModels.tasks`."""
+    """Tasks of one run, at most `count` at a time. Made by `SharedModels.tasks`."""
 
     def __init__(self, count: int, halt: Halt, since: int) -> None:
         self._halt, self._since = halt, since
@@ -41,7 +41,7 @@ class Tasks:
         self._futures: list[Future[Any]] = []
 
     def submit(self, coroutine: Coroutine[Any, Any, _Result]) -> Future[_Result]:
-        """Starts a coroutine on the event loop of language models, when there is a place for it."""
+        """Starts a coroutine on the event loop of language models, once fewer than `count` are running."""
         future = LOOP.submit(self._in_place(coroutine))
         self._futures.append(future)
         return future
@@ -52,7 +52,7 @@ class Tasks:
             return await coroutine
 
     def wait(self) -> None:
-        """Waits for all."""
+        """Waits for all tasks."""
         wait(self._futures)
 
 
@@ -63,11 +63,12 @@ class SharedModels:
         cache: cache of replies, or None.
         budget: budget of all remote models, and of your own, together; None for no limit.
         own: your own models (`agents.lm.own_models.OwnModel`, or any `agents.lm.models.Model`, made with this budget if
-            it has a limit), by the names that stand for them in specs: ``{"mine": model}`` for "lm:mine".
-        halt: of the run that they belong to, if others belong to it, too; by default one of their own.
+            it has a limit), by their names in specs: ``{"mine": model}`` for "lm:mine".
+        halt: stops the run that they belong to, if it includes other calls, too; by default a new one.
 
     Raises:
-        ConfigError: what is in `own` is no model, has the name of one of ours, or spends past the budget.
+        ConfigError: an object in `own` is not a model, has the name of a built-in provider, or would not respect the
+            budget.
 
     Example:
         models = SharedModels(ResponseCache("runs/replies.sqlite"), Budget(max_dollars=5))
@@ -101,7 +102,7 @@ class SharedModels:
         """
         if name in self.own:
             if settings:
-                raise ConfigError(f"model {name!r} is yours: it takes no {sorted(settings)[0]!r} from us")
+                raise ConfigError(f"model {name!r} is your own: leave out {sorted(settings)[0]!r}")
             return self.own[name]
         key = (name, json.dumps(settings, sort_keys=True), _server(name, settings))
         with self._lock:
@@ -111,7 +112,7 @@ class SharedModels:
 
     @contextmanager
     def tasks(self, count: int) -> Iterator[Tasks]:
-        """Tasks that play a run. If the block raises, they ask no more questions, and it waits for them.
+        """Tasks of a run. If the block raises, they ask no more questions; leaving it waits for them.
 
         An error of one call already ends the others; this is for interruptions (Ctrl-C) and other errors. A question
         that has been sent is still waited for, since it is paid for; only its retries are given up.
@@ -160,7 +161,7 @@ class SharedModels:
 
 
 def _own_name(name: str) -> str:
-    """Checks what a model of the user's is called in specs."""
+    """Checks the name of a user's model in specs."""
     if not isinstance(name, str) or not OWN_NAME.fullmatch(name) or name.partition("/")[0] in PROVIDERS:
         raise ConfigError(
             f"models: {name!r:.80}: give a name of letters, digits and _, or PROVIDER/NAME with a provider that is not "

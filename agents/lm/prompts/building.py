@@ -3,8 +3,8 @@
 As much as possible of each prompt is a prefix of the next one, which providers then read from their caches:
 
     rules, reply, examples, who you are         the same in the whole game
-    what was said, phase by phase               grows at its end, once a phase
-    position, last orders, what can be ordered  the same in all rounds of a phase
+    messages of earlier phases                  grows at its end, once a phase
+    position, last orders, possible orders      the same in all rounds of a phase
     messages of this phase                      grows at its end
     phase, round, years left                    a line or two
 
@@ -68,7 +68,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Draft:
-    """One's own reply in an earlier round of this phase."""
+    """The player's own reply in an earlier round of this phase."""
 
     round: int
     reasoning: str
@@ -87,22 +87,22 @@ def build(
     seed: int | None = None,
     is_rolling: bool = False,
 ) -> Prompt:
-    """The prompt for messages and orders at the moment of `view`.
+    """The prompt for messages and orders in a view.
 
     Args:
         view: view of a power, or of the mediator.
         summaries: phase ("S1901M") -> the player's summary of its messages. Without one the messages themselves are
-            quoted, shortened. A summary must be there when the next phase begins and never change, or the prefix of
-            later prompts changes with it; so must an entry of the journal.
+            quoted, shortened. A summary must exist when the next phase begins and never change, or the prefix of later
+            prompts changes with it; the same holds for entries of the journal.
         flavour: see `Flavour`.
         ablation: see `Ablation`.
         addition: see `Addition`.
         journal: earlier phase -> the player's note at its end.
         drafts: the player's replies in earlier rounds of this phase.
-        is_list: whether the orders of a reply are a list, as with a schema without them, and not an object with a key
+        is_list: whether a reply's orders are a list (as with a schema without orders) instead of an object with a key
             for each unit.
         seed: draws the sequence of units in the example of a reply, as in `reply_schema`.
-        is_rolling: whether the last summary stands for all phases that have one (`rewrite`).
+        is_rolling: whether the last summary covers all phases so far (`rewrite`).
 
     Raises:
         PromptError: an unknown flavour, or one that does not fit the player or the rules; the game is over.
@@ -123,7 +123,7 @@ def _checked(view: View, flavour: Flavour | str) -> Flavour:
     if view.is_done:
         raise PromptError(f"{view!r}: the game is over, there is nothing to ask")
     if (kind is Flavour.MEDIATOR) != (view.power == MEDIATOR):
-        raise PromptError(f"flavour {kind.value!r} for {view.power}: 'mediator' is the mediator's, and its only one")
+        raise PromptError(f"flavour {kind.value!r} for {view.power}: 'mediator' is for the mediator, and only for it")
     if kind in (Flavour.WD, Flavour.EXPLOITER) and not view.rules.is_welfare:
         raise PromptError(f"flavour {kind.value!r}: a game of variant {view.rules.variant!r} has no points; take 'sd'")
     return kind
@@ -159,7 +159,7 @@ def _earlier(
 
 
 def _cached(blocks: list[Block]) -> list[Block]:
-    """The blocks, the last with a mark."""
+    """The blocks, the last one marked for caching."""
     return [*blocks[:-1], replace(blocks[-1], cache=True)] if blocks else []
 
 
@@ -190,7 +190,7 @@ def position_sections(
     is_list: bool = False,
     seed: int | None = None,
 ) -> list[str]:
-    """The position as it is now, what the player can order in it, and in which form."""
+    """The current position, the orders that the player can give, and their form."""
     points = points_of(view.rules, flavour, ablation)
     sections = [] if Ablation.NO_CENTERS in ablation else [centers_section(view)]
     sections += [
@@ -207,7 +207,7 @@ def position_sections(
 
 
 def _said(view: View, drafts: Sequence[Draft]) -> tuple[Block, ...]:
-    """The messages of this phase, a block each; after those of a round the player's own reply in it, if it is given."""
+    """The messages of this phase, a block each; the player's draft of a round, if any, follows its messages."""
     blocks, later = [], list(drafts)
     for message in view.messages:
         while later and later[0].round < message.round:
@@ -236,14 +236,14 @@ def now(view: View) -> str:
 
 
 def news(view: View, last: View, flavour: Flavour = Flavour.WD) -> str:
-    """What has happened since `last`, and what is asked now: for a conversation, instead of whole prompts.
+    """What has happened since `last`, and the current question: for a conversation, instead of whole prompts.
 
-    After a first text of `build`, these say what whole prompts would, each thing once: the messages and orders of
-    others, and the position once a phase. What the player has written is in its own replies.
+    After a first text of `build`, these texts contain what whole prompts would, but only once: the messages and orders
+    of others, and the position once per phase. The player's own messages are in its replies.
 
     Args:
-        view: of a player, now.
-        last: of the same player in the same game, when it was asked last.
+        view: the player's current view.
+        last: its view at its last question in the same game.
     """
     ended = view.history[len(last.history) :]
     unread = {record.phase: record.messages for record in ended} | {view.phase: view.messages}
@@ -263,28 +263,28 @@ def summarise(record: PhaseRecord, player: str) -> Prompt:
     """The prompt for a summary of what `player` wrote and read in a phase (paper, section 4).
 
     Raises:
-        PromptError: there is nothing to summarise.
+        PromptError: there is nothing to summarize.
     """
-    heard = record.seen_by(player).messages
-    if not heard:
-        raise PromptError(f"{player} has neither written nor read anything in {record.phase}: nothing to summarise")
-    said = f"# Messages in {record.phase}\n{transcript(heard, player)}\nWrite {player}'s note on {record.phase} now.\n"
+    seen = record.seen_by(player).messages
+    if not seen:
+        raise PromptError(f"{player} has neither written nor read anything in {record.phase}: nothing to summarize")
+    said = f"# Messages in {record.phase}\n{transcript(seen, player)}\nWrite {player}'s note on {record.phase} now.\n"
     return Prompt((Block(_SUMMARISER.format(player=player), cache=True),), (Block(said),))
 
 
 def rewrite(record: PhaseRecord, player: str, note: str) -> Prompt:
-    """The prompt for a note on all phases so far, in place of the last one.
+    """The prompt for a note on all phases so far, which replaces the last note.
 
     Args:
-        note: the last one; "" for none.
+        note: the last note; "" for none.
 
     Raises:
         PromptError: there is nothing to note.
     """
-    heard = record.seen_by(player).messages
-    if not heard:
+    seen = record.seen_by(player).messages
+    if not seen:
         raise PromptError(f"{player} has neither written nor read anything in {record.phase}: nothing to note")
-    said = f"# Messages in {record.phase}\n{transcript(heard, player)}\nWrite {player}'s new note now.\n"
+    said = f"# Messages in {record.phase}\n{transcript(seen, player)}\nWrite {player}'s new note now.\n"
     last = quote(note, LONGEST_NOTE) if note else "none"
     own = Block(f"# Your note so far\n{last}\n\n", private=True)
     return Prompt((Block(_NOTE.format(player=player), cache=True),), (own, Block(said)))

@@ -1,4 +1,4 @@
-"""The map and the position in words: units, centers, past orders, what can be ordered now, what threatens."""
+"""The map and the position in words: units, centers, past orders, possible orders, and threats."""
 
 from __future__ import annotations
 
@@ -120,10 +120,10 @@ def _became(results: dict[str, list[str]], order: str) -> str:
 def form_section(
     view: View, points: Points | None, keys: Sequence[str], is_list: bool = False, seed: int | None = None
 ) -> str:
-    """A reply that says nothing and changes as little as can be, in the form that the schema enforces.
+    """An example reply in the form of the schema, without messages and with orders that change as little as possible.
 
     Args:
-        keys: of the reply.
+        keys: the keys of the reply.
         is_list: whether its orders are a list.
         seed: draws the sequence of units.
     """
@@ -143,7 +143,7 @@ def instructions_section(view: View, points: Points | None, with_moves: bool = F
     """The player's options in this phase; for retreats and Winter all legal orders.
 
     Args:
-        with_moves: all legal orders of movement phases, too.
+        with_moves: whether to list all legal orders of movement phases, too.
         is_list: whether the orders of a reply are a list.
     """
     sections = {MOVEMENT: _movement, RETREATS: _retreats, ADJUSTMENTS: _winter}
@@ -195,7 +195,7 @@ def _winter(view: View, points: Points | None, is_list: bool) -> Iterator[str]:
 
 
 def _winter_keys(view: View) -> str:
-    """Which keys a reply's orders have."""
+    """The keys of a reply's orders in Winter, in words."""
     places = [key for key, orders in view.legal_orders.items() if orders[0].endswith(" B")]
     units = [key for key in view.legal_orders if key not in places]
     to_build = _some_of(places, view.max_builds)
@@ -210,7 +210,7 @@ def _winter_keys(view: View) -> str:
 
 
 def _some_of(keys: Sequence[str], most: int) -> str:
-    """As many keys as there may be, in words; "" for none."""
+    """How many of the keys may be used, in words; "" for none."""
     if most >= len(keys):
         return ", ".join(keys)
     return f"{most} of {', '.join(keys)}" if most else ""

@@ -75,7 +75,7 @@ def parse_parts(kind: type[Parts], text: str) -> Parts:
     for name in text.split("+") if text not in ("", "nothing") else ():
         if name not in known:
             what = kind.__name__.lower()
-            raise PromptError(f"{what} {name!r:.80} in {text!r:.200}: choose of {', '.join(known)}, joined by +")
+            raise PromptError(f"{what} {name!r:.80} in {text!r:.200}: choose from {', '.join(known)}, joined by +")
         chosen |= known[name]
     return chosen
 

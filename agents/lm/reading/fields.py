@@ -1,4 +1,4 @@
-"""The fields of a reply, extracted from any text of a language model, and what of it was lost."""
+"""The fields of a reply, extracted from any text of a language model, and the losses: parts that could not be used."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ FORM_LOSSES = {
     "no object": "there is no JSON object with any of the keys",
     "too long": "the reply has more characters than are read",
     "truncated": "the reply's end is missing, and with it whatever was not complete; nothing of it is sent",
-    "repaired": "the object is no proper JSON, but could be read",
+    "repaired": "the object is not proper JSON, but could be read",
     "prose": "there is text outside the object",
     "several objects": "more than one object has the reply's keys; the last one counts",
     "doubled key": "a key comes twice in an object; the last one counts",
     "field": "a field, or a part of one, is not of the right form",
 }
 HARMLESS = frozenset({"prose", "doubled key"})
-"""Those of `FORM_LOSSES` with which a reply still counts as parsed, as in the paper's own program."""
+"""Form losses with which a reply still counts as parsed, as in the paper's own program."""
 
 ORDER_LOSSES = {
     "order syntax": "the text is not understood",
@@ -53,7 +53,7 @@ MESSAGE_LOSSES = {
     "message too long": "the end of a message is cut off",
     "no messages now": "messages, where none are sent",
     "message text": "the text is cut off, or not valid Unicode",
-    "word": "messages are words of a vocabulary, and this is none of them",
+    "word": "messages are words of a vocabulary, and this is not one of them",
     "second word": "messages are words, and the recipient is sent one already",
     "too many messages": "more than are read",
 }
@@ -95,8 +95,7 @@ def is_cut_off(finish: Finish) -> bool:
 def read_fields(text: str, keys: Sequence[str], is_cut: bool = False) -> Fields:
     """The values of some keys in the last object of a reply that has any of them.
 
-    In a reply that is cut off only the object that was being written counts: what comes before it, or would replace it,
-    is a draft.
+    In a reply that is cut off only the unfinished object counts: a complete object with text after it is a draft.
 
     Args:
         text: the reply.
@@ -166,7 +165,7 @@ def _answers(value: Any, keys: Sequence[str], depth: int) -> Iterator[Pairs]:
 
 
 def _unwrapped(text: str) -> str:
-    """The text in a JSON string, if that is what a reply is."""
+    """The content of a reply that is a JSON string; other replies unchanged."""
     bare = without_fences(text)
     if bare[:1] == bare[-1:] == '"' and len(bare) > 1:
         inner = _loaded(bare)
@@ -175,7 +174,7 @@ def _unwrapped(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text without escapes of HTML and of JSON texts, and with ordinary signs for the wide ones of Chinese."""
+    """A text without HTML and JSON escapes, and with full-width punctuation (as in Chinese) replaced."""
     return html.unescape(text).replace('\\"', '"').translate(_WIDE)
 
 
@@ -189,7 +188,7 @@ def _of_tags(text: str) -> str:
 
 
 def _opened(value: Any) -> Any:
-    """What is in a text that is JSON of an object or a list: some models encode twice."""
+    """Decodes a text that is itself a JSON object or list: some models encode twice."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
         return value
     inner = _loaded(value)

@@ -25,28 +25,28 @@ text ::= "\"" char* "\""
 char ::= [^"\\\x00-\x1F\x7F] | "\\" (["\\/bfnrt] | "u" ([0-9a-ce-fA-CE-F] hex | [dD] [0-7]) hex hex)
 hex ::= [0-9a-fA-F]
 """
-"""A JSON text without half surrogate pairs, which are no characters."""
+"""A JSON string without half surrogate pairs, which are not characters."""
 
 _MOST_DRAWN = 3  # items of a list whose length is open
 
 
 @dataclass(frozen=True)
 class _Join:
-    """Pieces one after the other: a text is itself, `_TEXT` any JSON text."""
+    """Pieces one after the other; `_TEXT` is any JSON string."""
 
     pieces: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class _Choice:
-    """One of these."""
+    """One of the pieces."""
 
     pieces: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class _Many:
-    """Any number of these, in brackets."""
+    """A list of any number of the piece, in brackets."""
 
     piece: Any
 
@@ -86,8 +86,8 @@ class Grammar:
         """A random reply.
 
         Args:
-            rng: picks among what is possible.
-            texts: those from which texts of any content are chosen.
+            rng: draws among the possibilities.
+            texts: strings to use where the schema allows any string.
         """
         return _drawn(self._root, rng, texts)
 

@@ -1,4 +1,4 @@
-"""Whether a reply is what its schema allows."""
+"""Whether a reply matches its schema."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 
 def obeys(text: str, schema: Mapping[str, Any]) -> bool:
-    """Whether a text is JSON of a schema of `reply_schema`, and nothing else but white space around it.
+    """Whether a text is JSON that matches a schema of `reply_schema`, with only white space around it.
 
-    Properties may stand in any sequence.
+    Properties may come in any sequence.
     """
     try:
         value = json.loads(text, object_pairs_hook=_object)
@@ -32,7 +32,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _allows(schema: Mapping[str, Any], value: Any) -> bool:
-    """Whether a schema allows a value; what is not known of schemas allows all."""
+    """Whether a schema allows a value; unknown keywords of schemas allow everything."""
     kind, inner = schema.get("type"), schema.get("properties")
     if "anyOf" in schema:
         return any(_allows(each, value) for each in schema["anyOf"])

@@ -1,7 +1,7 @@
-"""The orders of a reply as a JSON schema that allows nothing but orders that are legal together.
+"""The orders of a reply as a JSON schema that allows only orders that are legal together.
 
-Units (or home centers) are the keys of an object, so each gets one order. A Winter in which not all may build, or
-disband, is a choice between the sets that may; builds and disbands exclude each other unless the rules allow both.
+Units (or home centers) are the keys of an object, so each gets one order. If not all keys of a Winter may build or
+disband, the possible sets are alternatives; builds and disbands exclude each other unless the rules allow both.
 Points to give are split into gifts that never exceed them. Only what OpenAI and Anthropic enforce is used: objects with
 all their properties, `enum` and `anyOf`.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from welfare_env.game.view import View
 
 MAX_ENUM_ORDERS = 900
-"""Orders in a schema: OpenAI accepts 1,000 values of all enums, and words of messages are some of them."""
+"""Orders in a schema: OpenAI accepts 1,000 values in all enums together, including words of messages."""
 
 MANY_ORDERS = 10_000
 """Orders in a schema for servers without such a limit. Choices of a Winter could be millions."""
@@ -50,7 +50,7 @@ def object_schema(properties: dict[str, Any]) -> Schema:
 def order_schema(view: View, most: int = MAX_ENUM_ORDERS, gives: bool = True, seed: int | None = None) -> Schema:
     """The schema of a view's orders: an object with a key for each unit or place, as `neutral_orders` has them.
 
-    If there would be more than `most` orders in it, any texts under these keys; for ``most=0`` a list of any texts.
+    If it would list more than `most` orders, these keys accept any text; for ``most=0`` it is a list of any texts.
 
     Args:
         gives: whether points may be given, where the rules allow it.
@@ -72,8 +72,8 @@ def order_schema(view: View, most: int = MAX_ENUM_ORDERS, gives: bool = True, se
 
 
 def neutral_orders(view: View, gives: bool = True, seed: int | None = None) -> dict[str, str]:
-    """Orders that change as little as can be, of the form of `order_schema`: units hold, dislodged ones disband, and in
-    Winter all is waived.
+    """Orders that change as little as possible, in the form of `order_schema`: units hold, dislodged ones disband, and
+    in Winter everything is waived.
     """
     keys = {**next(_order_sets(view, seed)), **(_gifts(view) if gives else {})}
     if view.phase_type == ADJUSTMENTS:
@@ -91,13 +91,13 @@ def _shuffled(view: View, seed: int | None) -> Mapping[str, Sequence[str]]:
 
 @lru_cache(1000)
 def _drawn(seed: int, phase: str, power: str, number: int) -> list[int]:
-    """A sequence for a phase of a game, which is asked for several times a question."""
+    """A random sequence for a phase of a game; cached, since each question needs it several times."""
     sequence: list[int] = np.random.default_rng([seed, *phase.encode(), *power.encode()]).permutation(number).tolist()
     return sequence
 
 
 def _order_sets(view: View, seed: int | None) -> Iterator[dict[str, Sequence[str]]]:
-    """What may be ordered together, key by key: one set, or in Winter possibly several."""
+    """The sets of orders that may be given together, key by key: one set, or in Winter possibly several."""
     if view.phase_type != ADJUSTMENTS:
         yield dict(_shuffled(view, seed))
         return
@@ -125,7 +125,7 @@ def _some(legal: Mapping[str, Sequence[str]], most: int | None) -> Iterator[dict
 
 
 def gift_sizes(view: View) -> dict[str, int]:
-    """Gifts of points, together never more than there are: halves of the rest, so that every number is possible."""
+    """Sizes of gifts, together at most the player's points: each is half of the rest, so any total can be given."""
     left = view.welfare.get(view.power, 0) if view.rules.transfers and view.phase_type == ADJUSTMENTS else 0
     sizes: list[int] = []
     while left and len(sizes) < len(_GIFTS):
@@ -143,7 +143,7 @@ def _gifts(view: View) -> dict[str, Sequence[str]]:
 
 
 def _one_of(texts: Sequence[str]) -> Schema:
-    """One of some texts."""
+    """The schema of one of some texts, in enums of at most `LONGEST_ENUM` values."""
     parts = [list(texts[start : start + LONGEST_ENUM]) for start in range(0, len(texts), LONGEST_ENUM)]
     found: list[Schema] = [{"type": "string", "enum": part} for part in parts]
     return found[0] if len(found) == 1 else {"anyOf": found}

@@ -1,7 +1,7 @@
 """Orders as language models write them, matched with the legal orders of a phase.
 
-Accepted is everything that `welfare_env.Game` accepts (`welfare_env.board.order_text`), and in addition a support of
-just a place ("MAR S PAR") and several points given at once ("GIVE 3 FRANCE"). A clear order that is not legal is never
+It accepts everything that `welfare_env.Game` accepts (`welfare_env.board.order_text`), and in addition a support of
+just a place ("MAR S PAR") and several points given at once ("GIVE 3 FRANCE"). A clear but illegal order is never
 changed into another one.
 """
 
@@ -59,7 +59,7 @@ class OrderBook:
         """The unit, and the legal order that a text means: ("A PAR", "A PAR - BUR").
 
         Raises:
-            OrderFault: there is none, or it is ambiguous.
+            OrderFault: no legal order fits the text, or several do.
         """
         if text in self._exact:
             return self._exact[text], text

@@ -4,15 +4,17 @@ A reply is a JSON object ``{"reasoning": text, "orders": {unit: text}, "messages
 also be a list of texts. `parse` never raises: unusable parts are left out and recorded as a `Loss`, and the game goes
 on.
 
-Which of two counts
-    Of several objects in a reply the last one that has any of the keys, and nothing of the others: models draft before
-    they decide. Of a key that comes twice the last one, too. What a model has thought between marks is no part of its
-    reply (`agents.lm.reading.thinking`), nor is a copy of the prompt's examples beside another object. Of several
-    orders for one unit the first that is legal, as in the game itself. Of a Winter list that both builds and disbands,
-    those of the kind of its first legal order, unless the rules allow both (the game would refuse them all). Of a reply
-    that is cut off the orders that are complete in the object that was being written, and what there is of its
-    reasoning; nothing is sent, since what would have followed may say the contrary. Of several messages to one
-    recipient all, joined; where messages are words of a vocabulary, the first.
+What counts
+    - Several objects in a reply: only the last one with any of the keys, since models draft before they decide.
+    - A key that comes twice: its last value.
+    - Thinking between marks (`agents.lm.reading.thinking`), and a copy of the prompt's examples next to another object:
+      not part of the reply.
+    - Several orders for one unit: the first that is legal, as in the game itself.
+    - A Winter list with builds and disbands: those of the kind of its first legal order, unless the rules allow both
+      (the game would refuse them all).
+    - A reply that is cut off: the complete orders of the unfinished object, and its reasoning so far. No messages are
+      sent, since the missing part may contradict them.
+    - Several messages to one recipient: all, joined; if messages are words of a vocabulary, the first.
 """
 
 from __future__ import annotations
@@ -112,8 +114,8 @@ def reply_schema(
     The orders are legal together (`agents.lm.reading.order_schema`), or any texts, one for each unit, if more than
     `most` would have to be in the schema. With legal orders the schema differs in every phase, and a provider that puts
     it before the prompt cannot reuse its cache of earlier phases; with ``most=0`` it is the same in the whole game. If
-    messages are words of a vocabulary, each is one of them, or "" for silence. A flavour that knows no points gives
-    none.
+    messages are words of a vocabulary, each is one of them, or "" for silence. Points can be given only if the flavour
+    mentions points.
     """
     flavour = Flavour.MEDIATOR if view.power == MEDIATOR else flavour
     texts: dict[str, Any] = {"type": "string"}
@@ -132,13 +134,13 @@ def reply_schema(
 def parse(text: str, view: View, is_cut: bool = False, addition: Addition = PLAIN) -> Parsed:
     """Parses the orders and messages of a reply, and records what could not be used. Never raises.
 
-    At the moment of `view` the orders can be submitted and the messages sent as they are.
+    The orders can be submitted and the messages sent in `view` without further checks.
 
     Args:
         text: the reply.
         view: the player's view.
         is_cut: whether the reply is known to be cut off, e.g. by `max_tokens`.
-        addition: of the prompt; with a journal, the reply has one, too.
+        addition: the prompt's additions; with a journal, the reply has one, too.
     """
     keys = ("reasoning", "orders", "messages", *(["journal"] if Addition.JOURNAL in addition else []))
     fields = read_fields(text, keys, is_cut)
@@ -223,7 +225,7 @@ class _Orders:
         """Adds the order of a text.
 
         Raises:
-            OrderFault: it cannot be used.
+            OrderFault: the order cannot be used.
         """
         words = text.upper().split()
         if words[-1] == "WAIVE":
@@ -244,7 +246,7 @@ class _Orders:
         """Checks that the Winter allows one more order of this kind.
 
         Raises:
-            OrderFault: it does not.
+            OrderFault: the order is not allowed.
         """
         if self.view.phase_type != ADJUSTMENTS:
             return
@@ -260,7 +262,7 @@ class _Orders:
 
 
 def _without_signs(match: re.Match[str]) -> str:
-    """A remark without the signs at which it would be split: "(to take it, maybe)"."""
+    """A remark without the separators of orders: "(to take it, maybe)"."""
     return _BETWEEN_ORDERS.sub(" ", match.group())
 
 

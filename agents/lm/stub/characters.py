@@ -1,6 +1,6 @@
-"""Stub models of different character, which show what a table of models tells apart.
+"""Stub models with different behavior, for trying out tables that compare models.
 
-Their replies are made up from the legal orders in the schema, or from the units in the prompt; the same question always
+Their replies are composed of the legal orders in the schema, or of the units in the prompt; the same question always
 gets the same reply.
 """
 
@@ -42,7 +42,7 @@ def raider(prompt: str, schema: Mapping[str, Any] | None) -> str:
 
 
 def babbler(prompt: str, schema: Mapping[str, Any] | None) -> str:
-    """Half of its replies are prose, and of the others half of the orders are illegal, as of a weak model."""
+    """Like a weak model: half of its replies are prose, and half of the orders in the others are illegal."""
     rng = _rng(prompt)
     if schema is not None and rng.integers(2):
         return "As a large language model I would move my armies to the west, and hope for the best."
@@ -52,14 +52,14 @@ def babbler(prompt: str, schema: Mapping[str, Any] | None) -> str:
 
 
 CHARACTERS: dict[str, Answer] = {"stub": stub_reply, "pacifist": pacifist, "raider": raider, "babbler": babbler}
-"""Name -> what makes the replies to a prompt and a schema."""
+"""Name -> the function from a prompt and a schema to the reply."""
 
 
 def answered(name: str, request: Request) -> Reply:
     """The reply of a character, with tokens counted as the stub server counts them; it costs nothing."""
     text = CHARACTERS[name](request.prompt, request.schema)
-    asked, told = (-(-len(each) // CHARACTERS_A_TOKEN) for each in (request.prompt, text))
-    return Reply(text, Usage(asked, 0, told, 0.0), model=f"scripted/{name}")
+    asked, answer = (-(-len(each) // CHARACTERS_A_TOKEN) for each in (request.prompt, text))
+    return Reply(text, Usage(asked, 0, answer, 0.0), model=f"scripted/{name}")
 
 
 def _rng(prompt: str) -> np.random.Generator:
@@ -67,9 +67,9 @@ def _rng(prompt: str) -> np.random.Generator:
 
 
 def _choices(prompt: str, schema: Mapping[str, Any] | None, wanted: str) -> dict[str, list[str]]:
-    """Unit or place -> its legal orders, of the set with most orders that end as `wanted`.
+    """Unit or place -> its legal orders, from the schema's alternative with most orders that end in `wanted`.
 
-    Without them in the schema: to hold with the units of the prompt.
+    If the schema lists no orders: hold, for the units in the prompt.
     """
     orders = (schema or {}).get("properties", {}).get("orders", {})
     sets = [each["properties"] for each in orders.get("anyOf", [orders]) if "properties" in each]
@@ -92,7 +92,7 @@ def _first(orders: Sequence[str], ending: str) -> str:
 
 
 def _said(prompt: str, schema: Mapping[str, Any] | None, orders: Mapping[str, str], texts: Sequence[str]) -> str:
-    """A reply in the form that is asked for; a summary as `stub_reply` writes it."""
+    """A reply in the requested form; summaries are those of `stub_reply`."""
     properties = (schema or {}).get("properties")
     if properties is None and "json" not in prompt.lower():
         return stub_reply(prompt)

@@ -1,4 +1,4 @@
-"""Made-up replies that look legal: they follow the schema, or else repeat orders from the prompt.
+"""Invented replies that look legal: they follow the schema, or else repeat orders from the prompt.
 
 The same prompt and schema always get the same reply.
 """

@@ -95,8 +95,8 @@ class StubServer:
     Args:
         port: 0 for any free port.
         latency: seconds between a request and its answer.
-        reply: makes the answers; None for `agents.lm.stub.characters`: that of the model's name, or "stub". Called in
-            the server's thread.
+        reply: function that makes the answers, called in the server's thread; None for the character
+            (`agents.lm.stub.characters`) with the model's name, or else "stub".
         keep: whether to keep `requests`.
 
     Attributes:
@@ -219,7 +219,7 @@ class StubServer:
             return True
         answered = self._reply(asked)
         whole = answered if isinstance(answered, Answered) else Answered(answered)
-        request.is_answered = not exchange.reader.at_eof()  # true if the client has left
+        request.is_answered = not exchange.reader.at_eof()  # at its end if the client has left
         if request.is_answered:
             self._answered[hashlib.sha256(exchange.content).digest()] += 1
         await exchange.send(200, write(exchange.path, asked, _CHANGES.get(kind, lambda same: same)(whole)))
@@ -244,7 +244,7 @@ async def _received(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) 
     """The next request of a connection.
 
     Raises:
-        ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError: it is not a valid request.
+        ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError: the request is not valid.
     """
     first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     method, path, _ = first.split(" ")
@@ -254,8 +254,8 @@ async def _received(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) 
 
 
 def _head(status: int, length: int, headers: Mapping[str, str] | None = None) -> bytes:
-    told = {"content-type": "application/json", "content-length": str(length)} | dict(headers or {})
-    lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Error')}", *(f"{name}: {told[name]}" for name in told)]
+    values = {"content-type": "application/json", "content-length": str(length)} | dict(headers or {})
+    lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Error')}", *(f"{name}: {values[name]}" for name in values)]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
@@ -317,14 +317,14 @@ def _check_fault(kind: str) -> None:
         raise ConfigError(f"fault {kind!r:.80}: give one of {', '.join(FAULTS)}, or 429:SECONDS")
 
 
-_FAULTS_TOLD = "; ".join(f"{kind}: {meaning}" for kind, meaning in FAULTS.items())
+_FAULT_LIST = "; ".join(f"{kind}: {meaning}" for kind, meaning in FAULTS.items())
 
 
 def main(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 for any free port.")] = 8123,
     latency: Annotated[float, typer.Option(min=0.0, help="Seconds before every answer.")] = 0.0,
     fail: Annotated[
-        str, typer.Option(metavar="KIND,KIND", help=f"Faults of the first requests, one each. {_FAULTS_TOLD}.")
+        str, typer.Option(metavar="KIND,KIND", help=f"Faults of the first requests, one each. {_FAULT_LIST}.")
     ] = "",
 ) -> None:
     """Answers like OpenAI's and Anthropic's servers, until interrupted. A model named fail-KIND always fails."""

@@ -39,7 +39,7 @@ class WireError(ValueError):
 class Interface(NamedTuple):
     """One of the three interfaces."""
 
-    fields: frozenset[str]  # those that we send, and a few more; all others are rejected
+    fields: frozenset[str]  # the accepted ones: those that we send, and a few more
     read: Callable[[dict[str, Any]], ParsedRequest]
     write: Callable[[ParsedRequest, Answered], dict[str, Any]]
 
@@ -68,7 +68,7 @@ def read(path: str, body: Any) -> ParsedRequest:
         raise WireError(f"Missing or wrong parameter: {error}") from error
     is_text = all(isinstance(text, str) for text in (asked.model, asked.system, asked.user))
     if not is_text or not isinstance(asked.max_tokens, int) or not isinstance(asked.schema, dict | None):
-        raise WireError("a parameter is of another type than it has to be")
+        raise WireError("a parameter has the wrong type")
     if not asked.user.strip():
         raise WireError("messages: text content blocks must contain non-whitespace text")
     return asked
@@ -84,7 +84,7 @@ def _tokens(text: str) -> int:
 
 
 def _read_chat(body: dict[str, Any]) -> ParsedRequest:
-    system, user = _told(body["messages"])
+    system, user = _system_and_user(body["messages"])
     form = body.get("response_format")
     schema = None if form is None else form["json_schema"]["schema"]
     limit = body["max_completion_tokens"] if "max_completion_tokens" in body else body["max_tokens"]
@@ -108,7 +108,7 @@ def _write_chat(asked: ParsedRequest, answered: Answered) -> dict[str, Any]:
 
 
 def _read_responses(body: dict[str, Any]) -> ParsedRequest:
-    system, user = _told(body["input"])
+    system, user = _system_and_user(body["input"])
     form = body.get("text", {}).get("format", {})
     system = body.get("instructions", "") + system
     return ParsedRequest(body["model"], system, user, form.get("schema"), body["max_output_tokens"])
@@ -160,8 +160,8 @@ def _write_messages(asked: ParsedRequest, answered: Answered) -> dict[str, Any]:
     return head | {"content": content, "stop_reason": reason, "stop_sequence": None, "usage": usage}
 
 
-def _told(messages: list[dict[str, Any]]) -> tuple[str, str]:
-    """What the system and the user say; OpenAI also calls the system "developer"."""
+def _system_and_user(messages: list[dict[str, Any]]) -> tuple[str, str]:
+    """The texts of the system and of the user; OpenAI also calls the system "developer"."""
     parts = ["", ""]
     for message in messages:
         parts[message["role"] not in ("system", "developer")] += _plain(message["content"])

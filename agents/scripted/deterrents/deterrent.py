@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from welfare_env.game.view import View
 
 FIGHTERS = ("all", "concerned")
-CHOOSY = (PossePolicy, PunishPolicy)  # policies of war against enemies only
+CHOOSY = (PossePolicy, PunishPolicy)  # war policies that fight only the enemies
 
 
 class DeterrentPolicy(AskingPolicy):
@@ -41,25 +41,24 @@ class DeterrentPolicy(AskingPolicy):
     - "theft": it has stolen more than `slack` of the centers that it owns
       (`agents.scripted.deterrents.ownership.RightfulOwners`).
 
-    In the first message round of a phase it says what it will do and why: its rule each Spring while there is peace,
-    whom it fights while there is war, and that it disarms when that is over. With free text its words stand before
-    those of the part that plays; where messages are words (``press="tokens"``) they replace them: it proposes
-    demilitarisation to all in peace; in war it refuses those whom it fights and asks the others for support. What
-    others say does not matter to it.
+    In the first message round of a phase it announces its plan: in peace its rule, each Spring; in war whom it fights
+    and why; after a war that it disarms. Free text is put before the messages of the part that plays; words
+    (``press="tokens"``) replace them: in peace it proposes demilitarisation to all, in war it refuses its enemies and
+    asks the others for support. It ignores the messages of others.
 
     Args:
         provoked: the rule.
         slack: tolerance of the rule, a whole number; see above.
         armed: whether a power counts only while it has units.
-        forgive: years without a cause before the war is over; None: never.
-        fight: plays the war; by default a `PossePolicy` of two units and one more each year under "theft", and dumbbot
-            otherwise, which fights everybody. On toy boards `PunishPolicy`, which draws nothing: with it, and without
-            `forgive`, a sheriff decides by the position alone, so what is gained against it is known exactly
-            (`evaluation.exact`).
-        fighters: "all", or "concerned": only those take part who have lost something that is due to them, or have an
-            enemy's unit or center next to a center of their own.
-        last_years: in so many last years nothing provokes, and every war ends.
-        nice: plays the peace; by default prosocial. Reset with the deterrent's own seed.
+        forgive: years without a violation before the war ends; None: it never ends.
+        fight: the policy in war; by default a `PossePolicy` of two units and one more each year under "theft", and
+            otherwise dumbbot, which fights everybody. On toy boards `PunishPolicy`, which is deterministic: with it and
+            ``forgive=0``, a sheriff's play depends on the position alone, so that the gain of a best response to it can
+            be computed exactly (`evaluation.exact`).
+        fighters: "all", or "concerned": it fights only if it has lost a center that is due to it, or if an enemy's unit
+            or center is next to a center of its own.
+        last_years: number of last years in which nothing is a violation, and every war ends.
+        nice: the policy in peace; by default prosocial. Reset with the deterrent's own seed.
 
     Raises:
         ValueError: an option out of range.
@@ -104,7 +103,7 @@ class DeterrentPolicy(AskingPolicy):
         self.enemies: frozenset[str] = frozenset()
         self._since: int | None = None  # the year in which the war began
         self._cause = 0  # the last year in which there was a cause
-        self._spoken: tuple[str, list[tuple[str, str]]] = ("", [])  # in which phase it spoke last, and what
+        self._spoken: tuple[str, list[tuple[str, str]]] = ("", [])  # its last messages, and their phase
 
     @property
     def reads_observations(self) -> bool:
@@ -113,7 +112,7 @@ class DeterrentPolicy(AskingPolicy):
 
     @property
     def _reads_history(self) -> bool:
-        """Whether what it does depends on what happened, and not on the position alone."""
+        """Whether its play depends on the history besides the position."""
         return (
             self.provoked in ("growth", "theft")
             or self.forgive != 0
@@ -197,7 +196,7 @@ class DeterrentPolicy(AskingPolicy):
         near |= {place[:3] for piece, to in view.board.moves.items() if piece[2:5] in theirs for place in to}
         return bool(mine & near)
 
-    # What it says.
+    # Messages.
 
     def _messages(self, view: View, was_at_war: bool) -> list[tuple[str, str]]:
         if view.vocabulary:
@@ -244,18 +243,18 @@ class DeterrentPolicy(AskingPolicy):
 
     def _accusation(self, view: View) -> str:
         """The enemies' violations that are still visible."""
-        told = []
+        charges = []
         for power in sorted(self.enemies):
-            owned = len(view.centers[power])
+            name, owned, first = power.title(), len(view.centers[power]), self.owners.first.get(power, 0)
             if self.provoked == "theft" and (stolen := self.owners.stolen(power)):
-                told.append(f"{power.title()} has stolen {', '.join(stolen)}.")
+                charges.append(f"{name} has stolen {', '.join(stolen)}.")
             elif self.provoked == "units" and view.units[power]:
-                told.append(f"{power.title()} has {len(view.units[power])} units.")
+                charges.append(f"{name} has {len(view.units[power])} units.")
             elif self.provoked == "share" and owned > self.owners.share[power]:
-                told.append(f"{power.title()} owns {owned} centers, {self.owners.share[power]} are its fair share.")
-            elif self.provoked == "growth" and owned > self.owners.first.get(power, 0):
-                told.append(f"{power.title()} owns {owned} centers, {self.owners.first.get(power, 0)} after year one.")
-        return " ".join(told) or "We have been robbed."
+                charges.append(f"{name} owns {owned} centers, {self.owners.share[power]} are its fair share.")
+            elif self.provoked == "growth" and owned > first:
+                charges.append(f"{name} owns {owned} centers, {first} after year one.")
+        return " ".join(charges) or "We have been robbed."
 
 
 def _more_than(slack: int, what: str) -> str:
@@ -263,20 +262,20 @@ def _more_than(slack: int, what: str) -> str:
 
 
 def grim(**options: Any) -> DeterrentPolicy:
-    """At war with everybody for ever as soon as anybody has a unit after the first Winter."""
+    """At war with everybody, forever, as soon as anybody has a unit after the first Winter."""
     return DeterrentPolicy("units", **{"forgive": None, **options})
 
 
 def police(**options: Any) -> DeterrentPolicy:
-    """At war with everybody while an armed power owns more than it did in the first Winter, or itself owns less."""
+    """At war with everybody while an armed power owns more centers than in the first Winter, or the police fewer."""
     return DeterrentPolicy("growth", **{"armed": True, **options})
 
 
 def sheriff(**options: Any) -> DeterrentPolicy:
-    """At war with everybody while a power owns two more than its fair share, or itself owns less than its own."""
+    """At war with everybody while a power owns two centers more than its fair share, or the sheriff fewer than due."""
     return DeterrentPolicy("share", **{"slack": 1, **options})
 
 
 def marshal(**options: Any) -> DeterrentPolicy:
-    """At war with thieves only, while they hold what they stole, with few units and out of its friends' way."""
+    """At war only with thieves while they hold stolen centers; with few units, and without blocking its friends."""
     return DeterrentPolicy("theft", **options)

@@ -1,4 +1,4 @@
-"""Who goes where, if every unit can go to one place and every place takes one unit."""
+"""Matching of units and places: every unit goes to at most one place, and every place takes one unit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 
 def matched(goals: Sequence[str], able: Callable[[str], Sequence[str]]) -> dict[str, str]:
-    """Goal -> unit, for as many goals as can be, the first ones first (Kuhn's augmenting paths).
+    """Goal -> unit, for as many goals as possible, the first ones first (Kuhn's augmenting paths).
 
     Args:
         able: the units that can reach a goal, the preferred ones first.
@@ -14,7 +14,7 @@ def matched(goals: Sequence[str], able: Callable[[str], Sequence[str]]) -> dict[
     found: dict[str, str] = {}
 
     def place(goal: str, tried: set[str]) -> bool:
-        """Find a unit for a goal, if need be one whose goal another unit can take."""
+        """Find a unit for a goal, if necessary one whose own goal another unit can take over."""
         for unit in able(goal):
             if unit not in tried:
                 tried.add(unit)

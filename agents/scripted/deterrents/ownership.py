@@ -1,4 +1,4 @@
-"""Which supply center is due to whom: what a deterrent holds others to."""
+"""The rightful owner of each supply center, by which deterrents judge other powers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Centers = Mapping[str, tuple[str, ...]]  # power -> the centers that it owns
 
-NOBODY = ""  # to whom is due what a power has taken beyond its share
+NOBODY = ""  # the rightful owner of a center that was taken beyond a power's share
 
 
 @functools.lru_cache(maxsize=32)
@@ -30,39 +30,41 @@ def fair_shares(board: Board) -> Mapping[str, int]:
 
 
 class RightfulOwners:
-    """Who should own every center, from what all players can see; so all who keep count agree.
+    """The rightful owner of every center, from public information, so that all players who track it agree.
 
-    - At the opening each center is due to the power that owns it, and each neutral one to the power to which the
-      fairest peaceful partition gives it. In a game that begins at another position, neutral centers are due to nobody.
-    - A neutral center becomes due to the power that takes it while that owns no more than its fair share then, or if it
-      was due to nobody. What a power takes beyond its share is stolen, even a center that was due to it: or it would
-      take another's first and its own later.
-    - Whoever takes a center from a thief, and is none, may keep it, beside its share; but it stays due to the power
-      that was robbed, which may take it back at any time. A thief may keep nothing: or two of them would change loot.
-    - Everything else that is taken from another is stolen. Who has stolen a center is a thief until that is back with
-      the power to which it is due; or, once another has it, until it has lost one of its own instead. It matters who
-      takes that one: a partner who holds what the thief stole could take it, and both would be no worse off, so it does
-      not count then. A thief that owns nothing any more is none.
+    - At the opening each center is due to the power that owns it, and each neutral one to the power that gets it in the
+      fairest peaceful partition. In a game that begins at another position, neutral centers are due to nobody.
+    - A power that takes a neutral center becomes its rightful owner if it then owns no more than its fair share, or if
+      the center was due to nobody or to another power that is a thief. A neutral center taken beyond the share is
+      stolen, even if it was due to the taker: otherwise it could take another's center first and its own later.
+    - A power that is not a thief may keep a center that it takes from a thief, in addition to its share; but the center
+      stays due to the robbed power, which may take it back at any time. Thieves may not keep such centers: otherwise
+      two thieves could exchange their loot.
+    - Any other center taken from another power is stolen. A power that stole a center is a thief until its rightful
+      owner has it back; or, if a third power has it by now, until the thief has lost a center of its own instead. That
+      loss does not count if the taker holds loot of this thief: otherwise two partners could swap centers at no cost. A
+      power without centers is not a thief.
 
     Attributes:
         share: power -> its fair share; in a game that begins at another position at least what it owned there.
-        due: power -> how many centers it may count on: its fair share, or what it owned at another beginning.
-        first: power -> how many centers it owned after the first Fall; empty before.
+        due: power -> number of centers due to it: its fair share; in a game that begins at another position the number
+            that it owned there.
+        first: power -> number of centers that it owned after the first Fall; empty before.
     """
 
     def __init__(self) -> None:
         self.share: dict[str, int] = {}
         self.due: dict[str, int] = {}
         self.first: dict[str, int] = {}
-        self._owner: dict[str, str] = {}  # to whom a center is due
-        self._keeper: dict[str, str] = {}  # who took it from a thief
-        self._robber: dict[str, str] = {}  # who was the last to steal a center since its owner had it
+        self._owner: dict[str, str] = {}  # center -> its rightful owner
+        self._keeper: dict[str, str] = {}  # center -> the power that took it from a thief
+        self._robber: dict[str, str] = {}  # center -> the last thief since its rightful owner had it
         self._seen: Centers = {}
         self._thieves: frozenset[str] = frozenset()
         self._records = 0
 
     def begin(self, view: View) -> None:
-        """Read the game's beginning, from which the shares follow, if that has not been done."""
+        """Compute the shares from the game's beginning, in the first call."""
         if self._seen:
             return
         board, units, centers = view.board, view.beginning.units, view.beginning.centers
@@ -92,14 +94,14 @@ class RightfulOwners:
             self.first = self.first or {power: len(owned) for power, owned in view.centers.items()}
 
     def of(self, center: str) -> str | None:
-        """To whom a center is due; "" for one that its owner should not have, and None for a neutral one that is due to
+        """The rightful owner of a center; "" if it was taken beyond a power's share, None for a neutral center due to
         nobody.
         """
         return self._owner.get(center)
 
     def stolen(self, power: str) -> tuple[str, ...]:
-        """The centers that a power has stolen: those that it owns, and those that others than their owners have by now,
-        less as many as it has lost of its own.
+        """The centers that a power has stolen: those that it owns, and those that third powers own by now, except as
+        many of these as it has lost of its own.
         """
         owned = self._seen.get(power, ())
         held = [center for center in owned if self._is_loot(center, power)]
@@ -107,11 +109,11 @@ class RightfulOwners:
         return (*held, *passed[self._paid(power, passed) :]) if owned else ()
 
     def _is_loot(self, center: str, power: str) -> bool:
-        """Whether a center that a power owns is neither due to it nor kept from a thief."""
+        """Whether a center that a power owns is neither due to it nor taken from a thief."""
         return self._owner.get(center, power) != power and self._keeper.get(center) != power
 
     def _paid(self, power: str, passed: list[str]) -> int:
-        """How many of a thief's own centers are owned by others, who hold nothing that it stole and passed on."""
+        """How many of a thief's own centers are owned by powers that hold nothing it stole."""
         gone = set(passed)
         return sum(
             self._owner.get(center) == power and not self._is_loot(center, other)
@@ -139,7 +141,7 @@ class RightfulOwners:
             self._thieves = frozenset(power for power in centers if self.stolen(power))
 
     def _blame(self) -> None:
-        """Note who has stolen what, and forget what is back with its owner."""
+        """Record the thief of each stolen center; centers back with their rightful owner are cleared."""
         for power, owned in self._seen.items():
             for center in owned:
                 if self._is_loot(center, power):
@@ -148,9 +150,10 @@ class RightfulOwners:
                     self._robber.pop(center, None)
 
     def _take_neutral(self, power: str, taken: list[str], count: int) -> None:
-        """`power`, which now owns so many besides what it keeps from thieves, has taken these neutral centers.
+        """Record that `power` has taken these neutral centers; those that were due to it count first.
 
-        What was due to it counts first.
+        Args:
+            count: centers that it owns now, without those taken from thieves.
         """
         free = self.share[power] - (count - len(taken))
         for center in sorted(taken, key=lambda each: self._owner.get(each) != power):

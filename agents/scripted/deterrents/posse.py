@@ -1,4 +1,4 @@
-"""Posse: DumbBot against some powers only, with few units, and out of its friends' way."""
+"""Posse: DumbBot against some powers only, with few units, and without blocking its friends."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ class PossePolicy(DumbBotPolicy):
 
     - It builds until it has `force` units, and `more` units more for each year that the fight has lasted. In the last
       Winter but one it builds all units that can still arrive, and only those; in the last none.
-    - It enters no province in which a friend stands or that a friend owns, and no neutral center that is due to one.
-    - Where several friends could enter a province of the enemy's, one of them has the right of way, and the others stay
-      out: the power to which it is due, else who has most units next to it, else the first in the board's order.
-      Without this six powers that all go for the last center of a seventh bounce there for ever.
-
-    - Friends attack an enemy's unit together: who has the right of way moves its first unit in, and all other units
-      that are next to it support that. In Fall they first take over as many of the enemies' empty centers as they can.
-      All members find the same in the position, so nobody has to speak.
+    - It enters no province in which a friend stands or that a friend owns, and no neutral center due to a friend.
+    - If several friends could enter a province of the enemy, one of them has the right of way, and the others stay out:
+      the power to which it is due, else the one with most units next to it, else the first in the board's order.
+      Otherwise six powers that all attack the last center of a seventh would bounce there forever.
+    - Friends attack an enemy's unit together: the power with the right of way moves its first unit in, and all other
+      adjacent units support it. In Fall they first take over as many of the enemies' empty centers as they can. All
+      members compute the same plan from the position, so they need no messages.
 
     All powers except itself and the enemies are friends; before `pursue` is called, all others are enemies.
 
@@ -48,7 +47,7 @@ class PossePolicy(DumbBotPolicy):
         """Fight these powers from now on.
 
         Args:
-            owners: to whom centers are due, if that counts.
+            owners: the rightful owners of centers; None to ignore them.
             years: how long the fight has lasted.
         """
         self._enemies, self._owners, self._years = enemies, owners, years
@@ -59,8 +58,8 @@ class PossePolicy(DumbBotPolicy):
         return [joint.get(order[2:5], order) for order in super().movement(view)]
 
     def _joint(self, view: View) -> dict[str, str]:
-        """The orders of its own units that act with friends, by province: in Fall some stand in the enemies' empty
-        centers, and others attack their units.
+        """Province -> order, for its own units that act with friends: in Fall some take the enemies' empty centers, and
+        others attack their units.
         """
         friends, moves = self.spared(view), view.board.moves
         enemies = set(view.powers) - friends - {view.power}
@@ -88,8 +87,8 @@ class PossePolicy(DumbBotPolicy):
         return found
 
     def _entering(self, view: View, enemies: set[str], free: Mapping[str, str]) -> dict[str, str]:
-        """Which unit takes over which center of the enemies, where none of their units stands: as many as can be, and
-        those first to whom a center is due.
+        """Enemies' empty center -> the unit that takes it over: as many as possible, units of the power to which the
+        center is due first.
         """
         guarded = {unit[2:5] for power in enemies for unit in view.units[power]}
         centers = sorted(center for power in enemies for center in view.centers[power] if center not in guarded)
@@ -102,7 +101,7 @@ class PossePolicy(DumbBotPolicy):
         return matched(centers, able)
 
     def _leader(self, view: View, province: str, near: Counter[str]) -> str | None:
-        """Who of those that are near may enter an enemy's province; None if nobody."""
+        """The power with adjacent units that may enter an enemy's province; None if there is none."""
         owner = next((power for power in view.powers if province in view.centers[power]), None)
         due = self._owners.of(province) if self._owners is not None else None
         if owner is None and due in view.powers:
@@ -126,7 +125,7 @@ class PossePolicy(DumbBotPolicy):
         return frozenset(theirs | self._yielded(view, friends))
 
     def most_builds(self, view: View) -> int:
-        """Up to `force` units, and more of them each year; in the last Winter but one all, in the last none."""
+        """Up to `force` units, and `more` for each year; in the last Winter but one all, in the last none."""
         if view.years_left == 1:
             return 0
         wanted = self.force + self.more * self._years

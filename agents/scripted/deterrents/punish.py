@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class PunishPolicy(ScriptedPolicy):
-    """Fights one power on clique:n and shared-clique:n, as all others do at the same time (`agents.cliques.punishing`).
+    """Fights one power on clique:n and shared-clique:n, jointly with all others (`agents.cliques.punishing`).
 
-    Of several enemies it fights the one that owns most centers, the first in the board's order if several do; so all
-    who have the same enemies fight the same one. It plans as if all the rest would help, other enemies too. Before
-    `pursue` is called, all others are enemies. Nothing in it is random.
+    Of several enemies it fights the one with most centers, or the first of these in the board's order; so all powers
+    with the same enemies fight the same one. It plans as if all other powers would help, including other enemies.
+    Before `pursue` is called, all others are enemies. Deterministic.
 
     Raises:
         UnknownMapError: when it plays on another board.
@@ -27,7 +27,7 @@ class PunishPolicy(ScriptedPolicy):
         self._enemies: frozenset[str] | None = None
 
     def pursue(self, enemies: frozenset[str], owners: RightfulOwners | None = None, years: int = 0) -> None:
-        """Fight these powers from now on; how, depends on the position alone."""
+        """Fight these powers from now on; `owners` and `years` have no effect."""
         self._enemies = enemies
 
     def orders(self, view: View) -> list[str]:

@@ -1,1 +1,1 @@
-"""A searching deviator: plays games to their end in its head, against copies of the others, and keeps the best plan."""
+"""A searching deviator: simulates the rest of the game against copies of the others, and follows the best plan."""

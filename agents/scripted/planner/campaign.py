@@ -1,4 +1,4 @@
-"""Campaign: fixed plans of attack with names, which planners found, on any board and for any coalition."""
+"""Campaign: fixed, named plans of attack that planners found, for any board and any coalition."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
 PLANS = ("no-home", "launder", "hand-over", "landing", "frame", "last-years")
 JOINT = ("launder", "hand-over")  # for coalitions
 LAST = 2  # years of the attack of "last-years"
-LANDING = 6  # years in which a landing and the receiver's after it may come about
+LANDING = 6  # years within which a landing, and the receiver's after it, may happen
 
 
 class CampaignPolicy(JointPolicy):
-    """Follows a plan of attack, alone or for a coalition; nothing in it looks at how others play.
+    """Follows a plan of attack, alone or for a coalition, without modeling the other players.
 
-    - "no-home": takes the homes of one neighbor at once, forgoes neutral centers, and disarms. Who has no home cannot
-      build.
-    - "launder": gets ready next to a neighbor's homes in the first year, takes them in the second, passes them from
-      member to member in the third, so that each owns what another took, fetches back what it lost, and disarms.
+    - "no-home": takes the homes of one neighbor at once, forgoes neutral centers, and disarms. A power without homes
+      cannot build.
+    - "launder": in the first year moves next to a neighbor's homes, takes them in the second, passes them from member
+      to member in the third, so that each owns what another took, retakes its own lost centers, and disarms.
     - "hand-over": the first member takes the homes of a neighbor, and leaves them to the others, who stole nothing;
       then the others take the homes of the next neighbor, and leave them to the first.
     - "landing": one member enters all homes of a neighbor in one Fall (`agents.scripted.planner.landing`) and disarms;
-      a second, who stole nothing, enters them in the next one; the others stay prosocial. A single power keeps them.
-    - "frame": takes neutral centers that are due to a neighbor, which may seem a thief when it takes others, and is
+      a second, who stole nothing, enters them in the next Fall; the others stay prosocial. A single power keeps them.
+    - "frame": takes neutral centers that are due to a neighbor, which then may look like a thief when it takes others;
       prosocial from then on.
-    - "last-years": is prosocial, builds two units at last, and takes what it can in the last two years.
+    - "last-years": is prosocial at first, then builds two units, and takes what it can in the last two years.
 
     Args:
-        plan: its name.
-        victim: which power is attacked: 1 for the nearest one to the first member, 2 for the next, ...
-        begin: years before it.
-        taker: which member lands, in "landing": 1 for the first one; the next one receives. The victim is then near to
-            the taker.
+        plan: the name of the plan.
+        victim: the attacked power: 1 for the nearest one to the first member, 2 for the next, ...
+        begin: years before the plan begins.
+        taker: in "landing", the member that lands: 1 for the first one; the next one receives. `victim` then counts
+            from the power nearest to the taker.
 
     Raises:
         ValueError: an option out of range.
@@ -73,7 +73,7 @@ class CampaignPolicy(JointPolicy):
             nice.reset(member, seed)
 
     def joint_orders(self, view: View) -> Orders:
-        """What the plan says."""
+        """The plan's orders."""
         if self._player is None:
             given = self.plan, self.victim, self.begin
             plan = fixed_plan(*given, view.board, view.rules.years, self.members, self.taker)
@@ -142,8 +142,8 @@ def _landing(board: Board, victim: int, begin: int, years: int, members: Sequenc
 
 
 def fixed_plans(board: Board, years: int, members: Sequence[str]) -> list[Plan]:
-    """The plans that a search starts from, against each of a coalition's nearest powers: all of `PLANS` but "frame",
-    which is a single year that it draws soon, and those for more members.
+    """The plans from which a search starts, against each of a coalition's nearest powers: all of `PLANS` except
+    "frame" (a single year, which the search soon draws itself) and, for a single power, the plans for coalitions.
     """
     names = [name for name in PLANS if name != "frame" and (name not in JOINT or len(members) > 1)]
     return [
@@ -155,7 +155,7 @@ def fixed_plans(board: Board, years: int, members: Sequence[str]) -> list[Plan]:
 
 
 def _ready(board: Board, member: str, courses: list[Course]) -> list[Course]:
-    """The courses with the homes to get ready next to: the member's two nearest ones, the farther one first."""
+    """The courses, with the homes next to which STAGE years gather: the two nearest ones, the farther one first."""
     steps = steps_between(board)
 
     def distance(home: str) -> float:

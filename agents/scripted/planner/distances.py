@@ -15,7 +15,7 @@ UNREACHABLE = 99
 
 @functools.lru_cache(maxsize=4096)
 def distances_to(board: Board, kind: str, province: str) -> Mapping[str, int]:
-    """Location -> steps that an army ("A") or a fleet ("F") needs from there to a province, around nobody."""
+    """Location -> steps that an army ("A") or a fleet ("F") needs from there to a province, ignoring other units."""
     found = {unit[2:]: 0 for unit in board.moves if unit[0] == kind and unit[2:5] == province}
     into: dict[str, list[str]] = _sources(board, kind)
     edge = list(found)

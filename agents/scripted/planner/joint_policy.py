@@ -1,4 +1,4 @@
-"""What players of a coalition by one plan share."""
+"""Base of players that decide jointly for all members of a coalition."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class JointPolicy(ABC):
-    """Base of players, alone or of a coalition, that decide on all members' orders of a phase at once, in silence.
+    """Base of players of one power or a coalition that decide all members' orders of a phase at once, without messages.
 
     A subclass implements `joint_orders`, and extends `reset_coalition`.
 

@@ -1,4 +1,4 @@
-"""Landings: all homes of a victim in one Fall, so that it has no unit left and no place to build one."""
+"""Landings: entering all homes of a victim in one Fall, so that it can neither keep units nor build any."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 MOST_YEARS = 4  # Winters before a landing
 MOST_CHOICES = 6  # units to choose from for each goal
 MOST_GOALS = 6  # at once
-STANDS = -1  # in place of the Winter in which a unit is built
+STANDS = -1  # instead of the Winter in which a unit is built: it is on the board
 TURNS_LEFT = {"S": 2, "F": 1, "W": 0}  # moves before the year's end
 
 
 @dataclass(frozen=True)
 class Landing:
-    """Which unit goes to which goal.
+    """The units that go to the goals.
 
     Attributes:
-        winters: before the Fall in which all goals are entered.
-        units: goal -> a unit that stands on the board, or is to be built.
-        built: goal -> in which Winter from now on its unit is built; only those that do not stand yet.
+        winters: Winters before the Fall in which all goals are entered.
+        units: goal -> its unit, which is on the board or to be built.
+        built: goal -> the Winter, counted from now, in which its unit is built; only for units to be built.
     """
 
     winters: int
@@ -46,30 +46,30 @@ class Landing:
 
 @dataclass
 class Traffic:
-    """Where members' units will be, so that later ones keep out of their way.
+    """The planned locations of members' units, which later units avoid.
 
     Attributes:
         taken: turn -> provinces; the next turn is 1.
-        crossed: (turn, from, to) of moves, which no unit can make the other way round.
+        crossed: (turn, from, to) of moves; no other unit can make the reverse move in that turn.
     """
 
     taken: dict[int, set[str]] = field(default_factory=dict)
     crossed: set[tuple[int, str, str]] = field(default_factory=set)
 
     def add(self, path: Sequence[str]) -> None:
-        """Note the locations of a unit now, in the next turn, and so on."""
+        """Add a unit's locations now, in the next turn, and so on."""
         for turn, place in enumerate(path[1:], 1):
             self.taken.setdefault(turn, set()).add(place[:3])
             self.crossed.add((turn, path[turn - 1][:3], place[:3]))
 
 
 def is_landing(course: Course) -> bool:
-    """Whether units go next to all goals before the first is entered."""
+    """Whether units first gather next to all goals, before any goal is entered."""
     return course.move is Move.LAND or (course.move is Move.RECEIVE and bool(course.victims))
 
 
 def goals_of(view: View, course: Course, members: Iterable[str]) -> list[str]:
-    """The centers to land in: of a receiver those which partners hold, as soon as there are any."""
+    """The centers to land in; for a receiver those that partners hold, once they hold any."""
     homes = course.wish or [home for power in course.victims for home in view.board.start_centers[power]]
     held = {center for power in members if power != view.power for center in view.centers[power]}
     left = [home for home in homes if home not in view.centers[view.power]]
@@ -79,15 +79,15 @@ def goals_of(view: View, course: Course, members: Iterable[str]) -> list[str]:
 
 
 def landing(view: View, power: str, goals: Sequence[str], least: int = 0) -> Landing | None:
-    """The cheapest landing of a power's units, those that stand or are to be built, without convoys.
+    """The cheapest landing of a power's units, on the board or to be built, without convoys.
 
     A unit costs a point each Winter, and so does each goal that is not entered yet.
 
     Args:
-        least: how many Winters pass before it at least.
+        least: the minimum number of Winters before it.
 
     Returns:
-        None if there is none within four years, nothing to land in, or more than `MOST_GOALS`.
+        None if there is none within four years, no goal, or more than `MOST_GOALS`.
     """
     turns, room = TURNS_LEFT[view.season], len(view.centers[power]) - len(view.units[power])
     best: tuple[float, int, tuple[Choice, ...]] = (math.inf, 0, ())
@@ -109,7 +109,7 @@ def landing(view: View, power: str, goals: Sequence[str], least: int = 0) -> Lan
 
 
 class Choice(NamedTuple):
-    """A unit for a goal: the Winters that it stands, its steps, its name, and in which Winter it is built."""
+    """A unit for a goal: its Winters on the board, its steps, its name, and the Winter in which it is built."""
 
     winters: int
     steps: int
@@ -123,7 +123,7 @@ def _cheapest(
     """A choice for each goal, no unit twice, and its cost; nothing if none costs less than `below`.
 
     Args:
-        idle: further costs of all choices together.
+        idle: function from all choices to their further costs.
     """
     least = [min((choice.winters for choice in of), default=math.inf) for of in choices]
     best: tuple[Choice, ...] = ()
@@ -146,8 +146,8 @@ def _cheapest(
 
 
 def _idle(view: View, power: str, chosen: Sequence[Choice], room: int) -> float:
-    """What a Winter's choices cost besides: units without a goal stand as long as others are built, since a Winter
-    allows to build or to disband. Without end if more are built than there is room for.
+    """The further costs of choices in a Winter: units without a goal stay on the board while others are built, since a
+    Winter allows either builds or disbands. Infinite if more units are to be built now than there is room for.
     """
     if sum(choice.built == 0 for choice in chosen) > room:
         return math.inf
@@ -179,7 +179,7 @@ def pieces_in(board: Board, province: str) -> tuple[str, ...]:
 
 
 def own_landing(view: View, course: Course, members: Iterable[str]) -> Landing | None:
-    """The landing of the view's power: of a receiver in the year after the first partner's at the soonest."""
+    """The landing of the view's power; a receiver's is at the earliest in the year after the first partner's."""
     members = tuple(members)
     goals = goals_of(view, course, members)
     held = {center for power in members if power != view.power for center in view.centers[power]}
@@ -191,10 +191,10 @@ def own_landing(view: View, course: Course, members: Iterable[str]) -> Landing |
 
 
 def landing_moves(view: View, course: Course, members: Iterable[str], traffic: Traffic) -> dict[str, str]:
-    """Unit -> order: next to the goals, and into all of them in the Fall in which all can be entered.
+    """Unit -> order: units gather next to the goals, and enter all of them in the same Fall.
 
     Args:
-        traffic: of members that have moved before; the view's power is added.
+        traffic: planned locations of members that have moved before; those of the view's power are added.
     """
     members = tuple(members)
     found = own_landing(view, course, members)
@@ -210,9 +210,9 @@ def landing_moves(view: View, course: Course, members: Iterable[str], traffic: T
 
 
 def _path(view: View, unit: str, goal: str, turns: int, members: tuple[str, ...], traffic: Traffic) -> list[str] | None:
-    """Where the unit is now, after the next turn, and so on, the goal at last; it goes as soon as it can.
+    """The unit's locations now, after the next turn, and so on up to the goal; it moves as early as possible.
 
-    It rests in no center of others in a Fall, and is in the goal at the end only.
+    It ends no earlier Fall in a center that it does not own, and enters the goal only at the end.
     """
     steps, moves = steps_between(view.board), view.board.moves
     foreign = set(view.board.centers).difference(view.centers[view.power])
@@ -247,7 +247,7 @@ def _path(view: View, unit: str, goal: str, turns: int, members: tuple[str, ...]
 
 
 def landing_winter(view: View, course: Course, members: Iterable[str]) -> list[str]:
-    """Builds before a landing the units that it needs, as late as can be, or disbands those of no use."""
+    """Builds the units that a landing needs, as late as possible, or disbands those that it does not need."""
     found = own_landing(view, course, members)
     if found is not None and 0 in found.built.values():
         return [f"{found.units[goal]} B" for goal, when in found.built.items() if when == 0][: view.max_builds]

@@ -1,4 +1,4 @@
-"""Planner: a best response by search, of one power or of a coalition that one mind plays."""
+"""Planner: a best response by search, of one power or of a jointly controlled coalition."""
 
 from __future__ import annotations
 
@@ -26,41 +26,39 @@ MOST_SEED = 2**31
 _log = logging.getLogger(__name__)
 
 Value = Callable[[Mapping[str, float]], float]
-"""What a coalition's gains (member -> points more than in peace) are worth to it."""
+"""The objective of a coalition, as a function of its gains: member -> points more than in peace."""
 
 
 def least_gain(gains: Mapping[str, float]) -> float:
-    """The least gain of a member, and a tenth of the mean, so that what helps one of them is a step ahead."""
+    """The least gain of a member plus a tenth of the mean, so that a gain of one member alone counts a little, too."""
     return min(gains.values()) + 0.1 * sum(gains.values()) / len(gains)
 
 
 class PlannerPolicy(JointPolicy):
-    """Plays games to their end in its head, against copies of the other players, and follows the best plan.
+    """Simulates the rest of the game against copies of the other players, and follows the best plan.
 
     A sampled best response in closed loop (as in Anthony et al., arXiv 2004.09677, section 4.1): in each phase it
-    tries plans (`agents.scripted.planner.plans`) by simulating the rest of the game, and orders what the best of them
-    says. It knows the code of the others, not their seeds: copies follow the game with random numbers of their own.
-    The copies must be `agents.policy.ReseedablePolicy`; for others (language models, learned players) it plans against
-    `model`, and logs a warning. Simulated players send no messages.
+    tries plans (`agents.scripted.planner.plans`) by simulating the rest of the game, and gives the orders of the best
+    one. It knows the others' policies, not their seeds: copies follow the game with their own random numbers. The
+    copies must be `agents.policy.ReseedablePolicy`; in place of others (language models, learned players) it plans
+    against `model`, and logs a warning. Simulated players send no messages.
 
-    The first phase has ten times the budget. More simulations never end the search early: the best plan so far is
-    always at hand, and the same seed gives the same plans.
+    The first phase has ten times the budget. The search never stops early, so the same seed gives the same plans.
 
     Args:
         budget: simulations in each phase.
-        nice: what the members play while the plan is peaceful; None: what the first of the others plays.
-        model: stands for players who cannot be copied, and for all others as long as nobody has said who they are
-            (`meet`).
-        value: what the members' gains are worth; by default their least gain.
+        nice: the members' policy while the plan is peaceful; None: the policy of the first other power.
+        model: the policy assumed for players that cannot be copied, and for all others if `meet` was not called.
+        value: the objective, as a function of the members' gains; by default `least_gain`.
 
     Attributes:
         plan: the plan it follows, in words; "" before the first phase.
-        value_expected: of that plan, less that of peace, in the simulated games that confirmed it. Where several plans
-            were about as good that is the best of several means, so a little too high.
-        agreement: (phase, power, whether the copy ordered what the player did) for all phases played.
+        value_expected: the value of that plan minus that of peace, in the simulated games that confirmed it. If several
+            plans are about equally good, it is the best of several means, so a little too high.
+        agreement: (phase, power, whether the copy's orders were the player's) for all phases played.
 
     Raises:
-        ValueError: a budget below 1; `nice` or `model` is no `agents.policy.ReseedablePolicy`.
+        ValueError: a budget below 1; `nice` or `model` is not an `agents.policy.ReseedablePolicy`.
     """
 
     def __init__(
@@ -75,7 +73,7 @@ class PlannerPolicy(JointPolicy):
         self._make: Callable[[str], Policy] | None = None
 
     def meet(self, make: Callable[[str], Policy]) -> None:
-        """Learn who the others are.
+        """Receive the others' policies.
 
         Args:
             make: makes a new policy like that of a power.
@@ -98,7 +96,7 @@ class PlannerPolicy(JointPolicy):
         return [] if self._world is None else self._world.agreement
 
     def joint_orders(self, view: View) -> Orders:
-        """Search, and order what the best plan says."""
+        """Search, and give the orders of the best plan."""
         is_first = self._world is None
         world = self._world or self._begin(view)
         world.follow(view)
@@ -112,7 +110,7 @@ class PlannerPolicy(JointPolicy):
         return world.orders(view, best, self._seed())
 
     def make_search(self, drawer: PlanDrawer, known: list[Plan]) -> Search:
-        """What looks for plans in a game.
+        """The search for plans in a game.
 
         Args:
             known: plans to start from.
@@ -120,7 +118,7 @@ class PlannerPolicy(JointPolicy):
         return Search(drawer, drawer.rng, known)
 
     def _begin(self, view: View) -> World:
-        """Make the copies, and see what peace is worth."""
+        """Make the copies, and estimate the members' points in peace."""
         others = {power: self._copy(power) for power in view.powers if power not in self.members}
         nice = self.nice or next(iter(others.values()), self.model)
         world = self._world = World(others, dict.fromkeys(self.members, nice), self._rng)

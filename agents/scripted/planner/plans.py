@@ -1,4 +1,4 @@
-"""Plans of a coalition: what each member does in each year, drawn at random and changed at random."""
+"""Plans of a coalition: what each member does in each year, with random draws and random changes of plans."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from welfare_env import View
     from welfare_env.board.board import Board
 
-NEAREST = 4  # powers that a member mostly chooses its victims from
+NEAREST = 4  # nearest powers, from which a member mostly chooses its victims
 ANY_NUMBER = 99  # of centers
 UNITS = (0.1, 0.2, 0.25, 0.15, 0.1, 0.05, 0.05, 0.04, 0.02, 0.02, 0.02)  # probabilities of 0 to 10 units
-HANDING = 0.2  # probability that the raid of a coalition is by one member, from whom the others receive
-LANDING = 0.1  # probability of a landing, by one member too
+HANDING = 0.2  # probability that one member of a coalition raids, and the others receive the centers
+LANDING = 0.1  # probability of a landing, also by one member
 LENGTHS = (0.15, 0.4, 0.25, 0.2)  # probabilities of raids of one, two, three and four years
 WISH_STEPS, MOST_WISHES = 2, 3
 FIELDS = ("move", "victims", "only_homes", "neutral", "most", "units", "wish")  # of a course, to be changed
@@ -30,17 +30,18 @@ FIELDS = ("move", "victims", "only_homes", "neutral", "most", "units", "wish")  
 class Move(Enum):
     """What a member does for a year.
 
-    - NICE: what its peaceful policy does.
+    - NICE: plays its peaceful policy.
     - STAGE: takes neutral centers, and goes next to its victims' homes without entering them.
     - TAKE: enters centers of its victims, and neutral ones.
     - FIGHT: attacks its victims as dumbbot does.
     - SWAP: units on centers that members have taken change places, so that each takes another member's.
-    - LAND: goes next to its victims' homes, or to the centers it wishes, and enters all of them in one Fall; builds the
-      units that this needs as late as can be (`agents.scripted.planner.landing`).
+    - LAND: goes next to its victims' homes, or to the centers in `Course.wish`, and enters all of them in one Fall;
+      builds the units for this as late as possible (`agents.scripted.planner.landing`).
     - RECEIVE: enters centers that other members have taken and left, and then those that are due to these members. With
-      victims it lands in these centers of theirs alone, in one of the next Falls.
-    - FETCH: enters centers that are due to it in the fairest partition of the opening, and that others own.
-    - HOLD: its units stay.
+      victims it lands only in the victims' homes, in one of the next Falls.
+    - FETCH: enters centers that are due to it in the fairest partition of the opening, and that powers outside the
+      coalition own.
+    - HOLD: its units hold.
     """
 
     NICE = "nice"
@@ -54,7 +55,7 @@ class Move(Enum):
     HOLD = "hold"
 
 
-PASSING = (Move.SWAP, Move.RECEIVE)  # of use to coalitions only
+PASSING = (Move.SWAP, Move.RECEIVE)  # useful only in coalitions
 
 
 class Neutral(Enum):
@@ -70,14 +71,14 @@ class Course:
     """What a member does in one year.
 
     Attributes:
-        move: see there.
-        victims: whose centers it takes.
+        move: see `Move`.
+        victims: the powers whose centers it takes.
         only_homes: whether it takes only the centers where its victims may build, whoever owns them.
-        neutral: which neutral centers it takes, too.
-        most: how many centers it wants to own.
-        units: how many units it wants to have after the Winter; None: as many as its peaceful policy, if it is nice,
-            and otherwise none.
-        wish: centers that it goes for first.
+        neutral: the neutral centers that it also takes.
+        most: the number of centers it wants to own.
+        units: the number of units it wants to have after the Winter; None: as many as its peaceful policy under NICE,
+            otherwise none.
+        wish: centers to take first.
     """
 
     move: Move = Move.NICE
@@ -109,11 +110,11 @@ Moment = tuple[int, int, str]  # year, number of the phase in it, member
 
 @dataclass(frozen=True)
 class Plan:
-    """What a coalition does.
+    """A plan of a coalition.
 
     Attributes:
         courses: member -> a course for each year of the game.
-        orders: the orders that a member gives in a phase in place of those of its course.
+        orders: year, phase and member -> orders in place of those of its course.
     """
 
     courses: Mapping[str, tuple[Course, ...]]
@@ -121,7 +122,7 @@ class Plan:
 
 
 def describe(plan: Plan, first_year: int) -> str:
-    """A plan in words, a line a member; years that are alike are joined."""
+    """A plan in words, one line per member; equal years are joined."""
     lines = []
     for member, courses in plan.courses.items():
         parts: list[str] = []
@@ -137,9 +138,9 @@ class PlanDrawer:
     """Draws plans for a coalition on one board.
 
     Args:
-        board, years: of the game.
+        board, years: the game's board and number of years.
         members: the coalition.
-        rng: what to draw from.
+        rng: the random generator.
     """
 
     def __init__(self, board: Board, years: int, members: Sequence[str], rng: np.random.Generator) -> None:
@@ -153,8 +154,8 @@ class PlanDrawer:
         return Plan(dict.fromkeys(self.members, (PEACE,) * self.years))
 
     def draw(self, view: View) -> Plan:
-        """A new plan: a raid from this year on or later, the same one for all members half of the time; or one by a
-        single member, from whom the others receive.
+        """A new plan: a raid that begins this year or later, often the same one for all members; or a landing or raid
+        by a single member, from whom others receive.
         """
         rng, now = self.rng, view.year_index
         begin = min(now + int(rng.geometric(0.5)) - 1, self.years - 1)
@@ -196,7 +197,7 @@ class PlanDrawer:
         return Plan(changed, kept)
 
     def _raid(self, member: str, begin: int, victims: tuple[str, ...]) -> tuple[Course, ...]:
-        """Wait or get ready, take, perhaps pass on what is taken, perhaps fetch back what is lost, and hold."""
+        """Wait or get ready, take, perhaps pass on the taken centers, perhaps retake lost ones, and hold."""
         rng = self.rng
         length = int(rng.choice(len(LENGTHS), p=LENGTHS)) + 1
         move = Move.FIGHT if rng.random() < 0.2 else Move.TAKE
@@ -252,7 +253,7 @@ class PlanDrawer:
         return Plan(found)
 
     def _changed(self, member: str, courses: tuple[Course, ...], view: View) -> tuple[Course, ...]:
-        """One field changed in a row of years; or the whole rest a year sooner or later."""
+        """The courses with one field changed in consecutive years, or with all remaining years shifted by one."""
         rng, now = self.rng, view.year_index
         new = list(courses)
         if rng.random() < 0.15:
@@ -311,7 +312,7 @@ class PlanDrawer:
 
 
 def nearest(board: Board, member: str, members: Sequence[str]) -> list[str]:
-    """The powers outside a coalition by the steps from a member's units of the opening to their homes."""
+    """The powers outside a coalition, sorted by the steps from a member's opening units to their homes."""
     steps, starts = steps_between(board), board.start_units[member]
 
     def distance(power: str) -> int:
@@ -322,6 +323,6 @@ def nearest(board: Board, member: str, members: Sequence[str]) -> list[str]:
 
 
 def ended(courses: Sequence[Course]) -> tuple[Course, ...]:
-    """The courses without units after the last Winter, where they are of no use."""
+    """The courses, disbanding all units in the last Winter, when they are useless; NICE courses are unchanged."""
     last = courses[-1]
     return (*courses[:-1], replace(last, units=0) if last.move is not Move.NICE else last)

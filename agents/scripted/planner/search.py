@@ -1,4 +1,4 @@
-"""The search for a plan: many are tried once, the best of every kind are changed, the best of all are confirmed."""
+"""The search for a plan: many plans are tried once, the best of every kind are mutated, the best overall confirmed."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Kind = tuple[int, tuple[tuple[str, tuple[str, ...]], ...]]
 Simulate = Callable[[Plan, int, bool], tuple[float, Plan]]
 """A plan, a seed and whether to change an order -> the value in one game, and the plan with the order changed."""
 
-EXPLORING = 0.75  # of the simulations of a phase; the rest confirm
+EXPLORING = 0.75  # share of a phase's simulations for exploring; the rest confirm
 FINALISTS = 8
-DETAIL = 0.3  # of the plans that are tried are good ones with another order
-NEW = 0.4  # of the others are drawn anew
+DETAIL = 0.3  # share of tried plans that are good ones with one order changed
+NEW = 0.4  # share of the others that are drawn anew
 SOON = 0.4  # probability of the first year in which a known raid begins, then of the next one, ...
-KEPT = 16  # from one phase to the next
+KEPT = 16  # plans kept from one phase to the next
 
 
 def kind_of(plan: Plan, year: int) -> Kind:
-    """What a plan has in common with plans that it competes with: when its raid begins, with which moves, on whom.
+    """The kind of a plan, within which plans compete: the year in which its raid begins, and its moves and victims.
 
-    A plan without a raid begins one after the last year.
+    Plans without a raid count as beginning after the last year.
     """
     last = len(next(iter(plan.courses.values())))
     for now in range(year, last):
@@ -41,14 +41,14 @@ def kind_of(plan: Plan, year: int) -> Kind:
 
 @dataclass
 class Search:
-    """Keeps the best plan of every kind (as MAP-Elites, Mouret and Clune 2015), so that raids which do not pay yet are
-    improved beside a peace that is hard to beat.
+    """Keeps the best plan of every kind (as MAP-Elites, Mouret and Clune 2015), so that raids that do not pay yet are
+    improved, too, although peace is hard to beat.
 
     Attributes:
-        drawer: of plans.
-        rng: what to draw from.
-        plans: the best ones known, the best first.
-        value: of the first of them in the games that confirmed it.
+        drawer: draws and changes plans.
+        rng: the random generator.
+        plans: the best known plans, the best first.
+        value: the value of the first of them in the games that confirmed it.
     """
 
     drawer: PlanDrawer
@@ -57,7 +57,7 @@ class Search:
     value: float = 0.0
 
     def improve(self, view: View, budget: int, simulate: Simulate) -> Plan:
-        """The best plan after so many simulations from the view on."""
+        """The best plan after `budget` simulations from the view on."""
         seed, year = int(self.rng.integers(2**31)), view.year_index
         best: dict[Kind, tuple[float, Plan]] = {}
 
@@ -78,7 +78,7 @@ class Search:
         return self.plans[0]
 
     def _proposal(self, view: View, best: dict[Kind, tuple[float, Plan]]) -> tuple[Plan, bool]:
-        """A new plan, or a good one to be changed, and whether one of its orders is to be changed.
+        """A new or changed plan, or a good known one, and whether one of its orders is to be changed.
 
         Raids that begin soon are tried more often than late ones.
         """
@@ -93,7 +93,7 @@ class Search:
         return self.drawer.change(ranked[min(int(self.rng.exponential(2.0)), len(ranked) - 1)][1], view), False
 
     def _confirm(self, ranked: list[Plan], budget: int, simulate: Simulate) -> None:
-        """Order the best plans by their values in new games, more of them for the better ones."""
+        """Rank the best plans by their values in new games; better plans get more games."""
         contenders = ranked[:FINALISTS]
         values: dict[int, list[float]] = {number: [] for number in range(len(contenders))}
         left = list(values)

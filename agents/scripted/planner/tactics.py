@@ -70,7 +70,7 @@ class Phase:
     Attributes:
         entered: provinces that a member's unit goes to or stays in.
         leaving: provinces that a member's unit leaves.
-        traffic: of units that land.
+        traffic: planned locations of units that land.
     """
 
     entered: set[str] = field(default_factory=set)
@@ -78,7 +78,7 @@ class Phase:
     traffic: Traffic = field(default_factory=Traffic)
 
     def movement(self, view: View, course: Course, members: Iterable[str]) -> list[str]:
-        """Orders that take centers: the nearest unit goes to each, and units that are left support."""
+        """Orders that take centers: the nearest unit goes to each, and the remaining units support."""
         if is_landing(course):
             return list(landing_moves(view, course, members, self.traffic).values())
         steps = steps_between(view.board)
@@ -162,7 +162,7 @@ class Phase:
     def _approach(
         self, view: View, unit: str, goals: list[str], standing: Mapping[str, str], owners: Mapping[str, str]
     ) -> str:
-        """A step towards the nearest goal that nobody has reached, or hold."""
+        """A step towards the nearest goal, or hold."""
         steps = steps_between(view.board)
         near = min(((steps(unit, goal), goal) for goal in goals), default=(UNREACHABLE, ""))
         board_centers = set(view.board.centers)
@@ -181,7 +181,7 @@ class Phase:
 
 
 def assignment(board: Board, units: Iterable[str], goals: Sequence[str]) -> dict[str, str]:
-    """Goal -> the unit that goes or stays there in one move, for as many goals as can be, the first ones first."""
+    """Goal -> the unit that goes or stays there in one move, for as many goals as possible, the first ones first."""
     steps, units = steps_between(board), list(units)
 
     def able(goal: str) -> list[str]:
@@ -192,7 +192,7 @@ def assignment(board: Board, units: Iterable[str], goals: Sequence[str]) -> dict
 
 
 def _leaving_first(goals: Sequence[str], assigned: Mapping[str, str]) -> list[str]:
-    """The goals, each after that of the unit that leaves it."""
+    """The goals, ordered such that a unit leaves a goal before another unit enters it."""
     goal_of = {unit: goal for goal, unit in assigned.items()}
     found: list[str] = []
     for goal in goals:
@@ -208,10 +208,10 @@ def _leaving_first(goals: Sequence[str], assigned: Mapping[str, str]) -> list[st
 
 
 def rotation(view: View, members: Iterable[str]) -> dict[str, str]:
-    """Unit -> order, by which most centers that members have taken pass from one member to another.
+    """Unit -> order, so that as many taken centers as possible pass from one member to another.
 
-    Units on such centers and next to them take part. Two units cannot change places, so three or more go round, some
-    leave, or some go to centers that are empty.
+    Units on such centers and next to them take part. Two units cannot swap places, so three or more rotate, some leave,
+    or some enter empty centers.
     """
     board, members = view.board, tuple(members)
     homes = {center for power in members for center in board.start_centers[power]}
@@ -239,13 +239,13 @@ def rotation(view: View, members: Iterable[str]) -> dict[str, str]:
 
 
 def _exchanges(starts: Sequence[str], ends: Sequence[str]) -> bool:
-    """Whether two units would change places."""
+    """Whether two units would swap places."""
     going = dict(zip(starts, ends, strict=True))
     return any(end != start and going.get(end) == start for start, end in going.items())
 
 
 def winter(view: View, course: Course, following: Course, members: Iterable[str]) -> list[str]:
-    """Builds and disbands, up to the number of units that the plan wants; what stays is near to next year's goals."""
+    """Builds or disbands to reach the number of units in the plan, favoring units near next year's goals."""
     if is_landing(following):
         return landing_winter(view, following, members)
     units = sorted(view.units[view.power])

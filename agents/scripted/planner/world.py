@@ -1,4 +1,4 @@
-"""Games that a planner plays to their end in its head, against copies of the other players."""
+"""A planner's simulations of the rest of a game, against copies of the other players."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from agents.policy import Policy
 
 Orders = dict[str, list[str]]  # power -> its orders
-CHANGED_SOON = 0.15  # probability that a change of orders is in the first phase, then in the next one, ...
+CHANGED_SOON = 0.15  # probability that an order is changed in the first phase, else in the next one, ...
 
 
 class World:
-    """What a coalition knows: copies of the players, as they are after what has happened.
+    """A coalition's model of the game: copies of the players in their current states.
 
     Args:
         others: a policy for each other power.
         nice: a policy for each member, which plays while the plan is peaceful.
-        rng: for the copies' seeds.
+        rng: draws the copies' seeds.
 
     Attributes:
-        agreement: (phase, power, whether the copy ordered what the player did).
+        agreement: (phase, power, whether the copy's orders were the player's).
     """
 
     def __init__(self, others: Mapping[str, Policy], nice: Mapping[str, Policy], rng: np.random.Generator) -> None:
@@ -45,7 +45,7 @@ class World:
         self.agreement: list[tuple[str, str, bool]] = []
 
     def follow(self, view: View) -> None:
-        """Let the copies see what has happened since the last call."""
+        """Bring the copies up to date with the phases since the last call."""
         history = view.history
         for number in range(self._followed, len(history)):
             record = history[number]
@@ -60,11 +60,11 @@ class World:
     def play(
         self, view: View, plan: Plan, seed: int, rng: np.random.Generator | None = None
     ) -> tuple[Mapping[str, float], Plan]:
-        """A game that goes on from the view by a plan.
+        """Simulates the rest of the game from the view, with the coalition following a plan.
 
         Args:
-            seed: of the other players' random numbers.
-            rng: if given, an order of the coalition in a phase drawn by it is changed at random.
+            seed: seed of the other players.
+            rng: if given, one order of the coalition in a random phase is changed at random.
 
         Returns:
             Everybody's welfare points (scores in the standard variant), and the plan that was followed.
@@ -93,8 +93,8 @@ class PlanPlayer:
 
     Args:
         nice: a policy for each member, which plays while the plan is peaceful.
-        seed: of those who fight.
-        rng: if given, one order in a phase drawn by it is changed at random; `plan` then has the changed orders.
+        seed: seed of the fighting policies.
+        rng: if given, one order in a random phase is changed at random; `plan` then has the changed orders.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class PlanPlayer:
         self._left = 0 if rng is None else int(rng.geometric(CHANGED_SOON))  # phases until an order is changed
 
     def orders(self, game: Game) -> Orders:
-        """The orders of all members that have any to give."""
+        """The orders of all members that have something to order."""
         state, phase, found = game.position.state, Phase(), {}
         for power, courses in self.plan.courses.items():
             if game.position.slots(game.board.power_index[power]):
@@ -141,7 +141,7 @@ class PlanPlayer:
         return phase.movement(view, course, self.plan.courses)
 
     def _fighter(self, view: View, course: Course) -> PossePolicy:
-        """Who fights, or retreats, for a member."""
+        """The policy that fights, or retreats, for a member."""
         if view.power not in self._fighters:
             self._fighters[view.power] = PossePolicy()
             self._fighters[view.power].reset(view.power, self._seed)
@@ -150,7 +150,7 @@ class PlanPlayer:
 
 
 def _copies(policies: Mapping[str, Policy], seed: int | None = None) -> dict[str, Policy]:
-    """Copies of the policies that play on from where they are, with new random numbers if there is a seed."""
+    """Copies of the policies in their current states; reseeded if there is a seed."""
     copies = {power: copy.deepcopy(policy) for power, policy in policies.items()}
     for policy in copies.values():
         if seed is not None and isinstance(policy, ReseedablePolicy):
@@ -159,6 +159,6 @@ def _copies(policies: Mapping[str, Policy], seed: int | None = None) -> dict[str
 
 
 def _orders(policy: Policy, view: View) -> list[str]:
-    """What a policy orders."""
+    """A policy's orders."""
     action: Any = policy.act(None, {"view": view})
     return list(action["orders"] if isinstance(action, dict) else action)

@@ -45,7 +45,7 @@ class TestNames:
         assert parse_parts(Addition, "") == parse_parts(Addition, "nothing") == PLAIN
 
     def test_unknown_ones(self) -> None:
-        with pytest.raises(PromptError, match=r"addition 'diary'.*choose of all, journal, drafts"):
+        with pytest.raises(PromptError, match=r"addition 'diary'.*choose from all, journal, drafts"):
             parse_parts(Addition, "journal+diary")
 
     def test_in_a_spec(self) -> None:

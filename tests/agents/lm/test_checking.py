@@ -60,7 +60,7 @@ def test_a_server_that_ignores_the_schema() -> None:
         findings = found(stub)
         assert not findings["schema of a reply"].is_good
         assert findings["schema of a reply"].result.startswith("ignored by the server")
-        assert "not of its schema" in findings["Spring reply"].result
+        assert "does not match its schema" in findings["Spring reply"].result
         fields = [{"structured_outputs", "grammar", "ebnf"} & request.body.keys() for request in stub.requests]
         assert fields == [set()] * 4 + [{"structured_outputs"}, {"grammar"}, {"ebnf"}]
         assert found(stub, ",schema=none")["schema of a reply"].is_good  # nothing to set any more
@@ -104,7 +104,7 @@ def test_any_run_says_once_that_the_schema_is_ignored(caplog: pytest.LogCaptureF
             player.model.complete(player.question(view))
     told = [record.message for record in caplog.records]
     assert len(told) == 1
-    assert "a reply is not of the schema that was sent" in told[0]
+    assert "a reply does not match its schema" in told[0]
 
 
 def test_another_model_answers(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
@@ -115,8 +115,8 @@ def test_another_model_answers(monkeypatch: pytest.MonkeyPatch, caplog: pytest.L
     with server() as stub:
         finding = found(stub, model="large")["answering model"]
     assert not finding.is_good
-    assert finding.result == "small-model, where large was asked"
-    assert [record.message for record in caplog.records] == ["openai/large: small-model answers, where large was asked"]
+    assert finding.result == "small-model instead of large"
+    assert [record.message for record in caplog.records] == ["openai/large: small-model answers instead of large"]
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ class TestServers:
                     with pytest.raises(ModelError):
                         ask(model, replace(question, sample=10 * run + number))
                 with pytest.raises(
-                    AccessError, match="nothing was answered in 5 questions; the last answer was "
+                    AccessError, match="nothing was answered in 5 questions; the last error was "
                 ) as end:
                     ask(model, replace(question, sample=10 * run + 4))
                 assert end.value.kind == kind
@@ -303,7 +303,7 @@ class TestCommand:
         monkeypatch.chdir(tmp_path)
         code, told = self.run(f"lm:openai/fail-500,base_url={stub.url}/v1,retries=0")
         assert code == 2
-        assert told.count("error: openai/fail-500: nothing was answered in 5 questions; the last answer was ") == 1
+        assert told.count("error: openai/fail-500: nothing was answered in 5 questions; the last error was ") == 1
         assert len(stub.requests) <= 10
         with GameStore(tmp_path / "runs" / "evaluation.sqlite") as store:
             assert store.count() == 0

@@ -75,9 +75,9 @@ class TestUsage:
             reply = model.complete(QUESTION)
             assert (reply.text, reply.attempts, reply.faults) == (GOOD, 1, ()), usage
             assert (reply.usage.input_tokens, reply.usage.output_tokens) == (most, len(GOOD)), usage
-        told = [record.message for record in caplog.records if "no usage" in record.message]
+        told = [record.message for record in caplog.records if "no plausible usage" in record.message]
         assert told == [
-            f"{model.name}: its server tells no usage that can be right; every byte is counted as a token, too many"
+            f"{model.name}: its server reports no plausible usage; every byte is counted as a token, too many"
         ]
 
     def test_odd_details_are_none(self, api: str, connect: Start) -> None:

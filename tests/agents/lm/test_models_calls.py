@@ -93,8 +93,8 @@ class TestReplies:
         most = len(question.prompt.encode()) + len(json.dumps(question.schema)) + 100
         assert [reply.usage.input_tokens for reply in replies] == [most] * 2
         assert model.budget.spent == replies[0].usage + replies[1].usage
-        assert [record.message for record in caplog.records if "no usage" in record.message] == [
-            f"{model.name}: its server tells no usage that can be right; every byte is counted as a token, too many"
+        assert [record.message for record in caplog.records if "no plausible usage" in record.message] == [
+            f"{model.name}: its server reports no plausible usage; every byte is counted as a token, too many"
         ]
 
 

@@ -120,7 +120,7 @@ class TestWhatIsNoKey:
         OpenAIModel("any", base_url="http://127.0.0.1:1/v1", key_variable="ROUTER_KEY")
         OpenAIModel("gpt-6-luna", key_variable="MY_KEY")  # the provider's own server
         told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-        assert told == ["openai/any: what ROUTER_KEY holds is sent to http://127.0.0.1:1/v1 as the key"]
+        assert told == ["openai/any: the value of ROUTER_KEY is sent to http://127.0.0.1:1/v1 as the key"]
 
     @pytest.mark.parametrize("name", [KEY, "", "2KEY", "A" * 65, "A B", "gsk_" + "1aB2" * 12, "\u00fcber", 7])
     def test_and_a_key_is_none(self, name: Any) -> None:
@@ -226,7 +226,7 @@ class TestNowhereElse:
         assert "secret" in connect(api, key_variable="ROUTER_KEY").complete(question).text
 
     def test_a_model_is_not_pickled(self, api: str, connect: Connect, question: Request) -> None:
-        with pytest.raises(TypeError, match="make it anew"):
+        with pytest.raises(TypeError, match="make a new one"):
             pickle.dumps(connect(api))
 
     def test_the_advice_when_a_key_is_refused(self, api: str, connect: Connect, question: Request, **_: Any) -> None:

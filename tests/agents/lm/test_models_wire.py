@@ -93,7 +93,7 @@ class TestOpenAI:
         with pytest.raises(ConfigError, match=r"grammar 'ebnf': give one of auto, vllm, llama.cpp"):
             connect("chat", grammar="ebnf")
         for settings in ({"api": "responses"}, {"base_url": None}):
-            with pytest.raises(ConfigError, match="OpenAI takes none: give the base_url"):
+            with pytest.raises(ConfigError, match="OpenAI accepts no grammar: give the base_url"):
                 OpenAIModel("any", grammar="vllm", **{"base_url": f"{stub.url}/v1", "api": "chat"} | settings)
         with pytest.raises(ConfigError, match=r"grammar: .* give objects with all properties"):
             connect("chat", grammar="vllm").complete(Request((), question.user, {"type": "integer"}))

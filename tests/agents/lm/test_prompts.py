@@ -309,7 +309,7 @@ def test_eleven_ablations_and_their_names() -> None:
     assert parse_parts(Ablation, "no_reasoning+no_examples") == Ablation.NO_REASONING | Ablation.NO_EXAMPLES
     assert parse_parts(Ablation, "all") == ALL == Ablation(sum(flag.value for flag in Ablation))
     for wrong in ("no_such", "no_reasoning+", "no_reasoning,no_examples", "ALL"):
-        with pytest.raises(PromptError, match="choose of all, no_tradeoff"):
+        with pytest.raises(PromptError, match="choose from all, no_tradeoff"):
             parse_parts(Ablation, wrong)
 
 
@@ -422,8 +422,8 @@ def test_ways_by_convoy_are_those_that_are_legal(seed: int) -> None:
     ("game", "player", "flavour", "reason"),
     [
         (Game(), "FRANCE", "wdd", "choose one of wd, sd, exploiter, mediator"),
-        (Game(), "FRANCE", "mediator", "the mediator's"),
-        (Game(rules=OPTIONS), "MEDIATOR", "wd", "the mediator's"),
+        (Game(), "FRANCE", "mediator", "for the mediator"),
+        (Game(rules=OPTIONS), "MEDIATOR", "wd", "for the mediator"),
         (Game(rules=Rules(variant="standard")), "FRANCE", "wd", "take 'sd'"),
         (Game(rules=Rules(variant="standard")), "FRANCE", "exploiter", "take 'sd'"),
     ],
@@ -439,7 +439,7 @@ def test_a_finished_game_has_no_prompt() -> None:
         game.advance()
     with pytest.raises(PromptError, match="over"):
         build(game.view(game.powers[0]))
-    with pytest.raises(PromptError, match="nothing to summarise"):
+    with pytest.raises(PromptError, match="nothing to summarize"):
         summarise(game.history[0], game.powers[0])
 
 

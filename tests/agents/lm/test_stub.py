@@ -228,14 +228,14 @@ class TestFaults:
             ({"model": "m", "max_tokens": 1, "messages": [], "tempo": 1}, "Unknown parameter: 'tempo'"),
             ({"model": "m", "max_tokens": 1}, "Missing or wrong parameter: 'messages'"),
             ({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": " "}]}, "non-whitespace"),
-            ({"model": 1, "max_tokens": 1, "messages": [{"role": "user", "content": "x"}]}, "of another type"),
-            ({"model": "m", "max_tokens": "1", "messages": [{"role": "user", "content": "x"}]}, "of another type"),
+            ({"model": 1, "max_tokens": 1, "messages": [{"role": "user", "content": "x"}]}, "has the wrong type"),
+            ({"model": "m", "max_tokens": "1", "messages": [{"role": "user", "content": "x"}]}, "has the wrong type"),
             (b"[" * 100_000, "recursion"),
             (asking({"enum": []}), "high <= 0"),
             (asking({"$ref": "#/nowhere"}), "Invalid schema: KeyError"),
             (asking({"$ref": "#"}), "Invalid schema: RecursionError"),
             (asking({"properties": 7}), "Invalid schema"),
-            (asking([]), "of another type"),
+            (asking([]), "has the wrong type"),
         ],
     )
     def test_requests_that_no_server_takes(self, body: Any, said: str, stub: StubServer) -> None:

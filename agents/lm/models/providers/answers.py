@@ -14,7 +14,7 @@ from agents.lm.models.providers.events import field
 
 MOST_TOKENS = 10**9  # of one answer
 _DEEPEST = 4  # levels of a part of thinking
-_THINKING = re.compile(r"thinking|reasoning|thought|summary_text")  # the types of parts that are no text of the answer
+_THINKING = re.compile(r"thinking|reasoning|thought|summary_text")  # the types of parts that are not answer text
 _THOUGHT_FIELDS = ("thinking", "text", "summary", "content", "reasoning")
 _INPUTS = ("arguments", "input", "parameters")
 _DIALECTS = ("text", "output_text", None)  # the types of text parts; some servers leave the type out
@@ -22,7 +22,7 @@ _DIALECTS = ("text", "output_text", None)  # the types of text parts; some serve
 
 @dataclass(frozen=True)
 class Answer:
-    """A server's answer, its thinking apart. `counts` is None if it reports none, or impossible ones."""
+    """A server's answer, with its thinking kept apart. `counts` is None if they are missing or impossible."""
 
     text: str
     finish: Finish
@@ -32,12 +32,12 @@ class Answer:
 
 
 def texts(content: Any) -> Iterator[str]:
-    """The texts of an answer's content: the content is a text, or a list of parts, some of which are texts.
+    """The texts of an answer's content, which is a text, or a list of parts of which some are texts.
 
     The model's thinking is left out.
 
     Raises:
-        TypeError: it is neither.
+        TypeError: the content is neither a text nor a list.
     """
     if isinstance(content, str):
         yield content
@@ -52,11 +52,11 @@ def texts(content: Any) -> Iterator[str]:
 
 
 def thoughts(content: Any, is_own: bool = False) -> Iterator[str]:
-    """The texts of the model's thinking in an answer's content; what is odd is left out.
+    """The texts of the model's thinking in an answer's content; unknown shapes are skipped.
 
     Args:
-        content: a list of parts, of which those of thinking count.
-        is_own: all of it is thinking, such as a field of its own.
+        content: a list of parts, of which only thinking parts count.
+        is_own: whether all of it is thinking, e.g. in a separate field.
     """
     if isinstance(content, str) and is_own:
         yield content
@@ -86,7 +86,7 @@ def refusals(content: Any) -> Iterator[str]:
     """The texts of the parts of an answer's content in which the model refuses to answer.
 
     Raises:
-        TypeError: it is neither a text nor a list of parts.
+        TypeError: the content is neither a text nor a list of parts.
     """
     for part in _parts(content):
         if isinstance(part, dict) and part.get("type") == "refusal":
@@ -94,11 +94,11 @@ def refusals(content: Any) -> Iterator[str]:
 
 
 def called(calls: Any) -> Iterator[str]:
-    """The inputs of the tool calls in an answer, each as a text of its own lines: some models answer by such a call,
-    though no tool was offered.
+    """The inputs of the tool calls in an answer, each on its own lines: some models answer with a tool call although no
+    tool was offered.
 
     Args:
-        calls: a list of them, in any of the shapes that servers use; what is odd is left out.
+        calls: a list of tool calls, in any of the shapes that servers use; unknown shapes are skipped.
     """
     for call in calls if isinstance(calls, list) else []:
         inner = field(call, "function") or call
@@ -132,7 +132,7 @@ def _parts(content: Any) -> list[Any]:
     if content is None or isinstance(content, str):
         return []
     if isinstance(content, dict) and content:
-        return [content]  # a part that is in no list
+        return [content]  # a part without a list around it
     if not isinstance(content, list):
         raise TypeError(f"content is a {type(content).__name__}, neither a text nor a list of parts")
     return content

@@ -1,4 +1,4 @@
-"""Models behind the `anthropic` SDK."""
+"""Models accessed through the `anthropic` SDK."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AnthropicModel(RemoteModel):
 
     Args:
         model: the model's name on the server.
-        thinking: tokens that it may think at most, from 1,024; they count in a reply's `max_tokens`, which must be
+        thinking: limit of its thinking in tokens, from 1,024; they count in a reply's `max_tokens`, which must be
             larger. None leaves thinking to `effort` and the model.
         **options: as for `RemoteModel`; `base_url` is without "/v1" here.
 
@@ -68,7 +68,7 @@ class AnthropicModel(RemoteModel):
         output: dict[str, Any] = {} if self.effort is None else {"effort": self.effort}
         schema, sampling = self.schema(request, without), self.sampling(request, without)
         if self.thinking is not None and request.max_tokens > LEAST_THINKING:
-            sampling = {}  # which the server does not take together with thinking
+            sampling = {}  # the server rejects it together with thinking
             body["thinking"] = {"type": "enabled", "budget_tokens": min(self.thinking, request.max_tokens - 1)}
         if schema is not None:
             output["format"] = {"type": "json_schema", "schema": schema}
@@ -99,10 +99,10 @@ class AnthropicModel(RemoteModel):
 
 
 def _pieces(blocks: tuple[Block, ...]) -> Iterator[Block]:
-    """The blocks, joined between marks: the server does not accept blank ones.
+    """The blocks, joined up to each mark, since the server rejects blank ones.
 
-    Every mark stays the end of a piece, even if it is not sent, since the server looks up cached prefixes at the ends
-    of pieces.
+    Every mark ends a piece, even if the mark is not sent, since the server looks up cached prefixes at the ends of
+    pieces.
     """
     text = ""
     for block in blocks:

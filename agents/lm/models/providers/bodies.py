@@ -1,6 +1,6 @@
 """The body of an answer: from its bytes to the JSON that the interface promises.
 
-What servers and proxies do wrong with it is no reason to lose an answer that is paid for.
+Mistakes of servers and proxies are tolerated where possible, since the answer is paid for.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ MAX_REPLY_BYTES = 4 * 2**20
 """Limit of an answer, several times the longest reply of any model; longer answers are cut off."""
 
 _LONGEST_NUMBER = 30  # digits
-_PACKED = (b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda")  # the first bytes of gzip, and of zlib; of no JSON
-_ANY_FORMAT = 47  # zlib's word for both
-_MOST_TIMES_PACKED = 3  # some proxies pack what is packed
+_PACKED = (b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda")  # the first bytes of gzip, and of zlib; no JSON begins so
+_ANY_FORMAT = 47  # zlib's code for both
+_MOST_TIMES_PACKED = 3  # some proxies compress the answer again
 _BEGINNING = re.compile(r"[{\[\"]")
 _BETWEEN = re.compile(r"[\s,\x1e]*")
 _ENVELOPES = ("response", "result", "data", "body")
@@ -29,10 +29,10 @@ _KEYS = ("choices", "content", "output")  # of answers of the three interfaces
 
 
 def unpacked(content: bytes) -> bytes:
-    """A body that may be packed, whatever its headers say.
+    """A body, decompressed if it is compressed, whatever its headers say.
 
     Raises:
-        Fault: it is too long, or cannot be unpacked.
+        Fault: the body is too long, or cannot be decompressed.
     """
     for _ in range(_MOST_TIMES_PACKED):
         plain, packed = b"", content
@@ -50,7 +50,7 @@ def unpacked(content: bytes) -> bytes:
 
 
 def is_whole(content: bytes) -> bool:
-    """Whether a body that broke off, or did not end in time, has all of an answer."""
+    """Whether a body that broke off, or did not end in time, contains a complete answer."""
     try:
         return isinstance(parsed(content), dict)
     except Fault:
@@ -60,11 +60,11 @@ def is_whole(content: bytes) -> bool:
 def parsed(content: bytes) -> Any:
     """The JSON of an answer.
 
-    Bytes that are not UTF-8 are replaced, line breaks in texts are allowed, and JSON within a JSON text, several values
-    one after the other, what stands before and behind them, envelopes, pages and event streams are read.
+    Bytes that are not UTF-8 are replaced, and line breaks in strings are allowed. It also handles JSON within a JSON
+    string, several values in a row, text before and after them, envelopes, HTML pages and event streams.
 
     Raises:
-        Fault: it is not JSON.
+        Fault: the answer is not JSON.
     """
     text = content.decode(json.detect_encoding(content), errors="replace")
     try:
@@ -75,10 +75,10 @@ def parsed(content: bytes) -> Any:
 
 
 def _found(text: str) -> list[Any]:
-    """The JSON values in a text, which may be a page.
+    """The JSON values in a text, which may be an HTML page.
 
     Raises:
-        ValueError, RecursionError: the first is not whole.
+        ValueError, RecursionError: the first value is incomplete.
     """
     try:
         return _values(text)
@@ -88,10 +88,10 @@ def _found(text: str) -> list[Any]:
 
 
 def _values(text: str) -> list[Any]:
-    """The JSON values in a text, one after the other, from the first sign that may begin one.
+    """The JSON values in a text, one after the other, from the first character that may begin one.
 
     Raises:
-        ValueError, RecursionError: the first is not whole.
+        ValueError, RecursionError: the first value is incomplete.
     """
     begin = _BEGINNING.search(text)
     if begin is None:
@@ -102,7 +102,7 @@ def _values(text: str) -> list[Any]:
         try:
             value, at = _DECODER.raw_decode(text, at)
         except ValueError:
-            break  # what follows a whole answer is of no use
+            break  # text after a complete answer is ignored
         values.append(value)
     return values
 
@@ -113,14 +113,14 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 def _opened(payload: Any) -> Any:
-    """The answer in a text, a list of one, or an envelope."""
+    """The answer, taken out of a string, a list of one, or an envelope."""
     if isinstance(payload, str):
         payload = _DECODER.decode(payload.strip())
     if isinstance(payload, list) and len(payload) == 1:
         (payload,) = payload
     if isinstance(payload, dict) and not payload.get("error") and not any(key in payload for key in _KEYS):
         inner = next((payload[name] for name in _ENVELOPES if payload.get(name)), None)
-        if payload.get("isBase64Encoded") is True and isinstance(inner, str):  # as gateways of Amazon say
+        if payload.get("isBase64Encoded") is True and isinstance(inner, str):  # Amazon's gateways
             inner = base64.b64decode(inner).decode(errors="replace")
         if isinstance(inner, dict | str | list):
             return _opened(inner)
@@ -128,7 +128,7 @@ def _opened(payload: Any) -> Any:
 
 
 def _integer(digits: str) -> int | float:
-    """A whole number of any length, where Python refuses to parse thousands of digits."""
+    """A whole number of any length; Python refuses to parse thousands of digits."""
     return int(digits) if len(digits) <= _LONGEST_NUMBER else float(digits)
 
 

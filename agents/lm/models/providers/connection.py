@@ -35,21 +35,20 @@ MAX_CODING = 200  # characters of the name of an encoding in an error
 LATE = 0.1  # seconds after which the event loop counts as having been busy
 LONGEST_CONNECTING = 15.0  # seconds until the server counts as unreachable
 SHORTEST_CONNECTING = 1.0  # a shorter limit mistakes our own busy process for an absent server
-_CODINGS = ("", "identity", "none", "utf-8", "gzip", "deflate")  # those that expand a thousandfold at most
+_CODINGS = ("", "identity", "none", "utf-8", "gzip", "deflate")  # the accepted ones: they expand a thousandfold at most
 
 
 _KEPT_ALIVE = {"TCP_KEEPINTVL": 60, "TCP_KEEPCNT": 5, "TCP_KEEPIDLE": 60}
-"""Seconds and counts of signs of life, since what is between us may close a connection on which a model thinks for
-minutes; those of Anthropic's SDK."""
+"""TCP keep-alive, as in Anthropic's SDK: routers may close a connection that is idle while a model thinks."""
 
 
 @dataclass(frozen=True)
 class _Head:
-    """What is sent before the body of a question.
+    """The address and headers of a question.
 
     Attributes:
-        url: the whole address, of the HTTP library.
-        headers: with the key, of the HTTP library.
+        url: the whole address, an object of the HTTP library.
+        headers: with the key, an object of the HTTP library.
     """
 
     url: Any
@@ -58,12 +57,12 @@ class _Head:
 
 @dataclass
 class _Lines:
-    """The transports of one event loop, of one connection each: with more, the library looks through all each time.
+    """The transports of one event loop, of one connection each: the library searches a larger pool for every request.
 
     Attributes:
-        heads: path -> what the SDK sends before the body.
-        idle: those that are free, the last used last.
-        made: all.
+        heads: path -> address and headers.
+        idle: the free transports, the last used last.
+        made: all transports.
     """
 
     heads: dict[str, _Head] = field(default_factory=dict)
@@ -105,11 +104,11 @@ class Connection:
         """Sends a request and waits for the whole answer.
 
         Args:
-            path: where to, after the server's address.
-            body: its JSON.
+            path: the path after the server's address.
+            body: the request's JSON.
 
         Raises:
-            Fault: no answer, or not in time, or it is too long, or an error.
+            Fault: there is no answer, or it is late, too long, or an error.
             ConfigError: the SDK is not installed, or there is no key.
         """
         read = bytearray()
@@ -154,7 +153,7 @@ class Connection:
         return redacted(text, self._sent_key)
 
     def without_key(self, text: str) -> str:
-        """An answer without the key itself; otherwise it stays as it is, as it is kept and played by."""
+        """An answer without the key itself; the rest is unchanged, since it is stored and played."""
         return without_key(text, self._sent_key)
 
     @property
@@ -165,7 +164,7 @@ class Connection:
         """Checks the head of an answer; errors are read to a certain length, and redirects are not followed.
 
         Raises:
-            Fault: it is an error, or in an encoding that was not asked for.
+            Fault: the answer is an error, or in an encoding that was not asked for.
         """
         self.was_reached = True
         if response.status_code >= 300:
@@ -175,7 +174,7 @@ class Connection:
         if coding not in _CODINGS:
             packed = clean(self.redacted(coding[:MAX_CODING]))
             raise Fault("malformed", f"the answer is packed as {packed}, which was not asked for")
-        if coding == "gzip":  # some say so of what is not packed, and others do not say so of what is
+        if coding == "gzip":  # some servers get this header wrong: `unpacked` looks at the bytes
             del response.headers["content-encoding"]
 
     async def _beginning(self, response: Any) -> bytes:
@@ -187,7 +186,7 @@ class Connection:
                 if len(read) > MAX_ERROR_BYTES:
                     break
         except (self._http.HTTPError, self._http.StreamError, OSError):
-            pass  # the status is there, and that is enough
+            pass  # the status is enough
         return bytes(read[:MAX_ERROR_BYTES])
 
     def _fault(self, error: Exception) -> Fault:
@@ -225,7 +224,7 @@ class Connection:
         )
 
     async def _written_head(self, lines: _Lines, path: str) -> _Head:
-        """What the SDK sends before the body of a question: it is asked for one that goes nowhere."""
+        """The address and headers that the SDK writes, taken from a request that is not sent."""
         key, heads = self._key(), []
 
         def note(request: Any) -> Any:
@@ -293,9 +292,9 @@ class Connection:
 
 @asynccontextmanager
 async def fair_timeout(seconds: float) -> AsyncIterator[None]:
-    """As `asyncio.timeout`, but if the event loop was busy when the time was up, there is as much again to look.
+    """As `asyncio.timeout`, but extended by the time for which the event loop was busy past the limit, at most doubled.
 
-    While the loop does other work (imports, compilation, another player's plan), answers lie there unread.
+    While the loop does other work (imports, compilation, another player's plan), answers that have come are not read.
     """
     loop = asyncio.get_running_loop()
     due = loop.time() + seconds
@@ -314,7 +313,7 @@ async def fair_timeout(seconds: float) -> AsyncIterator[None]:
 
 @cache
 def _certificates(http: ModuleType) -> Any:
-    """Those of this machine, which take a tenth of a second to read: once, for all clients of an HTTP library."""
+    """This machine's certificates, read once for all clients of an HTTP library: it takes a tenth of a second."""
     return http.create_ssl_context()
 
 
@@ -322,7 +321,7 @@ async def _read_whole(response: Any, read: bytearray) -> None:
     """Reads the whole body of an answer into `read`.
 
     Raises:
-        Fault: it is too long.
+        Fault: the body is too long.
     """
     async for piece in response.aiter_bytes():
         read += piece

@@ -1,6 +1,6 @@
-"""Answers that come as an event stream, though none was asked for: some servers and proxies always stream.
+"""Answers that come as an event stream although none was asked for: some servers and proxies always stream.
 
-The events are put together as the whole answer that the interface promises otherwise.
+The events are assembled into the answer that the interface promises without streaming.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ def streamed(text: str) -> list[Any]:
 
 
 def whole(events: list[Any]) -> Any:
-    """The answer that the events are pieces of; what cannot be put together stays a list, which no interface has.
+    """The answer assembled from its events; if that fails, they stay a list, which no interface allows.
 
-    A stream that breaks off has no reason for its end, and stays a list, too: it is no whole answer.
+    A stream that breaks off has no finish reason, and stays a list, too: the answer is incomplete.
     """
     if len(events) == 1:
         return events[0]
-    told = next((event for event in events if field(event, "error")), None)
-    if told is not None:
-        return told
+    failed = next((event for event in events if field(event, "error")), None)
+    if failed is not None:
+        return failed
     done = [
         event["response"] for event in events if field(event, "type") in ("response.completed", "response.incomplete")
     ]
     if done:
         return done[-1]
     if answers := [event for event in events if _is_answer(event)]:
-        return answers[-1]  # what else there is only keeps the connection
+        return answers[-1]  # the other events only keep the connection open
     if any(field(event, "type") == "message_start" for event in events):
         return _message(events) if any(field(event, "type") == "message_stop" for event in events) else events
     return _chat(events)

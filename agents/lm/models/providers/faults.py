@@ -1,4 +1,4 @@
-"""The faults of a try, what a server says about them, and which parameter it has rejected.
+"""The faults of a try, a server's words about them, and the parameter that it has rejected.
 
 Newer models accept only one of temperature and top_p, or neither; some servers do not know schemas, or have another
 name for the limit of a reply. Only the server knows, and reports it as an error.
@@ -20,7 +20,7 @@ PAID_FOR = frozenset({"malformed", "empty", "too long"})
 """Faults of answers that cost as much as good ones."""
 
 LOST = PAID_FOR | {"timeout", "connection"}
-"""Faults after which the server may have answered, and charged for it, unseen by us."""
+"""Faults after which the server may have charged for an answer that we cannot use or did not get."""
 
 _KIND_OF_STATUS = {
     **{401: "authentication", 403: "authentication", 407: "authentication", 402: "quota", 404: "not found"},
@@ -164,19 +164,19 @@ def _error_in(payload: Any) -> Any:
         return payload
     choices = payload.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
-    told = (payload.get("error"), first.get("error") if isinstance(first, dict) else None)
-    return next((error for error in told if (any(error.values()) if isinstance(error, dict) else error)), None)
+    errors = (payload.get("error"), first.get("error") if isinstance(first, dict) else None)
+    return next((error for error in errors if (any(error.values()) if isinstance(error, dict) else error)), None)
 
 
 def _status_in(error: Any, names: tuple[str, ...]) -> int:
     """The status that an error should have been sent with; 500 if unknown."""
     code = error.get("code") if isinstance(error, dict) else None
-    for told in (code, *names):
-        number = int(told) if isinstance(told, str) and re.fullmatch("[45][0-9][0-9]", told) else told
+    for name in (code, *names):
+        number = int(name) if isinstance(name, str) and re.fullmatch("[45][0-9][0-9]", name) else name
         if isinstance(number, int) and 400 <= number <= 599:
             return number
-        if isinstance(told, str) and told in _STATUS_OF_NAME:
-            return _STATUS_OF_NAME[told]
+        if isinstance(name, str) and name in _STATUS_OF_NAME:
+            return _STATUS_OF_NAME[name]
     return 500
 
 
@@ -193,24 +193,24 @@ def _short(text: Any) -> str:
     return text[:_LONGEST_TEXT] if isinstance(text, str) else ""
 
 
-def _words(told: Any, level: int = 0) -> str:
+def _words(error: Any, level: int = 0) -> str:
     """The words of an error: a text, or found in its JSON, where servers put them in different places."""
-    if isinstance(told, str):
-        return told
+    if isinstance(error, str):
+        return error
     if level > _DEEPEST:
         return ""
-    if isinstance(told, list):
-        return "; ".join(words for part in told[:_DEEPEST] if (words := _words(part, level + 1)))
-    if not isinstance(told, dict):
+    if isinstance(error, list):
+        return "; ".join(words for part in error[:_DEEPEST] if (words := _words(part, level + 1)))
+    if not isinstance(error, dict):
         return ""
     names = ("message", "detail", "msg", "error")
-    words = next((words for name in names if (words := _words(told.get(name), level + 1))), "")
-    place = told.get("loc")  # pydantic's path of the wrong parameter
+    words = next((words for name in names if (words := _words(error.get(name), level + 1))), "")
+    place = error.get("loc")  # pydantic's path of the wrong parameter
     return f"{'.'.join(map(_words, place))}: {words}" if words and isinstance(place, list) else words
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """The pause that a server asks for, in seconds; None if there is none, or none that can be parsed."""
+    """The pause that a server asks for, in seconds; None if it is missing or cannot be parsed."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
             seconds = float(headers.get(name, "")) / unit
@@ -229,8 +229,7 @@ def refused(fault: Fault, sent: Mapping[str, str]) -> str | None:
 
     Args:
         fault: the server's fault.
-        sent: the parameters that could be left out -> their names on that server, in the sequence in which they are
-            given up.
+        sent: the optional parameters -> their names on that server, in the sequence in which they are dropped.
     """
     if fault.kind not in _REFUSING:
         return None

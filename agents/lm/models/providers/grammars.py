@@ -1,4 +1,4 @@
-"""How servers take a grammar in place of a schema, and which of these ways a server knows."""
+"""Grammars in place of schemas: how each kind of server takes them, and questions that find out a server's kind."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ GRAMMARS: dict[str, Callable[[str], dict[str, Any]]] = {
     "llama.cpp": lambda text: {"grammar": text},
     "sglang": lambda text: {"ebnf": text},
 }
-"""How servers take a grammar (GBNF): further fields of the body."""
+"""Kind of server -> from a grammar (GBNF) to further fields of the body."""
 
 AUTO = "auto"
-"""In place of one of these: the server is asked, with the first question that has a schema."""
+"""Instead of a kind: it is found out before the first question that has a schema."""
 
 SECRET = "quagga-7391"
 PROBE = object_schema({"word": {"type": "string", "enum": [SECRET]}})
-"""The schema of a question whose answer only the schema knows."""
+"""The schema of a question whose answer appears only in the schema."""
 
 PROBE_TOKENS = 2000  # room for thinking
 
@@ -31,20 +31,20 @@ _AS_SCHEMA = f"{_PROBED}none"
 
 
 def probe_request(name: str = "probe") -> Request:
-    """A question whose answer only its schema knows."""
+    """A question whose answer appears only in its schema."""
     text = 'Answer with the JSON object {"word": "none"}, and nothing else.'
     return Request((), (Block(text),), PROBE, name, PROBE_TOKENS, None, None)
 
 
 def probes() -> dict[str | None, Request]:
-    """Such questions for each way in which a server may enforce: None for the schema itself, and `GRAMMARS`."""
+    """A `probe_request` for each way to enforce a schema: None for the schema itself, and the kinds of `GRAMMARS`."""
     return {None: probe_request(_AS_SCHEMA)} | {
         name: probe_request(f"{_PROBED}{number}") for number, name in enumerate(GRAMMARS)
     }
 
 
 def probed(request: Request) -> bool:
-    """Whether it is one of `probes`."""
+    """Whether a request is one of `probes`."""
     return request.schema_name.startswith(_PROBED)
 
 
@@ -56,7 +56,7 @@ def probed_grammar(request: Request) -> str | None:
 
 
 def grammar_fields(kind: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a body that has a grammar in place of a schema.
+    """The fields of a body that send a grammar in place of a schema.
 
     Raises:
         ConfigError: no grammar can be made of the schema.

@@ -1,8 +1,8 @@
-"""Models behind the `openai` SDK: OpenAI's, and those of any compatible server.
+"""Models accessed through the `openai` SDK: OpenAI's, and those of any compatible server.
 
-Such servers are vLLM, Ollama, llama.cpp and OpenRouter, given by `base_url`. They are only sent what all of them know:
-no `prompt_cache_key`, and at first `max_tokens` instead of `max_completion_tokens`. A server that rejects one of these
-two gets the other.
+Such servers are vLLM, Ollama, llama.cpp and OpenRouter, given by `base_url`. They get only parameters that all of them
+know: no `prompt_cache_key`, and at first `max_tokens` instead of `max_completion_tokens`. A server that rejects one of
+these two gets the other.
 """
 
 from __future__ import annotations
@@ -55,16 +55,17 @@ class OpenAIModel(RemoteModel):
         model: the model's name on the server.
         api: "chat" for Chat Completions, which every compatible server has, or "responses".
         grammar: the server's kind, of `GRAMMARS` (`agents.lm.models.providers.grammars`), to send the schema of a reply
-            as a grammar; None sends the schema; "auto" finds out by a short question what the server enforces, before
-            the first one that has a schema.
-        seed: for servers that draw with one; games then differ by their own seeds, which are added. None sends none.
+            as a grammar; None sends the schema; "auto" finds out with short questions what the server enforces, before
+            the first question that has a schema.
+        seed: sampling seed, for servers that accept one; the game's own seed is added to it. None sends none.
         **options: as for `RemoteModel`.
 
     Raises:
         ConfigError: an invalid option, or a budget in dollars without a price.
 
     Attributes:
-        kind: of `GRAMMARS`, as which schemas are sent; None as themselves, and before "auto" has found one.
+        kind: the kind of grammar as which schemas are sent, of `GRAMMARS`; None if they are sent as schemas, and before
+            "auto" has found a kind.
     """
 
     PROVIDER: ClassVar[str] = "openai"
@@ -84,7 +85,7 @@ class OpenAIModel(RemoteModel):
         super().__init__(model, **options)
         if grammar not in (None, AUTO) and (api != "chat" or self.is_own_server):
             raise ConfigError(
-                f"grammar {grammar!r}: OpenAI takes none: give the base_url of such a server, and api=chat"
+                f"grammar {grammar!r}: OpenAI accepts no grammar: give the base_url of a server that does, and api=chat"
             )
         self.api, self.grammar, self.seed = api, grammar, seed
         self.kind = None if grammar == AUTO else grammar
@@ -116,7 +117,7 @@ class OpenAIModel(RemoteModel):
             try:
                 await self._probe()
                 self._is_decided = True
-            finally:  # after an error one of the others asks
+            finally:  # after an error another question tries again
                 with self._lock:
                     self._asking = None
                 own.set_result(None)
@@ -181,10 +182,10 @@ class OpenAIModel(RemoteModel):
             super()._look(request, reply)
 
     def optional(self, request: Request) -> dict[str, str]:
-        """As for every model; here the limit of a reply has two names."""
+        """As in `RemoteModel`; here the limit of a reply has two names."""
         known = super().optional(request) | ({LIMIT: self._limits[0]} if self.api == "chat" else {})
         if probed_grammar(request) is not None:
-            known.pop(SCHEMA, None)  # a grammar that is refused says nothing about schemas
+            known.pop(SCHEMA, None)  # a rejected grammar says nothing about schemas
         return known
 
     def dropped_text(self, name: str, fault: Fault) -> str:
@@ -222,10 +223,10 @@ class OpenAIModel(RemoteModel):
         return body
 
     def _form(self, name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-        told = {"name": name, "schema": schema, "strict": True}
+        form = {"name": name, "schema": schema, "strict": True}
         if self.api == "chat":
-            return {"response_format": {"type": "json_schema", "json_schema": told}}
-        return {"text": {"format": {"type": "json_schema", **told}}}
+            return {"response_format": {"type": "json_schema", "json_schema": form}}
+        return {"text": {"format": {"type": "json_schema", **form}}}
 
 
 def _text(blocks: tuple[Block, ...]) -> str:
@@ -234,21 +235,21 @@ def _text(blocks: tuple[Block, ...]) -> str:
 
 def _read_chat(payload: Any) -> Answer:
     choice = _choice(payload["choices"])
-    # some servers send the piece of a stream, or that of the older interface for completions
+    # some servers send the delta of a stream, or the text of the older completions interface
     message = _said(choice) or {"content": choice["text"]}
     content = message.get("content")
     refusal = joined(texts(message.get("refusal"))) or joined(refusals(content))
     finish = "refusal" if refusal else finish_of(choice.get("finish_reason"), _FINISHES)
     counts = _counts(payload.get("usage"), "prompt", "completion")
-    told = next((field for name in _REASONING if (field := message.get(name))), None)
-    reasoning = joined((*thoughts(told, is_own=True), *thoughts(content)))
+    thinking = next((field for name in _REASONING if (field := message.get(name))), None)
+    reasoning = joined((*thoughts(thinking, is_own=True), *thoughts(content)))
     calls = called(message.get("tool_calls") or [message.get("function_call")])
     text = joined((*texts(content), *calls))
     return Answer(refusal or text, finish, clean(payload.get("model")), counts, reasoning)
 
 
 def _choice(choices: Any) -> Any:
-    """The first choice with a text, or else the first; some servers send one that is in no list."""
+    """The first choice with a text, or else the first; some servers send a choice without a list."""
     if isinstance(choices, dict):
         choices = [choices] if _said(choices) else list(choices.values())
     return next((each for each in choices if field(_said(each), "content")), choices[0])

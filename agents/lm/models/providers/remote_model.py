@@ -1,4 +1,4 @@
-"""Models behind a provider's SDK: the common part of OpenAI's and Anthropic's.
+"""Models accessed through a provider's SDK: the common part of OpenAI's and Anthropic's.
 
 Both SDKs come from one generator, so their clients, errors and raw answers look alike. We let them send and receive
 (`connection`), and do the rest ourselves: retries and their counts, waiting, limits, and reading answers. The SDKs are
@@ -35,14 +35,14 @@ from agents.lm.reading.obeying import obeys
 
 BETWEEN_WARNINGS = 60.0  # seconds between warnings of one kind of fault
 LEAST_AT_ONCE, MOST_AT_ONCE = 128, 900  # questions at a time; each is a connection, and systems allow some 1,000
-MOST_LOOKED_AT = 100  # replies that are compared with their schema; after that many it is known whether it is enforced
+MOST_LOOKED_AT = 100  # replies that are compared with their schema: enough to see whether it is enforced
 FIRST_QUESTIONS = 5  # if all of them fail, the server is assumed not to answer the rest of the run either
 
 _log = logging.getLogger(__name__)
 
 
 def is_same_model(asked: str, answering: str) -> bool:
-    """Whether a server's name of a model may be that of the one asked: a version of it, or without its path."""
+    """Whether the answering model's name may denote the model asked: a version of it, or its name without the path."""
     one, other = (name.casefold().rstrip("/") for name in (asked, answering))
     return one in other or other in one or one.rpartition("/")[2] == other.rpartition("/")[2]
 
@@ -66,17 +66,17 @@ class RemoteModel(ABC):
         retries: number of retries after a transient fault.
         backoff: seconds before the first retry, doubled each time up to a minute, and randomly shortened by up to a
             half. A server's own waiting time takes precedence.
-        max_concurrent: largest number of questions at a time; None for what the games ask that play at once (`expect`).
+        max_concurrent: largest number of questions at a time; None for as many as concurrent games ask (`expect`).
         requests_per_minute: largest number of tries in any minute; None for no limit.
         tokens_per_minute: largest number of tokens, of prompts and replies, in tries that begin within a minute; None
-            for no limit. A try is expected to use what it may, and later counts as what it has used.
+            for no limit. A try counts with the most it may use, and once it has ended with what it has used.
         structured: whether the schema of the reply is sent; one that the server rejects is left out in any case.
         effort: how much the model should think, in the provider's words ("low"); None leaves it to the model.
         extra: further fields of the request's body, which the server must know: a dict, or the text of a JSON object.
         prices: a table, or the path of a file as in `agents.lm.models.prices`; None for the table there, which only
             holds for the provider's own server.
         budget: a budget, which may be shared with other models.
-        halt: ends the calls of all models that share it when one of them cannot go on.
+        halt: stops the calls of all models that share it when one of them cannot go on.
         rng: generator for the waiting times.
         clock: clock for the waiting times.
 
@@ -141,7 +141,7 @@ class RemoteModel(ABC):
         self._looked = 0  # replies compared with their schema
         self.rng = rng or np.random.default_rng(0)
         self.without: frozenset[str] = frozenset()  # parameters that the server has rejected
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
         self._warned: dict[tuple[str, bool], float] = {}  # end of the time without further warnings
         self._faults: Counter[str] = Counter()
         self._is_bounded = max_concurrent is not None
@@ -152,7 +152,7 @@ class RemoteModel(ABC):
             self.PROVIDER, self.name, self.base_url, self.key_variable, timeout, self.new_client
         )
         if elsewhere and self.key_variable is not None:
-            self.warn_once(f"what {self.key_variable} holds is sent to {self.base_url} as the key")
+            self.warn_once(f"the value of {self.key_variable} is sent to {self.base_url} as the key")
         if self.price is None and (self.is_own_server or prices is not None):
             self.warn_once("no price is known, so dollars are not counted; give a file with `prices`")
 
@@ -177,7 +177,7 @@ class RemoteModel(ABC):
         return f"{type(self).__name__}({self.model!r}, base_url={self.base_url!r})"
 
     def __reduce__(self) -> Any:
-        raise TypeError("a model holds connections and its key: make it anew, from name and settings, where it is used")
+        raise TypeError("a model holds connections and a key, and cannot be pickled: make a new one where it is used")
 
     def expect(self, questions: int) -> None:
         """Makes room for so many questions at a time, unless `max_concurrent` was given."""
@@ -201,7 +201,7 @@ class RemoteModel(ABC):
             AccessError: every other call would fail, too; or the first `FIRST_QUESTIONS` all failed.
             BudgetError: the budget does not allow it.
             ConfigError: the SDK is not installed, or there is no key.
-            StoppedError: another call cannot go on, which ends all that share `halt`; or that call's error.
+            StoppedError: another call that shares `halt` cannot go on; or that call's error.
         """
         with self._in_progress() as since:
             call = Call(self, request)
@@ -218,14 +218,14 @@ class RemoteModel(ABC):
     def _look(self, request: Request, reply: Reply) -> None:
         """Logs, once each, that another model answers, and that a server does not enforce the schema of a reply."""
         if reply.model and not is_same_model(self.model, reply.model):
-            self.warn_once(f"{reply.model} answers, where {self.model} was asked")
+            self.warn_once(f"{reply.model} answers instead of {self.model}")
         schema = self.schema(request, self.without)
         if schema is None or reply.finish != "stop" or self._looked >= MOST_LOOKED_AT:
             return
         self._looked += 1
         if not obeys(reply.text, schema):
             self.warn_once(
-                "a reply is not of the schema that was sent, so the server does not enforce it: "
+                "a reply does not match its schema, so the server does not enforce schemas: "
                 "`welfare-env check-model` says what to set"
             )
 
@@ -252,7 +252,7 @@ class RemoteModel(ABC):
         _log.log(level, "%s: %s: %s; try %d, %s", self.name, fault.kind, fault.text, tries, then)
 
     def _is_news(self, kind: str, is_last: bool) -> bool:
-        """Counts a fault; whether to log a warning, since none of its kind was logged lately."""
+        """Counts a fault. Returns whether to log it as a warning: one per kind in `BETWEEN_WARNINGS` seconds."""
         now = self.clock.now()
         with self._lock:
             self._faults[kind] += 1
@@ -264,13 +264,13 @@ class RemoteModel(ABC):
     def warn_once(self, text: str) -> None:
         """Logs a warning, only the first time."""
         with self._lock:
-            is_new = text not in self._told
-            self._told.add(text)
+            is_new = text not in self._logged
+            self._logged.add(text)
         if is_new:
             _log.warning("%s: %s", self.name, text)
 
     def drops_rejected(self, fault: Fault, request: Request, without: frozenset[str]) -> bool:
-        """Whether the server has rejected a parameter that we can do without; it is dropped from now on.
+        """Whether the server has rejected an optional parameter; it is dropped from now on.
 
         This is logged. Replies do not depend on which call finds out.
 
@@ -366,7 +366,7 @@ class RemoteModel(ABC):
                 return None
             self._given_up = 0
         said = str(last).removeprefix(f"{self.name}: ")
-        text = f"{self.name}: nothing was answered in {FIRST_QUESTIONS} questions; the last answer was {said}"
+        text = f"{self.name}: nothing was answered in {FIRST_QUESTIONS} questions; the last error was {said}"
         return AccessError(last.kind, text)
 
     async def _ask(self, body: Mapping[str, Any]) -> Answer | Fault:
@@ -379,7 +379,7 @@ class RemoteModel(ABC):
         """Reads the body of an answer.
 
         Raises:
-            Fault: it contains nothing usable.
+            Fault: the body contains nothing usable.
         """
         payload = parsed(content)
         fault = body_fault(payload, self._connection.redacted)

@@ -20,12 +20,12 @@ PAID_RETRIES = 2
 FIRST_RETRIES = 2
 """Number of retries if a server has never been reached: most likely it does not exist."""
 
-BYTES_A_TOKEN = 3  # of prompts in English, rather too few
+BYTES_A_TOKEN = 3  # in English prompts, a low estimate
 BESIDES = 100  # tokens that a server may add around the prompts and the schema
 
 
 class AskedModel(Protocol):
-    """What a call needs from the model that is asked; see `RemoteModel`.
+    """The part of a model that a call needs; see `RemoteModel`.
 
     Attributes:
         without: parameters that the server has rejected so far.
@@ -46,13 +46,13 @@ class AskedModel(Protocol):
         """Whether the server has ever answered anything."""
 
     def note(self, fault: Fault, tries: int, wait: float | None) -> None:
-        """Records a failed try; the next one follows after `wait` seconds, or none."""
+        """Records a failed try; the next one follows after `wait` seconds, none if that is None."""
 
     def warn_once(self, text: str) -> None:
         """Logs a warning, only the first time."""
 
     def drops_rejected(self, fault: Fault, request: Request, without: frozenset[str]) -> bool:
-        """Whether the server has rejected a parameter that the model can do without; it is dropped from now on."""
+        """Whether the server has rejected an optional parameter; it is dropped from now on."""
 
 
 class Call:
@@ -63,7 +63,7 @@ class Call:
         reply: None until there is one.
         wait: seconds before the next try.
         most: the most tokens, and dollars if there is a price, that a try can use.
-        likely: the tokens that it uses if its reply is as long as it may be.
+        likely: estimated tokens of a try whose reply is as long as allowed.
     """
 
     def __init__(self, model: AskedModel, request: Request) -> None:
@@ -101,7 +101,7 @@ class Call:
         self.without = self._model.without
 
     def _used(self, outcome: Answer | Fault) -> Usage:
-        """The cost of a try; if unreported, or the answer was lost, the most that it can have cost."""
+        """The usage of a try; if it is unreported, or the answer was lost, an upper bound."""
         counts: Counts | None
         if isinstance(outcome, Answer):
             counts = outcome.counts or self._counted(outcome.text)
@@ -112,7 +112,7 @@ class Call:
         return NO_USAGE if counts is None else counts.usage(self._model.price)
 
     def _counted(self, text: str) -> Counts:
-        self._model.warn_once("its server tells no usage that can be right; every byte is counted as a token, too many")
+        self._model.warn_once("its server reports no plausible usage; every byte is counted as a token, too many")
         return Counts(self._prompt, 0, 0, len(text.encode()))
 
     def _wait_after(self, fault: Fault) -> float:
