@@ -114,7 +114,7 @@ def test_what_has_no_name_is_not_sent_to_another_process():
 def test_faults_of_a_factory_are_named_before_a_game(played):
     with pytest.raises(UnknownAgentError, match="ZeroDivisionError"):
         evaluation.self_play(lambda: 1 / 0, games=1, **BOARD)
-    with pytest.raises(UnknownAgentError, match="it is not a policy"):
+    with pytest.raises(UnknownAgentError, match="not a policy"):
         evaluation.self_play(dict, games=1, **BOARD)
     assert played == []
 
