@@ -95,7 +95,7 @@ def _is_number(word: str) -> bool:
 def _name_fault(line: str) -> str:
     name, _, codes = line.partition("=")
     if not name.strip() or not codes.split() or "=" in codes or "->" in name:
-        return "a name is given as in Paris = par"
+        return "give a name as in Paris = par"
     return _place_fault(codes.split()[:1])
 
 
@@ -109,9 +109,9 @@ def _terrain_fault(first: str, words: list[str]) -> str:
     if words[0] != first:
         return f"write {first} in capitals"
     if len(words) < 2 or (len(words) > 2 and words[2].upper() != "ABUTS"):
-        return f"{first} takes a place and what it borders, as in LAND PAR ABUTS BUR GAS"
+        return f"{first} takes a place and its neighbors, as in LAND PAR ABUTS BUR GAS"
     if first == "AMEND" and len(words) == 2:
-        return "AMEND takes what is added or, with a minus, taken away"
+        return "AMEND takes neighbors to add or, with a minus, to remove"
     return _place_fault([words[1], *(word.removeprefix("-") for word in words[3:])])
 
 
@@ -119,9 +119,7 @@ def _power_fault(words: list[str]) -> str:
     """A power and its homes: AUSTRIA (AUSTRIAN) BUD TRI VIE."""
     power, rest = words[0].upper(), words[1:]
     if "ABUTS" in map(str.upper, rest):
-        return (
-            f"unknown keyword {words[0]!r:.40}{did_you_mean(power, TERRAIN)}: before ABUTS stand {', '.join(TERRAIN)}"
-        )
+        return f"unknown keyword {words[0]!r:.40}{did_you_mean(power, TERRAIN)}: before ABUTS give {', '.join(TERRAIN)}"
     if not POWER.fullmatch(power):
         return f"{words[0]!r:.40} is not a valid name for a power: letters, digits, - and _"
     if rest and rest[0].startswith("("):
@@ -134,20 +132,20 @@ def _power_fault(words: list[str]) -> str:
 # The package's errors about a map as a whole: error number -> our wording, with {} in place of the package's names.
 WHOLE_FAULTS = {
     0: "has fewer than two powers",
-    1: "{} has a name, but no line says what it is: LAND, COAST, WATER, PORT or SHUT",
+    1: "{} has a name, but no line with its kind: LAND, COAST, WATER, PORT or SHUT",
     2: "the places {} are neighbors twice",
     3: "{} has no name: give one, as in Paris = par",
     4: "{} borders {}, but not the other way round",
     5: "{} has the home {}, which is not a place",
     6: "{} owns {}, which is not a place",
-    7: "{} begins with {}, which cannot stand there",
+    7: "{} begins with the unit {}, which cannot stand there",
     8: "{} has more than one owner, or is listed twice",
     9: "begins in {!r}: a game begins with SPRING <year> MOVEMENT",
     17: "{} has more than one arrow",
-    18: "{} is not a valid code for a place: it means something in orders",
-    19: "{} is not a valid name for a place: it means something in orders",
-    20: "the name {} stands for two things",
-    21: "the alias {} stands for two things",
+    18: "{} is not a valid code for a place: it is a keyword of orders",
+    19: "{} is not a valid name for a place: it is a keyword of orders",
+    20: "the name {} has two meanings",
+    21: "the alias {} has two meanings",
     22: "{} comes before any power: {}",
     23: "INHABITS comes before any power: {}",
     24: "{} comes before any power: {}",
@@ -157,9 +155,9 @@ WHOLE_FAULTS = {
     29: "DUMMY comes before any power",
     32: "AMEND changes {}, which is not a place yet",
     34: "UNPLAYED comes before any power",
-    37: "{} is not a power that could be removed",
-    41: "{} is not a valid name for a power: it means something in orders",
-    42: "{} is not a valid name for a power: one or three letters are taken for a place or an order",
+    37: "{} is not a power, so it cannot be removed",
+    41: "{} is not a valid name for a power: it is a keyword of orders",
+    42: "{} is not a valid name for a power: one or three letters are read as an order or a place",
     44: "{} has coasts that border {}, so it has to border it, too",
 }
 
