@@ -195,7 +195,7 @@ def _named(written: str, setting: Setting) -> Program:
     """The program that a text names or describes.
 
     Raises:
-        FormulaError: there is none, see `find`.
+        FormulaError: the text names no agent and is not a formula; see `find`.
     """
     others = {agent.name.casefold(): agent for agent in setting.agents if agent not in setting.formulas}
     reader = others.get(written.casefold()) or as_reader(written)

@@ -87,7 +87,7 @@ def make(spec: PolicyLike, models: SharedModels | None = None) -> Policy:
         models: the source of language models, with their budget and cache; None for a default source without either.
 
     Raises:
-        UnknownAgentError: as `read`; or a value that the policy itself refuses.
+        UnknownAgentError: as `read` and `Spec.make`.
     """
     return read(spec).make(models)
 

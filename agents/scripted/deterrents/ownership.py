@@ -113,7 +113,7 @@ class RightfulOwners:
         return self._owner.get(center, power) != power and self._keeper.get(center) != power
 
     def _paid(self, power: str, passed: list[str]) -> int:
-        """How many of a thief's own centers are owned by powers that hold nothing it stole."""
+        """How many of a thief's own centers others own without having stolen them, powers with its loot excepted."""
         gone = set(passed)
         return sum(
             self._owner.get(center) == power and not self._is_loot(center, other)
