@@ -1,12 +1,12 @@
-"""Measures of cooperation and exploitability, over many games.
+"""Measures of cooperation and exploitability over many games.
 
 >>> import evaluation
 >>> result = evaluation.self_play("prosocial", games=2, seed=0)
 >>> print(result.root_nash_welfare)
 4.843 [all 2 alike]
 
-The public names are those of `evaluation.public`. They are imported on first use: it takes a second or more, in which
-the command already has to answer Ctrl-C, and worker processes do without most of them.
+The public names are those of `evaluation.public`. They are imported on first use: the import takes a second or more,
+during which Ctrl-C must work, and worker processes need few of them.
 """
 
 import runpy
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("evaluation")
 
 if TYPE_CHECKING:
-    from evaluation.public import *  # noqa: F403 (its `__all__` has them, in one place)
+    from evaluation.public import *  # noqa: F403 (`__all__` lists the names)
 
 
 def __getattr__(name: str) -> Any:

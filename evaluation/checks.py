@@ -1,4 +1,4 @@
-"""Checks of arguments that all evaluations share."""
+"""Checks of arguments shared by all evaluations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ check_whole = partial(checks.check_whole, error=EvaluationError)
 
 
 def check_rules(rules: welfare_env.Rules | None) -> welfare_env.Rules:
-    """The rules of an evaluation; None stands for the paper's.
+    """The rules of an evaluation; None for the paper's rules.
 
     Raises:
         RulesError: not a `Rules` object.
@@ -37,10 +37,10 @@ def check_rules(rules: welfare_env.Rules | None) -> welfare_env.Rules:
 
 
 def check_engine(engine: str) -> None:
-    """Check that an engine exists.
+    """Check the name of an engine.
 
     Raises:
-        RulesError: it does not.
+        RulesError: unknown engine.
     """
     if not isinstance(engine, str) or engine not in ENGINES:
         raise welfare_env.RulesError(f"engine={quoted(engine)}: choose one of {', '.join(map(repr, ENGINES))}")
@@ -63,7 +63,7 @@ def check_games(games: int) -> None:
     """Check a number of games.
 
     Raises:
-        EvaluationError: it is not a whole number in range.
+        EvaluationError: not a whole number, or out of range.
     """
     check_whole("games", games, 1, MOST_GAMES)
 
@@ -72,16 +72,16 @@ def check_seed(seed: int) -> None:
     """Check the seed of an evaluation.
 
     Raises:
-        EvaluationError: it is not a whole number in range.
+        EvaluationError: not a whole number, or out of range.
     """
     check_whole("seed", seed, 0, MOST_SEED)
 
 
 def listed(name: str, values: object, example: str, most: int | None = MOST_LISTED) -> list[Any]:
-    """What a list, or another iterable that is no text, has in it.
+    """The elements of a list or another iterable, except text and mappings.
 
     Raises:
-        EvaluationError: it is none; the message has the example of one.
+        EvaluationError: another type, or more than `most` elements; the message shows `example`.
     """
     if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)):
         try:

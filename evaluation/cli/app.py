@@ -19,15 +19,15 @@ from evaluation.cli import commands
 
 GROUPS = {
     "train": ("training.cli.commands", "Train players with PPO (needs the extra train)."),
-    "modal": ("modal_env.cli.commands", "Open-source games between agents that are formulas of provability logic."),
+    "modal": ("modal_env.cli.commands", "Games between programs that read each other, by provability logic."),
 }
 
 
 class LazyGroup(TyperGroup):
-    """A command group of another package, imported on first use; its name is known without an import.
+    """A command group of another package, imported on first use.
 
     Args:
-        module: has the group as `app`.
+        module: the module whose `app` is the group.
     """
 
     def __init__(self, module: str, name: str, help: str) -> None:
@@ -61,7 +61,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Measure and train cooperation in Welfare Diplomacy and Modal Combat. " + commands.SPECS,
 )
-app.add_typer(commands.app)  # without a name: at the top level, beside the groups
+app.add_typer(commands.app)  # no name: its commands are at the top level
 
 
 @app.callback()

@@ -24,12 +24,12 @@ def check(
     spec: Annotated[
         str, typer.Argument(metavar="SPEC", help="A language model, such as lm:openai/MODEL,base_url=URL.")
     ],
-    years: Annotated[int, typer.Option(min=1, help="Length in years of the games whose cost is projected.")] = 10,
+    years: Annotated[int, typer.Option(min=1, help="Project the cost of games of this many years.")] = 10,
     as_json: Json = False,
 ) -> None:
-    """Ask a language model four questions before a run: is the schema enforced, the form followed, what does it cost?
+    """Test a language model with four questions: schema enforcement, reply format and projected cost.
 
-    Ends with status 1 if a setting should be changed.
+    Exits with status 1 if a setting should be changed.
     """
     with errors_in_one_line(""), metered("asking", QUESTIONS, "questions") as meter:
         players = list(language_models(agents.make(spec)))
@@ -45,9 +45,9 @@ def check(
 
 
 def table(spec: str, findings: list[Finding]) -> Table:
-    """A line for each finding."""
-    shown = Table(title=f"What {spec} does with our questions", caption="✗: set it otherwise")
-    for name in ("", "looked at", "found", "what to set"):
+    """One row per finding."""
+    shown = Table(title=f"Check of {spec}", caption="✗: change this setting")
+    for name in ("", "check", "result", "recommended setting"):
         shown.add_column(name, overflow="fold")
     for each in findings:
         shown.add_row("✓" if each.is_good else "✗", each.name, each.result, each.advice)

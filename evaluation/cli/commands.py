@@ -1,4 +1,4 @@
-"""Commands of evaluation: ``welfare-env self-play``, ``exploitability``, ``cross-play``, ``experiment`` and more."""
+"""The evaluation commands: ``welfare-env self-play``, ``exploitability``, ``cross-play``, ``experiment`` and more."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ from welfare_env.extras import install_extra
 DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumbbot")
 DEMO_PROFILES = ("prosocial", "dove")
 DEMO_GAMES = 5
-DEMO_CHOOSING = 2  # games of each attack
+DEMO_CHOOSING = 2  # selection games per attack
 LEARNED = "rl:best-response"  # comes with the package
-SHOWN_CONDITIONS = 20  # of a store
+SHOWN_CONDITIONS = 20  # rows of the table of stored games
 
-SPECS = f"Policies: {', '.join(usages())} (a nested SPEC with options goes in parentheses)."
+SPECS = f"Policies: {', '.join(usages())} (put a nested SPEC with options in parentheses)."
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -105,7 +105,7 @@ def self_play(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Welfare, proficiency, stolen centers and conflicts in self-play, or of mixed profiles."""
+    """Welfare, proficiency, stolen centers and conflicts in self-play, or in mixed profiles."""
     with errors_in_one_line():
         settings = play.settings(variant, scoring)
         tables.check()
@@ -139,14 +139,14 @@ def exploitability(
     deviator: Annotated[
         list[str] | None,
         typer.Option(
-            help="The coalition's policy; may be given several times. portfolio: all that come with the package.",
+            help="The coalition's policy; repeat for several. portfolio: all attacks of the package.",
             show_default="exploiter:nice=POLICY,attack=dumbbot",
         ),
     ] = None,
     coalitions: Annotated[
         str,
         typer.Option(
-            help="singles or pairs (the paper's; on maps without its powers all), all-singles, all-pairs, or e.g. "
+            help="singles or pairs (the paper's choice; on other maps, all), all-singles, all-pairs, or e.g. "
             "FRANCE,ENGLAND+TURKEY."
         ),
     ] = "singles",
@@ -155,12 +155,12 @@ def exploitability(
     ] = False,
     choosing: Annotated[
         int,
-        typer.Option(min=1, help="Games of each attack for choosing the one to measure; the best of them play more."),
+        typer.Option(min=1, help="Selection games per attack; the best attacks then play further games."),
     ] = CHOOSING,
     precision: Annotated[
         float | None,
         typer.Option(
-            help="Play until the interval of the chosen attack's gain is at most this wide, in points a year.",
+            help="Play until the confidence interval of the gain is at most this wide, in points a year.",
             show_default="none",
         ),
     ] = None,
@@ -212,7 +212,7 @@ def demo(
     if all(find_spec(name) for name in ("torch", "safetensors")):
         conditions.insert(1, ("prosocial", "singles", LEARNED))
     else:
-        print(f"without the learned best response: it needs {install_extra('rl')}", file=sys.stderr)
+        print(f"skipping the learned best response: it needs {install_extra('rl')}", file=sys.stderr)
     run = RunOptions(workers=workers, store=store)
 
     def plan(settings: GameSettings) -> list[EvaluationPlan[Any]]:
@@ -237,7 +237,7 @@ def demo(
         print_tables(self_play_table(played), exploitability_table(exploited, names))
         page = store.parent / "demo.html"
         write_replay(exploited[0].witness.marked_record, page)
-        print(f"A replay of one of these games ({DEMO_PROFILES[0]} is robbed), for a browser: {page}")
+        print(f"Replay of a game in which {DEMO_PROFILES[0]} is attacked, to open in a browser: {page}")
 
 
 @app.command()
@@ -248,10 +248,10 @@ def games(
         Path | None, typer.Option("--save", help="Save the games to this folder, as files for `welfare_env.Game.load`.")
     ] = None,
     private: Annotated[
-        bool, typer.Option("--private", help="Save the prompts and raw replies of language models, too.")
+        bool, typer.Option("--private", help="Also save the prompts and raw replies of language models.")
     ] = False,
     last: Annotated[
-        int, typer.Option(min=0, help="Number of conditions in the table, the most recently stored; 0 for all.")
+        int, typer.Option(min=0, help="Show only this many conditions, most recent last; 0 for all.")
     ] = SHOWN_CONDITIONS,
     as_json: Json = False,
 ) -> None:
@@ -273,7 +273,7 @@ def games(
                     f"{sum(map(len, shown.values()))} of {len(chosen)} games; for all: --last 0, or --json"
                 )
         else:
-            print(f"{store} holds no games yet")
+            print(f"{store} contains no games yet")
 
 
 app.command("messages")(messages)
@@ -291,12 +291,12 @@ app.command("watch")(watch)
 
 @app.command("warm-up")
 def warm_up() -> None:
-    """Compile the game engine for this machine: half a minute on two cores, once an installation.
+    """Compile the game engine for this machine: half a minute on two cores, once per installation.
 
-    Without it the first game does so. Says on standard error when it is ready.
+    Otherwise it is compiled during the first game. Prints a line to standard error when ready.
     """
     with (
-        errors_in_one_line("what is compiled is kept; run the same command for the rest"),
+        errors_in_one_line("compiled parts are saved; run the same command to continue"),
         metered("compiling the engine", 1, "kernels") as meter,
     ):
         welfare_env.warm_up(on_progress=lambda ready, total: meter.reach(ready, total=total))
@@ -304,14 +304,14 @@ def warm_up() -> None:
 
 
 def _models(result: evaluation.SelfPlayResult) -> list[tuple[str, LMUsage]]:
-    """Usage of language models: of the policy, or of each model if there are several."""
+    """Language model usage: one entry, or one per model if there are several."""
     if result.usage is None or len(result.usage_by_model) == 1:
         return [] if result.usage is None else [(result.policy, result.usage)]
     return [(f"{result.policy}: {model}", usage) for model, usage in result.usage_by_model.items()]
 
 
 def _parts(result: evaluation.ExploitabilityResult) -> list[tuple[str, LMUsage]]:
-    """Usage of language models by part: the profile, or a deviator."""
+    """Language model usage per part (the profile or a deviator) and model."""
     return [
         (f"{part}: {model}", usage) for part, models in result.usage_by_part.items() for model, usage in models.items()
     ]

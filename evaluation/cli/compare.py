@@ -34,8 +34,8 @@ def compare(
     conditions: Annotated[
         list[str],
         typer.Argument(
-            help="Two or more policies or profiles; one, with an option that has several values (--years 5,10); or the "
-            "folders of experiments. The first is the baseline."
+            help="Two or more policies or profiles, or one with several values of an option (--years 5,10), or "
+            "experiment folders. The first is the baseline."
         ),
     ],
     play: ComparedGameOptions,
@@ -45,21 +45,23 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="NAME[,NAME...]",
-            help="What to compare, e.g. conflicts,welfare_per_year:FRANCE; welfare_per_year is that of every power.",
+            help="What to compare, e.g. conflicts,welfare_per_year:FRANCE. Without a power: every power.",
             show_default="root_nash_welfare",
         ),
     ] = None,
-    pairs: Annotated[bool, typer.Option("--pairs", help="Compare every two, instead of all with the first.")] = False,
+    pairs: Annotated[bool, typer.Option("--pairs", help="Compare all pairs, not only with the baseline.")] = False,
     variant: Annotated[str, typer.Option(help="welfare or standard.")] = "welfare",
     as_json: Json = False,
 ) -> None:
-    """Differences between policies, rules or experiments, over games with the same seeds, with their intervals."""
+    """Differences between policies, rules or experiments over games with the same seeds, with confidence intervals."""
     with errors_in_one_line():
         measures = [name for text in measure or () for name in listed(text)] or None
         tables.check()
         if any(map(is_results, conditions)):
             if wrong := as_arguments(play) + ["--variant"] * (variant != "welfare"):
-                raise evaluation.EvaluationError(f"{wrong[0]}: only for policies; experiments were already played")
+                raise evaluation.EvaluationError(
+                    f"{wrong[0]}: only for policies; experiment folders have results of games already played"
+                )
             found = evaluation.compare(*conditions, measure=measures, pairs=pairs)
         else:
             settings = play.settings(variant)

@@ -13,13 +13,13 @@ from agents.lm.errors import AccessError, BudgetError
 from agents.runtime import progress
 from modal_env.console import print_error
 
-KEPT = "Finished games and all replies are kept"
-RESTARTS = "the same command starts again"  # for commands that play no games
+KEPT = "Finished games and all replies are saved"
+RESTARTS = "run the same command to start over"  # for commands that play no games
 
 
 @contextmanager
 def errors_in_one_line(kept: str = f"{KEPT.lower()}; run the same command to resume") -> Iterator[None]:
-    """As `agents.runtime.progress.errors_in_one_line`; says how to resume, also of budgets and failing models."""
+    """Like `agents.runtime.progress.errors_in_one_line`; also tells how to resume after a budget or access error."""
     with progress.errors_in_one_line(kept):
         try:
             yield

@@ -31,13 +31,13 @@ from evaluation.tables.sweep_tables import cross_play_sweep
 
 @dataclass(frozen=True)
 class MixedGameOptions(GameOptions):
-    """As `GameOptions`, with a default number of games that balances the seats."""
+    """`GameOptions` with a default number of games that balances the seats."""
 
     games: Annotated[
         int,
         typer.Option(
             min=0,
-            help="Games per mix: a multiple of the number of powers, unless seats are drawn; 0 for one per power.",
+            help="Games per mix: a multiple of the number of powers, unless --seats drawn; 0 for one per power.",
             show_default="one per power",
         ),
     ] = 0
@@ -49,17 +49,15 @@ def cross_play(
     play: MixedGameOptions,
     run: RunOptions,
     tables: TableOptions,
-    share: Annotated[float, typer.Option(help="The fraction of the mixes to play, drawn at random.")] = 1.0,
+    share: Annotated[float, typer.Option(help="Play a random sample: this fraction of the mixes.")] = 1.0,
     types: Annotated[int, typer.Option(min=1, help="Maximum number of policies in a mix.")] = MOST_TYPES,
     background: Annotated[
         list[str] | None,
-        typer.Option(help="A held-out player for the other seats of scenarios; may be given several times."),
+        typer.Option(help="A held-out background player for scenarios; repeat for several."),
     ] = None,
     focal_seats: Annotated[
         list[int] | None,
-        typer.Option(
-            help="Number of seats of a policy among background players; may be given several times.", show_default="1"
-        ),
+        typer.Option(help="Number of focal seats among background players; repeat for several.", show_default="1"),
     ] = None,
     variant: SomeVariants = "welfare",
     html: Annotated[
@@ -70,7 +68,7 @@ def cross_play(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Payoffs of policies in every mix of them, with equilibria, replicator dynamics and alpha-rank."""
+    """Payoffs in every mix of the policies, with equilibria, replicator dynamics and alpha-rank."""
     with errors_in_one_line():
         settings = play.settings(variant)
         held_out = background or []
@@ -97,6 +95,6 @@ def cross_play(
             print_text(sentence)
         print_tables(*cross_play_tables(result), *([mix_table(result)] if with_mixes else []))
         if not with_mixes:
-            print_text(f"{len(result.mixes)} mixes: --mixes shows the payoffs in each, as do --html, --csv and --json")
+            print_text(f"{len(result.mixes)} mixes; for the payoffs in each: --mixes, --html, --csv or --json")
         if result.usage is not None:
             print_tables(usage_table([("cross-play", result.usage)]))

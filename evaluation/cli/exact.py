@@ -1,4 +1,4 @@
-"""The command ``exact``: what powers gain at most by deviating on small boards, and how."""
+"""The command ``exact``: the exact gain of a best response on small boards, and its orders."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ from evaluation.experiment_files.exact_gains import ExactGain, exact_gain
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.tables.game_tables import titled
 
-ABOUT = (
-    "welfare points of the whole game; those of a coalition are added up. In a Nash equilibrium no single power gains"
-)
+ABOUT = "welfare points of the whole game, summed over a coalition. In a Nash equilibrium no single power gains"
 
 
 @with_options
@@ -33,15 +31,15 @@ def exact(
         typer.Argument(help="The profile: a policy for all seats, or e.g. '2*prosocial + 2*hold', in the map's order."),
     ],
     tables: TableOptions,
-    map_name: Annotated[str, typer.Option("--map", help="A map on which no army can be convoyed.")] = "clique:4",
+    map_name: Annotated[str, typer.Option("--map", help="A map without convoys.")] = "clique:4",
     years: Annotated[int, typer.Option(min=1, help="Length of the game, in years.")] = 5,
     coalitions: Annotated[
         str,
-        typer.Option(help="Who deviates: singles, pairs, or e.g. PLAYERA,PLAYERB+PLAYERC (together, for their sum)."),
+        typer.Option(help="Deviators: singles, pairs, or e.g. PLAYERA,PLAYERB+PLAYERC; + maximizes their sum."),
     ] = "singles",
     as_json: Json = False,
 ) -> None:
-    """The most that a power or a coalition gains by deviating from a profile on small boards, exactly.
+    """The exact maximum gain of a power or coalition that deviates from a profile, on small boards.
 
     For example: welfare-env exact prosocial --map clique:4 --years 5
     """
@@ -78,14 +76,14 @@ def gain_table(gains: Sequence[ExactGain], title: str) -> Table:
 
 
 def _print_best(best: ExactGain) -> None:
-    """Who gains most, and the orders that do it."""
+    """Print the coalition with the largest gain, and its orders."""
     who = " + ".join(best.coalition)
     if best.gain <= 0:
         print_text("Nobody here gains by deviating.")
         return
     print_text(f"{who} gains most: {best.gain:.6g} in the whole game, {best.gain_per_year:.2f} a year.")
     if best.line is None:
-        print_text("Its orders depend on what the others draw, or on a network: see `evaluation.exact.Response.plan`.")
+        print_text("Its orders depend on random draws or on a network: see `evaluation.exact.Response.plan`.")
         return
     table = titled(f"Best response of {who}")
     table.add_column("phase")

@@ -56,28 +56,28 @@ def experiment(
         typer.Argument(metavar="[NAME|FILE.toml]", help="A shipped experiment, or a file.", show_default="list them"),
     ] = None,
     profile: Annotated[
-        list[str] | None, typer.Option(help="Replaces the experiment's profiles; may be given several times.")
+        list[str] | None, typer.Option(help="Replaces the experiment's profiles; repeat for several.")
     ] = None,
     add: Annotated[
-        list[str] | None, typer.Option(help="Adds to the experiment's profiles; may be given several times.")
+        list[str] | None, typer.Option(help="Adds to the experiment's profiles; repeat for several.")
     ] = None,
     models: Annotated[
         str | None,
         typer.Option(
             metavar="SPEC,SPEC...",
-            help="As --profile, several at once: lm:openai/A,lm:openai/B,effort=high,dove. What has = belongs to the "
-            "spec before it.",
+            help="Like --profile, for several: lm:openai/A,lm:openai/B,effort=high,dove. key=value sets an option of "
+            "the preceding policy.",
         ),
     ] = None,
     extend: Annotated[
         bool,
-        typer.Option("--extend", help="Keep the rows that results.json has of other profiles (leaderboards only)."),
+        typer.Option("--extend", help="Keep the rows of other profiles in results.json (leaderboards only)."),
     ] = False,
     games: Annotated[
         int | None, typer.Option(min=1, help="Games per condition.", show_default="the experiment's")
     ] = None,
     choosing: Annotated[
-        int | None, typer.Option(min=1, help="Games of each attack for choosing one.", show_default="the experiment's")
+        int | None, typer.Option(min=1, help="Selection games per attack.", show_default="the experiment's")
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="The same seed gives the same results.", show_default="the experiment's")
@@ -87,7 +87,7 @@ def experiment(
         typer.Option(help="Folder for the report, its data, replays and trained policies.", show_default="runs/NAME"),
     ] = None,
     replays: Annotated[
-        int, typer.Option(min=0, help="Replay pages of typical games to write, at most; 0.7 MB each on the usual map.")
+        int, typer.Option(min=0, help="Maximum number of replay pages to write (0.7 MB each on the standard map).")
     ] = REPLAYS_WRITTEN,
     as_json: Json = False,
 ) -> None:
@@ -106,7 +106,7 @@ def experiment(
         chosen = _trained(chosen, folder / "trained")
         (result,) = run.play(
             policies_of(chosen),
-            [GameSettings()],  # their rules are the file's own
+            [GameSettings()],  # the file has the rules
             lambda each: [plan_experiment(chosen, each)],
             rules=[(each.rules, each.map_name) for each in chosen.conditions],
         )
@@ -163,9 +163,9 @@ def _table(study: dict) -> Table:
     """One row per condition, with the first measures of the figures; the report has all measures."""
     table = titled(study["title"], f"{games_sentence(study)} {MEANING}")
     known = known_measures(study)
-    wished = [name for figure in study["figures"] for name in figure["y"] if name in known]
+    plotted = [name for figure in study["figures"] for name in figure["y"] if name in known]
     is_wide = study["leaderboard"]
-    shown = known if is_wide else (list(dict.fromkeys(wished)) or known)[:SHOWN]
+    shown = known if is_wide else (list(dict.fromkeys(plotted)) or known)[:SHOWN]
     table.add_column("condition", overflow="fold")
     for name in shown:
         table.add_column(SHORT.get(name, NAMES[name]) if is_wide else NAMES[name], justify="right")

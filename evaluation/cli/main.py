@@ -1,4 +1,4 @@
-"""The console script ``welfare-env``. Imports little, so that it answers Ctrl-C from the beginning."""
+"""The console script ``welfare-env``. It imports little, so that Ctrl-C works from the start."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ end_at_interruptions = runpy.run_path(str(Path(__file__).parents[2] / "modal_env
 
 
 def main() -> None:
-    """Run a command. Modules in the current folder can be imported (own players), after installed packages."""
+    """Run a command. The current folder is appended to the import path, for your own policies."""
     end_at_interruptions()
     from evaluation.cli.app import command
     from modal_env.console import print_anything

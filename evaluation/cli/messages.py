@@ -1,4 +1,4 @@
-"""The command ``messages``: what was said in stored games, and whether promises were kept."""
+"""The command ``messages``: statistics of the messages in stored games, and of kept promises."""
 
 from __future__ import annotations
 
@@ -35,24 +35,23 @@ def messages(
         ),
     ] = None,
     store: Kept = DEFAULT_PATH,
-    last: Annotated[
-        int, typer.Option(min=0, help="Only this many stored games, the most recently stored; 0 for all.")
-    ] = 0,
+    last: Annotated[int, typer.Option(min=0, help="Only this many most recent stored games; 0 for all.")] = 0,
     limit: Annotated[
         int | None,
         typer.Option(
             min=0,
-            help="Number of conditions (games that differ only by their seed) in the tables, the most recently stored; "
-            "0 for all.",
+            help="Show only this many most recent conditions (games that differ only by seed); 0 for all.",
             show_default=f"{SHOWN_CONDITIONS}; with --json all",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Analyze messages: share of public ones, who wrote to whom, similarity, and kept promises."""
+    """Analyze messages: the public share, who wrote to whom, similarity, and kept promises."""
     with errors_in_one_line(RESTARTS):
         if chosen and (last or limit):
-            raise EvaluationError(f"--{'last' if last else 'limit'}: is for all stored games: give no GAME with it")
+            raise EvaluationError(
+                f"--{'last' if last else 'limit'}: only for all stored games: leave it out, or name no GAME"
+            )
         tables.check()
         most = (0 if as_json else SHOWN_CONDITIONS) if limit is None else limit
         rows = _named(chosen, store) if chosen else _stored(store, last, most)
@@ -62,7 +61,7 @@ def messages(
         elif rows:
             print_tables(*talk_tables(rows))
         else:
-            print(f"{store} holds no games yet")
+            print(f"{store} contains no games yet")
 
 
 def _named(names: list[str], store: Path) -> list[Talk]:
@@ -72,7 +71,7 @@ def _named(names: list[str], store: Path) -> list[Talk]:
 
 
 def _stored(path: Path, last: int, most: int) -> list[Talk]:
-    """The conditions of the last games, of which at most so many; says on stderr what is left out."""
+    """Analyses of the most recent games and conditions; omissions are reported on stderr."""
     with open_store(path) as store:
         listed = store.games()
         with metered("listing games", len(listed), "games") as meter:

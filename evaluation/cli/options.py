@@ -42,9 +42,7 @@ CORES = os.cpu_count() or 1
 T = TypeVar("T")
 
 AnyProfile = Annotated[str, typer.Argument(help="The profile: a policy for all seats, or e.g. '4*dove + 3*random'.")]
-Keys = Annotated[
-    list[str] | None, typer.Argument(help="Keys of games, or beginnings of keys.", show_default="all games")
-]
+Keys = Annotated[list[str] | None, typer.Argument(help="Keys of games, or prefixes of keys.", show_default="all games")]
 SavedGame = Annotated[str, typer.Argument(help="A saved game (a file), or the key of a stored game (see `games`).")]
 SomeVariants = Annotated[str, typer.Option(help="welfare, standard, or both: welfare,standard.")]
 Kept = Annotated[Path, typer.Option("--store", help="The store of finished games.")]
@@ -88,20 +86,20 @@ def check_single(settings: Sequence[GameSettings], what: str) -> None:
     """Check that a sweep has a single condition.
 
     Args:
-        what: is of one condition only, with its verb: "--witness is a game".
+        what: start of the error message: "--witness is a game".
 
     Raises:
-        EvaluationError: there are several.
+        EvaluationError: there are several conditions.
     """
     if len(settings) > 1:
         raise evaluation.EvaluationError(
-            f"{what} of one condition, and these are {len(settings)}: give one length, number of message rounds and "
-            "variant with it"
+            f"{what} of one condition, but there are {len(settings)}: give one value each for years, message rounds "
+            "and variant"
         )
 
 
 def only(values: Iterable[T]) -> T | list[T]:
-    """The value of a single condition; of several a list."""
+    """The value itself if there is only one, else a list."""
     listed = list(values)
     return listed[0] if len(listed) == 1 else listed
 
@@ -110,7 +108,7 @@ def check_files(settings: Sequence[GameSettings], tables: TableOptions, witness:
     """Check before the first game that the tables and the witness can be written.
 
     Raises:
-        EvaluationError: a witness of several conditions.
+        EvaluationError: a witness is requested for several conditions.
         TableError: a file cannot be written.
     """
     tables.check()
@@ -120,13 +118,13 @@ def check_files(settings: Sequence[GameSettings], tables: TableOptions, witness:
 
 
 def written(results: Sequence[Any], tables: TableOptions, as_json: bool, witness: Path | None = None) -> bool:
-    """Write the tables and the witness, and print JSON if it was asked for.
+    """Write the tables and the witness, and print JSON if requested.
 
     Args:
-        results: one per condition, with `rows` and `to_dict`, and with `save_witness` where there is a witness.
+        results: one per condition, with methods `rows` and `to_dict`, and `save_witness` if a witness is requested.
 
     Returns:
-        Whether that is all there is to print.
+        True if JSON was printed, so that the caller prints no tables.
     """
     tables.write(same_columns(row for each in results for row in each.rows()))
     if witness is not None:
@@ -137,10 +135,10 @@ def written(results: Sequence[Any], tables: TableOptions, as_json: bool, witness
 
 
 def policies_of(profiles: Iterable[str], attackers: Iterable[str] = ()) -> list[Spec]:
-    """The policies of profiles and of attackers on the first of them, as given on the command line.
+    """The policies of profiles, and of attackers on the first profile, as given on the command line.
 
     Raises:
-        UnknownAgentError, ProfileError: an invalid one.
+        UnknownAgentError, ProfileError: an invalid policy or profile.
     """
     policies = [policy for profile in profiles for policy in read_profile(profile).policies]
     texts = (filled(each, policies[0].text) for each in attackers if each != PORTFOLIO)
@@ -148,7 +146,7 @@ def policies_of(profiles: Iterable[str], attackers: Iterable[str] = ()) -> list[
 
 
 def read_coalitions(text: str, powers: Sequence[str]) -> str | list[list[str]]:
-    """Parse the option: the name of a set, or coalitions separated by commas with powers joined by +.
+    """Parse --coalitions: the name of a set, or coalitions separated by commas with powers joined by +.
 
     Raises:
         UnknownPowerError: an unknown power; the message suggests a name.
@@ -174,7 +172,7 @@ class GameOptions:
         str,
         typer.Option(
             metavar="rotated|fixed|drawn",
-            help="Seats of a profile: shifted by one in every game, in the map's order, or random.",
+            help="Seats of a mixed profile: shifted by one in every game, in the map's order, or random.",
         ),
     ] = "rotated"
     years: Annotated[
@@ -183,14 +181,14 @@ class GameOptions:
             parser=read_numbers,
             metavar="N[,N...]",
             show_default="10",
-            help="Length of a game, in years; several give a row each.",
+            help="Length of a game, in years; one row per value.",
         ),
     ] = PAPERS_YEARS
     map_name: Annotated[str, typer.Option("--map", help="A map's name, or the path of a .map file.")] = "standard"
     press: Annotated[
         str,
         typer.Option(
-            metavar="text|tokens", help="Messages are free text, or one of five words that learned players know."
+            metavar="text|tokens", help="Messages: free text, or one of the five tokens that learned policies use."
         ),
     ] = "text"
     message_rounds: Annotated[
@@ -199,21 +197,21 @@ class GameOptions:
             parser=read_numbers,
             metavar="N[,N...]",
             show_default="3",
-            help="Message rounds per phase; 0 means no press. Several give a row each.",
+            help="Message rounds per phase; 0 for no press. One row per value.",
         ),
     ] = PAPERS_ROUNDS
     retreat_welfare: Annotated[
         bool,
-        typer.Option("--retreat-welfare", help="Also give points after retreats, as in the published experiments."),
+        typer.Option("--retreat-welfare", help="Also score points after retreats, as in the published experiments."),
     ] = False
     published: Annotated[
-        bool, typer.Option("--published", help="Rules and measures of the program behind the paper's figures.")
+        bool, typer.Option("--published", help="Use the rules and measures of the paper's own program.")
     ] = False
     simultaneous: Annotated[
         bool,
         typer.Option(
             "--simultaneous",
-            help="All powers send messages at the same time, and language models are called in parallel.",
+            help="All powers send messages simultaneously; language models are called in parallel.",
         ),
     ] = False
 
@@ -242,10 +240,10 @@ class GameOptions:
 
 @dataclass(frozen=True)
 class AttackGameOptions(GameOptions):
-    """As `GameOptions`, for commands that choose an attack and then measure it."""
+    """`GameOptions` for commands that select an attack and then measure it on further games."""
 
     games: Annotated[
-        int, typer.Option(min=1, help="Games of self-play and of each attack that is measured, after the choice.")
+        int, typer.Option(min=1, help="Games of self-play and of each selected attack (after the selection games).")
     ] = GAMES
 
 
@@ -258,11 +256,11 @@ class RunOptions:
     ray_address: Annotated[
         str | None,
         typer.Option(
-            help="Play on a Ray cluster: auto, HOST:PORT, or local to start one on this machine.", show_default="none"
+            help="Play on a Ray cluster: auto, HOST:PORT, or local for a new one on this machine.", show_default="none"
         ),
     ] = None
     lm_cache: Annotated[
-        Path, typer.Option("--lm-cache", help="Cache of language models' replies, so that none is paid for twice.")
+        Path, typer.Option("--lm-cache", help="Cache of language models' replies; cached replies cost nothing.")
     ] = Path("runs", "replies.sqlite")
     budget_tokens: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of tokens for this run.", show_default="unlimited")
@@ -273,7 +271,7 @@ class RunOptions:
     use_older_games: Annotated[
         bool,
         typer.Option(
-            "--use-older-games", help="Use stored games that an older version of the code played; the table says so."
+            "--use-older-games", help="Accept stored games from older versions of the code; the table notes it."
         ),
     ] = False
 
@@ -284,12 +282,12 @@ class RunOptions:
         plan: Callable[[GameSettings], Iterable[EvaluationPlan[T]]],
         rules: Iterable[tuple[Rules, str]] | None = None,
     ) -> list[T]:
-        """The results of evaluations, which are all planned before the first game; with a progress bar on stderr.
+        """Plan all evaluations, then play them with a progress bar on stderr.
 
         Args:
-            policies: as given, to know whether language models play.
-            plan: the evaluations with some settings.
-            rules: rules and maps that are played; None for those of the settings.
+            policies: all policies as given; tells whether language models play.
+            plan: returns the evaluations to play under given settings.
+            rules: rules and maps of the games; None for those of the settings.
 
         Raises:
             UnknownAgentError, ConfigError: an invalid policy or budget.
@@ -298,7 +296,7 @@ class RunOptions:
         """
         policies, settings = list(policies), list(settings)
         models = self._models(policies)
-        # Replies that are on their way are paid for and waited for; a cluster takes a while to end.
+        # Pending replies are already paid for, so an interrupt waits for them; a cluster takes a while to shut down.
         waits = patient() if models is not None or self.ray_address else nullcontext()
         with waits, GameStore(self.store) as store, self._pool() as pool:
             execution = Execution.checked(pool, store, None, models, self.use_older_games)
@@ -315,7 +313,7 @@ class RunOptions:
             finally:
                 if store.reused:
                     games = len(store.reused | store.added)
-                    print(f"{len(store.reused):,} of {games:,} games were stored before", file=sys.stderr)
+                    print(f"{len(store.reused):,} of {games:,} games were already stored", file=sys.stderr)
                 if models is not None and models.budget is not None:
                     print(spent(models.budget.spent), file=sys.stderr)
 
@@ -325,7 +323,7 @@ class RunOptions:
         return evaluation.RayWorkers(self.ray_address, self.workers)
 
     def _models(self, policies: Iterable[Spec]) -> SharedModels | None:
-        """Cache and budget for the language models; None if none plays."""
+        """Cache and budget for the language models; None without language models."""
         if any(policy.models for policy in policies):
             from agents.lm.models.budget import Budget
             from agents.lm.models.cache import ResponseCache
@@ -333,12 +331,12 @@ class RunOptions:
 
             return SharedModels(ResponseCache(self.lm_cache), Budget(self.budget_tokens, self.budget_dollars))
         if self.budget_tokens is not None or self.budget_dollars is not None:
-            raise evaluation.EvaluationError("a budget is for language models, and none of these policies is one")
+            raise evaluation.EvaluationError("a budget is only for language models, but no policy here uses one")
         return None
 
 
 def _sources(store: GameStore, models: SharedModels | None) -> Sources:
-    """Where the games of a run go, and what it has spent, for those who watch it."""
+    """The store and the spending of a run, for `welfare-env watch`."""
     budget = None if models is None else models.budget
     if budget is None:
         return Sources(str(store.path))
@@ -352,7 +350,7 @@ def _sources(store: GameStore, models: SharedModels | None) -> Sources:
 
 
 def _tell_costs(policies: Iterable[Spec], kinds: Iterable[tuple[Rules, str]], execution: Execution, total: int) -> None:
-    """Prints on stderr what games of each language model use at least, before the first is played."""
+    """Print the minimum projected usage of each language model on stderr, before the first game."""
     from agents.lm.errors import PromptError
     from agents.lm.player import language_models
     from agents.lm.projection import Projection
@@ -363,10 +361,10 @@ def _tell_costs(policies: Iterable[Spec], kinds: Iterable[tuple[Rules, str]], ex
         for rules, map_name in kinds:
             try:
                 one = Projection.of(player, rules, map_name)
-            except PromptError:  # a mediator's, say: if it does not fit its own seat either, the game says so
+            except PromptError:  # for example a mediator's prompt; if it is really invalid, the game raises the error
                 continue
-            kept = found.setdefault((one.model, rules), one)
-            if kept.usage.input_tokens < one.usage.input_tokens:  # of several prompts the longest
+            longest = found.setdefault((one.model, rules), one)
+            if longest.usage.input_tokens < one.usage.input_tokens:  # project the longest prompt
                 found[one.model, rules] = one
     if found:
         width = None if sys.stderr.isatty() else WIDE

@@ -1,4 +1,4 @@
-"""The commands `replay`, `transcript` and `import`: a game as a page, what models were asked, games from elsewhere."""
+"""The commands `replay`, `transcript` and `import`."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ def replay(
     ] = None,
     gif: Annotated[
         Path | None,
-        typer.Option(help="Write an animated GIF, a frame a phase (needs the extra plot).", show_default="none"),
+        typer.Option(help="Write an animated GIF, one frame per phase (needs the extra plot).", show_default="none"),
     ] = None,
     gif_width: Annotated[int, typer.Option(min=NARROWEST, max=WIDEST, help="Width of the GIF in pixels.")] = WIDTH,
     gif_milliseconds: Annotated[
-        int, typer.Option(min=SHORTEST, max=LONGEST, help="How long the GIF shows a phase; the last, three times.")
+        int, typer.Option(min=SHORTEST, max=LONGEST, help="Time per phase in the GIF; the last phase takes triple.")
     ] = PHASE,
     allow_edited: Annotated[
-        bool, typer.Option("--allow-edited", help="Replay a game that was edited, as it stands.")
+        bool, typer.Option("--allow-edited", help="Replay the game even if its record was edited.")
     ] = False,
 ) -> None:
     """Write a game as one HTML file for any browser: map, orders, messages, promises and charts.
 
-    The option --gif writes the map and its orders as an animated picture instead; give --out as well for both.
+    --gif writes an animation of the map and orders instead; give --out as well to get both.
     """
     with errors_in_one_line(RESTARTS):
         (record,) = saved_games([game], store).values()
@@ -77,7 +77,7 @@ def write_animation(
     """Write a game as an animated GIF, with a progress bar on stderr.
 
     Raises:
-        PictureError: it is too long for this width, or the extra `plot` is not installed.
+        PictureError: the game is too long for this width, or the extra `plot` is not installed.
         RecordError: the record is damaged, or the file cannot be written.
     """
     played = Game.from_record(dict(record), map_name=map_name, allow_edited=allow_edited)
@@ -93,30 +93,30 @@ def transcript(
     game: SavedGame,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The file; only its owner may read it.", show_default="standard output"),
+        typer.Option("--out", "-o", help="The file; readable only by you.", show_default="standard output"),
     ] = None,
     form: Annotated[
         str | None,
-        typer.Option("--format", metavar="|".join(FORMATS), show_default="by the ending of the file, else text"),
+        typer.Option("--format", metavar="|".join(FORMATS), show_default="by the file's extension, else text"),
     ] = None,
     player: Annotated[
         list[str] | None,
-        typer.Option(help="Only this player's questions; may be given several times.", show_default="all"),
+        typer.Option(help="Only this player's prompts; repeat for several.", show_default="all"),
     ] = None,
     private: Annotated[
-        bool, typer.Option("--private", help="Also private reasoning and notes, and replies as they came.")
+        bool, typer.Option("--private", help="Include private reasoning, notes and raw replies.")
     ] = False,
     replay: Annotated[
-        str, typer.Option(help="For HTML: the replay of the game beside the page, to link to.", show_default="none")
+        str, typer.Option(help="For HTML: replay page in the same folder to link to.", show_default="none")
     ] = "",
     store: Kept = DEFAULT_PATH,
 ) -> None:
-    """What language models were asked in a game, and what they replied and cost: text, JSON lines or a page."""
+    """Prompts, replies and costs of the language models in a game: as text, JSON lines or a page."""
     with errors_in_one_line(RESTARTS):
         chosen = form or ENDINGS.get(out.suffix.lower() if out else "", "text")
         if chosen not in FORMATS:
             raise EvaluationError(
-                f"--format {chosen!r:.40}{did_you_mean(chosen, FORMATS)}: choose of {', '.join(FORMATS)}"
+                f"--format {chosen!r:.40}{did_you_mean(chosen, FORMATS)}: choose one of {', '.join(FORMATS)}"
             )
         ((name, record),) = saved_games([game], store).items()
         written = _written(record, name, chosen, private, [each.upper() for each in player or ()], replay)
@@ -135,10 +135,10 @@ def _written(record: Mapping[str, Any], name: str, form: str, private: bool, pla
 
 
 def _write(out: Path, text: str) -> None:
-    """Write a file that only its owner may read, as the store.
+    """Write a file that only its owner may read, like the store.
 
     Raises:
-        EvaluationError: it cannot be written.
+        EvaluationError: the file cannot be written.
     """
     try:
         with replaced(out) as draft:
@@ -160,7 +160,7 @@ def import_command(
         typer.Option("--out", "-o", help="The saved game.", show_default="FILE-imported.json, in this folder"),
     ] = None,
     number: Annotated[
-        int | None, typer.Option("--game", min=1, help="Which game of a file with a game a line.")
+        int | None, typer.Option("--game", min=1, help="Number of the game, for a file with one game per line.")
     ] = None,
     until: Annotated[
         str | None,
@@ -168,17 +168,17 @@ def import_command(
     ] = None,
     messages: Annotated[
         Path | None,
-        typer.Option(help="For webDiplomacy: messages.json, what was said to everybody.", show_default="none"),
+        typer.Option(help="For webDiplomacy: messages.json, the public messages.", show_default="none"),
     ] = None,
 ) -> None:
-    """Turn a game of another program into a saved game, for `replay` and for Python.
+    """Convert a game of another program to a saved game, for `replay` and for Python.
 
-    It is replayed under the standard rules; positions that do not follow from the orders by our rules are an error.
+    The orders are replayed under the standard rules; it is an error if the positions differ from the file's.
     """
     with errors_in_one_line(RESTARTS):
         target = out or Path(f"{file.stem}-imported.json")
         if target.exists() and file.exists() and target.samefile(file):
-            raise EvaluationError(f"--out {shown(target)} is the file that is read: give another name")
+            raise EvaluationError(f"--out {shown(target)} is the input file: give another name")
         found = import_game(file, number=number, until=until, messages=messages)
         _check_same_game(target, found)
         save_record(found.record(), target)
@@ -188,16 +188,16 @@ def import_command(
         print(f"{found.program}: {found.game.board.name} map, standard rules, {played}, {counted}")
         for power, player in found.players.items():
             print(f"{power}: {player}")
-        for note in (*found.notes, *([f"ended, as the file says: {found.outcome}"] if found.outcome else [])):
+        for note in (*found.notes, *([f"outcome according to the file: {found.outcome}"] if found.outcome else [])):
             print(f"note: {note}")
         print(target)
 
 
 def _check_same_game(target: Path, found: ImportedGame) -> None:
-    """Refuse to replace a file, unless it is the same game, imported before.
+    """Check that an existing file is an earlier import of the same game, so that it may be replaced.
 
     Raises:
-        EvaluationError: it is something else.
+        EvaluationError: the file contains something else.
     """
     if not target.exists():
         return
@@ -207,4 +207,4 @@ def _check_same_game(target: Path, found: ImportedGame) -> None:
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         is_same = False
     if not is_same:
-        raise EvaluationError(f"{shown(target)} exists, and is not this game: give another name with --out")
+        raise EvaluationError(f"{shown(target)} exists and is not this game: give another name with --out")

@@ -45,14 +45,12 @@ def red_team(
         str,
         typer.Option(
             metavar="|".join(BUDGETS),
-            help="Size of the search: games per attack for the choice, and number of coalitions.",
+            help="Size of the search: selection games per attack, and number of coalitions.",
         ),
     ] = "usual",
     trained: Annotated[
         list[str] | None,
-        typer.Option(
-            help="An additional attacker, such as rl:runs/best-response/checkpoint; may be given several times."
-        ),
+        typer.Option(help="An additional attacker, such as rl:runs/best-response/checkpoint; repeat for several."),
     ] = None,
     witness: Witness = None,
     as_json: Json = False,
@@ -76,14 +74,14 @@ def red_team(
         result, tried = results[0], plans[0].tried
         print_tables(red_team_table(result))
         best = next(each for each in tried if each.attack == (result.best.deviator, result.best.coalition))
-        print("the best attack again; then welfare-env replay worst.json shows a game of it:")
+        print("to reproduce the best attack (then view a game of it with welfare-env replay worst.json):")
         print_line(command_of(best, policy, play))
         if result.found.usage is not None:
             print_tables(usage_table([("red team", result.found.usage)]))
 
 
 def command_of(attack: Deviation, policy: str, play: AttackGameOptions) -> str:
-    """The command that plays one attack again and keeps a game, with the same seeds and so the same gain; quoted."""
+    """The shell command that replays an attack with the same seeds, hence the same gain, and saves a game."""
     command = ["welfare-env", "exploitability", policy, "--coalitions", "+".join(attack.coalition)]
     command += ["--deviator", attack.deviator.given] if attack.deviator else []
     command += ["--coordinated"] if attack.coordinated else []
@@ -103,26 +101,26 @@ def collusion(
     coalitions: Annotated[
         str | None,
         typer.Option(
-            help="In place of sizes: pairs (the paper's), all-pairs, or e.g. ENGLAND+TURKEY,ITALY+RUSSIA.",
+            help="Instead of --sizes: pairs (the paper's), all-pairs, or e.g. ENGLAND+TURKEY,ITALY+RUSSIA.",
             show_default="all of these sizes",
         ),
     ] = None,
     attacker: Annotated[
         list[str] | None,
         typer.Option(
-            help="A policy of the members; may be given several times. One that can play a coalition, such as "
-            "pact:years=1, plays all members as one.",
+            help="A policy for the members; repeat for several. A coalition policy, such as pact:years=1, plays all "
+            "members jointly.",
             show_default="the paper's exploiter, raids and pacts",
         ),
     ] = None,
     choosing: Annotated[
         int,
-        typer.Option(min=1, help="Games of each coalition for choosing those to measure; the best of them play more."),
+        typer.Option(min=1, help="Selection games per coalition; the best coalitions then play further games."),
     ] = CHOOSING,
     witness: Witness = None,
     as_json: Json = False,
 ) -> None:
-    """Whether powers gain by leaving a profile together, beyond what each gains alone, and what the others lose."""
+    """How much more powers gain by deviating together than each alone, and what the others lose."""
     with errors_in_one_line():
         settings = play.settings()
         board = settings[0].board

@@ -28,7 +28,7 @@ def export(
     store: Kept = DEFAULT_PATH,
     as_json: Json = False,
 ) -> None:
-    """Copy games of the store to a file, which `store merge` reads."""
+    """Copy games of the store to a file for `store merge`."""
     with errors_in_one_line():
         with open_store(store) as kept:
             copied = kept.export(file, whole_keys(kept.keys(), keys, store) if keys else None)
@@ -41,7 +41,7 @@ def merge(
     store: Store = DEFAULT_PATH,
     as_json: Json = False,
 ) -> None:
-    """Copy the games of a file to the store. Existing games are kept, damaged ones skipped."""
+    """Copy the games of a file to the store. Existing games are not replaced; damaged games are skipped."""
     with errors_in_one_line():
         with GameStore(store) as kept:
             copied = kept.merge(file)
@@ -50,10 +50,10 @@ def merge(
 
 @app.command("repair")
 def repair(store: Kept = DEFAULT_PATH, as_json: Json = False) -> None:
-    """Check every game, and move damaged ones to the table `damaged` of the same file; they will be played again.
+    """Check every game, and move damaged games to the table `damaged` of the same file; they will be played again.
 
-    Of a truncated or otherwise damaged file, all games that are whole are copied to NAME-saved.sqlite beside it; the
-    file itself stays as it is.
+    If the file itself is damaged, its intact games are copied to NAME-saved.sqlite in the same folder, and the file
+    is not changed.
     """
     with errors_in_one_line():
         try:
@@ -63,31 +63,31 @@ def repair(store: Kept = DEFAULT_PATH, as_json: Json = False) -> None:
             saved = store.with_name(f"{store.stem}-saved.sqlite")
             with GameStore(saved) as target:
                 copied = target.merge(store)
-            print(f"{shown(store)}: the file is damaged: games that are whole are copied from it", file=sys.stderr)
+            print(f"{shown(store)}: the file is damaged; its intact games were copied", file=sys.stderr)
             if saved.exists():
-                print(f"to go on with them: --store {shown(saved)}", file=sys.stderr)
+                print(f"to continue with them: --store {shown(saved)}", file=sys.stderr)
             _tell(copied, saved, as_json)
             return
         if as_json:
             print_json({"sound": sound, "damaged": damaged})
             return
-        print(f"{store}: sound games: {sound}, damaged ones moved to the table `damaged`: {len(damaged)}")
+        print(f"{store}: intact games: {sound}, damaged games moved to the table `damaged`: {len(damaged)}")
         for key, fault in damaged.items():
             print(f"{key[:SHOWN_KEY]}: {fault}", file=sys.stderr)
 
 
 def _tell(copied: Copied, target: Path, as_json: bool) -> None:
-    """Print what was copied; fail if games were damaged."""
+    """Print how many games were copied; exit with status 1 if games were damaged or lost."""
     if as_json:
         print_json(asdict(copied))
     else:
         print(f"{target}: games added: {len(copied.added)}, already there: {len(copied.present)}")
     for key in copied.differing:
-        print(f"the store has a different record of {key[:SHOWN_KEY]}; it is kept", file=sys.stderr)
+        print(f"not copied: {key[:SHOWN_KEY]}: the store has a different record of this game", file=sys.stderr)
     for error in copied.damaged.values():
         print(f"skipped: {error}", file=sys.stderr)
     if copied.missing:
-        lost = "the games on them are lost; the same commands play them again"
+        lost = "the games on them are lost; rerun the commands that played them"
         print(f"{copied.missing} pages of the damaged file are missing: {lost}", file=sys.stderr)
     if copied.damaged or copied.missing:
         raise typer.Exit(1)

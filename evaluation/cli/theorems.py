@@ -1,4 +1,4 @@
-"""``welfare-env theorems``, ``threats`` and ``frontier``: the theorems on toy boards, decided by computation."""
+"""``welfare-env theorems``, ``threats`` and ``frontier``: exact computations on toy boards."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 BOARDS = ["clique:3", "shared-clique:3"]
 Boards = Annotated[
     list[str] | None,
-    typer.Option(help="clique:n and shared-clique:n; several can be given.", show_default=", ".join(BOARDS)),
+    typer.Option(help="clique:n or shared-clique:n; repeat for several.", show_default=", ".join(BOARDS)),
 ]
 Cells = Annotated[Path, typer.Option(help="Results file; an existing one is continued.")]
 CELLS, THREATS = Path("runs/theorems.jsonl"), Path("runs/threats.jsonl")
@@ -39,11 +39,11 @@ def theorems(
     check: Annotated[int, typer.Option(min=0, help="Verify certificates up to this many years.")] = 8,
     cells: Cells = CELLS,
     lines: Annotated[
-        Path | None, typer.Option(help="Folder for the lines of play that refute, as text and as pictures.")
+        Path | None, typer.Option(help="Folder for the refuting lines of play, as text and pictures.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """What a deviator gains against the paper's punishing profile, for every length of game and year of disarmament."""
+    """A deviator's gain against the paper's punishing profile, by length of the game and year of disarmament."""
     from evaluation.exact.theorems import fill, read_cells, roles  # lazily: numba
 
     boards = board or BOARDS
@@ -75,7 +75,7 @@ def theorems(
 
 
 def gain_table(name: str, role: str, cells: list[Cell]) -> Table:
-    """Gains by T and t; a star where no certificate was checked."""
+    """Gains by T and t; * marks gains without a verified certificate."""
     longest = max(cell.years for cell in cells)
     table = Table(title=f"{name}: gain of a deviating {role}", title_justify="left")
     table.add_column("T")
@@ -91,7 +91,7 @@ def gain_table(name: str, role: str, cells: list[Cell]) -> Table:
 
 
 def verdict(cells: list[Cell]) -> str:
-    """For which T - t nobody of a role gains."""
+    """The values of T - t for which no deviator of a role gains."""
     by_late: dict[int, set[int]] = {}
     for cell in cells:
         by_late.setdefault(cell.disarmed, set()).add(cell.gain)
@@ -121,7 +121,7 @@ def threats(
     cells: Cells = THREATS,
     as_json: Json = False,
 ) -> None:
-    """What a deviator gains from the paper's path pi_1 against the best punishers, who may draw their orders."""
+    """A deviator's gain from leaving the paper's path pi_1, against the best punishers (mixed strategies)."""
     from evaluation.exact.drawn.values import fill_threats, read_threats  # lazily: numba
     from evaluation.exact.theorems import roles
 
@@ -138,7 +138,7 @@ def threats(
         if as_json:
             print_json([cell.__dict__ for cell in chosen])
             return
-        table = Table(title="gain by leaving pi_1, whatever the punishers do", title_justify="left")
+        table = Table(title="gain from leaving pi_1 against optimal punishers", title_justify="left")
         for column in ("map", "deviator", *(f"T={length}" for length in range(1, years + 1))):
             table.add_column(column)
         for name in boards:
@@ -154,20 +154,21 @@ def frontier(
     board: Annotated[str, typer.Option(help="clique:n or shared-clique:n.")] = "clique:3",
     years: Annotated[int, typer.Option(min=1, max=8, help="Length of the game, in years.")] = 3,
     epsilon: Annotated[
-        list[str] | None, typer.Option(help="Points that may be gained by leaving; several.", show_default="0, 1, 2")
+        list[str] | None,
+        typer.Option(help="Tolerated gain from deviating, in points; repeat for several.", show_default="0, 1, 2"),
     ] = None,
-    by: Annotated[str, typer.Option(help="What is best: sum or root-nash.")] = "sum",
-    most_lost: Annotated[int, typer.Option(min=0, help="Look this far below what all centers pay.")] = 6,
+    by: Annotated[str, typer.Option(help="Welfare to maximize: sum or root-nash.")] = "sum",
+    most_lost: Annotated[int, typer.Option(min=0, help="Search down to this far below the highest possible sum.")] = 6,
     save: Annotated[
-        Path | None, typer.Option(help="Folder for the points found, a file each: players are frontier:point=FILE.")
+        Path | None, typer.Option(help="Folder for the points found, one file each; frontier:point=FILE plays one.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """The most welfare of a path that nobody gains more than epsilon by leaving, if drawn threats follow."""
+    """The highest welfare of a path that nobody gains more than epsilon by leaving, given mixed-strategy threats."""
     from evaluation.exact.drawn.checking import check_drawn  # lazily: numba
     from evaluation.exact.drawn.frontier import frontier as solve
 
-    with errors_in_one_line("nothing is kept"):
+    with errors_in_one_line("nothing was saved"):
         tables.check()
         if save is not None and (wrong := no_folder(save)):
             raise EvaluationError(f"--save {shown(save)}: it {wrong}")
@@ -187,10 +188,10 @@ def frontier(
         if as_json:
             print_json([point.row() | {"path": point.path} for point in points])
             return
-        table = Table(title=f"{board}, {years} years: the most welfare", title_justify="left")
+        table = Table(title=f"{board}, {years} years: highest welfare", title_justify="left")
         for column in ("epsilon", "sum", "root Nash", "points", "gain by leaving"):
             table.add_column(column)
         for point in points:
-            told = (str(point.epsilon), str(point.welfare), f"{point.root_nash:.2f}", str(point.points))
-            table.add_row(*told, f"{float(point.gain):.5g}")
+            cells = (str(point.epsilon), str(point.welfare), f"{point.root_nash:.2f}", str(point.points))
+            table.add_row(*cells, f"{float(point.gain):.5g}")
         print_tables(table)

@@ -1,1 +1,1 @@
-"""Coalitions that leave a profile together: whether they collude."""
+"""Collusion: coalitions that deviate from a profile together."""

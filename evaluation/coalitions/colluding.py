@@ -1,4 +1,4 @@
-"""Collusion: coalitions that leave a profile together, compared with each member that leaves it alone."""
+"""Collusion: coalitions that deviate from a profile, compared with each member deviating alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from welfare_env.options import takes_options
 
 SIZES = (2, 3)
 CHOOSING = 3
-"""Default number of games of each coalition in the first round of choosing."""
+"""Default number of games per coalition in the first selection round."""
 
 
 @takes_options(GameSettings)
@@ -44,27 +44,28 @@ def collusion(
     choosing: int = CHOOSING,
     **options: Unpack[Options],
 ) -> CollusionResult:
-    """Find out whether powers gain by leaving a profile together, beyond what each gains alone, and who pays for it.
+    """Measure how much more powers gain by deviating together than each alone, and what the others lose.
 
     Every attacker is tried with every coalition, and with every power alone. The coalition with the largest surplus is
-    chosen on games of its own, by successive halving (`evaluation.measures.choice`). Then self-play, the chosen
-    coalition, its contenders, the best of each size and kind, and each of their members alone with every attacker play
-    `games` fresh ones, game i with the same seed in all of these.
+    selected on separate games, by successive halving (`evaluation.measures.choice`). Then `games` fresh games each are
+    played: self-play, the chosen coalition, its contenders, the best coalition of each size and kind, and each of
+    their members alone with every attacker. Game i has the same seed in all of these.
 
     Args:
         policy: one policy for all seats, or a profile.
-        games: of self-play and of each coalition and member that is measured.
-        sizes: of the coalitions to try: 2, 3 or more, but fewer than all powers.
-        coalitions: in place of sizes: "pairs" (the paper's), "all-pairs", or a list of coalitions.
-        attackers: what members play: a policy or several, as `deviator` of `evaluation.exploitability`. One object
-            plays all members if the policy can do that (`agents.CoalitionPolicy`); otherwise each member plays by
-            itself. By default the paper's exploiter, raids and pacts (`default_attackers`).
-        choosing: games of each coalition for the choice, in its first round.
+        games: games of self-play and of each measured coalition and member.
+        sizes: sizes of the coalitions to try: 2, 3 or more, but fewer than all powers.
+        coalitions: instead of `sizes`: "pairs" (the paper's), "all-pairs", or a list of coalitions.
+        attackers: one or more policies for the members, as `deviator` of `evaluation.exploitability`. Coalition
+            policies (`agents.CoalitionPolicy`) play all members with one object; otherwise each member has its own. By
+            default the paper's exploiter, raids and pacts (`default_attackers`).
+        choosing: games per coalition in the first selection round.
         options: the fields of `evaluation.Setting`.
 
     Raises:
-        UnknownAgentError, ProfileError, UnknownMapError, UnknownPowerError, RulesError: invalid input of this kind.
-        EvaluationError: no such coalitions, single powers among them, or a number out of range.
+        UnknownAgentError, ProfileError, UnknownMapError, UnknownPowerError, RulesError: an invalid policy, profile,
+            map, power or rules.
+        EvaluationError: no coalitions, coalitions of one or of all powers, or a number out of range.
     """
     own: dict[str, Any] = {"sizes": sizes, "coalitions": coalitions, "attackers": attackers, "choosing": choosing}
     plan = plan_collusion(policy, games, GameSettings(**options), **own)
@@ -81,7 +82,7 @@ def plan_collusion(
     attackers: Deviators | None = None,
     choosing: int = CHOOSING,
 ) -> EvaluationPlan[CollusionResult]:
-    """The evaluation, checked and not yet played; arguments and errors as `collusion`."""
+    """Check the arguments of `collusion` and plan its games; raises the same errors."""
     if not settings.played.is_welfare:
         raise RulesError("collusion is measured in welfare points: use variant='welfare'")
     check_games(games)
@@ -99,7 +100,7 @@ def plan_collusion(
             attacks = CoalitionAttacks(pooled, profile, deviators, chosen)
             attacks.choose(choosing)
             attacks.confirm(games, None, games)
-            pooled.execution.report(most_games - attacks.played)  # fewer contenders than there might have been
+            pooled.execution.report(most_games - attacks.played)  # games that turned out not to be needed
             result = attacks.collusion(name)
         notes = portfolio_notes(settings, attackers) if attackers is not None else ()
         return replace(result, found=replace(result.found, notes=notes + result.found.notes))
@@ -110,13 +111,13 @@ def plan_collusion(
 def read_attackers(
     attackers: Deviators | None, profile: Profile, name: str, setting: GameSettings
 ) -> tuple[Deviator, ...]:
-    """The attackers, by default those of `default_attackers`; errors as `read_deviators`."""
+    """Parse the attackers, by default `default_attackers`; errors as `read_deviators`."""
     given = default_attackers(setting.played.years) if attackers is None else attackers
     return read_deviators(given, profile, name, setting)
 
 
 def default_attackers(years: int) -> list[PolicyLike]:
-    """The paper's exploiter and raids, by which each member attacks by itself, and pacts, by which all act as one.
+    """The paper's exploiter and raids (each member on its own), and pacts (one policy for all members).
 
     Raids and pacts begin early, midway or late.
 
@@ -146,18 +147,18 @@ def check_coalitions(
     if wrong or not chosen:
         what = "+".join(wrong[0]) if wrong else f"sizes={quoted(sizes)}"
         raise EvaluationError(
-            f"{what}: a coalition that may collude has two or more powers and leaves others; the map {board.name!r} "
+            f"{what}: a coalition needs at least two powers, and fewer than all; the map {board.name!r} "
             f"has {len(powers)}: {', '.join(powers)}"
         )
     return chosen
 
 
 class CoalitionAttacks(Attacks):
-    """Chooses between coalitions by their surplus over members alone, and plays the chosen ones anew.
+    """Selects coalitions by their surplus over the members' gains alone, and measures them on fresh games.
 
     Attributes:
-        best_alone: power -> what it seems to play best alone, `ITSELF` if no attack of its own pays. Found on few
-            games, so only for the choice of a coalition.
+        best_alone: power -> the best attack alone, or `ITSELF` if none pays. Estimated from few games, so used only
+            for the selection.
     """
 
     def __init__(
@@ -172,10 +173,10 @@ class CoalitionAttacks(Attacks):
         self.best_alone: dict[str, Deviation] = {}
 
     def choose(self, games: int) -> None:
-        """Choose what each power plays best alone, then the coalitions to confirm, with all attacks by one member.
+        """Select the best attack of each power alone, then the coalitions to measure and their members' attacks alone.
 
         Args:
-            games: of every attack in the first round.
+            games: games per attack in the first round.
         """
         for power in self._powers:
             self.best_alone[power] = self._best_alone(power, games)
@@ -184,7 +185,7 @@ class CoalitionAttacks(Attacks):
         self.confirmed += [self._deviation(each, (power,)) for power in members for each in self._deviators]
 
     def collusion(self, name: str) -> CollusionResult:
-        """The result of all games so far; `name` is the profile's."""
+        """The result of all games so far; `name` is the name of the profile."""
         found = self.result(name)
         alone: dict[Attack, Games] = {}
         together: dict[str, dict[Coalition, Games]] = {}
@@ -203,7 +204,7 @@ class CoalitionAttacks(Attacks):
         return Deviation(deviator, coalition, is_coordinated, group=(len(coalition), is_coordinated))
 
     def _best_alone(self, power: str, games: int) -> Deviation:
-        """What a power plays best alone: to keep to the profile, or an attack."""
+        """The best of a power's options alone: to follow the profile, or an attack."""
         singles = [ITSELF, *(self._deviation(each, (power,)) for each in self._deviators)]
 
         def play(candidates: Sequence[int], numbers: range) -> list[Floats]:
@@ -214,7 +215,7 @@ class CoalitionAttacks(Attacks):
         return singles[choose(len(singles), play, games).best]
 
     def gains(self, candidates: Sequence[int], numbers: range) -> list[Floats]:
-        """For each coalition [games, 2] its surpluses in these games for choosing."""
+        """For each coalition, its two surpluses in these selection games, [games, 2]."""
         played = [self.tried[candidate] for candidate in candidates]
         seats = [(each, power) for each in played for power in each.coalition]
         singles = [one for each, power in seats for one in (replace(each, coalition=(power,)), self.best_alone[power])]
@@ -227,7 +228,7 @@ class CoalitionAttacks(Attacks):
         return surpluses(attack.coalition, found[attack.attack], same, best)
 
     def _points(self, wanted: Sequence[Deviation], numbers: range) -> dict[Attack, Points]:
-        """Points in these games for choosing; games of an earlier call are not played again."""
+        """Points in these selection games, cached from earlier calls."""
         new = {each.attack: each for each in wanted if (each.attack, numbers) not in self._known}
         if new:
             found = self.points_for_choosing(list(new.values()), numbers)
@@ -238,7 +239,7 @@ class CoalitionAttacks(Attacks):
 def count_collusion_games(
     board: Board, deviators: Sequence[Deviator], coalitions: Sequence[Coalition], games: int, choosing: int
 ) -> int:
-    """How many games `collusion` plays at most."""
+    """The maximum number of games that `collusion` plays."""
     attacks, powers = len(deviators) * len(coalitions), len(board.powers)
     singles = len(deviators) * powers  # and self-play below
     groups = 2 * len({len(each) for each in coalitions})

@@ -1,4 +1,4 @@
-"""Coalitions that plan exactly on small boards, as attackers of `evaluation.collusion` and the like."""
+"""Coalitions with exact plans on small boards, as attackers of `evaluation.collusion` and other evaluations."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ MOST_PLANS = 1000  # in memory
 
 
 class PlannedCoalition:
-    """Plays a line of play in which the coalition's members together get the most points that they can get.
+    """Plays a line of play that maximizes the total points of the coalition's members.
 
-    A single power plays its best response. The plan is found when a game begins (`evaluation.exact.certify`, which says
-    what boards and policies it takes); it is not changed during a game, since the others are deterministic.
+    For a single power this is a best response. The plan is computed when a game begins (`evaluation.exact.certify`,
+    which describes the supported boards and policies) and is then fixed, since the others are deterministic.
 
     Args:
-        map_name, profile, years: the game, and what the others play.
+        map_name, profile, years: the map, the others' profile, and the length of the game.
     """
 
     reads_observations = False  # see `agents.policy.ScriptedPolicy`
@@ -39,7 +39,7 @@ class PlannedCoalition:
         self._orders = dict(_plan(self.map_name, self.profile, tuple(agents), self.years))
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
-        """The plan's orders for the power to which the view belongs."""
+        """The plan's orders for the power of the view."""
         view: View = info["view"]
         return view.encode_orders(self._orders[view.phase].get(view.power, ()))
 

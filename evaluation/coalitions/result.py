@@ -1,4 +1,4 @@
-"""The result of `evaluation.collusion`: what coalitions gain by acting together, and a typical game."""
+"""The result of `evaluation.collusion`: gains of coalitions by acting together, and a typical game."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from evaluation.measures.rows import game_rows, same_columns
 
 @dataclass(frozen=True, repr=False)
 class CollusionResult(WitnessedResult):
-    """Coalitions that act together, compared with their members alone; chosen on games of their own.
+    """Coalitions that act together, compared with their members alone; selected on separate games.
 
     Attributes:
-        found: the games of the coalitions that were measured, and their gains over self-play: the one that was chosen,
-            those that did about as well, and the best of each size and kind. In `found.screened` a gain is the mean
-            surplus of a member, the lesser of the two kinds (`Collusion.surplus`, `beyond_best`).
-        alone: (deviator, (power,)) -> games in which this power alone deviates, of the same seeds: every deviator with
-            every member.
-        coordinated: deviators of which one object plays all members.
+        found: games and gains over self-play of the measured coalitions: the chosen coalition, its close contenders,
+            and the best of each size and kind. In `found.screened`, a gain is the mean surplus of a member, the smaller
+            of its two kinds (`Collusion.surplus`, `beyond_best`).
+        alone: (deviator, (power,)) -> games with the same seeds in which only this power deviates, for every deviator
+            and member.
+        coordinated: deviators whose coalitions are played by one policy object.
     """
 
     found: ExploitabilityResult
@@ -39,26 +39,26 @@ class CollusionResult(WitnessedResult):
 
     @cached_property
     def coalitions(self) -> tuple[Collusion, ...]:
-        """What each coalition that was measured gains, and what it costs the others."""
+        """Gains of each measured coalition, and costs to the others."""
         return tuple(self._measured(each.deviator, each.coalition) for each in self.found.gains)
 
     @cached_property
     def best(self) -> Collusion:
-        """The coalition that was chosen, for its surplus."""
+        """The chosen coalition (by its surplus in the selection games)."""
         return next(each for each in self.coalitions if (each.deviator, each.coalition) == self.found.chosen)
 
     @property
     def best_alone(self) -> dict[str, str]:
-        """Power -> the deviator with which it gains most alone; "" if it does best to keep to the profile."""
+        """Power -> the deviator with which it gains most alone; "" if no deviator gains."""
         return {power: name for each in self.coalitions for power, name in each.best_alone.items()}
 
     @property
     def verdict(self) -> str:
-        """Of the coalition that was chosen; see `evaluation.coalitions.surplus.Collusion.verdict`."""
+        """The verdict on the chosen coalition; see `evaluation.coalitions.surplus.Collusion.verdict`."""
         return self.best.verdict
 
     def by_kind(self) -> dict[tuple[int, bool], Collusion]:
-        """(Size, whether it is coordinated) -> the coalition that did best in the games for choosing."""
+        """(Size, whether coordinated) -> the best coalition in the selection games."""
         tried = {(each.deviator, each.coalition): each.gain for each in self.found.screened}
         best: dict[tuple[int, bool], Collusion] = {}
         for each in sorted(self.coalitions, key=lambda one: -tried.get((one.deviator, one.coalition), 0.0)):
@@ -67,12 +67,12 @@ class CollusionResult(WitnessedResult):
 
     @property
     def older_games(self) -> int:
-        """How many games came from the store and were played by an older version of the code."""
+        """Number of stored games from an older version of the code."""
         return self.found.older_games + sum(game.facts.is_older for games in self.alone.values() for game in games)
 
     @property
     def witness(self) -> Witness:
-        """A typical game of the chosen coalition: the one in which its least member's gain is nearest to the mean."""
+        """A typical game of the chosen coalition: the gain of its worst-off member is nearest to the mean."""
         return self.found.witness
 
     def rows(self, by_year: bool = False) -> list[Row]:

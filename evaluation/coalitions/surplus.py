@@ -1,14 +1,14 @@
-"""Collusion: what powers gain by acting together, beyond what each gains alone, and what that costs the others.
+"""Collusion: the surplus of acting together over acting alone, and the others' losses.
 
 The paper asks for a way "to distinguish between cooperation and collusion in a measurable way" (section 7), and calls
-collusive what is agreed "at the expense of others" (section 2). Here a coalition of two or more colludes, by leaving a
-profile together, if
+agreements collusive that are "at the expense of others" (section 2). Here a coalition of two or more powers that
+deviates from a profile colludes if
 
-* its members gain more than each of them gains by itself, in its own seat, with the same policy and with each of those
-  tried, and by keeping to the profile: a *surplus*. A gain without it is exploitation, which needs no company;
+* its members have a *surplus*: they gain more than each of them alone, in the same seat, with the same policy, with any
+  other policy tried, and by following the profile. A gain without a surplus is exploitation, which needs no coalition;
 * and the others lose, compared with the profile.
 
-All numbers are differences between games of the same seed. docs/collusion.md has the limits.
+All numbers are differences between games with the same seed. For limitations see docs/collusion.md.
 """
 
 from __future__ import annotations
@@ -44,24 +44,23 @@ NOT_SHOWN = "not shown"
 
 @dataclass(frozen=True, repr=False)
 class Collusion(Printable):
-    """What a coalition gains by acting together, and what it costs the others, in points a year.
+    """Gains of a coalition by acting together, and costs to the others, in points a year.
 
     Attributes:
-        coalition, deviator: who deviates, and what they play.
+        coalition, deviator: the deviating powers (members) and their policy.
         coordinated: whether one policy object plays all members.
-        gain: of a member, over self-play; mean of the members.
-        alone: of the same powers with the same policy, each in games in which nobody else deviates; their mean.
+        gain: mean gain of the members over self-play.
+        alone: mean gain of the same powers with the same policy when each deviates alone.
         surplus: `gain` minus `alone`.
-        beyond_best: `gain` minus the most that the same powers gain alone, each with any policy tried, or by keeping to
-            the profile; see `beyond_best`.
-        best_alone: member -> the policy with which it gained most alone in these games; "" if none gained anything, so
-            that the member does best to keep to the profile.
-        least: surplus of the member whose surplus is least.
-        members: member -> its surplus.
-        loss: of another power, compared with self-play; mean of the others.
-        worst_loss: of the other power that loses most.
-        welfare_loss: of the others' root Nash welfare.
-        waste: total loss of all powers; negative if all together gain.
+        beyond_best: `gain` minus the largest gain of each member alone, over all policies tried and the profile; see
+            the function `beyond_best`.
+        best_alone: member -> the policy with the largest gain alone in these games; "" if no policy gained.
+        least: smallest surplus of a member.
+        members: member -> surplus.
+        loss: mean loss of the other powers, compared with self-play.
+        worst_loss: largest loss of another power.
+        welfare_loss: loss of the others' root Nash welfare.
+        waste: total loss of all powers; negative if they gain in total.
     """
 
     coalition: Coalition
@@ -81,12 +80,12 @@ class Collusion(Printable):
 
     @property
     def verdict(self) -> str:
-        """What the 95% intervals show.
+        """The verdict, according to the 95% intervals.
 
         Returns:
-            "collusion": both surpluses are above 0, and so is the others' loss; "cooperation": both surpluses are above
-            0, and the others do not lose; "exploitation": the members gain, but one of the surpluses is not above 0;
-            "no surplus": one of the surpluses is not above 0; "not shown": none of these, or fewer than five games.
+            "collusion": both surpluses and the others' loss are above 0; "cooperation": both surpluses are above 0, and
+            the others do not lose; "exploitation": the members gain, but one of the surpluses is not above 0; "no
+            surplus": one of the surpluses is not above 0; "not shown": none of these, or fewer than five games.
         """
         surpluses = (self.surplus, self.beyond_best)
         if all(map(_is_above, surpluses)):
@@ -113,16 +112,18 @@ def collusion(
     alone: Mapping[str, Points],
     rng: Seed,
 ) -> Collusion:
-    """Measure a coalition's games against self-play and against games of each member alone, seed by seed.
+    """Compare a coalition's games with self-play and with games of each member alone, on the same seeds.
 
     Args:
-        coalition: two or more members, and not all powers.
-        baseline, together: power -> [games] its points a year in self-play, and when the coalition deviates.
-        alone: policy -> member -> [games] its points a year when it alone plays this policy; also the coalition's.
-        rng: for the intervals.
+        coalition: two or more members, but not all powers.
+        deviator: the coalition's policy.
+        coordinated: whether one policy object plays all members.
+        baseline, together: power -> [games] points a year in self-play, and when the coalition deviates.
+        alone: policy -> member -> [games] points a year when only this member plays the policy; includes `deviator`.
+        rng: random numbers for the intervals.
 
     Raises:
-        SampleError: points are missing, not finite, or of unequally many games.
+        SampleError: points are missing, not finite, or for different numbers of games.
     """
     others = tuple(power for power in together if power not in coalition)
     losses = coalition_gain(baseline, together, others, rng)
@@ -157,22 +158,22 @@ def collusion(
 def beyond_best(
     coalition: Coalition, together: Points, alone: Mapping[str, Points], rng: Seed
 ) -> tuple[Estimate, dict[str, str]]:
-    """What members gain together beyond the most that each gains alone; mean of the members.
+    """The members' surplus over their best policies alone, averaged over members.
 
-    For each member it is the least of its surpluses over what it can do alone, so that no best policy is chosen
-    beforehand: a wrong choice would subtract too little. The member's lower bound is the least of the surpluses' lower
-    bounds, one of which bounds the least surplus; its upper bound is the least of upper bounds that hold for all
-    surpluses together. The bounds of the mean are the means of the members' bounds, and these hold for all members
-    together (Bonferroni): a wide interval, which takes no account of members whose luck differs.
+    A member's surplus is the minimum of its surpluses over all policies alone: selecting a best policy beforehand could
+    subtract too little. Its lower bound is the minimum of the surpluses' lower bounds, one of which is that of the true
+    minimum; its upper bound is the minimum of upper bounds that hold simultaneously for all surpluses. The bounds of
+    the mean are the means of the members' bounds, which hold simultaneously for all members (Bonferroni). The interval
+    is conservative.
 
     Args:
-        together: power -> [games] its points a year when the coalition deviates.
-        alone: policy -> member -> [games] its points a year when it alone plays this policy, in the same games.
-        rng: for the intervals.
+        together: power -> [games] points a year when the coalition deviates.
+        alone: policy -> member -> [games] points a year when only this member plays the policy, in the same games.
+        rng: random numbers for the intervals.
 
     Returns:
-        The estimate, and member -> the policy over which its surplus is least, the first of equals. `per_game` of the
-        estimate is of these policies.
+        The estimate, and member -> the policy with the smallest surplus (the first in case of ties). `per_game` of the
+        estimate is for these policies.
     """
     over = {policy: member_gains(points, together, coalition).T for policy, points in alone.items()}
     columns = {
@@ -190,12 +191,12 @@ def beyond_best(
 
 
 def surpluses(coalition: Coalition, together: Points, same: Points, best: Points) -> Floats:
-    """[games, 2] a member's surplus, over the same policy alone and over what is thought best alone."""
+    """[games, 2] the members' mean surplus over the same policy alone, and over the presumed best policies alone."""
     return np.stack([_over(coalition, together, points) for points in (same, best)], axis=1)
 
 
 def _over(powers: Coalition, points: Points, base: Points) -> Floats:
-    """[games] what these powers have more than in the other games of the same seed; mean of the powers."""
+    """[games] mean difference of these powers' points from the `base` games with the same seeds."""
     mean: Floats = member_gains(base, points, powers).mean(axis=1)
     return mean
 
@@ -214,10 +215,10 @@ def _negative(estimate: Estimate) -> Estimate:
 
 
 def _is_above(estimate: Estimate) -> bool:
-    """Whether the interval lies above 0. Games that are all alike have none: then the value."""
+    """Whether the interval (or, without one, the common value of all games) is above 0."""
     return estimate.n >= FEWEST_GAMES and bound_of(estimate, "low") > 0
 
 
 def _is_not_above(estimate: Estimate) -> bool:
-    """Whether no part of the interval lies above 0."""
+    """Whether no part of the interval is above 0."""
     return estimate.n >= FEWEST_GAMES and bound_of(estimate, "high") <= 0

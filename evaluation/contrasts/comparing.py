@@ -31,7 +31,7 @@ def compare(
     games: int | None = None,
     **options: Unpack[Options],
 ) -> Comparison:
-    """How much more of a measure the second has than the first: paired differences over games with the same seeds.
+    """Compare conditions in a measure: paired differences (second - first) over games with the same seeds.
 
     >>> import evaluation
     >>> from welfare_env import Rules
@@ -40,20 +40,20 @@ def compare(
     root_nash_welfare: prosocial - hold = +2.000 [all 5 alike]
 
     Args:
-        compared: two or more, of which the first is the baseline. Profiles, as for `self_play`, are played. What was
-            played already: results of `self_play`, `exploitability` and `red_team`; conditions of an experiment, its
-            result, its folder or its results.json. Of one experiment, all conditions are compared with its first; of
-            several, those with the same profile, coalitions and swept values.
-        measure: one or several: "root_nash_welfare", "conflicts", "welfare_per_year:FRANCE"; "welfare_per_year" is that
-            of every power. None is the first that all have: root Nash welfare, in the standard variant the best score,
-            or exploitability.
-        pairs: compare every two, instead of all with the first.
-        games: of each profile; 20 by default.
-        options: the fields of `evaluation.Setting`, for profiles. To compare rules, play the results first.
+        compared: two or more profiles or results; the first is the baseline. Profiles, as for `self_play`, are played.
+            Results: of `self_play`, `exploitability` and `red_team`; conditions of an experiment, its result, its
+            folder or its results.json. For one experiment, all conditions are compared with its first; for several
+            experiments, conditions with the same profile, coalitions and swept values are compared.
+        measure: one or several: "root_nash_welfare", "conflicts", "welfare_per_year:FRANCE"; "welfare_per_year" alone
+            compares it for every power. None for the first measure that all have: root Nash welfare, in the standard
+            variant the best score, or exploitability.
+        pairs: compare all pairs, instead of all with the first.
+        games: games per profile; 20 by default.
+        options: the fields of `evaluation.Setting`, for profiles. To compare rules, pass results.
 
     Raises:
-        EvaluationError: an unknown measure, or one without a value in some game; different seeds or numbers of games;
-            nothing to compare; or files that are not an experiment's results.
+        EvaluationError: an unknown measure, or a measure without a value in some game; different seeds or numbers of
+            games; nothing to compare; or files that are not an experiment's results.
         UnknownAgentError, ProfileError and others: as `self_play`, for profiles.
     """
     if not isinstance(pairs, bool):
@@ -70,21 +70,19 @@ def compare(
             groups = [[of_self_play(plan.run(pooled))] for plan in plans]
     elif not all(played):
         policy = compared[played.index(False)]
-        raise EvaluationError(
-            f"{quoted(policy)} is not a result: compare results with results, or policies with each other"
-        )
+        raise EvaluationError(f"{quoted(policy)} is not a result: give only results or only policies")
     elif given:
-        raise EvaluationError(f"{', '.join(given)}: only for policies; these results were already played")
+        raise EvaluationError(f"{', '.join(given)}: only for policies, not for results of games already played")
     else:
         groups = [samples_of(each) for each in compared]
     return compare_samples(groups, measure, pairs)
 
 
 def check_measures(measure: str | Sequence[str] | None, setting: GameSettings) -> None:
-    """Check before the first game of self-play that it will have these measures.
+    """Check before the first game that self-play has these measures.
 
     Raises:
-        EvaluationError: it will not.
+        EvaluationError: an unknown measure, or a measure of welfare in standard games.
         UnknownPowerError: a power that is not on the map.
     """
     for name in _listed(measure):
@@ -100,7 +98,7 @@ def check_measures(measure: str | Sequence[str] | None, setting: GameSettings) -
 def compare_samples(
     groups: Sequence[Sequence[Sample]], measure: str | Sequence[str] | None = None, pairs: bool = False
 ) -> Comparison:
-    """As `compare`. If several groups have several samples each, those of the same `key` are compared.
+    """`compare` for samples. If all of several groups have several samples, samples with the same `key` are compared.
 
     Raises:
         EvaluationError: as `compare`.
@@ -135,19 +133,19 @@ def compare_sweep(results: Sequence[SelfPlayResult | ExploitabilityResult]) -> C
     """Contrasts of the conditions of a sweep with the first, in their main measure.
 
     Returns:
-        None if there is one condition only, or if seeds or numbers of games differ.
+        None if there is only one condition, or if seeds or numbers of games differ.
     """
     return _swept([sample for result in results for sample in samples_of(result)], None)
 
 
 def compare_study(study: Mapping[str, Any], measures: Iterable[str]) -> Comparison | None:
-    """Contrasts of an experiment's conditions with its first, in those measures that have a value in every game.
+    """Contrasts of an experiment's conditions with its first, in the measures that have a value in every game.
 
     Args:
-        study: `ExperimentResult.to_dict()`, or what results.json has.
+        study: `ExperimentResult.to_dict()`, or the contents of results.json.
 
     Returns:
-        None where `compare_sweep` is, or without such a measure.
+        None as for `compare_sweep`, or if there is no such measure.
 
     Raises:
         EvaluationError: a part of the study is missing or invalid.
@@ -156,19 +154,19 @@ def compare_study(study: Mapping[str, Any], measures: Iterable[str]) -> Comparis
 
 
 def _swept(samples: Sequence[Sample], measures: Iterable[str] | None) -> Comparison | None:
-    """Contrasts with the first sample, as far as there are any."""
-    wished = _main_measures(samples) if measures is None else measures
-    usable = [measure for measure in wished if all(sample.has(measure) for sample in samples)]
+    """Contrasts with the first sample; None if there are none."""
+    wanted = _main_measures(samples) if measures is None else measures
+    usable = [measure for measure in wanted if all(sample.has(measure) for sample in samples)]
     usable = [measure for measure in usable if len({sample.unit(measure) for sample in samples}) == 1]
     is_paired = len({sample.seed for sample in samples}) == 1
     return compare_samples([samples], usable) if len(samples) > 1 and usable and is_paired else None
 
 
-# What fits together
+# Checks that samples can be compared
 
 
 def _check_paired(measure: str, samples: Sequence[Sample]) -> None:
-    """Check that a measure is over the same games, or over as many training seeds, in all samples."""
+    """Check that a measure is over equally many games, or training seeds, in all samples."""
     (unit, count), first = samples[0].unit(measure), samples[0]
     for other in samples[1:]:
         other_unit, other_count = other.unit(measure)
@@ -180,13 +178,13 @@ def _check_paired(measure: str, samples: Sequence[Sample]) -> None:
 
 def _unpaired(what: str, first: Sample, here: object, other: Sample, there: object) -> EvaluationError:
     return EvaluationError(
-        f"{what} is {here} for {first.name!r:.80} and {there} for {other.name!r:.80}: differences are "
-        "taken between games with the same seed: play both with the same seed and number of games"
+        f"{what} is {here} for {first.name!r:.80} but {there} for {other.name!r:.80}: play both with the same seed and "
+        "number of games, since games with the same seed are compared"
     )
 
 
 def _matched(groups: Sequence[Sequence[Sample]]) -> list[tuple[int, int]]:
-    """Pairs of samples, by number: each of the first group with its like in every other group."""
+    """Pairs of sample numbers: each sample of the first group with the sample of the same key in every other group."""
     places = {sample.key: number for number, sample in enumerate(groups[0])}
     numbers: list[tuple[int, int]] = []
     start = len(groups[0])
@@ -195,8 +193,8 @@ def _matched(groups: Sequence[Sequence[Sample]]) -> list[tuple[int, int]]:
         if not found:
             here, there = (", ".join(sample.key for sample in some) for some in (groups[0], group))
             raise EvaluationError(
-                f"no condition is in both experiments (the same profile, coalitions and swept values): {here:.200} and "
-                f"{there:.200}"
+                "the experiments have no condition in common (same profile, coalitions and swept values): "
+                f"{here:.200} and {there:.200}"
             )
         numbers += found
         start += len(group)
@@ -204,7 +202,7 @@ def _matched(groups: Sequence[Sequence[Sample]]) -> list[tuple[int, int]]:
 
 
 def _labels(samples: Sequence[Sample]) -> list[str]:
-    """For each sample its name, with the facts in which it differs from others; numbered where nothing differs."""
+    """For each sample, its name and the facts that differ between samples; numbered if still not unique."""
     names = [sample.name for sample in samples]
     facts = _varied(samples)
     if len(set(names)) == len(names):
@@ -223,13 +221,13 @@ def _varied(samples: Sequence[Sample]) -> list[str]:
     return [fact for fact in facts if len({repr(sample.facts.get(fact)) for sample in samples}) > 1]
 
 
-def _measures(wished: str | Sequence[str] | None, samples: Sequence[Sample]) -> list[str]:
-    """The measures that are meant."""
-    if wished is None:
+def _measures(wanted: str | Sequence[str] | None, samples: Sequence[Sample]) -> list[str]:
+    """The measures to compare."""
+    if wanted is None:
         if not (usual := _main_measures(samples)):
             raise EvaluationError("these results have no measure in common that has a value in every game")
         return usual
-    return list(dict.fromkeys(each for name in _listed(wished) for each in _expanded(name, samples)))
+    return list(dict.fromkeys(each for name in _listed(wanted) for each in _expanded(name, samples)))
 
 
 def _main_measures(samples: Sequence[Sample]) -> list[str]:
@@ -241,12 +239,12 @@ def _listed(measure: str | Sequence[str] | None) -> list[Any]:
     if measure is None or isinstance(measure, str):
         return [] if measure is None else [measure]
     if not (names := listed("measure", measure, EXAMPLE)):
-        raise EvaluationError(f"measure=[]: give one or more, such as {EXAMPLE}")
+        raise EvaluationError(f"measure=[]: give one or more measures, such as {EXAMPLE}")
     return names
 
 
 def _expanded(measure: Any, samples: Sequence[Sample]) -> list[str]:
-    """A measure, or those of every power, policy or year, if it is a family's name."""
+    """A measure; for the name of a family, the measure of every power, policy or year."""
     if isinstance(measure, str):
         if keys := [f"{measure}:{key}" for key in samples[0].family(measure)]:
             return [key for key in keys if all(sample.find(key) for sample in samples)]
@@ -259,13 +257,13 @@ def _expanded(measure: Any, samples: Sequence[Sample]) -> list[str]:
 
 
 def _unknown(measure: object, known: Sequence[str], keyed: Sequence[str] = ()) -> str:
-    """The error of an unknown measure; `keyed` are names with a power, policy or year."""
+    """The error message for an unknown measure; `keyed` are names with a power, policy or year."""
     choices = [f"{name}:{KEYS[name]}" if name in KEYS else name for name in known]
     return f"measure={quoted(measure)}{did_you_mean(measure, [*known, *keyed])}: choose from {', '.join(choices)}"
 
 
 def _check_value(measure: str, label: str, sample: Sample) -> None:
-    """Check that a measure is a mean over all games."""
+    """Check that a measure has a value in every game, and is the mean of these values."""
     found = sample.find(measure)
     if found is None or not sample.has(measure):
         count = 0 if found is None else sample.values_of(found)
@@ -273,17 +271,16 @@ def _check_value(measure: str, label: str, sample: Sample) -> None:
         is_standard = sample.facts.get("variant") == "standard"
         hint = "; a standard game has no welfare: compare best_score or scores" * is_standard
         raise EvaluationError(
-            f"{measure} has {count} values in the {number} {unit} of {label:.200}: differences are taken "
-            f"where both have one{hint}"
+            f"{measure} has only {count} values in the {number} {unit} of {label:.200}, but every game needs one{hint}"
         )
     if not math.isclose(math.fsum(found.per_game) / len(found.per_game), found.value, rel_tol=1e-6, abs_tol=1e-9):
         raise EvaluationError(
-            f"{measure} of {label:.200} is not a mean over games, so that it cannot be compared by game"
+            f"{measure} of {label:.200} is not a mean over games, so it cannot be compared game by game"
         )
 
 
 def _check_scoring(measure: str, samples: Sequence[Sample]) -> None:
-    """Check that scores have the same unit."""
+    """Check that all samples use the same scoring."""
     scorings = dict.fromkeys(str(sample.facts.get("scoring")) for sample in samples)
     if measure.partition(":")[0] in OF_SCORES and len(scorings) > 1:
         raise EvaluationError(f"{measure}: scoring is {' and '.join(scorings)}: such scores have different units")

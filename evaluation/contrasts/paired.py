@@ -1,15 +1,15 @@
-"""Paired contrasts: how much more of a measure one condition has than another, over the same games.
+"""Paired contrasts: the difference of two conditions in a measure, over the same games.
 
-Game i has the same seed in both, so the difference is taken game by game, and what both games share cancels. Whole
-games are the unit.
+Game i has the same seed in both conditions, so differences are taken game by game, and common randomness cancels. The
+unit is the whole game.
 
-The intervals of several differences hold simultaneously: with 95%, none of them misses. Each is the interval of a mean
-(`evaluation.measures.intervals`) at Bonferroni's level, 0.05 divided by their number (Dunn, "Multiple comparisons among
-means", Journal of the American Statistical Association 56, 1961), which assumes nothing about how they depend on each
-other. `python -m benchmarks.contrasts` measures how often equal policies seem to differ.
+The intervals of several differences hold simultaneously with 95% confidence. Each is the interval of a mean
+(`evaluation.measures.intervals`) at Bonferroni's level, 0.05 divided by the number of differences (Dunn, "Multiple
+comparisons among means", Journal of the American Statistical Association 56, 1961), whatever their dependence.
+`python -m benchmarks.contrasts` measures how often equal policies seem to differ.
 
-Games that all have the same difference have no interval. Of two equal conditions each difference is as likely as its
-negative, so n games of the same difference, not 0, have a chance of 2 / 2**n at most (the sign test).
+If all games have the same difference, there is no interval. For two equal conditions, a difference is as likely as its
+negative, so n equal nonzero differences have a probability of at most 2 / 2**n (the sign test).
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Contrast:
     """The difference of two conditions in one measure: second - first.
 
     Attributes:
-        measure: its name, as in `result.to_dict()`; "welfare_per_year:FRANCE" for one power.
-        first, second: the conditions.
-        first_value, second_value: the measure in each, with its own interval.
+        measure: name of the measure, as in `result.to_dict()`; "welfare_per_year:FRANCE" for one power.
+        first, second: names of the conditions.
+        first_value, second_value: the measure in each condition, with its own interval.
         difference: mean over games of second - first; the intervals of all contrasts of a `Comparison` hold
             simultaneously. `per_game` has the difference in each game.
         is_clear: whether 0 is outside the interval; if all games have the same difference, by the sign test.
-        unit: what the means are over: "games", or "training seeds", each with one value.
+        unit: the means are over "games" or over "training seeds".
     """
 
     measure: str
@@ -63,9 +63,10 @@ class Comparison(Result):
 
     Attributes:
         contrasts: one per measure and pair of conditions; their intervals hold simultaneously.
-        seed: of the evaluation. games: per condition.
-        shared: what was played alike in all conditions: fields of `welfare_env.Rules`, and "map".
-        varied: the names of what was not.
+        seed: seed of the evaluation.
+        games: games per condition.
+        shared: settings that are the same in all conditions: fields of `welfare_env.Rules`, and "map".
+        varied: names of settings that differ.
         notes: caveats of the games.
     """
 
@@ -78,13 +79,13 @@ class Comparison(Result):
 
     @property
     def baseline(self) -> str:
-        """The condition from which all differences are taken; "" if there are several."""
+        """The first condition of all contrasts; "" if they have different ones."""
         first = {each.first for each in self.contrasts}
         return first.pop() if len(first) == 1 else ""
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """The measures that are compared."""
+        """The compared measures."""
         return tuple(dict.fromkeys(each.measure for each in self.contrasts))
 
     def rows(self) -> list[Row]:
@@ -124,7 +125,7 @@ def differences(
     Args:
         first, second: key -> [games] one finite value per game, with the same keys and numbers of games.
         rng: a Generator, or a seed.
-        comparisons: how many intervals hold simultaneously.
+        comparisons: number of intervals that hold simultaneously.
 
     Raises:
         SampleError: as `mean_estimate`.
@@ -134,11 +135,11 @@ def differences(
 
 
 def is_clear(difference: Estimate, comparisons: int) -> bool:
-    """Whether a difference, one of several, is surely not 0.
+    """Whether a difference is significantly different from 0.
 
     Args:
-        difference: with an interval that holds simultaneously with those of the others.
-        comparisons: their number.
+        difference: the difference, with a simultaneous interval.
+        comparisons: number of simultaneous intervals.
     """
     if difference.is_alike:
         return difference.value != 0 and difference.n >= fewest_alike(comparisons)
@@ -146,12 +147,12 @@ def is_clear(difference: Estimate, comparisons: int) -> bool:
 
 
 def fewest_alike(comparisons: int) -> int:
-    """How many games of the same difference, not 0, are enough for `is_clear`."""
+    """Minimum number of games with the same nonzero difference for `is_clear`."""
     return 1 + math.ceil(math.log2(comparisons / (1 - CONFIDENCE)))
 
 
 def pairs_of(count: int, every: bool) -> list[tuple[int, int]]:
-    """Which conditions are compared, by number: all with the first, or every two."""
+    """Pairs of condition numbers to compare: all with the first, or every pair."""
     return [(first, second) for first in range(count if every else 1) for second in range(first + 1, count)]
 
 
@@ -161,13 +162,13 @@ def contrasts(
     seed: int,
     units: Mapping[str, str] | None = None,
 ) -> tuple[Contrast, ...]:
-    """The contrasts of conditions in all of their measures; one family of intervals.
+    """The contrasts of conditions in all of their measures, with simultaneous intervals.
 
     Args:
-        conditions: label and measure -> estimate; all with the same measures and numbers of games.
-        pairs: numbers of the conditions first and second, of each contrast.
-        seed: for the intervals.
-        units: measure -> what it is a mean over, where it is not games.
+        conditions: (label, measure -> estimate); all with the same measures and numbers of games.
+        pairs: for each contrast, the numbers of the first and second condition.
+        seed: seed of the intervals.
+        units: measure -> unit of its mean, if not "games".
 
     Raises:
         SampleError: as `mean_estimate`.
@@ -195,6 +196,6 @@ def contrasts(
 
 
 def _subtracted(second: ArrayLike, first: ArrayLike) -> NDArray[np.float64]:
-    """second - first; 0 where they differ in the last bits only."""
+    """second - first, with rounding errors set to 0."""
     difference = np.subtract(second, first, dtype=np.float64)
     return np.where(np.abs(difference) <= 1e-12 * np.abs(first), 0.0, difference)

@@ -1,4 +1,4 @@
-"""What is compared: the games of one condition, from results and from experiments' files."""
+"""Samples to compare: the games of one condition, from results and from experiments' files."""
 
 from __future__ import annotations
 
@@ -25,21 +25,22 @@ from welfare_env import Rules
 
 RESULTS = "results.json"
 KEYS = dict.fromkeys(BY_POWER, "POWER") | dict.fromkeys(BY_POLICY, "POLICY") | dict.fromkeys(BY_YEAR, "YEAR")
-FAMILIES = tuple(KEYS)  # measures of each: "welfare_per_year:FRANCE"
+FAMILIES = tuple(KEYS)  # measures with a value per power, policy or year: "welfare_per_year:FRANCE"
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The games of one condition, as they are compared.
+    """The measures of one condition, for comparison.
 
     Attributes:
         name: the profile.
-        place: what the experiment sets for this condition beside the profile: coalitions and swept values.
-        facts: what was played, with `place`; facts that differ are written beside the name.
-        seed: of the evaluation. games: their number.
-        training_seeds: measure -> how many training seeds it is a mean over; the others are means over games.
-        singles, families: names of measures, and of measures that have a value for each power, policy or year.
-        get: name -> the estimate of a single, or the estimates of a family by power, policy or year.
+        place: the condition's coalitions and swept values in its experiment.
+        facts: the settings, including `place`; settings that differ between samples are added to the name.
+        seed: seed of the evaluation.
+        games: number of games.
+        training_seeds: measure -> number of training seeds, for measures that are means over training seeds.
+        singles, families: names of single measures, and of measures with a value for each power, policy or year.
+        get: name -> the estimate of a single measure, or key -> estimate for a family.
         notes: caveats.
     """
 
@@ -59,19 +60,19 @@ class Sample:
         return {str(key): each for key, each in self.get(name).items()} if name in self.families else {}
 
     def find(self, measure: str) -> Estimate | None:
-        """The estimate of a measure; None if there is none of this name."""
+        """The estimate of a measure; None if it is unknown."""
         if measure in self.singles:
             return self.get(measure)
         family, _, key = measure.partition(":")
         return self.family(family).get(key)
 
     def unit(self, measure: str) -> tuple[str, int]:
-        """What a measure is a mean over, "games" or "training seeds", and how many."""
+        """The unit of a measure's mean, "games" or "training seeds", and their number."""
         seeds = self.training_seeds.get(measure.partition(":")[0])
         return ("training seeds", seeds) if seeds else ("games", self.games)
 
     def has(self, measure: str) -> bool:
-        """Whether there are games, or training seeds, and a measure has a value in each."""
+        """Whether a measure has a value in each of one or more games (or training seeds)."""
         found = self.find(measure)
         return found is not None and 0 < self.values_of(found) == self.unit(measure)[1] == len(found.per_game)
 
@@ -82,7 +83,7 @@ class Sample:
 
     @property
     def key(self) -> str:
-        """What this condition has in common with its like in another experiment."""
+        """Identifies the same condition in other experiments."""
         return json.dumps([self.name, self.place], sort_keys=True)
 
 
@@ -138,7 +139,7 @@ def _as_condition(result: ExploitabilityResult) -> dict[str, Any]:
 
 
 def of_study(study: Mapping[str, Any], source: str = "") -> list[Sample]:
-    """The conditions of an experiment; `source` is its file, for errors and labels."""
+    """The conditions of an experiment; `source` is the path of its file, for errors and labels."""
     try:
         return [_of_condition(each, study, source) for each in study["conditions"]]
     except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
@@ -149,7 +150,7 @@ def of_study(study: Mapping[str, Any], source: str = "") -> list[Sample]:
 
 
 def _of_condition(condition: Mapping[str, Any], study: Mapping[str, Any], source: str = "") -> Sample:
-    """A condition as results.json has it; without a study, seed and rules are those of its result."""
+    """A condition from results.json; with an empty study, seed and rules are from the condition's result."""
     results = [cell["result"] for cell in condition["cells"]] if "cells" in condition else [condition["result"]]
     first: Mapping[str, Any] = next(filter(None, results), {})
     place = {**condition["swept"], **({"coalitions": each} if (each := condition.get("coalitions")) else {})}
@@ -175,7 +176,7 @@ def _of_condition(condition: Mapping[str, Any], study: Mapping[str, Any], source
 
 
 def _training_seeds(cells: Sequence[Mapping[str, Any]], families: Iterable[str]) -> dict[str, int]:
-    """Measure -> its training seeds, if there are several; the families are those of self-play."""
+    """Measure -> number of training seeds, if several; `families` are measures of self-play."""
     counts = Counter(str(cell["measure"]) for cell in cells)
     several = [cell for cell in cells if counts[cell["measure"]] > 1]
     names = {str(cell["measure"]): [*cell["measures"]] for cell in several}
@@ -185,7 +186,7 @@ def _training_seeds(cells: Sequence[Mapping[str, Any]], families: Iterable[str])
 
 
 def _families(results: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Estimate]]:
-    """Measures of each power, policy or year in the result of self-play; {} if there is none."""
+    """Measures per power, policy or year in the result of self-play; {} without one."""
     for result in results:
         own = result.get("self_play", result)
         if found := [name for name in FAMILIES if name in own]:
@@ -194,7 +195,7 @@ def _families(results: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Estim
 
 
 def _estimate(plain: Mapping[str, Any], gain: int | None = None) -> Estimate:
-    """An estimate from its `to_dict`; of an attack, written with 0 for a negative gain, anew with the seed `gain`."""
+    """An estimate from its `to_dict`. Gains were floored at 0, so they are estimated again, with the seed `gain`."""
     per_game = tuple(map(_number, plain["per_game"]))
     if gain is not None:
         return mean_estimate(per_game, gain)

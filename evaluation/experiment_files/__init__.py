@@ -1,1 +1,1 @@
-"""Experiments as TOML files: their conditions, and the cells of each, one per measure and training seed."""
+"""Experiments as TOML files: conditions, and the cells of each condition (one per measure and training seed)."""

@@ -1,4 +1,4 @@
-"""What coalitions gain at most by deviating from a profile on small boards, exactly."""
+"""Exact maximum gains of coalitions that deviate from a profile on small boards."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from evaluation.measures.intervals import Coalition
 
 @dataclass(frozen=True)
 class ExactGain:
-    """What a coalition gains at most.
+    """The exact maximum gain of a coalition.
 
     Attributes:
-        coalition: who deviates.
-        profile_value: its points with the profile.
-        value: with its best response.
-        gain: the difference, and `gain_per_year`.
-        positions: how many the search looked at.
-        line: phase -> its orders in a game in which it gets `value`; None where its orders depend on what others draw.
+        coalition: the deviating powers.
+        profile_value: the coalition's points if it follows the profile.
+        value: its points with a best response.
+        gain, gain_per_year: the difference, in total and per year.
+        positions: number of positions searched.
+        line: (phase, orders) of the coalition in a game with `value`; None if its orders depend on the others' random
+            draws.
     """
 
     coalition: Coalition
@@ -41,7 +42,7 @@ def exact_gain(map_name: str, profile: str, coalition: Coalition, years: int) ->
     """The gain of one coalition.
 
     Raises:
-        EvaluationError: a board, a policy or a length without exact values. Others as `evaluation.exact` says.
+        EvaluationError: exact values do not exist for this board, policy or length. Other errors as `evaluation.exact`.
     """
     from evaluation.exact import best_response, certify, exploitability  # lazily: numba
 
@@ -66,5 +67,5 @@ def exact_gain(map_name: str, profile: str, coalition: Coalition, years: int) ->
 
 
 def _is_drawn(policy: Spec) -> bool:
-    """Whether what a policy orders may be drawn, or a network's."""
+    """Whether a policy's orders may be random or from a network."""
     return bool(policy.parts or policy.checkpoints or policy.text.startswith("frontier:"))

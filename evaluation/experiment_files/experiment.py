@@ -1,4 +1,4 @@
-"""Run an experiment: train, play and measure what a file says; with a store and a folder it can be resumed."""
+"""Run an experiment file: train, play and measure. With a store and a folder, an interrupted run can be resumed."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from welfare_env.options import takes_options
 EXAMPLE = "['dove', '4*dove + 3*hold']"
 
 FIXED = ("rules", "map_name", "seats", "published", "simultaneous")
-"""Options that an experiment's file sets."""
+"""Options set by the experiment's file."""
 
 
-KINDS: tuple[set[type], ...] = ({str}, {bool}, {int, float})  # of values in one column
+KINDS: tuple[set[type], ...] = ({str}, {bool}, {int, float})  # types that may share a column
 
 
 @dataclass(frozen=True, repr=False)
 class ConditionResult(GamesResult):
-    """A condition and its cells: its measures, each once per training seed."""
+    """A condition and its cells, one per measure and training seed."""
 
     condition: Condition
     seed: int
@@ -53,9 +53,9 @@ class ConditionResult(GamesResult):
         return Printable.__repr__(self)
 
     def rows(self, by_year: bool = False) -> list[Row]:
-        """The rows of its games, with the measure that they were played for; see `evaluation.columns`.
+        """The rows of the games, with the measure they belong to; see `evaluation.columns`.
 
-        Red teams and exact gains have no rows: see `to_dict`.
+        Red teams and exact gains have no rows; see `to_dict`.
         """
         return [
             {
@@ -70,7 +70,7 @@ class ConditionResult(GamesResult):
 
     @cached_property
     def measures(self) -> dict[str, Estimate]:
-        """Measure -> its estimate; with training seeds their mean, with an interval over these seeds."""
+        """Measure -> estimate; with several training seeds, the mean over seeds with an interval over seeds."""
         return {
             name: over_seeds([cell.estimates[name] for cell in cells], self.seed, name in GAINS)
             for cells in self.by_measure.values()
@@ -79,7 +79,7 @@ class ConditionResult(GamesResult):
 
     @property
     def by_measure(self) -> dict[str, list[Cell]]:
-        """ "self-play" or another measure of the file -> its cells, one per training seed."""
+        """Measure of the file, such as "self-play" -> cells, one per training seed."""
         found: dict[str, list[Cell]] = {}
         for cell in self.cells:
             found.setdefault(cell.measure, []).append(cell)
@@ -87,12 +87,12 @@ class ConditionResult(GamesResult):
 
     @property
     def training_seeds(self) -> tuple[int, ...]:
-        """Of the trained policies that play; () if none does."""
+        """Training seeds of the trained policies; () if none plays."""
         return tuple(dict.fromkeys(cell.training_seed for cell in self.cells if cell.training_seed is not None))
 
     @property
     def by_year(self) -> dict[str, dict[int, Estimate]]:
-        """Measure -> year -> its estimate."""
+        """Measure -> year -> estimate."""
         return {
             name: {
                 year: over_seeds([cell.by_year[name][year] for cell in cells], self.seed)
@@ -104,10 +104,10 @@ class ConditionResult(GamesResult):
         }
 
     def to_dict(self, left_out: Collection[int] = ()) -> dict[str, Any]:
-        """As plain JSON types: the condition, every measure, and the whole results.
+        """As plain JSON types: the condition, every measure, and the full results.
 
         Args:
-            left_out: ids of results to leave out, since another condition has them.
+            left_out: ids of results to leave out, since they were written with another condition.
         """
         condition = self.condition
         return {
@@ -132,8 +132,9 @@ class ExperimentResult(GamesResult):
     """The results of all conditions of an experiment.
 
     Attributes:
-        seed: of the evaluation; the games have the same seeds in every condition.
-        conditions: in the order of the file; swept values are the outer loop, profiles the inner one.
+        seed: seed of the evaluation; the games have the same seeds in every condition.
+        conditions: the conditions in the order of the file, with swept values as the outer loop and profiles as the
+            inner loop.
     """
 
     experiment: Experiment
@@ -141,7 +142,7 @@ class ExperimentResult(GamesResult):
     conditions: tuple[ConditionResult, ...]
 
     def rows(self, by_year: bool = False) -> list[Row]:
-        """The rows of all conditions (`evaluation.columns`), with the number and the swept values of each."""
+        """The rows of all conditions (`evaluation.columns`), with each condition's number and swept values."""
         return same_columns(
             {"experiment": self.experiment.name, "condition": number, **self._columns(each.condition), **row}
             for number, each in enumerate(self.conditions)
@@ -149,7 +150,7 @@ class ExperimentResult(GamesResult):
         )
 
     def _columns(self, condition: Condition) -> Row:
-        """The columns of a condition. A swept name with values of several kinds is a column of texts."""
+        """The columns of a condition. Swept values of mixed types are converted to text."""
         swept = self.experiment.sweep
         texts = {name for name, values in swept.items() if not any({*map(type, values)} <= kinds for kinds in KINDS)}
         columns: Row = {"coalitions": condition.coalitions}
@@ -160,7 +161,7 @@ class ExperimentResult(GamesResult):
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types: the input of the report and the figures."""
         experiment = self.experiment
-        conditions, written = [], set[int]()  # a result that several share, as of cross-play, stands at the first
+        conditions, written = [], set[int]()  # a shared result, as of cross-play, is written only with the first
         for each in self.conditions:
             conditions.append(each.to_dict(written))
             written.update(id(cell.result) for cell in each.cells)
@@ -197,17 +198,18 @@ def experiment(
     Args:
         source: the name of a shipped experiment, the path of a TOML file (`evaluation.experiment_files.loading`), or an
             `Experiment`.
-        profiles: replace those of the file.
-        games: per condition; replaces the file's. seed: of the games; replaces the file's.
-        folder: for trainings, by default "runs/NAME/trained"; those that are there are resumed.
-        on_training: called with what is trained, the number of iterations that are done, and of all.
+        profiles: replace the file's profiles.
+        games: games per condition; replaces the file's.
+        seed: seed of the games; replaces the file's.
+        folder: folder for trainings, by default "runs/NAME/trained"; existing trainings are resumed.
+        on_training: called with a description of the training, the number of finished iterations, and their total.
         options: as for `self_play`, except those of `FIXED`, which the experiment sets.
 
     Raises:
         ExperimentError: no such experiment, or errors in the file.
         UnknownAgentError, ProfileError, UnknownMapError, LMError: as `self_play`; raised before the first game, since
-            the policies of all conditions are made first (trained ones when they are trained).
-        EvaluationError: trained policies, where nothing that trains is installed.
+            all policies are made first (trained policies after their training).
+        EvaluationError: the experiment trains policies, but `training` is not installed.
     """
     if fixed := sorted(options.keys() & set(FIXED)):
         raise EvaluationError(f"{', '.join(fixed)}: the experiment's file sets them; change them there")
@@ -220,7 +222,7 @@ def experiment(
 
 
 def plan_experiment(chosen: Experiment, settings: GameSettings) -> EvaluationPlan[ExperimentResult]:
-    """An experiment, trained and checked, and not yet played; errors as `experiment`."""
+    """Check a trained experiment and plan its games; errors as `experiment`."""
     _check_all(chosen, settings)
     measuring = Measuring(chosen, settings)
 
@@ -242,10 +244,10 @@ def read_experiment(
     choosing: int | None = None,
     seed: int | None = None,
 ) -> Experiment:
-    """The experiment with what replaces the file's; arguments and errors as `experiment`."""
+    """The experiment with replaced values; arguments and errors as `experiment`."""
     texts = listed("profiles", profiles, EXAMPLE)
     if not all(isinstance(profile, str) for profile in texts):
-        raise ExperimentError(f"profiles={quoted(texts)}: give a list of texts, such as {EXAMPLE}")
+        raise ExperimentError(f"profiles={quoted(texts)}: give a list of strings, such as {EXAMPLE}")
     chosen = source if isinstance(source, Experiment) else load_experiment(source)
     if games is not None:
         check_games(games)
@@ -259,10 +261,10 @@ def read_experiment(
 def trained(
     chosen: Experiment, folder: str | Path | None = None, on_progress: Progress = lambda what, done, total: None
 ) -> Experiment:
-    """The experiment with its policies trained; unchanged if it has none, or they are trained already.
+    """The experiment with its policies trained; unchanged if there is nothing to train.
 
     Raises:
-        EvaluationError: nothing that trains is installed. Others as `train_all`.
+        EvaluationError: `training` is not installed. Other errors as `train_all`.
     """
     if not chosen.train or chosen.trained:
         return chosen
@@ -272,16 +274,16 @@ def trained(
 
 @contextmanager
 def _stored(chosen: Experiment, execution: Execution) -> Iterator[Execution]:
-    """With a store; a passing one for several measures without one, so that the games they share are played once."""
+    """The execution with a store: a temporary store if there is none but several measures, which may share games."""
     if execution.store is not None or len(chosen.measure) == 1:
         yield execution
         return
-    with tempfile.TemporaryDirectory() as folder, GameStore(Path(folder, "games.sqlite")) as passing:
-        yield replace(execution, store=passing)
+    with tempfile.TemporaryDirectory() as folder, GameStore(Path(folder, "games.sqlite")) as temporary:
+        yield replace(execution, store=temporary)
 
 
 def policies_of(chosen: Experiment) -> list[Spec]:
-    """The policies of all conditions and the deviators, as far as they are trained."""
+    """The policies of all conditions and the deviators, except policies not yet trained."""
     texts = [(each.played, seed) for each in chosen.conditions for seed in _seeds(chosen, each.played)]
     found = [policy for text, seed in texts for policy in read_profile(chosen.text_with(text, seed)).policies]
     deviators = [filled(deviator, "hold") for deviator in chosen.deviators if deviator != PORTFOLIO]
@@ -296,7 +298,7 @@ def _seeds(chosen: Experiment, text: str) -> tuple[int | None, ...]:
 
 
 def _check_all(chosen: Experiment, settings: GameSettings) -> None:
-    """Make every policy and seat every profile of all conditions, so that errors come before the first game."""
+    """Make every policy and seat every profile of all conditions, so that errors are raised before the first game."""
     for each in chosen.conditions:
         own = GameSettings(seed=chosen.seed, rules=each.rules, map_name=each.map_name, seats=each.seats)
         for seed in _seeds(chosen, each.played):

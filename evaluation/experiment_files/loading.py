@@ -1,4 +1,4 @@
-"""Experiments as TOML files: trainings, profiles, rules, swept values, measures and figures.
+"""Experiments as TOML files with trainings, profiles, rules, swept values, measures and figures.
 
     title = "Message rounds"
     question = "Does talking more raise welfare?"
@@ -19,14 +19,14 @@
     y = "root_nash_welfare"
     published = "message_rounds"            # the authors' data (evaluation.experiments.published)
 
-For all games also `map_name`, `seats`, `simultaneous`, and `published` (rules and measures of the program behind the
-paper's figures). For exploitability `coalitions`, `deviators` (``{policy}`` stands for the policy that is replaced),
-`coordinated`, `choosing`, `precision` and `most_games`; for exact gains `coalitions`; for red teams `budget`.
-``leaderboard = true`` sorts by welfare.
+Further keys for all games: `map_name`, `seats`, `simultaneous`, and `published` (rules and measures of the paper's own
+program); for exploitability: `coalitions`, `deviators` (``{policy}`` stands for the replaced policy), `coordinated`,
+`choosing`, `precision` and `most_games`; for exact gains: `coalitions`; for red teams: `budget`. ``leaderboard = true``
+sorts by welfare.
 
-``template = "{profile},ablate={ablate}"`` makes the policy of a condition from its profile and swept words
-(`evaluation.experiment_files.templates`). A table ``[train.NAME]`` trains the policy ``trained:NAME`` before anything
-is measured, once for each of the `seeds` in ``[train]``; its fields are those of `training.TrainConfig`.
+``template = "{profile},ablate={ablate}"`` builds the policy of a condition from its profile and swept words
+(`evaluation.experiment_files.templates`). A table ``[train.NAME]`` trains the policy ``trained:NAME`` before the
+measurements, once for each of the `seeds` in ``[train]``; its fields are those of `training.TrainConfig`.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ MOST_BYTES = 1_000_000
 
 
 class ExperimentError(EvaluationError):
-    """An invalid experiment file. The message lists all errors, each with its line and what is allowed there."""
+    """An invalid experiment file. The message lists all errors, each with its line and the allowed values."""
 
 
 def shipped_experiments() -> tuple[str, ...]:
-    """The names of the experiments that come with the package."""
+    """The names of the package's experiments."""
     return tuple(sorted(file.stem for file in SHIPPED.glob("*.toml")))
 
 
 def load_experiment(source: str | Path) -> Experiment:
-    """Read the experiment of a file, or a shipped one by name.
+    """Read an experiment from a file, or a shipped experiment by name.
 
     Raises:
-        ExperimentError: no such file or name, invalid TOML, or errors in it, all at once.
+        ExperimentError: no such file or name, invalid TOML, or invalid contents (all errors at once).
     """
     if not isinstance(source, str | Path):
         raise ExperimentError(f"experiment {quoted(source)}: give a name or the path of a .toml file")
@@ -78,7 +78,7 @@ def read_experiment(text: str, name: str = "experiment") -> Experiment:
     """Read an experiment from TOML text.
 
     Raises:
-        ExperimentError: invalid TOML, or errors in it, all at once.
+        ExperimentError: invalid TOML, or invalid contents (all errors at once).
     """
     try:
         given = tomllib.loads(text)

@@ -1,4 +1,4 @@
-"""The cells of an experiment: each measure of each condition, once per training seed where a trained policy plays."""
+"""The cells of an experiment: one per condition and measure, and per training seed if a trained policy plays."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Result = SelfPlayResult | ExploitabilityResult | CrossPlayResult | CachedResult
 Plan = EvaluationPlan[Result]
 Key = tuple[Any, ...]  # of a cell
 GAINS = ("exploitability", "red_team")
-"""Measures whose values are at least 0, though the gains of the attack, in `per_game`, may be negative."""
+"""Measures whose values are at least 0, although the gains in `per_game` may be negative."""
 OF_GAMES = ("root_nash_welfare", "root_nash_welfare_smoothed", "nash_welfare", "proficiency", "stolen_centers")
 
 
@@ -41,9 +41,10 @@ class Cell:
 
     Attributes:
         measure: "self-play" or another measure of an experiment.
-        training_seed: of the trained policies that play; None if none does.
-        result: what was measured.
-        estimates: measure -> its estimate. by_year: the same for each year.
+        training_seed: training seed of the trained policies; None if none plays.
+        result: the result of the evaluation.
+        estimates: measure -> estimate.
+        by_year: measure -> year -> estimate.
         witness: the record of a typical game; None if there is none.
     """
 
@@ -65,13 +66,13 @@ class Cell:
 
 
 class Measuring:
-    """Plans and measures the cells of an experiment; cells that several conditions share are measured once.
+    """Plans and measures the cells of an experiment; cells shared by several conditions are measured once.
 
     Args:
-        settings: what the file does not set.
+        settings: settings not set by the file.
 
     Attributes:
-        most_games: of all cells.
+        most_games: maximum number of games of all cells.
     """
 
     def __init__(self, chosen: Experiment, settings: GameSettings) -> None:
@@ -134,7 +135,7 @@ def _cell(measure: str, seed: int | None, result: Result, played: str) -> Cell:
 
 
 def _of_games(result: SelfPlayResult) -> dict[str, Estimate]:
-    """All measures of self-play; of those that no game has, nan."""
+    """All measures of self-play; nan for measures without data."""
     used = [usage for record in result.records if (usage := usage_of([record])) is not None]
     found = [analyze_messages(record, result.map_name) for record in result.records]
     prices = [math.nan if each.dollars is None else each.dollars for each in used]
@@ -147,17 +148,17 @@ def _of_games(result: SelfPlayResult) -> dict[str, Estimate]:
 
 
 def _typical(result: SelfPlayResult) -> Record:
-    """The game whose welfare, or in standard games best score, is nearest to the mean."""
+    """The record of the game with welfare (in standard games, best score) nearest to the mean."""
     values = (result.root_nash_welfare if result.rules.is_welfare else result.best_score).per_game
     mean = sum(values) / len(values)
     return result.records[min(range(len(values)), key=lambda place: abs(values[place] - mean))]
 
 
 def over_seeds(estimates: Sequence[Estimate], seed: int, is_gain: bool = False) -> Estimate:
-    """The mean over training seeds, whose interval is over these seeds and not over games; of one cell its own.
+    """The mean over training seeds, with an interval over seeds, not games; a single estimate is returned unchanged.
 
     Args:
-        is_gain: of gains, which each estimate shows as at least 0: the mean is over the gains, and then at least 0.
+        is_gain: the estimates are gains floored at 0: average the gains themselves, then floor the mean at 0.
     """
     if len(estimates) == 1:
         return estimates[0]
@@ -213,8 +214,8 @@ def _red_team(chosen: Experiment, condition: Condition, seed: int | None, settin
 
 
 def _cross_play(chosen: Experiment, condition: Condition, seed: int | None, settings: GameSettings) -> Plan:
-    beside = [chosen.text_with(each.played, seed) for each in chosen.conditions_beside(condition)]
-    return plan_cross_play(beside, chosen.games, settings)
+    policies = [chosen.text_with(each.played, seed) for each in chosen.conditions_beside(condition)]
+    return plan_cross_play(policies, chosen.games, settings)
 
 
 def _exact(chosen: Experiment, condition: Condition, seed: int | None, settings: GameSettings) -> Plan:

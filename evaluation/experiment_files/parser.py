@@ -1,4 +1,4 @@
-"""Reading an experiment's file: every key is checked, and errors are collected, each with its line."""
+"""Parses an experiment's file: checks every key, and collects all errors with their lines."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
 
 MOST_CONDITIONS = 10_000
-MOST_FAULTS = 20  # listed
+MOST_FAULTS = 20  # in the error message
 MOST_PANELS = 12  # per figure
 MOST_TRAININGS = 100
-BASIS = ("variant", "years", "press", "message_rounds")  # rules on which others depend
+BASIS = ("variant", "years", "press", "message_rounds")  # rules that other rules depend on
 KINDS = ("points", "lines", "years", "scatter")
 SETS = (*COALITIONS, "all-singles", "all-pairs")
 ONLY_FOR = {
@@ -46,8 +46,8 @@ ONLY_FOR = {
     "budget": ("red-team",),
     **dict.fromkeys(("deviators", "coordinated", "precision", "most_games", "choosing"), ("exploitability",)),
 }
-"""Key -> the measures that it is for."""
-NO_FILE = ("name", "train_seeds", "trained")  # fields of `Experiment` that are no keys of a file
+"""Key -> the measures that use it."""
+NO_FILE = ("name", "train_seeds", "trained")  # fields of `Experiment` that are not keys of a file
 
 
 class Lines:
@@ -60,17 +60,17 @@ class Lines:
 
     def fault(self, message: str, key: str, table: str = "", number: int = 0) -> None:
         """Record an error at a key of a table; `number` counts tables of the same name."""
-        if len(self.faults) == MOST_FAULTS:  # finding a line takes time
+        if len(self.faults) == MOST_FAULTS:  # finding the line is slow
             self.unlisted += 1
             return
         self.faults.append(f"line {self._line(key, table, number)}: {message}")
 
     def near(self, word: object, known: Iterable[object]) -> str:
-        """As `did_you_mean`, for faults that are listed: the search takes time."""
+        """`did_you_mean`, skipped for faults that will not be listed, since it is slow."""
         return did_you_mean(word, known) if len(self.faults) < MOST_FAULTS else ""
 
     def tried(self, key: str, what: Callable[..., object], *given: Any, table: str = "", **named: Any) -> bool:
-        """Call something and record its error at a key; whether it raised none."""
+        """Call a function and record any error at a key; return whether it succeeded."""
         try:
             what(*given, **named)
         except WelfareEnvError as error:
@@ -93,7 +93,7 @@ class Lines:
 
 
 class Keys(Lines):
-    """Reads the keys of a file, each by itself."""
+    """Parses the keys of a file individually."""
 
     def __init__(self, text: str, given: Mapping[str, Any]) -> None:
         super().__init__(text)
@@ -103,7 +103,7 @@ class Keys(Lines):
         value = self.given.get(key, default)
         if not isinstance(value, str):
             self.fault(
-                f"{key} is missing: give a text" if value is None else f"{key}={quoted(value)}: give a text", key
+                f"{key} is missing: give a string" if value is None else f"{key}={quoted(value)}: give a string", key
             )
             return default or ""
         return value
@@ -119,11 +119,11 @@ class Keys(Lines):
     def texts(self, key: str, default: list[str] | None) -> tuple[str, ...]:
         value = self.given.get(key, default)
         if value is None:
-            self.fault(f'{key} is missing: give a list of texts, such as ["dove"]', key)
+            self.fault(f'{key} is missing: give a list of strings, such as ["dove"]', key)
             return ()
         is_list = isinstance(value, list) and all(isinstance(each, str) for each in value)
         if not is_list or (not value and default != []):
-            self.fault(f'{key}={quoted(value)}: give a list of texts, such as ["dove"]', key)
+            self.fault(f'{key}={quoted(value)}: give a list of strings, such as ["dove"]', key)
             return tuple(default or ())
         return tuple(value)
 
@@ -157,7 +157,7 @@ class Keys(Lines):
         for each in listed:
             if each == "both":
                 advice = 'measure = ["self-play", "exploitability"], and leaderboard = true for its sorted table'
-                self.fault(f"measure='both': write {advice}", "measure")
+                self.fault(f"measure='both' is no longer supported: write {advice}", "measure")
             elif not isinstance(each, str) or each not in MEASURES:
                 near = self.near(str(each), MEASURES)
                 self.fault(f"measure={quoted(each)}{near}: choose one of {', '.join(MEASURES)}", "measure")
@@ -165,7 +165,7 @@ class Keys(Lines):
 
 
 class ExperimentParser(Keys):
-    """Reads one file and collects its errors."""
+    """Parses one file and collects its errors."""
 
     def read(self, name: str) -> Experiment:
         """The experiment; valid only if `faults` is empty."""
@@ -173,7 +173,7 @@ class ExperimentParser(Keys):
         for key in self.given:
             if key not in known:
                 near = self.near(key, known)
-                self.fault(f"no key {key!r:.80}{near}: known are {', '.join(sorted(known))}", key)
+                self.fault(f"unknown key {key!r:.80}{near}: choose from {', '.join(sorted(known))}", key)
         experiment = Experiment(
             name=name,
             title=self.text("title", None),
@@ -210,7 +210,7 @@ class ExperimentParser(Keys):
         if value is not None:
             self.tried("precision", first_games, experiment.games, value, experiment.most_games)
         elif "most_games" in self.given:
-            self.fault("most_games: is the limit of a precision: give that, too", "most_games")
+            self.fault("most_games is the maximum number of games with precision: add precision", "most_games")
         return value
 
     # Rules and swept values.
@@ -220,7 +220,7 @@ class ExperimentParser(Keys):
         for name, each in self.table("rules").items():
             if name not in RULES:
                 near = self.near(name, RULES)
-                self.fault(f"no rule {name!r:.80}{near}: known are {', '.join(RULES)}", name, "rules")
+                self.fault(f"unknown rule {name!r:.80}{near}: choose from {', '.join(RULES)}", name, "rules")
                 continue
             chosen[name] = plain(each)
         for name, value in chosen.items():
@@ -235,14 +235,14 @@ class ExperimentParser(Keys):
         for name, values in self.table("sweep").items():
             if name not in known:
                 near = self.near(name, known)
-                self.fault(f"cannot sweep {name!r:.80}{near}: known are {', '.join(known)}", name, "sweep")
+                self.fault(f"cannot sweep {name!r:.80}{near}: choose from {', '.join(known)}", name, "sweep")
             elif not isinstance(values, list) or not values:
                 self.fault(f"{name}={quoted(values)}: give a list of values", name, "sweep")
             else:
                 chosen[name] = tuple(values)
                 self._try_values(name, values)
                 if name in self.given:
-                    self.fault(f"{name} is swept: leave it out here", name)
+                    self.fault(f"{name} is also in [sweep]: remove one of the two", name)
         for word in sorted({*words} - chosen.keys()):
             near = self.near(word, (PROFILE, *chosen))
             self.fault(f"template: {word!r} is not swept{near}: add it to [sweep]", "template")
@@ -302,7 +302,7 @@ class ExperimentParser(Keys):
             self.fault(str(error), key, f"train.{name}")
 
     def _check_trained(self, experiment: Experiment) -> None:
-        """Check that every trained policy is trained, and used."""
+        """Check that every trained policy has a training, and that every trained policy is used."""
         used = set()
         for key, texts in (("profiles", experiment.profiles), ("deviators", experiment.deviators)):
             for name in (name for text in texts for name in names_in(text)):
@@ -310,10 +310,12 @@ class ExperimentParser(Keys):
                 if name not in experiment.train:
                     near = self.near(name, experiment.train)
                     known = ", ".join(experiment.train) or "none"
-                    self.fault(f"trained:{name:.80}{near}: add a table [train.{name:.80}]; there are: {known}", key)
+                    self.fault(
+                        f"trained:{name:.80}{near}: add a table [train.{name:.80}]; the file trains: {known}", key
+                    )
         in_template = names_in(" ".join([experiment.template, *map(str, experiment.sweep.values())]))
         for name in experiment.train.keys() - used - {*in_template}:
-            self.fault(f"nothing plays trained:{name}: add it to profiles, or leave its table out", f"train.{name}")
+            self.fault(f"trained:{name} is not used: add it to profiles, or remove its table", f"train.{name}")
 
     # Figures.
 
@@ -352,17 +354,15 @@ class ExperimentParser(Keys):
             self.fault(fault, "published", "figures", number)
         return Figure(str(kind), tuple(map(str, panels)), str(x), str(published), str(each.get("title", "")))
 
-    # What depends on several keys.
+    # Checks of several keys together.
 
     def _check(self, experiment: Experiment) -> None:
-        """Check policies, seats, what the measures need, and rules that contradict each other."""
+        """Check policies, seats, requirements of the measures, and contradictory rules."""
         for key, measures in ONLY_FOR.items():
             if key in self.given and not {*measures} & {*experiment.measure}:
-                self.fault(f"{key} is for {' and '.join(measures)}, which this file does not measure", key)
+                self.fault(f"{key} is only for {' and '.join(measures)}, which this file does not measure", key)
         if experiment.leaderboard and "self-play" not in experiment.measure:
-            self.fault(
-                "leaderboard: it is sorted by welfare in self-play, which this file does not measure", "leaderboard"
-            )
+            self.fault("leaderboard: sorted by welfare in self-play, which this file does not measure", "leaderboard")
         for each in experiment.coalitions:
             if each not in SETS:
                 self.fault(f"coalitions {quoted(each)}: choose from {', '.join(SETS)}", "coalitions")
@@ -381,15 +381,15 @@ class ExperimentParser(Keys):
 
     def _check_template(self, experiment: Experiment) -> None:
         for stray in stray_braces(experiment.template):
-            self.fault(f"template: {stray!r:.80} is no word: write {{profile}} or {{word}}", "template")
+            self.fault(f"template: {stray!r:.80} is not a placeholder: write {{profile}} or {{word}}", "template")
         if f"{{{PROFILE}}}" not in experiment.template:
-            self.fault("template: it has no {profile}, so that all profiles would be the same", "template")
+            self.fault("template: add {profile}; without it, all profiles are the same", "template")
 
     def _check_profile(self, text: str, experiment: Experiment) -> None:
         """Read a profile, and seat it if all conditions have the same map.
 
         Raises:
-            WelfareEnvError: it cannot be read, or has too many or too few seats.
+            WelfareEnvError: the profile cannot be parsed, or has too many or too few seats.
         """
         profile = read_profile(readable(text))
         if experiment.template == f"{{{PROFILE}}}" and "map_name" not in experiment.sweep:
@@ -400,13 +400,13 @@ class ExperimentParser(Keys):
         for values in experiment.sweep.values():
             count *= len(values)
         if count > MOST_CONDITIONS:
-            self.fault(f"{count:,} conditions: give {MOST_CONDITIONS:,} at most", "sweep")
+            self.fault(f"{count:,} conditions: the maximum is {MOST_CONDITIONS:,}", "sweep")
             return
         if not self.tried("sweep", lambda: experiment.conditions):
             return
         conditions = experiment.conditions
         for played in dict.fromkeys(readable(condition.played) for condition in conditions):
-            if "template" in self.given:  # what is swept stands nowhere in the file as it is read
+            if "template" in self.given:  # the policies filled in from the template are not in the file
                 self.tried("template", _made, played)
             else:
                 self.tried("profiles", read_profile, played)
@@ -417,29 +417,29 @@ class ExperimentParser(Keys):
             self._check_cross_play(experiment, conditions)
         if "exact" in experiment.measure and not all(_is_exact(condition.rules) for condition in conditions):
             fault = (
-                'exact gains are of the paper\'s rules without messages: in [rules] set press = "none" and years only'
+                'exact gains need the paper\'s rules without messages: in [rules], set only press = "none" and years'
             )
             self.fault(fault, "measure")
 
     def _check_cross_play(self, experiment: Experiment, conditions: tuple[Condition, ...]) -> None:
         if len(experiment.profiles) < 2 or any(map(is_profile, experiment.profiles)):
-            self.fault("cross-play mixes profiles of one policy each: give two or more", "profiles")
+            self.fault("profiles: for cross-play, give two or more profiles of one policy each", "profiles")
         for each in {(condition.map_name, condition.seats): condition for condition in conditions}.values():
             setting = GameSettings(map_name=each.map_name, seats=each.seats)
             self.tried("games", check_balanced, setting, experiment.games)
 
 
 def _is_exact(rules: Rules) -> bool:
-    """Whether exact gains are of these rules."""
+    """Whether exact gains can be computed for these rules."""
     usual = Rules(years=rules.years, press=rules.press, message_rounds=rules.message_rounds)
     return not rules.has_press and rules == usual
 
 
 def _made(played: str) -> None:
-    """Make the policies of a profile that take no files and no language models: they check their options.
+    """Make the policies of a profile to check their options, except policies with files or language models.
 
     Raises:
-        WelfareEnvError: it cannot be read, or an option is refused.
+        WelfareEnvError: the profile cannot be parsed, or an option is invalid.
     """
     for spec in read_profile(played).policies:
         if not (spec.models or spec.checkpoints or spec.sources):

@@ -1,4 +1,4 @@
-"""An experiment as its file gives it (`evaluation.experiment_files.loading`), and the conditions that it plays."""
+"""An experiment as described by its file (`evaluation.experiment_files.loading`), and its conditions."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class Figure:
             measures against each other).
         y: the measures, one panel each.
         x: "profile", "coalitions", a swept name, or, for a scatter plot, a measure.
-        published: the authors' data to draw beside ours; "" for none.
-        title: of the figure.
+        published: the authors' data to plot as well; "" for none.
+        title: title of the figure.
     """
 
     kind: str
@@ -66,10 +66,11 @@ class Condition:
     """One point of an experiment.
 
     Attributes:
-        profile: as given. played: after the template was applied; "trained:NAME" stands for a trained policy.
-        swept: the swept values.
+        profile: the profile as given.
+        played: the profile after applying the template; "trained:NAME" stands for a trained policy.
+        swept: name -> swept value.
         rules, map_name, seats: as for `evaluation.Setting`.
-        coalitions: name of the set, for exploitability and exact gains; else "".
+        coalitions: name of the set of coalitions, for exploitability and exact gains; otherwise "".
     """
 
     profile: str
@@ -88,8 +89,8 @@ class Experiment:
     Attributes:
         measure: the measures, in the order of the file.
         train: name -> the training of the policy "trained:NAME".
-        train_seeds: of each training; a condition with trained policies is measured once per seed.
-        trained: (name, seed) -> the spec of the trained policy, when the trainings are done.
+        train_seeds: seeds of each training; a condition with trained policies is measured once per seed.
+        trained: (name, seed) -> spec of the trained policy; empty before the trainings.
     """
 
     name: str
@@ -123,7 +124,7 @@ class Experiment:
         """Check the measures.
 
         Raises:
-            EvaluationError: a text in place of a tuple, an unknown measure, or none.
+            EvaluationError: not a tuple, no measure, or an unknown measure.
         """
         if not isinstance(self.measure, tuple | list) or not self.measure or not all(map(_is_measure, self.measure)):
             raise EvaluationError(f"measure={quoted(self.measure)}: give a tuple of {', '.join(MEASURES)}")
@@ -133,7 +134,7 @@ class Experiment:
         """Every profile with every combination of swept values.
 
         Raises:
-            RulesError: values that contradict each other.
+            RulesError: contradictory rules.
         """
         return tuple(self._conditions())
 
@@ -149,14 +150,14 @@ class Experiment:
 
     @property
     def games_for_choosing(self) -> int:
-        """Games of each attack for choosing; by default not more than of the attack that is measured."""
+        """Selection games per attack; by default at most as many as the games of a measured attack."""
         return min(CHOOSING, self.games) if self.choosing is None else self.choosing
 
     def rules_with(self, swept: Mapping[str, Any]) -> Rules:
-        """The rules of a condition; `published` is about Welfare Diplomacy and leaves standard games as they are.
+        """The rules of a condition; `published` applies only to Welfare Diplomacy, not to standard games.
 
         Raises:
-            RulesError: values that contradict each other.
+            RulesError: contradictory rules.
         """
         chosen = {**self.rules, **swept}
         is_published = self.published and chosen.get("variant", "welfare") == "welfare"
@@ -176,11 +177,11 @@ class Experiment:
         return [each for each in self.conditions if (each.swept, each.coalitions) == same]
 
     def text_with(self, text: str, seed: int | None) -> str:
-        """A spec in which the trained policies of a seed stand for their names."""
+        """A spec with every "trained:NAME" replaced by the policy trained with this seed."""
         return text if seed is None else TRAINED.sub(lambda match: self.trained[match[1], seed], text)
 
     def with_profiles(self, profiles: tuple[str, ...]) -> Experiment:
-        """The same experiment with other profiles; unchanged if there are none."""
+        """The same experiment with other profiles; unchanged if `profiles` is empty."""
         return replace(self, profiles=profiles) if profiles else self
 
 
@@ -189,5 +190,5 @@ def _is_measure(name: object) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """TOML has no null: "none" stands for None, as in press = "none"."""
+    """A value from TOML: "none" becomes None (as in press = "none"), and lists become tuples."""
     return None if value == "none" else tuple(value) if isinstance(value, list) else value

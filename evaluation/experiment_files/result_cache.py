@@ -1,4 +1,4 @@
-"""A cache for results that stored games alone do not give, so that no cell is measured twice."""
+"""A cache for results that take long to compute even from stored games: red teams and exact gains."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from evaluation.play.games import Record, code_of
 from evaluation.play.sources import SOURCES, own_code
 from evaluation.play.store import GameStore
 
-ROOMS = ("exact", "experiment_files", "experiments", "measures")  # of evaluation: the code that such results depend on
+ROOMS = ("exact", "experiment_files", "experiments", "measures")  # packages whose code affects these results
 
 
 @dataclass(frozen=True)
 class CachedResult:
-    """A result as the store has it, in plain values.
+    """A result as cached in the store.
 
     Attributes:
-        estimates: measure -> its estimate.
-        content: the whole result, as plain JSON types.
+        estimates: measure -> estimate.
+        content: the full result, as plain JSON types.
         witness: the record of a typical game; None if there is none.
     """
 
@@ -44,7 +44,7 @@ class CachedResult:
 def cached_result(
     store: GameStore | None, specification: Mapping[str, Any], measure: Callable[[], CachedResult]
 ) -> CachedResult:
-    """The stored result of a specification; if there is none, it is measured and stored.
+    """The cached result of a specification; if there is none, call `measure` and cache its result.
 
     Raises:
         StoreError: the store cannot be read or written.
@@ -55,7 +55,7 @@ def cached_result(
         result = measure()
         estimates = {name: estimate.to_dict() for name, estimate in result.estimates.items()}
         witness = None if result.witness is None else without_transcripts(result.witness)
-        # As it will be read again, so that resuming changes nothing.
+        # Through JSON, so that fresh and cached results are identical.
         stored = dict(json.loads(json.dumps({"estimates": estimates, "content": result.content, "witness": witness})))
         if store is not None:
             store.put_result(whole, stored)
@@ -64,7 +64,7 @@ def cached_result(
 
 
 def code_behind(policies: Iterable[Spec], setting: GameSettings) -> dict[str, Any]:
-    """What policies depend on: their specs, their code, their checkpoints and their models.
+    """Everything that policies depend on: specs, code, checkpoints and models.
 
     Raises:
         ConfigError, CacheError: as `GameSpec.to_dict`.
@@ -80,15 +80,15 @@ def code_behind(policies: Iterable[Spec], setting: GameSettings) -> dict[str, An
 
 @cache
 def code_of_imports(room: str) -> str:
-    """SHA-256 of the code of agents and rules that a room of evaluation imports."""
+    """SHA-256 of the code of agents and rules imported by a package of evaluation."""
     _, ours = own_code(list((Path(__file__).parents[1] / room).rglob("*.py")))
-    # What reads specs imports every policy; those that play are in the game's specification.
+    # agents.specs imports every policy; the code of those that play is in the game's specification.
     return SOURCES.digest(name for name in ours if name != "agents" and not name.startswith("agents.specs."))
 
 
 @cache
 def _code() -> str:
-    """SHA-256 of the code of evaluation that such results depend on; that of policies is in their specifications."""
+    """SHA-256 of the code of evaluation that affects these results; the code of policies is in the specification."""
     folder = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for path in sorted(path for room in ROOMS for path in (folder / room).rglob("*.py")):

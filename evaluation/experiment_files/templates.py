@@ -1,7 +1,7 @@
 """Policies from a template: "{profile},ablate={ablate}" with a profile and swept words.
 
-Each policy of a profile is filled in by itself: "4*lm:a/b + 3*lm:c/d" gets the option in both. At the beginning of a
-template the profile is extended by the options after it; a spec that is filled in within another gets parentheses.
+The template is applied to each policy of a profile: "4*lm:a/b + 3*lm:c/d" gets the option in both. At the start of a
+template, {profile} is extended by the options after it; elsewhere, an inserted spec gets parentheses.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _BRACES = re.compile(r"\{[^{}]*\}|[{}]")
 
 
 def filled_template(template: str, profile: str, words: Mapping[str, str]) -> str:
-    """The profile that a template makes of a profile and of words.
+    """Apply a template to a profile and words.
 
     Raises:
-        UnknownAgentError: parentheses of the profile that do not fit.
+        UnknownAgentError: unbalanced parentheses in the profile.
     """
     if template == f"{{{PROFILE}}}":
         return profile
@@ -29,12 +29,12 @@ def filled_template(template: str, profile: str, words: Mapping[str, str]) -> st
 
 
 def words_of(template: str) -> list[str]:
-    """The words of a template besides the profile."""
+    """The placeholders of a template, except {profile}."""
     return [word for word in dict.fromkeys(WORD.findall(template)) if word != PROFILE]
 
 
 def stray_braces(template: str) -> Iterator[str]:
-    """What stands in braces and is no word."""
+    """Invalid placeholders, and unbalanced braces."""
     return (match[0] for match in _BRACES.finditer(template) if not WORD.fullmatch(match[0]))
 
 
@@ -48,5 +48,5 @@ def _filled(template: str, words: Mapping[str, str]) -> str:
     filled = WORD.sub(value, template)
     first = words[PROFILE]
     if re.match(rf"\s*\{{{PROFILE}\}}\s*,", template) and re.fullmatch(r"\w+", first):
-        return filled.replace(",", ":", 1)  # "dove" has no options yet, so they begin after a colon
+        return filled.replace(",", ":", 1)  # "dove" has no options yet, so the first follows a colon
     return filled

@@ -1,7 +1,7 @@
-"""Trained policies in an experiment: "trained:NAME" is what the table [train.NAME] of its file trains, once per seed.
+"""Trained policies in an experiment: the table [train.NAME] of its file trains "trained:NAME", once per seed.
 
-Training registers how to do that as the entry point `train` of the group `welfare_env.steps`: an object with the
-functions of `Step`. Nothing of it is imported here.
+The package `training` is not imported here: it registers an object with the methods of `Step` as the entry point
+`train` of the group `welfare_env.steps`.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ GROUP, STEP = "welfare_env.steps", "train"
 TRAINED = re.compile(r"\btrained:([\w-]+)")
 LONGEST_NAME = 40
 
-Progress = Callable[[str, int, int], None]  # what is trained, iterations that are done, of how many
+Progress = Callable[[str, int, int], None]  # description of the training, finished iterations, total iterations
 
 
 class Step(Protocol):
-    """What the entry point has."""
+    """The interface of the entry point."""
 
     def check(self, fields: Mapping[str, Any]) -> None:
-        """Raises a WelfareEnvError if the fields do not configure a training."""
+        """Raise a WelfareEnvError if the fields are not a valid configuration."""
 
     def run(self, fields: Mapping[str, Any], seed: int, folder: Path, on_progress: Callable[[int, int], None]) -> str:
-        """Train, or resume what is in the folder; the spec of the trained policy."""
+        """Train, or resume a training in the folder; return the spec of the trained policy."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Training:
     """The training of one policy.
 
     Attributes:
-        name: the policy is "trained:NAME".
-        fields: of `training.TrainConfig`, without seed and folder.
+        name: NAME in "trained:NAME".
+        fields: fields of `training.TrainConfig`, without seed and folder.
     """
 
     name: str
@@ -49,7 +49,7 @@ def training_step() -> Step:
     """The installed step.
 
     Raises:
-        EvaluationError: none is installed, or it cannot be loaded.
+        EvaluationError: no entry point is installed, or it cannot be loaded.
     """
     for point in entry_points(group=GROUP, name=STEP):
         try:
@@ -58,31 +58,31 @@ def training_step() -> Step:
             raise EvaluationError(f"[train]: the entry point {point.value} cannot be loaded: {error}") from error
         return step
     raise EvaluationError(
-        f"[train]: nothing that trains is installed (no entry point {STEP!r} of the group {GROUP}): install "
+        f"[train]: the package `training` is not installed (no entry point {STEP!r} of the group {GROUP}): install "
         "welfare-env again"
     )
 
 
 def names_in(text: str) -> list[str]:
-    """The trained policies that a spec names."""
+    """The names of the trained policies in a spec."""
     return TRAINED.findall(text)
 
 
 def readable(text: str) -> str:
-    """A spec that can be parsed before the trainings are done: with networks in place of trained policies."""
+    """A spec that can be parsed before the trainings, with "rl:NAME" for "trained:NAME"."""
     return TRAINED.sub(lambda match: f"rl:{match[1]}", text)
 
 
 def train_all(
     trainings: Iterable[Training], seeds: Iterable[int], folder: Path, on_progress: Progress
 ) -> dict[tuple[str, int], str]:
-    """Run, resume or find all trainings, each in a folder of its own, NAME-SEED.
+    """Run, resume or load all trainings, each in its own folder, NAME-SEED.
 
     Returns:
         (Name, seed) -> spec of the trained policy.
 
     Raises:
-        WelfareEnvError: a training failed, or its folder holds another one; the extra `train` is missing.
+        WelfareEnvError: a training failed, its folder has a different training, or the extra `train` is not installed.
     """
     step, done, listed = training_step(), {}, list(seeds)
     for each in trainings:

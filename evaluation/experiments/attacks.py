@@ -1,4 +1,4 @@
-"""The games behind an exploitability: self-play of a profile and attacks on it, chosen first, then played anew."""
+"""The games of an exploitability: attacks are selected on one set of games, and measured on fresh games."""
 
 from __future__ import annotations
 
@@ -37,22 +37,25 @@ from evaluation.play.games import GameSpec, Record, play_each
 Read = TypeVar("Read")
 
 PROFILE = "profile"
-"""Name of the part that keeps to the profile, in the usage of language models by part."""
+"""Name for the seats that keep to the profile, in the usage of language models by part."""
 
 GAMES = 20
-"""Default number of games in which the chosen attacks are measured."""
+"""Default number of games in which the selected attacks are measured."""
 CHOOSING = 5
-"""Default number of games of each attack in the first round of choosing."""
+"""Default number of games per attack in the first selection round."""
 CONFIRMED = 10
-"""Attacks that are all played in the reported games; of more, only the chosen one and its contenders."""
+"""Up to this number of attacks, all are measured; otherwise only the selected attacks (`Attacks.choose`)."""
 
 
 @dataclass(frozen=True)
 class Deviation:
-    """An attack: who deviates and how; by default nobody does.
+    """An attack: a deviator and the coalition that plays it. By default nobody deviates.
 
     Attributes:
-        group: attacks that are compared with each other, too: the best of each group is played in the reported games.
+        deviator: the deviator; None for self-play.
+        coalition: the powers that deviate.
+        coordinated: whether one policy object plays all members.
+        group: the best attack of each group is also measured in the reported games.
     """
 
     deviator: Deviator | None = None
@@ -62,7 +65,7 @@ class Deviation:
 
     @property
     def attack(self) -> Attack:
-        """The name of the deviator, and the coalition."""
+        """The deviator's name and the coalition."""
         return (self.deviator.name if self.deviator else "", self.coalition)
 
     def of(self, game: GameSpec) -> GameSpec:
@@ -83,11 +86,11 @@ ITSELF = Deviation()
 
 
 class PlayedGame:
-    """What is kept of a game: its record, compressed to a tenth, and counts.
+    """A played game: its compressed record (a tenth of the size), and counts.
 
     Args:
         parts: player -> part, for the usage of language models.
-        keeps_record: whether the record is needed again.
+        keeps_record: whether to keep the record.
     """
 
     def __init__(self, spec: GameSpec, record: Record, parts: dict[str, str], keeps_record: bool) -> None:
@@ -106,15 +109,15 @@ class PlayedGame:
 
 
 class Attacks:
-    """Chooses between attacks on a profile, and plays the chosen ones anew.
+    """Selects attacks on a profile, and measures the selected attacks on fresh games.
 
     Args:
         tried: the attacks, at least one.
 
     Attributes:
-        choice: of the attacks; None before, or if there is only one.
-        chosen: the attack that did best.
-        confirmed: the attacks to measure, in their order.
+        choice: result of the selection; None before it, or if there is only one attack.
+        chosen: the best attack in the selection games.
+        confirmed: the attacks to measure, in the order of `tried`.
         played: number of games so far.
     """
 
@@ -129,10 +132,10 @@ class Attacks:
         self.played = 0
 
     def choose(self, games: int) -> None:
-        """Choose the attacks to confirm, on games of their own; a single attack needs no choice.
+        """Select the attacks to measure, on separate games; a single attack needs no selection.
 
         Args:
-            games: of every attack in the first round.
+            games: games per attack in the first round.
         """
         if len(self.tried) == 1:
             return
@@ -145,12 +148,12 @@ class Attacks:
         self.confirmed = [self.tried[number] for number in sorted(set(wanted))]
 
     def confirm(self, games: int, precision: float | None, most: int) -> None:
-        """Play self-play and the chosen attacks in games of their own.
+        """Measure the selected attacks on fresh games, together with self-play.
 
         Args:
-            games: of each, or before the first check.
-            precision: None, or play until the interval of the chosen attack's gain is at most this wide, or until there
-                are `most` games of each.
+            games: games of each; with a precision, before the first check.
+            precision: None, or play until the interval of the chosen attack's gain is at most this wide.
+            most: with a precision, maximum number of games of each.
         """
         self._add(range(games))
         while precision is not None:
@@ -166,7 +169,7 @@ class Attacks:
         """The result of all games so far.
 
         Args:
-            name: of the profile.
+            name: name of the profile.
         """
         attacks: dict[str, dict[Coalition, Games]] = {}
         for each in self.confirmed:
@@ -202,7 +205,7 @@ class Attacks:
                 self._specs.setdefault(each.attack, []).extend(map(each.of, games))
 
     def gains(self, candidates: Sequence[int], numbers: range) -> list[Floats]:
-        """For each attack [games, members] the gains in these games for choosing."""
+        """For each attack, the members' gains in these selection games, [games, members]."""
         deviations = [ITSELF, *(self.tried[candidate] for candidate in candidates)]
         found = self.points_for_choosing(deviations, numbers)
         base = found[ITSELF.attack]
@@ -211,7 +214,7 @@ class Attacks:
     def points_for_choosing(
         self, deviations: Sequence[Deviation], numbers: range
     ) -> dict[Attack, dict[str, list[float]]]:
-        """Points a year of every power in these games for choosing, under every deviation; nothing else is measured."""
+        """Deviation -> power -> [games] points a year in these selection games; nothing else is measured."""
         found: dict[Attack, list[dict[str, float]]] = {each.attack: [] for each in deviations}
         for batch in _batches(numbers, len(deviations)):
             games = [self.setting.choosing_game(self.profile, number) for number in batch]
@@ -230,7 +233,7 @@ class Attacks:
         read: Callable[[Record, Deviation], Read],
         keeps_records: bool,
     ) -> dict[Attack, list[Read]]:
-        """What is read from the records of these self-play games under every deviation."""
+        """Play these self-play games under every deviation, and apply `read` to each record."""
         played_in: dict[GameSpec, list[Deviation]] = {}
         for each in deviations:
             for game in games:
@@ -246,7 +249,7 @@ class Attacks:
         return {each.attack: [found[each.attack, each.of(game)] for game in games] for each in deviations}
 
     def _witness(self, attack: Deviation) -> Witness:
-        """The game whose gain is nearest to the mean."""
+        """The game with the gain nearest to the mean."""
         deviator, who = attack.attack
         games = zip(self._measures[attack.attack], self._measures[ITSELF.attack], strict=True)
         gains = [
@@ -270,21 +273,21 @@ def plan_attacks(
     most: int = 0,
     notes: tuple[str, ...] = (),
 ) -> EvaluationPlan[ExploitabilityResult]:
-    """Choose between attacks on a profile, and measure the chosen ones in games of their own.
+    """Plan to select among attacks on a profile, and to measure the selected attacks on fresh games.
 
     Args:
-        name: of the profile.
+        name: name of the profile.
         games, choosing, precision, most: as for `evaluation.exploitability`.
-        notes: caveats that are known before.
+        notes: caveats known before the games.
 
     Raises:
-        EvaluationError: a number of games out of range, or an attack stands twice.
+        EvaluationError: a number of games is out of range, or an attack is listed twice.
     """
     check_games(games)
     check_whole("choosing", choosing, 1, MOST_GAMES)
     settings.games(profile, games if precision is None else most)
     if len({each.attack for each in tried}) < len(tried):
-        raise EvaluationError("an attack stands twice in the list: a deviator with the same coalition")
+        raise EvaluationError("an attack is listed twice: give each deviator with each coalition only once")
     groups = len({each.group for each in tried})
     most_games = count_games(len(tried), games if precision is None else most, choosing, groups)
 
@@ -293,7 +296,7 @@ def plan_attacks(
             attacks = Attacks(pooled, profile, tried)
             attacks.choose(choosing)
             attacks.confirm(games, precision, most)
-            pooled.execution.report(most_games - attacks.played)  # fewer contenders than there might have been
+            pooled.execution.report(most_games - attacks.played)  # games that turned out not to be needed
             result = attacks.result(name)
         return replace(result, notes=notes + stronger_notes(result) + result.notes)
 
@@ -301,9 +304,9 @@ def plan_attacks(
 
 
 def stronger_notes(result: ExploitabilityResult) -> tuple[str, ...]:
-    """A note for each attack that gained clearly more than the chosen one in the games that are reported.
+    """A note for each attack that gained significantly more than the chosen attack in the reported games.
 
-    By the paired difference, with an interval for as many comparisons as there are attacks.
+    Uses paired differences, with intervals corrected for the number of comparisons (Bonferroni).
     """
     chosen, others = result.best_gain, [each for each in result.gains if each is not result.best_gain]
     if not others:
@@ -313,18 +316,20 @@ def stronger_notes(result: ExploitabilityResult) -> tuple[str, ...]:
     found = mean_estimates(more, result.seed, confidence=confidence)
     return tuple(
         f"{' + '.join(others[number].coalition)} with {others[number].deviator} gained {each.value:.2f} a year more "
-        "than the attack that was chosen before these games: choose with more games, or measure it with another seed"
+        "than the attack selected before these games: use more selection games, or measure it with another seed"
         for number, each in found.items()
         if each.low > 0 or (each.is_alike and each.value > 0)
     )
 
 
 def count_games(attacks: int, games: int, choosing: int, groups: int = 1) -> int:
-    """How many games `Attacks` plays at most, without a precision.
+    """The maximum number of games that `Attacks` plays.
 
     Args:
-        attacks: how many are tried, in how many groups.
-        games: of each confirmed attack. choosing: of each attack in the first round.
+        attacks: number of attacks.
+        games: (maximum) games per measured attack.
+        choosing: games per attack in the first selection round.
+        groups: number of groups of attacks.
     """
     if attacks == 1:
         return 2 * games
@@ -334,7 +339,7 @@ def count_games(attacks: int, games: int, choosing: int, groups: int = 1) -> int
 
 
 def _batches(numbers: range, deviations: int) -> Iterator[range]:
-    """The numbers of games, few enough at a time to plan them with every deviation."""
+    """Split the numbers of games into batches small enough to plan with every deviation."""
     most = max(1, BATCH // deviations)
     for first in range(0, len(numbers), most):
         yield numbers[first : first + most]

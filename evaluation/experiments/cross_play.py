@@ -1,4 +1,4 @@
-"""Cross-play: games of every mix of several policies, and the game of choosing one of them."""
+"""Cross-play: games of every mix of several policies, and the empirical game of choosing a policy."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ from welfare_env.checks import quoted
 from welfare_env.options import takes_options
 
 MOST_TYPES = 4
-"""Default maximum of policies in one mix."""
+"""Default maximum number of policies in a mix."""
 LEAST_ROTATIONS = 5
-"""Of the seats, from which on they are the samples of the empirical game; with fewer, single games are."""
+"""From this number of seat rotations on, rotations are the samples of the empirical game; below, single games are."""
 
 
 @dataclass(frozen=True, repr=False)
 class MixedGames(Printable):
-    """Games of one mix.
+    """The games of one mix.
 
     Attributes:
-        counts: policy -> number of its seats, for the policies that have any.
+        counts: policy -> number of seats, for policies with at least one seat.
         seats: for each game, power -> policy.
-        measures: of each game.
-        paid: for each game, power -> its points a year; in the standard variant its score.
-        seed: of the evaluation.
+        measures: measures of each game.
+        paid: for each game, power -> points a year; in the standard variant, the score.
+        seed: seed of the evaluation.
     """
 
     counts: dict[str, int]
@@ -92,7 +92,8 @@ class Scenario(Printable):
     """A policy in some seats among held-out background players (as in Melting Pot: Leibo et al., ICML 2021).
 
     Attributes:
-        focal: the policy under test. background: the policy in the other seats.
+        focal: the tested policy.
+        background: the policy in the other seats.
         games: the games of this mix.
     """
 
@@ -127,15 +128,15 @@ class CrossPlayResult(PlayedResult):
     """Games of mixes of policies.
 
     Attributes:
-        policies: as given.
+        policies: names of the policies, as given.
         seed, rules, map_name: as in self-play.
-        games: number of games of each mix. Game i has the same seed in every mix.
+        games: number of games per mix. Game i has the same seed in every mix.
         mixes: seats per policy, in the order of `policies` -> the games of this mix.
         mixes_in_all: number of possible mixes; fewer were played if `share` was below 1.
         scenarios: the games with background players.
-        usage: calls, tokens and cost of language models; None if none played.
+        usage: calls, tokens and cost of language models; None without language models.
         notes: caveats, such as illegal orders.
-        rotation: number of games in which every policy plays every seat once; 1 if seats do not rotate.
+        rotation: number of games in a full rotation of the seats; 1 if seats do not rotate.
     """
 
     policies: tuple[str, ...]
@@ -171,15 +172,15 @@ class CrossPlayResult(PlayedResult):
 
     @property
     def games_a_sample(self) -> int:
-        """Games in each sample of `sampled_game`: a whole rotation of the seats if there are five or more, else one.
+        """Games per sample of `sampled_game`: a full rotation of the seats if there are five or more rotations, else 1.
 
-        Over rotations, seats that differ do not widen the intervals.
+        With rotations as samples, differences between seats do not widen the intervals.
         """
         return self.rotation if self.games >= LEAST_ROTATIONS * self.rotation else 1
 
     @cached_property
     def sampled_game(self) -> SampledGame:
-        """The symmetric game of choosing a policy, sample by sample.
+        """The symmetric game in which each player chooses a policy, with the payoffs of each sample.
 
         Payoffs of mixes that were not played are fitted (`SymmetricGame.of`).
         """
@@ -192,7 +193,7 @@ class CrossPlayResult(PlayedResult):
 
     @property
     def empirical_game(self) -> SymmetricGame:
-        """The same, of the mean payoffs."""
+        """The symmetric game in which each player chooses a policy, with mean payoffs."""
         return self.sampled_game.game
 
     @property
@@ -212,7 +213,7 @@ class CrossPlayResult(PlayedResult):
 
     @property
     def invasion(self) -> dict[tuple[str, str], Estimate]:
-        """(resident, mutant) -> gain of one mutant among residents over a resident among its like (`SampledGame`)."""
+        """(resident, mutant) -> payoff of a single mutant among residents minus that of a resident (`SampledGame`)."""
         return self.sampled_game.invasion
 
     @property
@@ -222,12 +223,12 @@ class CrossPlayResult(PlayedResult):
 
     @property
     def alpha_rank(self) -> dict[str, Estimate]:
-        """Policy -> its share in the stationary distribution of alpha-rank."""
+        """Policy -> share in the stationary distribution of alpha-rank."""
         return self.sampled_game.alpha_rank
 
     @cached_property
     def ratings(self) -> dict[str, Estimate]:
-        """Policy -> its Elo-like rating from pairwise comparisons of points within a game: a side figure."""
+        """Policy -> Elo-like rating from pairwise comparisons of points within a game (a secondary measure)."""
         wins = np.array(
             [
                 sum(won(mix.paid[game], mix.seats[game], self.policies) for mix in self.mixes.values())
@@ -246,7 +247,7 @@ class CrossPlayResult(PlayedResult):
 
     @cached_property
     def mixed_payoffs(self) -> dict[str, Estimate]:
-        """Policy -> mean points of its seats over the played mixes with other policies; every mix has equal weight."""
+        """Policy -> mean points of its seats over the played mixes with other policies, all mixes weighted equally."""
         estimates = {}
         for policy in self.policies:
             mine = [mix.payoffs[policy].per_game for mix in self.mixes.values() if {policy} < mix.counts.keys()]
@@ -299,20 +300,20 @@ def cross_play(
 
     Args:
         policies: two to ten, each as for `agents.make`.
-        games: per mix; None is one per power. With rotated seats, give a multiple of the number of powers, so that
-            every policy plays every seat equally often.
-        share: fraction of the mixes of several policies to play, drawn at random. Mixes of one policy are always
+        games: games per mix; None for one per power. With rotated seats, give a multiple of the number of powers, so
+            that every policy plays every seat equally often.
+        share: play a random sample of the mixes of several policies: this fraction. Mixes of one policy are always
             played.
         types: maximum number of policies in a mix.
-        background: held-out players: every policy also plays in `focal_seats` seats, with each of these in the others.
-        focal_seats: numbers of seats that a policy has among background players; each number is one scenario.
+        background: held-out players: every policy also plays in `focal_seats` seats among each background player.
+        focal_seats: numbers of focal seats among background players; each number is one scenario.
         options: the fields of `evaluation.Setting`.
 
     Raises:
         UnknownAgentError, UnknownMapError, RulesError: an unknown policy or map, or invalid rules.
         EvaluationError: a number out of range, a policy listed twice, a background player that is one of the policies,
             or a number of games that does not balance the seats.
-        LMError: a budget is used up, a model cannot be called, or a prompt does not fit the game.
+        LMError: a budget is exhausted, a model cannot be called, or a prompt does not fit the game.
     """
     mixes: dict[str, Any] = {"share": share, "types": types, "background": background, "focal_seats": focal_seats}
     plan = plan_cross_play(policies, games, GameSettings(**options), **mixes)
@@ -329,7 +330,7 @@ def plan_cross_play(
     background: Sequence[PolicyLike] = (),
     focal_seats: Sequence[int] = (1,),
 ) -> EvaluationPlan[CrossPlayResult]:
-    """Cross-play that is checked and not yet played; arguments and errors as `cross_play`."""
+    """Check the arguments of `cross_play` and plan its games; raises the same errors."""
     seats = len(settings.board.powers)
     number = seats if games is None else games
     check_balanced(settings, number)
@@ -369,10 +370,10 @@ def _named(policies: Sequence[PolicyLike], what: str, least: int, taken: Mapping
     """Name -> spec. Unnamed objects with the same description are numbered.
 
     Args:
-        taken: names and specs that are in use already.
+        taken: names and specs already in use.
 
     Raises:
-        EvaluationError: not a list, too few or too many policies, or one listed twice.
+        EvaluationError: not a list, too few or too many policies, or a policy listed twice.
     """
     if not isinstance(policies, list | tuple) or not least <= len(policies) <= MOST_POLICIES:
         raise EvaluationError(f"{what}={quoted(policies)}: give a list of {least} to {MOST_POLICIES} policies")
@@ -380,7 +381,7 @@ def _named(policies: Sequence[PolicyLike], what: str, least: int, taken: Mapping
     for policy in policies:
         spec = read(policy)
         if spec in taken.values():
-            raise EvaluationError(f"{what}: {spec.text} is one of the policies: give background players that are not")
+            raise EvaluationError(f"{what}: {spec.text} is also one of the policies: give other background players")
         if spec in named.values():
             raise EvaluationError(f"{what}: {spec.text} is listed twice")
         name = as_given(policy, spec)
@@ -400,7 +401,7 @@ def _focal(focal_seats: Sequence[int], seats: int) -> list[int]:
 def _played(
     setting: GameSettings, mixes: Sequence[Sequence[tuple[int, Spec]]], games: int, names: Mapping[Spec, str]
 ) -> tuple[list[MixedGames], dict[GameSpec, Record]]:
-    """The games of each mix, and the records of all different games."""
+    """The games of each mix, and the records of all distinct games."""
     records = setting.play(game for mix in mixes for game in mixed_games(setting, mix, games))
     specs = [game for mix in mixes for game in mixed_games(setting, mix, games)]
     played = []

@@ -1,4 +1,4 @@
-"""Deviators: one policy or several, and the portfolio that comes with the package."""
+"""Deviators: one or more policies, and the package's portfolio of deviators."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
 
 PORTFOLIO = "portfolio"
-"""The name for all deviators that come with the package."""
+"""The name for all deviators of the package."""
 
 POLICY = "{policy}"
-"""In a deviator's spec: the policy of the profile that it replaces."""
+"""In a deviator's spec: a placeholder for the replaced policy of the profile."""
 
 TEMPLATE = f"exploiter:nice={POLICY},attack=dumbbot"
-"""The paper's exploiter of whatever it replaces."""
+"""The paper's exploiter of the replaced policy."""
 
-LEARNED = ("rl:best-response",)  # trained best responses that come with the package
+LEARNED = ("rl:best-response",)  # trained best responses shipped with the package
 MOST = 100
 
 Deviators = PolicyLike | Sequence[PolicyLike]
@@ -40,9 +40,9 @@ class Deviator:
     """A deviation from a profile.
 
     Attributes:
-        name: its name in results.
+        name: name in results.
         attackers: policy of the profile -> the policy that replaces it.
-        template: a text that stands for all attackers if they differ; it may contain {policy}.
+        template: a spec for all attackers if they differ; may contain {policy}.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Deviator:
 
     @property
     def given(self) -> str:
-        """A text that `read_deviators` reads as this deviator; "portfolio" where only that has it."""
+        """A spec that `read_deviators` parses to this deviator, or "portfolio" if no single spec does."""
         return self.policies[0].text if len(self.policies) == 1 else self.template
 
 
@@ -66,8 +66,8 @@ def read_deviators(
     """Parse the `deviator` argument, without repetition.
 
     Args:
-        deviator: as for `evaluation.exploitability`. In a spec {policy} stands for the policy that is replaced.
-        profile, name: the profile they deviate from, and its name in results.
+        deviator: as for `evaluation.exploitability`. In a spec, {policy} stands for the replaced policy.
+        profile, name: the profile to deviate from, and its name in results.
 
     Raises:
         UnknownAgentError: an unknown policy.
@@ -94,16 +94,15 @@ def read_deviators(
 
 
 def filled(deviator: str, policy: str) -> str:
-    """A deviator's spec with the policy that it replaces; unchanged if it names none."""
+    """A deviator's spec with {policy} replaced by the given policy."""
     return deviator.replace(POLICY, f"({policy})")
 
 
 def portfolio(profile: Profile, name: str, setting: GameSettings) -> list[Deviator]:
-    """The deviators that come with the package, except one that equals the whole profile.
+    """The deviators of the package, except any that is identical to the profile.
 
-    The paper's exploiter; where a language model plays, the same model with the exploiter's prompt; trained best
-    responses that fit the game (`left_out` lists the others); prosocial, which gains where others disarm too little;
-    and dumbbot.
+    These are the paper's exploiter; the profile's language models with the exploiter's prompt; trained best responses
+    that fit the game (`left_out` lists the others); prosocial, which gains if others disarm too little; and dumbbot.
     """
     without = left_out(setting)
     learned = [text for text in LEARNED if text not in without]
@@ -113,7 +112,7 @@ def portfolio(profile: Profile, name: str, setting: GameSettings) -> list[Deviat
 
 
 def left_out(setting: GameSettings) -> dict[str, str]:
-    """Learned deviators missing from the portfolio -> why: torch is not installed, or they do not fit the game."""
+    """Learned deviator missing from the portfolio -> reason: torch is not installed, or it does not fit the game."""
     if not (find_spec("torch") and find_spec("safetensors")):
         return dict.fromkeys(LEARNED, f"it needs {install_extra('rl')}")
     return {text: "it was trained for another map or other rules" for text in LEARNED if not _fits(text, setting)}
@@ -123,11 +122,11 @@ def check_coordinated(deviators: Sequence[Deviator], execution: Execution) -> No
     """Check that each deviator can play a whole coalition with one object.
 
     Raises:
-        EvaluationError: one of them cannot.
+        EvaluationError: a deviator has several policies, or its policy cannot play a coalition.
     """
     for each in deviators:
         if len(each.policies) > 1:
-            raise EvaluationError(f"deviator {each.name}: it has several policies, and coordination needs one")
+            raise EvaluationError(f"deviator {each.name}: it has several policies, but coordination needs exactly one")
         if not can_coordinate(each, execution):
             raise EvaluationError(f"deviator {each.name}: {NO_COALITION}")
 
@@ -155,13 +154,13 @@ def exploiter_of(policy: Spec) -> Spec:
 
 
 def _exploiter(profile: Profile, name: str) -> Deviator:
-    """The paper's exploiter; in each seat it is nice like the policy it replaces."""
+    """The paper's exploiter; in each seat it first plays the policy it replaces."""
     attackers = {policy: exploiter_of(policy) for policy in profile.policies}
     return Deviator(default_deviator("POLICY" if profile.is_mixed else name), attackers, TEMPLATE)
 
 
 def _prompted(profile: Profile) -> list[Deviator]:
-    """The profile's language models with the exploiter's prompt; other policies are replaced by the first of these."""
+    """The profile's language models with the exploiter's prompt; the first of them also replaces other policies."""
     models = [policy for policy in profile.policies if policy.text.startswith("lm:")]
     if not models:
         return []
@@ -192,7 +191,7 @@ def _everywhere(policy: PolicyLike, profile: Profile) -> Deviator:
 
 
 def _distinct(deviators: Iterable[Deviator]) -> Iterator[Deviator]:
-    """Drops deviators that play the same; different ones with the same name get a number."""
+    """Drop duplicate deviators, and number different deviators with the same name."""
     seen: list[dict[Spec, Spec]] = []
     names: dict[str, int] = {}
     for each in deviators:

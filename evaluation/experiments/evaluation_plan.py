@@ -1,4 +1,4 @@
-"""An evaluation whose arguments are read and checked, before its first game."""
+"""An evaluation with checked arguments, ready to play."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Result = TypeVar("Result", covariant=True)
 
 @dataclass(frozen=True)
 class EvaluationPlan(Generic[Result]):
-    """What `evaluation.self_play` and the like will do; commands plan several and know the total of all.
+    """A planned call of `evaluation.self_play` or another evaluation, with its number of games (for progress bars).
 
     Attributes:
-        settings: of the games.
-        most_games: how many games there are at most, including stored ones.
-        run: plays and measures them.
+        settings: settings of the games.
+        most_games: maximum number of games, including stored games.
+        run: plays and measures the games.
     """
 
     settings: GameSettings
@@ -27,5 +27,5 @@ class EvaluationPlan(Generic[Result]):
     run: Callable[[GameSettings], Result]
 
     def play(self, report: Report) -> Result:
-        """The result; `report` is called with the number of games finished since its last call."""
+        """Play the games and return the result; `report` is called with the number of games since its last call."""
         return self.run(self.settings.executed(replace(self.settings.execution, report=report)))

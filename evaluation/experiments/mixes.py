@@ -1,4 +1,4 @@
-"""Mixes of policies: which to play, and the seats in each of their games."""
+"""Mixes of policies: the mixes to play, and the seats in each game."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def all_mixes(policies: int, seats: int, types: int) -> list[Counts]:
 
 
 def drawn_mixes(policies: int, seats: int, types: int, share: float, seed: int) -> list[Counts]:
-    """All mixes of one policy, and a random share of the others; with one seed, larger shares include smaller ones.
+    """All mixes of one policy, and a random sample of the others; with the same seed, larger samples contain smaller.
 
     Raises:
-        EvaluationError: a share that is not in (0, 1].
+        EvaluationError: `share` is not in (0, 1].
     """
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
-        raise EvaluationError(f"share={share!r:.80}: give a share of the mixes, above 0 and at most 1")
+        raise EvaluationError(f"share={share!r:.80}: give a fraction of the mixes, above 0 and at most 1")
     mixes = all_mixes(policies, seats, types)
     mixed = mixes[policies:]
     order = np.random.default_rng([seed, len(mixed)]).permutation(len(mixed))
@@ -48,7 +48,7 @@ def check_balanced(setting: GameSettings, games: int) -> None:
     """Check that with rotated seats every policy plays every seat equally often.
 
     Raises:
-        EvaluationError: it does not, or a number of games out of range.
+        EvaluationError: `games` is not a multiple of the number of powers, or out of range.
     """
     check_games(games)
     seats = len(setting.board.powers)
@@ -74,7 +74,7 @@ def mixed_games(setting: GameSettings, seats: Iterable[tuple[int, Spec]], games:
 
 
 def _drawn_table(dealt: Sequence[tuple[int, Spec]], seed: Sequence[int]) -> Profile:
-    """The policies seat by seat, in a random order that depends on the counts only, not on the policies."""
+    """The policies seat by seat, in a random order that depends only on the counts, not on the policies."""
     policies = [policy for count, policy in dealt for _ in range(count)]
     order = np.random.default_rng([*seed, *(count for count, _ in dealt)]).permutation(len(policies))
     return Profile(tuple((1, policies[place]) for place in order.tolist()))

@@ -1,4 +1,4 @@
-"""Notes: caveats of a result, in sentences."""
+"""Notes: caveats of a result, as sentences."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from evaluation.play.games import Record
 
 
 class IllegalOrders:
-    """Counts the illegal orders of every policy: without that a faulty player just looks weak.
+    """Counts the illegal orders of every policy, so that a faulty player is not taken for a weak player.
 
-    Language models are left out; the usage of models tells what they lost (`evaluation.measures.lm_usage`).
+    Language models are left out; see the losses in `evaluation.measures.lm_usage`.
     """
 
     def __init__(self) -> None:
@@ -52,10 +52,10 @@ class IllegalOrders:
         return found
 
     def notes(self) -> tuple[str, ...]:
-        """A note for each policy with illegal orders, with the first of them."""
+        """A note for each policy with illegal orders, with the first such order."""
         return tuple(
-            f"{self._illegal[policy]:,} of {self._given[policy]:,} orders of {policy} are not legal and were not "
-            f"carried out; the first, {first}"
+            f"{self._illegal[policy]:,} of {self._given[policy]:,} orders of {policy} were illegal and ignored; "
+            f"the first: {first}"
             for policy, first in sorted(self._first.items())
         )
 
@@ -68,7 +68,7 @@ def seat_notes(setting: GameSettings, profile: Profile, games: int) -> tuple[str
     if len(dealt) < 2 or setting.seats != "rotated" or games % seats == 0:
         return ()
     return (
-        f"with {games} games not every policy plays every seat equally often, so policies also differ by their "
+        f"with {games} games, policies do not play all seats equally often, so their results also reflect their "
         f"seats: give a multiple of {seats} games, or draw the seats",
     )
 

@@ -1,4 +1,4 @@
-"""Exploitability in `modal_env`: the gain of players who deviate from a profile of programs."""
+"""Exploitability in `modal_env`: the gain of deviating from a profile of programs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from modal_env.logic.readers import Program, sees_context
 from welfare_env.checks import quoted
 
 Shares = tuple[tuple[Program, Fraction], ...]
-Points = Mapping[str, tuple[float, ...]]  # player -> [games] its payoff a round
+Points = Mapping[str, tuple[float, ...]]  # player -> [games] payoff a round
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,14 +36,14 @@ class ProgramExploitabilityResult(Result):
     """Games of a profile of programs, and games in which each coalition deviates from it.
 
     Attributes:
-        profile: the policy under test.
+        profile: the tested policy.
         deviator: the policy that every member of a coalition plays.
-        exact: whether points are computed expected payoffs, equal in all games, instead of played games.
-        seed: as given.
-        setting: of the environment.
+        exact: whether payoffs are computed expectations, equal in all games, rather than results of played games.
+        seed: seed of the evaluation.
+        setting: the environment's setting.
         baseline: player -> [games] payoff a round when nobody deviates.
         deviating: coalition -> player -> [games] payoff a round, with the seeds of the baseline.
-        best: the coalition that gains most: of exact payoffs, or in games of its own for choosing.
+        best: the coalition with the largest gain, by exact payoffs or in separate selection games.
     """
 
     profile: str
@@ -63,7 +63,7 @@ class ProgramExploitabilityResult(Result):
 
     @property
     def value(self) -> Estimate:
-        """The exploitability: the chosen coalition's least member's mean gain, in payoff a round, at least 0."""
+        """The exploitability: mean gain of the chosen coalition's worst-off member, in payoff a round, or 0."""
         return exploitability_of(next(each.gain for each in self.gains if each.coalition == self.best))
 
     def rows(self) -> list[Row]:
@@ -125,12 +125,12 @@ def program_exploitability(
     """`evaluation.exploitability` in an environment of `modal_env`, where the default deviator is the best reply.
 
     If profile and deviator are programs, mixes or best replies, payoffs are exact expectations and no game is played;
-    otherwise games are played, first those for choosing a coalition.
+    otherwise games are played, starting with the selection games.
 
     Raises:
         UnknownAgentError: an unknown policy.
-        EvaluationError: not a modal_env environment, a player of Welfare Diplomacy, or as `evaluation.exploitability`.
-        ModalError: a program that cannot be written in this environment.
+        EvaluationError: not a modal_env environment, a policy of Welfare Diplomacy, or as `evaluation.exploitability`.
+        ModalError: a program cannot be written in this environment.
     """
     setting = getattr(getattr(environment, "unwrapped", None), "setting", None)
     if not isinstance(setting, modal_env.Setting):
@@ -140,7 +140,7 @@ def program_exploitability(
     tell = checked_report(report)
     spec = read(policy)
     if deviator is None and not spec.is_named:
-        raise EvaluationError(f"{spec.text} has no name, so its best reply cannot be computed: give a deviator")
+        raise EvaluationError(f"{spec.text} has no name, so the best reply to it cannot be computed: give a deviator")
     name = as_given(policy, spec)
     reply = f"best-reply:to=({name})" if deviator is None else deviator
     attacker = read(reply)
@@ -160,10 +160,10 @@ def program_exploitability(
 
 
 class _Games:
-    """Games in which a coalition leaves a profile, played or computed.
+    """Payoffs when a coalition deviates from a profile, played or computed.
 
     Args:
-        profile, attacker: what everybody plays, and what members of the coalition play.
+        profile, attacker: the policy of the coalition's members is `attacker`, of all others `profile`.
         tell: called with the number of games that were played.
     """
 
@@ -176,17 +176,17 @@ class _Games:
 
     @property
     def is_exact(self) -> bool:
-        """Whether payoffs can be computed."""
+        """Whether payoffs can be computed exactly."""
         return all(mix is not None for mix in self._mixes.values())
 
     def expected(self, who: Coalition, games: int) -> Points:
-        """Player -> its expected payoff a round, once for each game."""
+        """Player -> [games] expected payoff a round, the same in every game."""
         paid = _expected({player: self._mixes[spec] or () for player, spec in self._seats(who).items()}, self.setting)
         self.tell(games)
         return {player: (payoff,) * games for player, payoff in paid.items()}
 
     def points(self, who: Coalition, seeds: Iterable[int]) -> Points:
-        """Player -> [games] its payoff a round in games with these seeds."""
+        """Player -> [games] payoff a round in games with these seeds."""
         points: dict[str, list[float]] = {player: [] for player in self.setting.names}
         for seed in seeds:
             for player, payoff in play_programs(self.environment, self._seats(who), seed).items():
@@ -195,7 +195,7 @@ class _Games:
         return {player: tuple(payoffs) for player, payoffs in points.items()}
 
     def chosen(self, coalitions: Sequence[Coalition], games: int, seed: int) -> int:
-        """The place of the coalition that gains most in games for choosing."""
+        """The index of the coalition that gains most in the selection games."""
 
         def gains(candidates: Sequence[int], numbers: range) -> list[Floats]:
             seeds = [choosing_seed(seed, number) for number in numbers]
@@ -209,7 +209,7 @@ class _Games:
 
 
 def _without_intervals(gain: CoalitionGain) -> CoalitionGain:
-    """An exactly known gain: its bounds are its value."""
+    """An exactly known gain: both bounds equal the value."""
 
     def exact(estimate: Estimate) -> Estimate:
         return replace(estimate, low=estimate.value, high=estimate.value)
@@ -219,11 +219,11 @@ def _without_intervals(gain: CoalitionGain) -> CoalitionGain:
 
 
 def _shares(spec: Spec, setting: modal_env.Setting) -> Shares | None:
-    """The mix that a policy plays in every round; None if the policy is not a fixed mix.
+    """The mix of programs that a policy plays in every round; None if it does not play a fixed mix.
 
     Raises:
-        EvaluationError: a player of Welfare Diplomacy.
-        ModalError: a program that cannot be written in this setting.
+        EvaluationError: a policy of Welfare Diplomacy.
+        ModalError: a program cannot be written in this setting.
     """
     policy = spec.make()
     if isinstance(policy, agents.ScriptedPolicy):
@@ -242,12 +242,14 @@ def _shares(spec: Spec, setting: modal_env.Setting) -> Shares | None:
 
 
 def _expected(mixes: Mapping[str, Shares], setting: modal_env.Setting) -> dict[str, float]:
-    """Player -> expected payoff a round: each player meets each of the others with the same probability."""
-    met: dict[tuple[Shares, Shares], Fraction] = {}
+    """Player -> expected payoff a round, against an opponent drawn uniformly from the other players."""
+    paid: dict[tuple[Shares, Shares], Fraction] = {}
     for mine, other in {(mixes[a], mixes[b]): None for a in mixes for b in mixes if a != b}:
-        met[mine, other] = expected_payoff(mine, other, setting)
+        paid[mine, other] = expected_payoff(mine, other, setting)
     return {
-        player: float(sum((met[mixes[player], mixes[b]] for b in mixes if b != player), Fraction(0)) / (len(mixes) - 1))
+        player: float(
+            sum((paid[mixes[player], mixes[b]] for b in mixes if b != player), Fraction(0)) / (len(mixes) - 1)
+        )
         for player in mixes
     }
 

@@ -30,7 +30,7 @@ TRAINED = "trained"
 RAID = "exploiter:nice=prosocial,attack=dumbbot,units=never,last_years=0"
 SQUAD = "exploiter:nice=prosocial,attack=(posse:force={force},more=0),units=never,last_years=0"
 
-CAMPAIGNS: dict[str, list[PolicyLike]] = {  # fixed plans that planners found
+CAMPAIGNS: dict[str, list[PolicyLike]] = {  # fixed plans found by planners
     "no home": [f"campaign:plan=no-home,victim={victim}" for victim in (1, 2, 3)],
     "landing": [f"campaign:plan=landing,victim={victim}" for victim in (1, 2)],
     "last years": ["campaign:plan=last-years"],
@@ -49,9 +49,9 @@ class AttackBudget:
     """The size of a red team.
 
     Attributes:
-        choosing: games of each attack in the first round of choosing.
-        sizes: of the coalitions to try.
-        most: maximum number of coalitions of each size; beyond that, they are drawn at random.
+        choosing: games per attack in the first selection round.
+        sizes: sizes of the coalitions to try.
+        most: maximum number of coalitions per size; if there are more, a random sample of this number.
     """
 
     choosing: int
@@ -68,14 +68,14 @@ BUDGETS = {
 
 @dataclass(frozen=True, repr=False)
 class RedTeamResult(WitnessedResult):
-    """The strongest attack of many, chosen on games of its own and measured in others.
+    """The strongest of many attacks, selected on separate games and measured on fresh games.
 
     Attributes:
         budget: the name of the budget.
-        found: the games and gains of the chosen attack, of those that did about as well, and of the best of each kind
-            and size; `found.screened` has the gains of all in the games for choosing.
-        kinds: deviator -> its kind of attack.
-        coordinated: deviators of which one policy object plays all members of a coalition.
+        found: games and gains of the chosen attack, its close contenders, and the best attack of each kind and size;
+            `found.screened` has the gains of all attacks in the selection games.
+        kinds: deviator -> kind of attack.
+        coordinated: deviators whose coalitions are played by one policy object.
     """
 
     budget: str
@@ -85,7 +85,7 @@ class RedTeamResult(WitnessedResult):
 
     @property
     def value(self) -> Estimate:
-        """The exploitability: the gain of the chosen attack (its least member's) in points a year, at least 0."""
+        """The exploitability: mean gain of the chosen attack's worst-off member, in points a year, or 0."""
         return self.found.value
 
     @property
@@ -99,7 +99,7 @@ class RedTeamResult(WitnessedResult):
         return self.found.witness
 
     def by_kind(self) -> dict[tuple[int, str], CoalitionGain]:
-        """(Size of coalition, kind of attack) -> the attack that did best in the games for choosing, with its gain."""
+        """(Size of coalition, kind of attack) -> gain of the attack that was best in the selection games."""
         tried = {(each.deviator, each.coalition): each.gain for each in self.found.screened}
         best: dict[tuple[int, str], CoalitionGain] = {}
         for each in sorted(self.found.gains, key=lambda gain: -tried[gain.deviator, gain.coalition]):
@@ -124,29 +124,29 @@ def red_team(
     trained: Sequence[PolicyLike] = (),
     **options: Unpack[Options],
 ) -> RedTeamResult:
-    """Attack a policy in many ways, choose the attack that gains most, and measure it in fresh games.
+    """Try many attacks on a policy, select the one that gains most, and measure it on fresh games.
 
-    Attacks on every seat: the deviators that come with the package (`evaluation.experiments.deviators`), raids that
-    begin in any year, grabs in the first year, thieves who stop after a few centers and disarm, and some who raid again
-    while deterrents fight, squads of one to three units, arms without an attack, and fixed plans (`agents` "campaign").
-    Coalitions, but not of all, try the deviators and some of the raids, each member by itself, and pacts and plans: one
-    policy for all members (`agents` "pact", "campaign").
+    Attacks by single powers, in every seat: the deviators of the package (`evaluation.experiments.deviators`), raids
+    that begin in any year, grabs in the first year, thefts of a few centers followed by disarmament, also with another
+    raid while deterrents fight, squads of one to three units, armament without an attack, and fixed plans (`agents`
+    "campaign"). Attacks by coalitions (of some powers, never all): the deviators and some of the raids, with each
+    member on its own; and pacts and plans, with one policy for all members (`agents` "pact", "campaign").
 
-    Attacks are chosen by successive halving (`evaluation.measures.choice`), on games with seeds of their own. Then the
-    chosen one, those that did about as well and the best of each kind and size play `games` fresh ones. The value is a
-    lower bound on the policy's exploitability. Best responses by reinforcement learning or by search find
-    more: train one (`welfare-env train best-response --against SPEC`), or let one plan ("plan:budget=20"), and give it
-    as `trained`.
+    Attacks are selected by successive halving (`evaluation.measures.choice`) on games with separate seeds. Then the
+    chosen attack, its close contenders and the best attack of each kind and size play `games` fresh games. The value
+    is a lower bound on the policy's exploitability. Best responses by reinforcement learning or search find more: train
+    one (`welfare-env train best-response --against SPEC`) or use a planner ("plan:budget=20"), and pass it as
+    `trained`.
 
     Args:
         policy: one policy for all seats, or a profile.
-        budget: "quick", "usual" or "full": games for the choice, and sizes and number of coalitions (`BUDGETS`).
-        games: of self-play and of each attack that is reported.
+        budget: "quick", "usual" or "full": selection games, and sizes and number of coalitions (`BUDGETS`).
+        games: games of self-play and of each reported attack.
         trained: additional deviators, such as "rl:runs/robber/checkpoint".
         options: the fields of `evaluation.Setting`.
 
     Raises:
-        UnknownAgentError, ProfileError, UnknownMapError, RulesError: invalid input of this kind.
+        UnknownAgentError, ProfileError, UnknownMapError, RulesError: an invalid policy, profile, map or rules.
         EvaluationError: an unknown budget, or a number of games or workers below 1.
     """
     plan = plan_red_team(policy, budget, GameSettings(**options), games=games, trained=trained)
@@ -161,7 +161,7 @@ def plan_red_team(
     games: int = GAMES,
     trained: Sequence[PolicyLike] = (),
 ) -> RedTeamPlan:
-    """The red team, checked and not yet played; arguments and errors as `red_team`."""
+    """Check the arguments of `red_team` and plan its games; raises the same errors."""
     if not settings.played.is_welfare:
         raise RulesError("gains are measured in welfare points: use variant='welfare'")
     profile, name = read_profile(policy), profile_as_given(policy)
@@ -182,7 +182,7 @@ def plan_red_team(
 
 @dataclass(frozen=True)
 class RedTeamPlan(EvaluationPlan[RedTeamResult]):
-    """A red team that is not yet played.
+    """A planned red team.
 
     Attributes:
         tried: all attacks.
@@ -192,14 +192,14 @@ class RedTeamPlan(EvaluationPlan[RedTeamResult]):
 
 
 def attackers_of(tried: Iterable[Deviation]) -> set[Spec]:
-    """The policies that attack."""
+    """The policies of all attackers."""
     return {spec for each in tried if each.deviator for spec in each.deviator.policies}
 
 
 def attacks_on(
     profile: Profile, name: str, setting: GameSettings, budget: str, trained: Sequence[PolicyLike]
 ) -> tuple[list[Deviation], dict[str, str]]:
-    """All attacks, not played yet, and the kind of each deviator.
+    """All attacks to try, and the kind of each deviator.
 
     Raises:
         EvaluationError: an unknown budget, or `trained` is not a list.
@@ -242,7 +242,7 @@ def _attacks(
     acting_as_one = {each.name for _, each in together}
     in_company = [(kind, each) for kind, each in in_company if each.name not in acting_as_one]
     powers = setting.board.powers
-    for size in (size for size in budget.sizes if size < len(powers)):  # all together rob nobody
+    for size in (size for size in budget.sizes if size < len(powers)):  # if all attack, there is no victim
         coalitions = _coalitions(powers, size, budget.most, setting.seed)
         for kind, each in by_itself if size == 1 else [*in_company, *together]:
             kinds.setdefault(each.name, kind)
@@ -251,7 +251,7 @@ def _attacks(
 
 
 def raids(years: int) -> dict[str, list[PolicyLike]]:
-    """Attacks from a given year to the end, or in the first year only; and armament without an attack."""
+    """Attacks from a given year to the end or only in the first year, and armament without an attack."""
     return {
         "raid": [f"{RAID},years={year}" for year in range(years)],
         "grab": [f"exploiter:nice=prosocial,attack=dumbbot,units=never,years=0,last_years={years - 1}"],
@@ -265,18 +265,18 @@ def pacts(years: int) -> list[PolicyLike]:
 
 
 def starts(years: int) -> list[int]:
-    """The years in which attacks of coalitions begin."""
+    """The years in which joint attacks begin."""
     return sorted({1, years // 2, max(1, years - 2)})
 
 
 def thefts(years: int, share: int) -> dict[str, list[PolicyLike]]:
-    """Attacks that stop and disarm at a few centers more than the fair share, without and with a raid after them; and
+    """Thefts (attackers disarm at or slightly above their fair share of centers), thefts followed by a raid, and
     attacks with few units.
     """
     begun = sorted({0, 1, years // 2, max(1, years - 3), max(1, years - 2)})
     return {
         "theft": [f"{RAID},years={year},centers={most}" for year in begun for most in range(share, share + 3)],
-        # The theft makes deterrents arm and fight, perhaps each other; the raid comes in the midst of that.
+        # The theft makes deterrents arm and fight, perhaps each other; the raid follows meanwhile.
         "false flag": [
             f"{RAID.replace('prosocial', f'({RAID},years={year},centers={share})')},years={max(year + 2, years // 2)}"
             for year in (0, 1)
@@ -294,7 +294,7 @@ def thefts(years: int, share: int) -> dict[str, list[PolicyLike]]:
 def _read(
     given: Mapping[str, list[PolicyLike]], profile: Profile, name: str, setting: GameSettings
 ) -> Iterator[tuple[str, Deviator]]:
-    """Kind and deviator, without repetition: of those that play the same the first stays."""
+    """(kind, deviator), without deviators that play the same as an earlier one."""
     seen: list[Mapping[Spec, Spec]] = []
     for kind, spec in ((kind, spec) for kind, specs in given.items() for spec in specs):
         for each in read_deviators(spec, profile, name, setting):

@@ -1,4 +1,4 @@
-"""Self-play: one policy in every seat (paper, section 5.1), or a profile of several."""
+"""Self-play: one policy in every seat (paper, section 5.1), or a profile of several policies."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ class SelfPlayResult(PlayedResult):
 
     Attributes:
         policy: the spec or profile as given; for an unnamed object, its description.
-        seed: of the evaluation.
-        rules, map_name: as played.
-        measures: one per game.
-        records: one per game.
-        seats: for each game, power -> the spec of its policy.
+        seed: seed of the evaluation.
+        rules, map_name: rules and map of the games.
+        measures, records: one per game.
+        seats: for each game, power -> spec of its policy.
         notes: caveats, such as seats that were not balanced, or illegal orders.
     """
 
@@ -51,7 +50,7 @@ class SelfPlayResult(PlayedResult):
 
     @cached_property
     def root_nash_welfare_smoothed(self) -> Estimate:
-        """The same with 1e-6 added to each power's points, so that a single 0 does not make the mean 0."""
+        """Root Nash welfare with 1e-6 added to each power's points, so that a single 0 does not make the mean 0."""
         return self._mean(lambda game: game.root_nash_welfare_smoothed, (0, math.inf))
 
     @cached_property
@@ -61,7 +60,7 @@ class SelfPlayResult(PlayedResult):
 
     @cached_property
     def best_score(self) -> Estimate:
-        """The highest score of a power under the rules' scoring: in standard games, how far one power gets ahead."""
+        """The highest score of any power under the rules' scoring: in standard games, how far the winner is ahead."""
         return self._mean(lambda game: max(game.scores.values()))
 
     @cached_property
@@ -101,33 +100,33 @@ class SelfPlayResult(PlayedResult):
 
     @cached_property
     def units_by_year(self) -> dict[int, Estimate]:
-        """Year -> mean units of a power after Winter, over the games that lasted that long."""
+        """Year -> mean units of a power after Winter, over the games that reached that year."""
         return self._by_year("units")
 
     @cached_property
     def centers_by_year(self) -> dict[int, Estimate]:
-        """Year -> mean supply centers of a power after Winter, over the games that lasted that long."""
+        """Year -> mean supply centers of a power after Winter, over the games that reached that year."""
         return self._by_year("centers")
 
     @cached_property
     def welfare_by_year(self) -> dict[int, Estimate]:
-        """Year -> mean cumulative welfare points of a power, over the games that lasted that long."""
+        """Year -> mean cumulative welfare points of a power, over the games that reached that year."""
         return self._by_year("welfare")
 
     @cached_property
     def usage(self) -> LMUsage | None:
-        """Calls, tokens and cost of language models; None if none played."""
+        """Calls, tokens and cost of language models; None without language models."""
         return usage_of(self.records)
 
     @cached_property
     def usage_by_seat(self) -> dict[str, dict[str, LMUsage]]:
-        """Player -> model -> its usage in that seat; {} if no language model played."""
+        """Player -> model -> usage in that seat; {} without language models."""
         parts = dict.fromkeys(self.seats[0], "profile")
         return usage_by_seat((record, parts) for record in self.records).get("profile", {})
 
     @cached_property
     def usage_by_model(self) -> dict[str, LMUsage]:
-        """Model -> its usage in all seats; {} if no language model played."""
+        """Model -> usage in all seats; {} without language models."""
         parts = dict.fromkeys(self.seats[0], "profile")
         return usage_by_part((record, parts) for record in self.records).get("profile", {})
 
@@ -144,7 +143,7 @@ class SelfPlayResult(PlayedResult):
         return list(self.measures[0].scores)
 
     def _mean(self, of: Callable[[GameMeasures], float], within: tuple[float, float] | None = None) -> Estimate:
-        """The mean over games; `within` has only those bounds of the rules that games do reach."""
+        """The mean over games; give in `within` only bounds of the rules that games actually reach."""
         return mean_estimate([of(game) for game in self.measures], self.seed, within=within)
 
     def _by_power(self, of: Callable[[GameMeasures], Mapping[str, float]]) -> dict[str, Estimate]:
@@ -152,7 +151,7 @@ class SelfPlayResult(PlayedResult):
         return mean_estimates({power: [game[power] for game in paid] for power in self._powers}, self.seed)
 
     def _by_policy(self, of: Callable[[GameMeasures], Mapping[str, float]]) -> dict[str, Estimate]:
-        """Over the games in which a policy plays."""
+        """Policy -> mean over its seats, over the games in which it plays."""
         values: dict[str, list[float]] = {}
         for game, seats in zip(self.measures, self.seats, strict=True):
             paid = of(game)
@@ -212,21 +211,22 @@ def self_play(policy: ProfileLike, games: int = 5, **options: Unpack[Options]) -
     Args:
         policy: one policy for all seats: a spec as for `agents.make`, a class, a factory, or an instance, which is
             copied for each seat and game. Or a profile: "4*dove + 3*hold", or a mapping from powers to policies
-            (`agents.specs.profiles`). Unnamed objects (see `play_all`) are played, but not stored.
+            (`agents.specs.profiles`). Games of unnamed objects (see `play_all`) are not stored.
         games: number of games; the paper plays five.
         options: the fields of `evaluation.Setting`.
 
     Raises:
-        UnknownAgentError, ProfileError, UnknownPowerError, UnknownMapError, RulesError: invalid input of this kind.
+        UnknownAgentError, ProfileError, UnknownPowerError, UnknownMapError, RulesError: an invalid policy, profile,
+            power, map or rules.
         EvaluationError: a number or seed out of range, or a store, report or models of the wrong type.
-        LMError: a budget is used up, a model cannot be called, or a prompt does not fit the game.
+        LMError: a budget is exhausted, a model cannot be called, or a prompt does not fit the game.
     """
     plan = plan_self_play(policy, games, GameSettings(**options))
     return plan.run(plan.settings)
 
 
 def plan_self_play(policy: ProfileLike, games: int, settings: GameSettings) -> EvaluationPlan[SelfPlayResult]:
-    """Self-play that is checked and not yet played; arguments and errors as `self_play`."""
+    """Check the arguments of `self_play` and plan its games; raises the same errors."""
     profile = read_profile(policy)
     specs = settings.games(profile, games)
     settings.execution.check_policies(profile.policies)

@@ -1,9 +1,9 @@
-"""Sequential stopping: play until an interval has the wanted width.
+"""Sequential stopping: play until an interval is narrow enough.
 
-An interval that is checked repeatedly, and accepted once it is narrow, covers a little less than its nominal level: it
-is narrow sooner where games happen to be alike. Therefore the first check is after ten games, and each further step
-adds as many games as the current width calls for: a half more at least, twice as many at most.
-`python -m benchmarks.calibration` measures the error that remains.
+An interval that is checked repeatedly and accepted once it is narrow covers slightly less than its nominal level, since
+it is narrower if games happen to be similar. Therefore the first check is after ten games, and each step multiplies the
+number of games by a factor from 1.5 to 2, according to the current width. `python -m benchmarks.calibration` measures
+the remaining error.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ def first_games(games: int, precision: float, most: int) -> int:
     """Number of games before the first check.
 
     Raises:
-        EvaluationError: numbers out of range.
+        EvaluationError: a number is out of range, or `games` exceeds `most`.
     """
     is_number = isinstance(precision, int | float) and not isinstance(precision, bool)
     if not is_number or not 0 < precision < math.inf:
-        raise EvaluationError(f"precision={quoted(precision)}: give the width of an interval, a number above 0")
+        raise EvaluationError(f"precision={quoted(precision)}: give the width of an interval, a positive number")
     check_games(games)
     check_whole("most_games", most, 1, MOST_GAMES)
     if games > most:
-        raise EvaluationError(f"games={games}, most_games={most}: give at least as many most_games as games")
+        raise EvaluationError(f"games={games}, most_games={most}: most_games must be at least games")
     return min(max(games, FIRST_LOOK), most)
 
 

@@ -1,7 +1,7 @@
-"""What bounds a game under inspect: the limits of its sample, over all its questions, and how it is stopped.
+"""Limits of a game under inspect: keeps all requests of a game within its sample's limits, and stops the game.
 
-inspect looks at a limit after an answer. Seven players ask at the same time, so a question is sent here only if what it
-may use fits into the limits together with what is on its way.
+inspect checks a limit only after a reply. Seven players send requests in parallel, so here a request is sent only if
+its maximum usage fits the limits together with all pending requests.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from agents.lm.models.protocol import Usage
 from agents.lm.projection import BYTES_A_TOKEN
 
 Kind = Literal["token", "cost", "turn", "message"]
-MESSAGES_OF_A_QUESTION = 2  # it and its answer
+MESSAGES_OF_A_QUESTION = 2  # the request and the reply
 
 _halt: ContextVar[Halt | None] = ContextVar("halt", default=None)
-"""That of the game whose question the current task asks."""
+"""The halt of the game whose request the current task sends."""
 
 
-@hooks(name="welfare_env/stopped_games", description="Sends nothing more of a game that was stopped.")
+@hooks(name="welfare_env/stopped_games", description="Sends no further requests of a stopped game.")
 class StoppedGames(Hooks):
-    """Looks before each try of a question: it may have waited for a connection or for its next try meanwhile."""
+    """Checks before each attempt of a request, since the game may have been stopped while the request was waiting."""
 
     async def on_before_model_generate(self, data: BeforeModelGenerate) -> None:
-        """Raises LimitExceededError, which inspect lets through, if the question's game was stopped."""
+        """Raise LimitExceededError (which inspect does not catch) if the request's game was stopped."""
         halt = _halt.get()
         try:
             if halt is not None:
@@ -45,10 +45,10 @@ class StoppedGames(Hooks):
 
 @contextmanager
 def stoppable(halt: Halt) -> Iterator[None]:
-    """A question that is not sent, or not again, once its game was stopped.
+    """A context for a request that is not sent or retried once its game was stopped.
 
     Raises:
-        LMError: that of the stop.
+        LMError: the error that stopped the game.
     """
     token = _halt.set(halt)
     try:
@@ -62,12 +62,12 @@ def stoppable(halt: Halt) -> Iterator[None]:
 
 @dataclass
 class Asked:
-    """A question on its way.
+    """A pending request.
 
     Attributes:
-        size: an upper bound on its tokens, as bytes.
-        reply: the most tokens of its reply.
-        used: what it used, once that is known.
+        size: size of the prompt in bytes (an upper bound on its tokens).
+        reply: maximum number of tokens of the reply.
+        used: usage of the request, once known.
     """
 
     size: int
@@ -77,15 +77,15 @@ class Asked:
 
 @dataclass
 class Room:
-    """What the limits of a sample leave for the questions of its game, and who answers. Made in the sample's own task.
+    """The remaining room for a game's requests within the limits of its sample. Create it in the sample's own task.
 
-    The first question is asked alone, if tokens or dollars are limited: it shows how many a byte has.
+    If tokens or dollars are limited, the first request is sent alone, to learn the number of tokens per byte.
 
     Attributes:
-        is_output: whether the limit on tokens is on those of replies alone.
-        answered: questions answered so far.
-        speaking: the models that have answered anything usable.
-        silent: model -> its questions without a usable answer before that.
+        is_output: whether the token limit counts only tokens of replies.
+        answered: number of answered requests so far.
+        speaking: models that have given a usable reply.
+        silent: model -> number of requests before its first usable reply.
     """
 
     is_output: bool = False
@@ -93,8 +93,8 @@ class Room:
     speaking: set[str] = field(default_factory=set)
     silent: Counter[str] = field(default_factory=Counter)
     _way: list[Asked] = field(default_factory=list)
-    _rate: float = 1 / BYTES_A_TOKEN  # tokens a byte of a prompt, the most so far
-    _price: float = 0.0  # dollars a token, the most so far
+    _rate: float = 1 / BYTES_A_TOKEN  # maximum observed tokens per byte of a prompt
+    _price: float = 0.0  # maximum observed dollars per token
 
     def __post_init__(self) -> None:
         self._limits = sample_limits()
@@ -102,14 +102,14 @@ class Room:
 
     @asynccontextmanager
     async def question(self, size: int, reply: int, halt: Halt) -> AsyncIterator[Asked]:
-        """Waits until a question fits; put what it used into what this yields.
+        """A context for a request: waits until the request fits, and yields an `Asked`, whose `used` the caller sets.
 
         Args:
             size, reply: as of `Asked`.
-            halt: of the game; a stop ends the waiting when an answer has come.
+            halt: the halt of the game; if it is stopped, waiting ends with the next reply.
 
         Raises:
-            LimitExceededError: it does not fit, and nothing is on its way whose end could change that.
+            LimitExceededError: the request does not fit, and there are no pending requests to wait for.
             LMError: the game was stopped.
         """
         asked = Asked(size, reply)
@@ -140,7 +140,7 @@ class Room:
         return self._objection(asked) is None and (self.answered > 0 or not is_limited)
 
     def _objection(self, asked: Asked) -> LimitExceededError | None:
-        """The limit that a question would exceed with those on their way; None if there is none."""
+        """The limit that a request would exceed together with all pending requests; None if it fits."""
         limits, together = self._limits, [*self._way, asked]
         prompts = self._rate * sum(each.size for each in together)
         tokens = sum(each.reply for each in together) + (0 if self.is_output else prompts)
@@ -153,6 +153,6 @@ class Room:
         )
         for kind, limit, used, more in known:
             if limit is not None and used + more > limit:
-                text = f"The {kind} limit of {limit:,} leaves no room for another question after {used:,}"
+                text = f"The {kind} limit of {limit:,} leaves no room for another request after {used:,}"
                 return LimitExceededError(kind, value=used, limit=limit, message=text)
         return None

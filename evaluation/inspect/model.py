@@ -1,4 +1,4 @@
-"""Models of inspect-ai as ours, with inspect's retries, limits, log and prices, and our cache; and a stub."""
+"""Models of inspect-ai for our players, with inspect's retries, limits, log and prices, and our cache; and a stub."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FINISHES: dict[str, Finish] = {
     "model_length": "length",
     "content_filter": "refusal",
 }
-"""inspect's reasons to stop, as ours; all others are "other"."""
+"""inspect's stop reason -> our finish; all others are "other"."""
 
 NOT_SAMPLING = {
     "max_retries",
@@ -54,22 +54,22 @@ NOT_SAMPLING = {
     "batch",
     "extra_headers",
 }
-"""Options of inspect that no reply depends on; headers may hold keys."""
+"""Options of inspect that do not affect replies, and headers, which may contain keys."""
 
 SECRETS = ("key", "token", "secret", "password", "authorization")
-"""How the names of arguments end that are no matter of a file."""
+"""Endings of names of secret arguments, which must not be written to files."""
 
 
 class InspectModel:
-    """Asks a model of inspect, in inspect's event loop.
+    """A model of inspect, called in inspect's event loop.
 
-    What the user has set for the model (``--temperature``, ``--max-tokens``) is kept; the player's own values are for
-    what is not set. inspect's cache is not used: it would give games of different seeds the same replies.
+    Options set by the user (``--temperature``, ``--max-tokens``) take precedence over the player's own values.
+    inspect's cache is not used, since it would give games with different seeds the same replies.
 
     Args:
-        model: inspect's.
-        halt: stopped when another seat of the game fails for good, or the game ends for another reason.
-        room: what the limits of the sample leave; shared by all seats of the game.
+        model: inspect's model.
+        halt: stopped when another seat of the game fails permanently, or the game ends for another reason.
+        room: remaining room within the limits of the sample; shared by all seats of the game.
     """
 
     def __init__(self, model: Model, halt: Halt, room: Room) -> None:
@@ -79,7 +79,7 @@ class InspectModel:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What the replies depend on: the options of sampling, the server, and the arguments of the provider."""
+        """Everything that replies depend on: sampling options, server, and arguments of the provider."""
         sampling = self.model.config.model_dump(mode="json", exclude_none=True, exclude=NOT_SAMPLING)
         return {
             "config": sampling,
@@ -88,17 +88,17 @@ class InspectModel:
         }
 
     def complete(self, request: Request) -> Reply:
-        """Never: a wait would block inspect's event loop, which is to give the reply."""
-        raise LMError(f"{self.name}: this player can only be asked in an event loop: give it aact")
+        """Always raises LMError: waiting here would block inspect's event loop, which has to deliver the reply."""
+        raise LMError(f"{self.name}: this model can only be called in an event loop: await the player's aact")
 
     async def acomplete(self, request: Request) -> Reply:
-        """Asks inspect's model. Its limits and the errors of its provider end the sample.
+        """Call inspect's model. Exceeded limits and provider errors end the sample.
 
         Raises:
-            ModelError: the model has given no answer.
-            AccessError: it has given none to any of its first questions.
-            LimitExceededError: a limit of the sample leaves no room for the question.
-            StoppedError: the game cannot go on.
+            ModelError: the model gave no usable reply.
+            AccessError: none of the model's first requests got a usable reply.
+            LimitExceededError: a limit of the sample leaves no room for the request.
+            StoppedError: the game was stopped.
         """
         messages = [ChatMessageUser(content=_text(request.user))]
         if system := _text(request.system):
@@ -118,24 +118,24 @@ class InspectModel:
         return reply
 
     def _note_failure(self, error: ModelError) -> None:
-        """Counts the questions without an answer before the first answer.
+        """Count requests without a usable reply before the first usable reply.
 
         Raises:
-            AccessError: there are too many.
+            AccessError: the model failed in all of its first requests.
         """
         if self.name in self._room.speaking:
             return
         self._room.silent[self.name] += 1
         if self._room.silent[self.name] >= FIRST_QUESTIONS:
-            text = f"{self.name}: nothing was answered in {FIRST_QUESTIONS} questions; the last time: {error}"
+            text = f"{self.name}: no usable reply to the first {FIRST_QUESTIONS} requests; the last error: {error}"
             raise AccessError(error.kind, text) from error
 
     def _config(self, request: Request) -> GenerateConfig:
-        """What is asked for beside what the user has set."""
+        """The player's options that the user has not set."""
         config = self.model.config
         own = {"max_tokens": request.max_tokens, "temperature": request.temperature, "top_p": request.top_p}
         if config.reasoning_effort or config.reasoning_tokens:
-            del own["max_tokens"]  # a limit for replies would cut the thoughts off
+            del own["max_tokens"]  # a limit meant for replies would cut off the thinking
         given: dict[str, Any] = {name: value for name, value in own.items() if getattr(config, name) is None}
         if request.schema is not None:
             schema = JSONSchema.model_validate(request.schema)
@@ -148,15 +148,15 @@ def _text(blocks: Sequence[Block]) -> str:
 
 
 def _public_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a provider that can be kept in a file: no objects and no keys; of lists and dicts a digest."""
-    told: dict[str, Any] = {}
+    """A provider's arguments that may be written to a file: no objects, no secrets; lists and dicts as digests."""
+    public: dict[str, Any] = {}
     for name, value in _without_secrets(arguments).items():
         if isinstance(value, str | int | float | bool):
-            told[name] = value
+            public[name] = value
         elif isinstance(value, list | tuple | dict):
-            with suppress(TypeError, ValueError):  # there are objects in it
-                told[name] = hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-    return told
+            with suppress(TypeError, ValueError):  # it contains objects
+                public[name] = hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+    return public
 
 
 def _without_secrets(value: Any) -> Any:
@@ -178,7 +178,7 @@ def _reply(output: ModelOutput) -> Reply:
 
 
 def _thoughts(content: str | Sequence[Content]) -> str:
-    """What the model thought, which is no part of its answer."""
+    """The model's thinking, which is not part of the reply."""
     parts = () if isinstance(content, str) else [part for part in content if isinstance(part, ContentReasoning)]
     return "\n".join((part.summary or "") if part.redacted else part.reasoning for part in parts)
 
@@ -190,7 +190,7 @@ def _usage(used: ModelUsage) -> Usage:
 
 
 class MadeUpReplies(ModelAPI):
-    """The replies of our own ``lm:scripted/stub``; a token is four characters."""
+    """The same invented replies as ``lm:scripted/stub``; a token is four characters."""
 
     def __init__(
         self,
@@ -201,7 +201,7 @@ class MadeUpReplies(ModelAPI):
         **arguments: Any,
     ) -> None:
         if model_name != "stub":
-            raise ConfigError(f"model 'scripted/{model_name}': there is only scripted/stub")
+            raise ConfigError(f"model 'scripted/{model_name}': the only model is scripted/stub")
         super().__init__(model_name, base_url, api_key, [], config)
 
     async def generate(
@@ -218,5 +218,5 @@ class MadeUpReplies(ModelAPI):
 
 @modelapi("scripted")
 def scripted() -> type[ModelAPI]:
-    """The provider, as inspect finds it."""
+    """The model provider "scripted", registered with inspect."""
     return MadeUpReplies

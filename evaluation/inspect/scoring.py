@@ -1,4 +1,4 @@
-"""Scores of games, and metrics over them: the numbers of `evaluation`, with its intervals."""
+"""Scores of games, and metrics over games, with the measures and intervals of `evaluation`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Welfare = Mapping[int, Mapping[str, float]]  # number of a game -> power -> welf
 
 @scorer(metrics=[])
 def measures() -> Scorer:
-    """The measures of a game: as of `evaluation.GameMeasures`, and each power's welfare points a year by its name."""
+    """The main measures of a game, as in `evaluation.GameMeasures`, and each power's welfare points a year."""
 
     async def score(state: TaskState, target: Target) -> Score:
         record = state.store.get("record")
@@ -42,26 +42,26 @@ def measures() -> Scorer:
 
 
 def _ended(state: TaskState) -> str:
-    """Where a game ended that was broken off."""
+    """The phase in which an unfinished game stopped, in words."""
     phases = (state.store.get("unfinished") or {}).get("phases", ())
-    return f"the game was ended in {phases[-1]['name'] if phases else 'its first phase'}, before its last year"
+    return f"the game was stopped in {phases[-1]['name'] if phases else 'its first phase'}, before its last year"
 
 
 @metric(name="mean", scores="unreduced")
 def mean(seed: int = 0) -> Metric:
-    """The mean over the games of all epochs, as of `evaluation.self_play`."""
+    """The mean over the games of all epochs, as in `evaluation.self_play`."""
     return _of_estimate("value", seed)
 
 
 @metric(name="low", scores="unreduced")
 def low(seed: int = 0) -> Metric:
-    """The lower end of its 95% interval; nan for fewer than five games, or if all are alike."""
+    """The lower end of the mean's 95% interval; nan for fewer than five games, or if all games are equal."""
     return _of_estimate("low", seed)
 
 
 @metric(name="high", scores="unreduced")
 def high(seed: int = 0) -> Metric:
-    """The upper end."""
+    """The upper end of the mean's 95% interval."""
     return _of_estimate("high", seed)
 
 
@@ -75,10 +75,10 @@ def _of_estimate(part: str, seed: int) -> Metric:
 
 @metric(scores="unreduced")
 def gains(seed: int = 0) -> Metric:
-    """Of the games that all conditions have finished: the exploitability, and the gain of each coalition.
+    """The exploitability and the gain of each attack, over the game numbers finished in all conditions.
 
-    The coalition that gains most is chosen on games with even numbers, and the exploitability is its gain in those with
-    odd numbers; nan for a single game.
+    The best attack is selected on games with even numbers, and the exploitability is its gain on games with odd
+    numbers; nan for a single game.
     """
 
     def compute(scores: list[SampleScore]) -> Value:
@@ -86,13 +86,13 @@ def gains(seed: int = 0) -> Metric:
         for each in scores:
             deviator, coalition = (each.score.metadata or {})["attack"]
             games.setdefault((deviator, tuple(coalition)), {})[_number(each)] = _welfare(each.score)
-        return dict(_told_gains(games, seed))
+        return dict(_gain_metrics(games, seed))
 
     return compute
 
 
-def _told_gains(games: Mapping[Attack, Welfare], seed: int) -> dict[str, float]:
-    """The exploitability and each coalition's gain; nan while there is no game that all conditions have finished."""
+def _gain_metrics(games: Mapping[Attack, Welfare], seed: int) -> dict[str, float]:
+    """The exploitability and each attack's gain; nan if no game number is finished in all conditions."""
     numbers = sorted(set.intersection(*map(set, games.values()))) if games else []
     if ITSELF not in games or len(games) == 1 or not numbers:
         return _metrics_of("exploitability", None)
@@ -100,15 +100,15 @@ def _told_gains(games: Mapping[Attack, Welfare], seed: int) -> dict[str, float]:
     chosen = _chosen(games, attacks, [number for number in numbers if number % 2 == 0])
     others = [number for number in numbers if number % 2] if len(attacks) > 1 else numbers
     found = exploitability_of(_gain(games, chosen, others, seed).gain) if chosen and others else None
-    told = _metrics_of("exploitability", found)
+    metrics = _metrics_of("exploitability", found)
     for attack in attacks:
         gain = _gain(games, attack, numbers, seed)
-        told |= _metrics_of(f"gain of {' and '.join(gain.coalition)} by {gain.deviator}", gain.gain)
-    return told
+        metrics |= _metrics_of(f"gain of {' and '.join(gain.coalition)} by {gain.deviator}", gain.gain)
+    return metrics
 
 
 def _chosen(games: Mapping[Attack, Welfare], attacks: Sequence[Attack], numbers: Sequence[int]) -> Attack | None:
-    """The attack that gains most in these games; None if there are several and no games."""
+    """The attack that gains most in these games; None if there is nothing to choose from."""
     if len(attacks) == 1 or not numbers:
         return attacks[0] if len(attacks) == 1 else None
     gains = {attack: member_gains(*_points(games, attack, numbers), attack[1]) for attack in attacks}
@@ -120,7 +120,7 @@ def _gain(games: Mapping[Attack, Welfare], attack: Attack, numbers: Sequence[int
 
 
 def _points(games: Mapping[Attack, Welfare], attack: Attack, numbers: Sequence[int]) -> tuple[Points, Points]:
-    """Power -> its points a year in these games: of self-play, and of an attack."""
+    """Power -> [games] points a year in these games, in self-play and under an attack."""
 
     def points(played: Welfare) -> dict[str, list[float]]:
         return {power: [played[number][power] for number in numbers] for power in attack[1]}
@@ -129,16 +129,16 @@ def _points(games: Mapping[Attack, Welfare], attack: Attack, numbers: Sequence[i
 
 
 def _number(score: SampleScore) -> int:
-    """Of the game, in the evaluation."""
+    """The number of the game in the evaluation."""
     return int((score.score.metadata or {})["number"])
 
 
 def _welfare(score: Score) -> dict[str, float]:
-    """Power -> its points, of the values of a score."""
+    """Power -> points a year, from the values of a score."""
     return {name: float(value) for name, value in score.as_dict().items() if name.isupper()}
 
 
 def _metrics_of(name: str, found: Estimate | None) -> dict[str, float]:
-    """An estimate as inspect's metrics; nan where there is none yet."""
+    """An estimate as inspect metrics; nan for None."""
     numbers = (math.nan,) * 3 if found is None else (found.value, found.low, found.high)
     return dict(zip((name, f"{name} low", f"{name} high"), numbers, strict=True))

@@ -1,4 +1,4 @@
-"""The games of a task; each is a sample of inspect, whose models play, and each turn of a power a span of its log."""
+"""Plays the games of a task with inspect's models; a game is a sample, and each turn of a power a span of its log."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from evaluation.play.turns import Seats
 from welfare_env.errors import did_you_mean
 from welfare_env.game.view import MESSAGES
 
-LONGEST_WAIT = 60.0  # seconds for answers that are on their way when a game is broken off
+LONGEST_WAIT = 60.0  # seconds to wait for pending replies when a game is canceled
 
 
 @dataclass(frozen=True)
 class Games:
-    """The games of a task, without language models: these are inspect's.
+    """The games of a task; inspect provides the language models.
 
     Attributes:
         policy: the profile, as text.
-        games: of each condition in an epoch.
+        games: games per condition and epoch.
         setting: rules, map, seats and seed.
         attacks: self-play, and every deviator with every coalition.
     """
@@ -81,18 +81,18 @@ class Games:
 
     @property
     def policies(self) -> set[Spec]:
-        """All that are played."""
+        """All policies that play."""
         specs = (self.spec(0, *each.attack) for each in self.attacks)
         return {policy for spec in specs for _, policy in spec.players}
 
     def spec(self, number: int, deviator: str, coalition: Coalition) -> GameSpec:
-        """A game: its number in the evaluation, and who deviates; "" and () for self-play."""
+        """The game with a number in the evaluation, under an attack; "" and () for self-play."""
         attack = next(each for each in self.attacks if each.attack == (deviator, coalition))
         return attack.of(self.setting.game(read_profile(self.policy), number))
 
 
 MODEL = "model"
-"""The name of the seat's model in a spec: "lm:model". The model of any other role is "lm:ROLE"."""
+"""The seat's own model in a spec: "lm:model". The model of another role is "lm:ROLE"."""
 
 
 class LoggedTurns(AskingPolicy):
@@ -102,18 +102,18 @@ class LoggedTurns(AskingPolicy):
         self.policy = policy
 
     def reset(self, agent: str, seed: int = 0) -> None:
-        """As the player's."""
+        """Reset the player."""
         self.agent, self._phase = agent, ""
         self.policy.reset(agent=agent, seed=seed)
 
     def asking(self, observation: Any, info: Mapping[str, Any]) -> Asking[Any]:
-        """As the player's."""
+        """Delegates to the player."""
         return self.policy.asking(observation, info)
 
     async def aact(self, observation: Any, info: Mapping[str, Any]) -> Any:
-        """As the player's, in a span of the power, in which that of the turn is.
+        """The player's action, logged in a span of the turn within a span of the power.
 
-        Orders after messages are those of the last round, without another question.
+        Orders after message rounds are from the last round's reply, so they get no span.
         """
         view = info["view"]
         if view.phase == self._phase and view.asked != MESSAGES:
@@ -131,16 +131,16 @@ class LoggedTurns(AskingPolicy):
 
 @solver
 def game(games: Games, lm_cache: str | None = None) -> Solver:
-    """Plays the game of a sample and epoch.
+    """Play the game of a sample and epoch.
 
     Args:
-        games: what is played.
-        lm_cache: file of the replies so far, so that a game that was broken off goes on where it was, or none.
+        games: the games of the task.
+        lm_cache: file with cached replies, so that an interrupted game resumes; None or "" for none.
     """
 
     @functools.cache
     def opened_cache() -> ResponseCache | None:
-        # Opened by the first game: while inspect loads a task, the working directory is another.
+        # Opened by the first game, since the working directory differs while inspect loads a task.
         return ResponseCache(lm_cache) if lm_cache else None
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
@@ -162,7 +162,7 @@ def game(games: Games, lm_cache: str | None = None) -> Solver:
 
 
 async def _played(seats: Seats, models: SharedModels, store: Store) -> dict[str, Any]:
-    """The record of a game; if it is broken off, what was played of it is put into the store."""
+    """Play a game and return its record; if it is canceled or fails, store the partial record."""
     try:
         return await seats.play(models, Event())
     except BaseException:
@@ -171,8 +171,8 @@ async def _played(seats: Seats, models: SharedModels, store: Store) -> dict[str,
 
 
 async def _in_full(playing: Coroutine[Any, Any, dict[str, Any]], halt: Halt) -> dict[str, Any]:
-    """The result of a game. If it is canceled (Ctrl-C, a limit of time), nothing more is asked, and it is waited for
-    what is on its way, since that is paid for: it comes to the cache of replies.
+    """The result of a game. If it is canceled (Ctrl-C, a time limit), no further requests are sent, and pending
+    replies, which are paid for, are awaited and cached.
     """
     game = asyncio.create_task(playing)
     try:
@@ -187,42 +187,42 @@ async def _in_full(playing: Coroutine[Any, Any, dict[str, Any]], halt: Halt) -> 
 
 
 def _player(power: str, policy: Spec, models: SharedModels, room: Room) -> Policy:
-    """A player whose language models are inspect's."""
+    """A player that uses inspect's language models."""
     player = policy.make(SharedModels(models.cache, own=_own(power, policy, models.halt, room), halt=models.halt))
     return LoggedTurns(player) if isinstance(player, AskingPolicy) else player
 
 
 def _own(power: str, policy: Spec, halt: Halt, room: Room) -> dict[str, InspectModel]:
-    """inspect's models that a spec names, of the seat and of roles; roles that no spec names are left alone.
+    """inspect's models named in a spec, for the seat and for roles.
 
     Raises:
-        ConfigError: as `check_roles`; or there is no role that the spec names.
+        ConfigError: as `check_roles`; or the spec names an unknown role.
     """
     check_roles([policy])
     named = {name for name, _ in policy.models}
     for name in sorted(named - {MODEL, *model_roles()}):
         if "/" not in name:
             near = did_you_mean(name, model_roles())
-            raise ConfigError(f"lm:{name}: there is no role {name!r}{near}: give --model-role {name}=PROVIDER/MODEL")
+            raise ConfigError(f"lm:{name}: unknown role {name!r}{near}: give --model-role {name}=PROVIDER/MODEL")
     own = {role: InspectModel(get_model(role=role), halt, room) for role in model_roles() if role in named}
     return own | ({MODEL: InspectModel(get_model(role=power.lower()), halt, room)} if MODEL in named else {})
 
 
 def check_roles(policies: Iterable[Spec]) -> None:
-    """Checks inspect's roles, if inspect has said them yet.
+    """Check inspect's roles, if they are known already.
 
     Raises:
-        ConfigError: a spec names the model of the seat, and there is a role of that name.
+        ConfigError: a spec uses "lm:model", but there is also a role named "model".
     """
     if MODEL in model_roles() and any(name == MODEL for policy in policies for name, _ in policy.models):
         raise ConfigError(
-            f"role {MODEL!r}: lm:{MODEL} stands for the model of the seat: give the role another name, such as player, "
-            "and name that in the policy: lm:player"
+            f"role {MODEL!r}: lm:{MODEL} is reserved for the model of the seat: give the role another name, such as "
+            "player, and use that in the policy: lm:player"
         )
 
 
 def _summary(record: Mapping[str, Any]) -> str:
-    """The result as a text."""
+    """The result in a sentence."""
     found = measure(record)
     points = ", ".join(f"{power} {points:.2f}" for power, points in found.welfare_per_year.items())
     return f"Root Nash welfare {found.root_nash_welfare:.3f}. Welfare points a year: {points}."

@@ -20,10 +20,10 @@ from welfare_env import Rules
 from welfare_env.errors import did_you_mean
 
 LM_CACHE = "runs/replies.sqlite"
-"""The file of replies of our own commands, too."""
+"""The same file as for the commands of `welfare-env`."""
 
 Texts = str | Sequence[str]
-"""A text; inspect splits one of the command line at its commas."""
+"""A string; inspect splits command-line strings at commas."""
 
 
 def _setting(
@@ -40,9 +40,9 @@ def _setting(
 
 
 def _registered(make: Callable[..., Task]) -> Any:
-    """A task that inspect finds as evaluation/NAME, also where this package is installed from its source tree.
+    """Register a task with inspect as evaluation/NAME, also if this package is installed from its source tree.
 
-    Its `**options` are those of `_setting`. Of others inspect would only warn; here they are refused.
+    Its `**options` are those of `_setting`. Unknown options raise an error (inspect itself would only warn).
     """
     *own, options = inspect.signature(make).parameters.values()
     others = inspect.signature(_setting).parameters.values()
@@ -51,39 +51,39 @@ def _registered(make: Callable[..., Task]) -> Any:
 
     @functools.wraps(make)
     def checked(*first: Any, **given: Any) -> Task:
-        given.pop("model", None)  # which inspect may give to any task
+        given.pop("model", None)  # inspect may pass it to any task
         for name in given:
             if name not in known:
                 near = did_you_mean(name, known)
-                raise EvaluationError(f"option {name!r}: there is none{near}; give -T {', '.join(known)}")
+                raise EvaluationError(f"unknown option {name!r}{near}; the options for -T are {', '.join(known)}")
         return make(*first, **given)
 
     vars(checked)["__signature__"] = inspect.Signature([*parameters, options])
     found = task(checked)
-    if registry_info(found).name == make.__name__:  # inspect knows no package around it
+    if registry_info(found).name == make.__name__:  # inspect did not recognize the package
         found = task(name=f"evaluation/{make.__name__}")(checked)
     return found
 
 
 @_registered
 def self_play(policy: Texts = "lm:model", games: int = 5, lm_cache: str | None = LM_CACHE, **options: Any) -> Task:
-    """Games of one policy in all seats, or of a profile; their measures are those of `evaluation.self_play`.
+    """Games of one policy in all seats, or of a profile, with the measures of `evaluation.self_play`.
 
     Args:
-        policy: "lm:model" is inspect's model of the role that has the power's name (france), and without such a role
-            the model of the evaluation; "lm:ROLE" that of any role. Options as everywhere: "lm:model,schema=form"; and
-            profiles: "4*lm:model + 3*dove".
-        games: number of games per epoch; n epochs play the games of a run with n times as many.
+        policy: "lm:model" is inspect's model for the role with the power's name (france) or, without such a role, the
+            model of the evaluation; "lm:ROLE" is the model of a role. Options ("lm:model,schema=form") and profiles
+            ("4*lm:model + 3*dove") as usual.
+        games: number of games per epoch; n epochs play the same games as one epoch with n times as many.
         years, message_rounds, press, map_name: rules and map, as for `welfare_env.make`.
-        seats: of a profile: "rotated", "fixed" or "drawn".
+        seats: seats of a profile: "rotated", "fixed" or "drawn".
         seed: seed of the evaluation.
         simultaneous: all powers act at the same time; otherwise, as in the paper, one after the other, which takes
             seven times as long.
-        lm_cache: file of cached replies, which are not asked again; "" for none.
+        lm_cache: file with cached replies; "" for none.
 
     Raises:
         EvaluationError: an unknown option.
-        ConfigError: a role is called "model".
+        ConfigError: a role is named "model".
     """
     setting = _setting(**options)
     played = Games.of_self_play(_text(policy), games, setting)
@@ -99,13 +99,13 @@ def exploitability(
     lm_cache: str | None = LM_CACHE,
     **options: Any,
 ) -> Task:
-    """Games of self-play, and as many of every coalition that deviates; their gains as of `evaluation.exploitability`.
+    """Games of self-play, and as many for every coalition that deviates, with gains as in `evaluation.exploitability`.
 
     Args:
         policy: the profile, as for `self_play`.
-        deviator: what a coalition's members play, one policy or several: "dumbbot", "lm:attacker" (the model of that
-            role), "lm:model,flavour=exploiter", "portfolio"; None for the paper's exploiter.
-        coalitions: "singles", "pairs", "all-singles", "all-pairs", or some: "FRANCE,ENGLAND+TURKEY".
+        deviator: one or more policies for a coalition's members: "dumbbot", "lm:attacker" (the model of that role),
+            "lm:model,flavour=exploiter", "portfolio"; None for the paper's exploiter.
+        coalitions: "singles", "pairs", "all-singles", "all-pairs", or a list: "FRANCE,ENGLAND+TURKEY".
         games: number of games per epoch and condition.
         years, message_rounds, press, map_name, seats, seed, simultaneous, lm_cache: as for `self_play`.
 
@@ -119,7 +119,7 @@ def exploitability(
 
 
 def _task(games: Games, lm_cache: str | None, metrics: Any) -> Task:
-    check_roles(games.policies)  # inspect has read its command line by now; where a task is made in Python, not yet
+    check_roles(games.policies)  # roles are known if the task was made from the command line, but not from Python
     samples = [
         Sample(
             f"Game {number + 1}: {games.policy}" + (f", but {' and '.join(who)}: {deviator}" if who else ""),
@@ -137,7 +137,7 @@ def _text(policy: Texts) -> str:
 
 
 def _specs(given: Texts) -> list[str]:
-    """The policies in a text that inspect has split at its commas."""
+    """The policies in a string that inspect may have split at commas."""
     return [given] if isinstance(given, str) else listed(",".join(given))
 
 

@@ -1,1 +1,1 @@
-"""From the record of a game to numbers, and from numbers of games to intervals."""
+"""Measures of single games, and estimates with confidence intervals over games."""

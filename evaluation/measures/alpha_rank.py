@@ -1,4 +1,4 @@
-"""Alpha-rank: the policies that a finite population of a symmetric game plays in the long run."""
+"""Alpha-rank: the long-run distribution of policies in a finite population that plays a symmetric game."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ def alpha_rank(game: SymmetricGame, intensity: float = INTENSITY, population: in
     """Strategy -> the fraction of time in which a finite population plays it (Omidshafiei et al., "alpha-Rank:
     Multi-agent evaluation by evolution", Scientific Reports 2019; one population).
 
-    Mutations are rare, so the population plays one strategy until a mutant with another one, drawn uniformly, takes
-    over. In a mixed population, players play in groups drawn without replacement, and copy another player with a
-    probability that grows with the difference of their payoffs; the fixation probability is that of Traulsen, Nowak
-    and Pacheco ("Stochastic dynamics of invasion and fixation", Physical Review E 2006, eq. 5).
+    Mutations are rare, so the population plays one strategy until a mutant strategy, drawn uniformly, takes over. In a
+    mixed population, groups of players are drawn without replacement, and players copy others with a probability that
+    increases with the payoff difference; for the fixation probability see Traulsen, Nowak and Pacheco ("Stochastic
+    dynamics of invasion and fixation", Physical Review E 2006, eq. 5).
 
     Args:
-        intensity: of selection (alpha), per point a year.
-        population: its size, at least the number of players of the game.
+        intensity: selection intensity (alpha), per point a year.
+        population: size of the population, at least the number of players of the game.
 
     Raises:
-        GameTableError: a population smaller than the game, or an intensity that is negative or not finite.
+        GameTableError: the population is smaller than the game, or the intensity is negative or not finite.
     """
     if population < max(2, game.players) or not 0 <= intensity < np.inf:
         raise GameTableError(f"population={population!r}, intensity={intensity!r}: give at least {game.players} and 0")
@@ -51,15 +51,19 @@ def log_fixation(game: SymmetricGame, mutant: int, resident: int, intensity: flo
 
 
 def _in_population(game: SymmetricGame, mutant: int, resident: int, population: int) -> Floats:
-    """[population - 1, 2] mean payoffs of mutants and of residents, by the number of mutants from 1 on."""
-    paid = game.restricted(sorted([mutant, resident])).table  # from all others of the earlier strategy to none
-    paid = paid[::-1] if mutant < resident else paid[:, ::-1]  # by the number of mutants, mutants first
+    """[population - 1, 2] mean payoffs of a mutant and of a resident, for 1, 2, ... mutants."""
+    paid = game.restricted(sorted([mutant, resident])).table  # rows: others all of the lower-numbered strategy, ...
+    paid = paid[::-1] if mutant < resident else paid[:, ::-1]  # rows: 0, 1, ... mutants; columns: mutant, resident
     return np.column_stack([_chances(population, game.players - 1, own) @ paid[:, own] for own in (0, 1)])
 
 
 @cache
 def _chances(population: int, others: int, own: int) -> Floats:
-    """[population - 1, others + 1] the chance that so many others of a mutant (own 0) or resident (1) are mutants."""
+    """Probabilities that 0, 1, ... of the co-players of a mutant (own 0) or resident (own 1) are mutants.
+
+    Returns:
+        [population - 1, others + 1], one row per number of mutants in the population, from 1.
+    """
     left = [mutants - (own == 0) for mutants in range(1, population)]
     ways = comb(population - 1, others)
     return np.array(
@@ -71,7 +75,7 @@ def _chances(population: int, others: int, own: int) -> Floats:
 
 
 def stationary(log_rates: Floats) -> Floats:
-    """[states] the stationary distribution of a Markov chain, from the logarithms of its rates [from, to].
+    """[states] the stationary distribution of a Markov chain, given the logarithms of its rates [from, to].
 
     By state elimination without subtractions (Grassmann, Taksar and Heyman, "Regenerative analysis and steady
     state distributions for Markov chains", Operations Research 1985), so that rates may differ by any power of ten.

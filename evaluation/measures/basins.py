@@ -1,11 +1,11 @@
-"""Rest points of the replicator dynamics of symmetric games, and the share of random starts that leads to each.
+"""Rest points of the replicator dynamics of symmetric games, and their basins: the fraction of starts that lead there.
 
-Starts are uniform over all mixes (Dirichlet with all parameters 1). A share grows by (its strategy's payoff - the mean
-payoff) a unit of time (Taylor and Jonker, "Evolutionarily stable strategies and game dynamics", 1978). All starts are
+Starts are uniform over all mixes (Dirichlet with all parameters 1). The growth rate of a share is its strategy's payoff
+minus the mean payoff (Taylor and Jonker, "Evolutionarily stable strategies and game dynamics", 1978). All starts are
 integrated together in the logarithms of the shares (`modal_env.dynamics.basins`).
 
-Rest points need not be points: where strategies tie, all mixes of them are at rest. Ends between which all mixes are at
-rest are one rest point, with the strategies whose shares vary in it.
+Where strategies tie, all mixes of them are at rest. End states connected by mixes at rest count as one rest point,
+which lists the strategies whose shares vary.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from welfare_env import checks
 STARTS = 500
 MOST_STARTS = 10**6
 STEPS = 500
-"""After which a start counts as still moving."""
+"""Maximum number of integration steps; a start that moves afterwards counts as not settled."""
 ERROR = 1e-5
-"""Of the logarithms of shares in one step."""
+"""Tolerated error of the logarithms of shares per step."""
 RESTING, INVADING = 1e-6, 1e-4
-"""At rest, shares change by less than the first in a unit of time, and no strategy gains more than the second."""
+"""At rest, shares change at most at the first rate, and no strategy gains more than the second."""
 PRESENT = 0.005
 """Strategies with smaller shares do not count as part of a rest point."""
 NEAR = 0.02
-"""Ends are the same if so little of the population plays differently (half the sum of the differences of shares)."""
+"""End states closer than this (total variation distance) are the same."""
 WORK, LEAST_STARTS, LEAST_RESAMPLES = 3e8, 20, 50
-"""Over resampled games, as many starts and games as this many chances of compositions allow, but so many at least."""
-OVERHEAD = 50  # of a step, in chances
-CHUNK = 2_000_000  # chances in memory at a time
+"""For the intervals: maximum number of composition probabilities, and minimum numbers of starts and of resamples."""
+OVERHEAD = 50  # cost of a step, in composition probabilities
+CHUNK = 2_000_000  # composition probabilities in memory at a time
 
 
 @dataclass(frozen=True)
 class RestPoint:
-    """A rest point of the replicator dynamics, or a set of them between which the dynamics do not move.
+    """A rest point of the replicator dynamics, or a connected set of rest points.
 
     Attributes:
-        mix: strategy -> its share; the mean over the starts that lead there.
+        mix: strategy -> share; the mean over the starts that lead there.
         basin: fraction of the starts that lead there, with its interval over starts and, if the payoffs are means over
-            samples, over these.
-        is_settled: whether the shares have stopped moving; if not, the dynamics cycle or are slow, and `mix` is the
+            samples, also over samples.
+        is_settled: whether the shares have stopped moving; otherwise the dynamics cycle or are slow, and `mix` is the
             mean of the last states.
-        varying: the strategies whose shares depend on the start; none if the rest point is isolated.
-        shares: strategy that is present -> its share, with its interval over samples; empty if `varying` is not, or
-            the shares have not stopped moving.
+        varying: the strategies whose shares depend on the start; empty for an isolated rest point.
+        shares: strategy in the mix -> share, with its interval over samples; empty if any share varies or has not
+            stopped moving.
     """
 
     mix: dict[str, float]
@@ -70,12 +70,12 @@ class RestPoint:
 
 @dataclass(frozen=True)
 class Ends:
-    """Where the dynamics lead.
+    """End states of the dynamics.
 
     Attributes:
-        shares: [starts, strategies]
-        is_settled: [starts] whether they are at rest.
-        work: chances of compositions that were computed.
+        shares: [starts, strategies] final shares.
+        is_settled: [starts] whether the end state is at rest.
+        work: number of composition probabilities computed.
     """
 
     shares: Floats
@@ -95,13 +95,13 @@ def rest_points(
 
     Args:
         rng: draws the starts.
-        starts: how many.
-        resampled: [resamples, compositions, strategies] tables of the game from resampled samples, for the intervals;
-            None if the payoffs are exact.
-        samples: number of samples. Intervals need five.
+        starts: number of starts.
+        resampled: [resamples, compositions, strategies] payoff tables from resampled samples, for the intervals; None
+            if the payoffs are exact.
+        samples: number of samples. Intervals need at least five.
 
     Raises:
-        GameTableError: a number of starts out of range.
+        GameTableError: the number of starts is out of range.
     """
     checks.whole("starts", starts, 1, MOST_STARTS, GameTableError)
     rng = np.random.default_rng(rng)
@@ -126,15 +126,15 @@ def rest_points(
 
 
 def ends_of(game: SymmetricGame, tables: Floats, starts: Floats) -> Ends:
-    """Where the dynamics lead from each start in each table.
+    """End states of the dynamics from each start in each table.
 
     Args:
-        game: its compositions; its own table is not used.
+        game: provides the compositions; its own table is not used.
         tables: [tables, compositions, strategies] payoffs.
         starts: [starts, strategies] positive shares.
 
     Returns:
-        Of tables times starts, table by table.
+        End states of all tables and starts, table by table.
     """
     spread = np.ptp(tables, axis=(1, 2), keepdims=True)
     tables = tables / np.where(spread > 0, spread, 1.0)
@@ -148,7 +148,7 @@ def ends_of(game: SymmetricGame, tables: Floats, starts: Floats) -> Ends:
 
 
 def _integrated(game: SymmetricGame, tables: Floats, starts: Floats) -> Ends:
-    """As `ends_of`, of tables with a spread of 1."""
+    """`ends_of` for tables normalized to a spread of 1."""
     others, log_ways = game.others.astype(np.float64), np.log(game.ways)[:, None]
     logs = np.tile(np.log(starts).T, len(tables))
     table_of = np.repeat(np.arange(len(tables)), len(starts))
@@ -178,7 +178,7 @@ def _integrated(game: SymmetricGame, tables: Floats, starts: Floats) -> Ends:
 
 
 def _groups(game: SymmetricGame, ends: Ends) -> list[NDArray[np.int64]]:
-    """The starts that lead to each rest point; all those that still move are one group, the last."""
+    """The starts that lead to each rest point; starts that have not settled form the last group."""
     groups = []
     left = np.flatnonzero(ends.is_settled)
     for face in game.neutral_faces:
@@ -196,14 +196,14 @@ def _groups(game: SymmetricGame, ends: Ends) -> list[NDArray[np.int64]]:
 
 
 def _is_rest(game: SymmetricGame, mixes: Floats) -> Bools:
-    """[mixes] whether the dynamics rest there, a little more generously than at the ends between which they are."""
+    """[mixes] whether a mix is at rest, with a larger tolerance than for end states."""
     speeds = np.abs(mixes * game.gains(mixes)).max(axis=1)
     return np.asarray(speeds <= 100 * RESTING * game.scale)
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """What ends of a group have in common: which strategies are present, and which shares vary."""
+    """The pattern of a group of end states: which strategies are present, and which shares vary."""
 
     mean: Floats
     present: Bools
@@ -217,7 +217,7 @@ class _Kind:
         return cls(shares.mean(axis=0), np.asarray((shares >= PRESENT).any(axis=0)), np.asarray(varying), is_settled)
 
     def distances(self, ends: Ends) -> Floats:
-        """[ends] to each end; infinite to those of another kind: those where other strategies are present."""
+        """[ends] distance of each end state; infinite if its pattern differs (other strategies, or not settled)."""
         present = ends.shares >= PRESENT
         if self.varying.any():
             is_alike = ~(present & ~self.present).any(axis=1)
@@ -228,7 +228,7 @@ class _Kind:
         return np.where(is_alike, np.abs(ends.shares - self.mean).sum(axis=1), np.inf)
 
     def point(self, names: Sequence[str], basin: Estimate, resampled: Floats) -> RestPoint:
-        """The rest point, given [resamples, strategies] its mean shares in resampled games."""
+        """The rest point, given its mean shares in resampled games, [resamples, strategies]."""
         shares = {}
         if self.is_settled and not self.varying.any():
             for at in np.flatnonzero(self.present).tolist():
@@ -255,9 +255,9 @@ def _of_samples(
     samples: int,
 ) -> tuple[Floats, list[Floats]]:
     """[rest points, 2] intervals of basins over resampled games and starts, and the shares in each resampled game."""
-    # The same starts are followed in every resampled game, and its share of starts is drawn from the Jeffreys posterior
-    # of their count: so the quantiles over resampled games hold both sources of chance, once each.
-    allowed = int(WORK * len(begun) / max(1, work))  # starts, in all games together
+    # All resampled games use the same starts, and each basin is drawn from the Jeffreys posterior of its count of
+    # starts, so the quantiles include the uncertainty from samples and from starts, once each.
+    allowed = int(WORK * len(begun) / max(1, work))  # number of starts in all games together
     resampled = resampled[: max(LEAST_RESAMPLES, allowed // LEAST_STARTS)]
     starts = min(len(begun), max(LEAST_STARTS, allowed // len(resampled)))
     ends = ends_of(game, resampled, begun[:starts])

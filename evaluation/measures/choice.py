@@ -1,11 +1,11 @@
 """Choose the best of many noisy candidates: successive halving.
 
-The largest of several noisy means is too high on average: the candidate that looks best was, in part, lucky (the
-"winner's curse"). Here candidates are only chosen; whoever chooses reports the chosen one on other games.
+The largest of several noisy means is biased upward (the "winner's curse"). So these games only select a candidate;
+callers report its gain on fresh games.
 
 Successive halving (Karnin, Koren and Somekh, "Almost optimal exploration in multi-armed bandits", ICML 2013): all
-candidates play a few games; the best quarter plays as many again, and so on, until few are left. Most of the games go
-to the candidates that may be the best.
+candidates play a few games; the best quarter plays as many again, and so on, until few are left. So most games are
+spent on the candidates that may be the best.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 Play = Callable[[Sequence[int], range], Sequence[Floats]]
-"""Candidates and numbers of games -> for each candidate [games, members] what its members gain."""
+"""Candidates and numbers of games -> for each candidate, its members' gains, [games, members]."""
 
 SURVIVING = 0.25
-"""Fraction of the candidates that plays on after each round."""
+"""Fraction of the candidates that survives each round."""
 FINALISTS = 4
-"""Halving ends with so many candidates."""
+"""Number of candidates at which halving stops."""
 CLEARLY = 2.0
-"""Standard errors by which a finalist must be worse than the best to be no contender."""
+"""A finalist this many standard errors worse than the best is not a contender."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The result of choosing.
+    """The result of a selection.
 
     Attributes:
         best: number of the chosen candidate.
-        contenders: the chosen one first, then the finalists that are not clearly worse.
-        means: for each candidate, the mean of the member who gains least, over the games that it played.
-        games: for each candidate, how many these were.
+        contenders: the chosen candidate, then the finalists that are not clearly worse.
+        means: for each candidate, the mean gain of the member who gains least.
+        games: for each candidate, the number of games it played.
     """
 
     best: int
@@ -47,7 +47,7 @@ class Choice:
     games: tuple[int, ...]
 
     def best_of(self, candidates: Sequence[int]) -> int:
-        """The best of some candidates; the first of equals."""
+        """The best of some candidates; the first in case of ties."""
         return max(candidates, key=lambda candidate: self.means[candidate])
 
     def leaders(self, groups: Sequence[Hashable]) -> list[int]:
@@ -59,12 +59,12 @@ class Choice:
 
 
 def choose(candidates: int, play: Play, games: int) -> Choice:
-    """Choose the candidate whose least member gains most.
+    """Choose the candidate with the largest gain of its worst-off member.
 
     Args:
-        candidates: how many there are, at least one.
-        play: called with the candidates that play on, in ascending order, and the numbers of their next games.
-        games: of every candidate in the first round; doubled in each further one.
+        candidates: number of candidates, at least one.
+        play: called with the surviving candidates, in ascending order, and the numbers of their next games.
+        games: games per candidate in the first round; every further round doubles the total.
     """
     gains: list[list[Floats]] = [[] for _ in range(candidates)]
     alive = list(range(candidates))
@@ -82,7 +82,7 @@ def choose(candidates: int, play: Play, games: int) -> Choice:
 
 
 def rounds(candidates: int, games: int) -> Iterator[tuple[int, range]]:
-    """For each round how many candidates play, and the numbers of their games."""
+    """For each round, the number of candidates and the numbers of their games."""
     yield candidates, range(games)
     while candidates > FINALISTS:
         candidates = max(FINALISTS, math.ceil(SURVIVING * candidates))
@@ -91,7 +91,7 @@ def rounds(candidates: int, games: int) -> Iterator[tuple[int, range]]:
 
 
 def _ranked(candidates: Sequence[int], gains: Sequence[Sequence[Floats]]) -> list[int]:
-    """Best first; equals in their order."""
+    """Best first; ties keep their order."""
     return sorted(candidates, key=lambda candidate: -_score(gains[candidate]) if gains[candidate] else 0.0)
 
 
@@ -100,7 +100,7 @@ def _score(played: Sequence[Floats]) -> float:
 
 
 def _not_clearly_worse(best: int, others: Sequence[int], gains: Sequence[Sequence[Floats]]) -> list[int]:
-    """Finalists that may be as good as the best one, by their paired differences, whose variance is pooled."""
+    """Finalists not clearly worse than the best, by paired differences with pooled variance."""
     behind = [_least(gains[best]) - _least(gains[other]) for other in others]
     if not behind or len(behind[0]) < 2:
         return list(others)
@@ -109,7 +109,7 @@ def _not_clearly_worse(best: int, others: Sequence[int], gains: Sequence[Sequenc
 
 
 def _least(played: Sequence[Floats]) -> Floats:
-    """[games] the gain of the member whose mean is least."""
+    """[games] the gain of the member with the lowest mean."""
     games = np.concatenate(played)
     least: Floats = games[:, games.mean(axis=0).argmin()]
     return least

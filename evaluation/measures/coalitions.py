@@ -1,4 +1,4 @@
-"""Coalitions: the paper's sets, and those given by name or as a list."""
+"""Coalitions: the paper's sets, and parsing of coalitions given by name or as a list."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COALITIONS: dict[str, tuple[Coalition, ...]] = {
 
 
 def all_coalitions(players: Sequence[str]) -> dict[str, tuple[Coalition, ...]]:
-    """Name -> all coalitions of one player, and of two."""
+    """The sets "all-singles" and "all-pairs"."""
     return {f"all-{name}": tuple(combinations(players, size)) for name, size in (("singles", 1), ("pairs", 2))}
 
 
@@ -40,10 +40,10 @@ def choose_coalitions(
     """The coalitions of a named set or a list, without repetition, members in the order of `players`.
 
     Args:
-        players: of the game.
-        coalitions: a key of `sets`, or a list of coalitions, each one or more players.
+        players: the players of the game.
+        coalitions: a key of `sets`, or a list of coalitions of one or more players.
         sets: name -> coalitions.
-        check: called with every name first, so that the caller can raise its own error for unknown players.
+        check: called with every player name first, so that the caller can raise its own error for unknown players.
 
     Raises:
         EvaluationError: an unknown set, not a list, an empty coalition, an unknown or repeated player.

@@ -1,7 +1,7 @@
-"""What an attack by one power or several costs the others: welfare inside and outside, inequality, curves by year.
+"""The cost of an attack by one or more powers to the others: welfare inside and outside, inequality, curves by year.
 
-Measured on the same seeds: self-play of a profile, and games in which a coalition deviates from it. Whether several
-powers collude is another question: `evaluation.coalitions.surplus`.
+Compares self-play of a profile with games in which a coalition deviates from it, on the same seeds. For collusion of
+several powers see `evaluation.coalitions.surplus`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ BY_YEAR = ("gain_by_year", "members_units_by_year", "others_units_by_year")
 
 
 def prosocial_level(board: Board) -> float:
-    """The root Nash welfare of a peace without units: every center owned, and shares as even as possible.
+    """The root Nash welfare of a peace without units in which every center is owned, as evenly as possible.
 
-    On the standard map 4.843, as attained by the Optimal Prosocial (paper, section 5.1). No profile has more under the
-    paper's rules, unless powers change their shares from year to year (34 / 7 = 4.857 at most).
+    On the standard map 4.843, as attained by the Optimal Prosocial (paper, section 5.1): the maximum under the paper's
+    rules, unless powers change their shares from year to year (then at most 34 / 7 = 4.857).
     """
     share, rest = divmod(len(board.centers), len(board.powers))
     return math.exp(sum(math.log(share + (power < rest)) for power in range(len(board.powers))) / len(board.powers))
@@ -47,10 +47,10 @@ class Costs(Printable):
         price: mean loss of the other powers, in points a year; negative if they gain.
         waste: total loss of all powers, in points a year.
         gini: Gini coefficient of all powers' points (`gini`), mean over games.
-        prosocial_share: root Nash welfare divided by that of the prosocial peace (`prosocial_level`); under other rules
-            than the paper's it can be above 1.
-        gain_by_year: year -> mean gain of a member in that year, in points. Negative values in later years mean that
-            the others punish, or that peace would have paid more.
+        prosocial_share: root Nash welfare divided by `prosocial_level`; can exceed 1 under other rules than the
+            paper's.
+        gain_by_year: year -> mean gain of a member in that year, in points. Negative in later years if the others
+            punish, or if peace would have paid more.
         members_units_by_year, others_units_by_year: year -> mean units of members, and of the other powers.
     """
 
@@ -78,9 +78,9 @@ def costs(
     """Measure a coalition's games against those of the profile, game by game with the same seeds.
 
     Args:
-        coalition: its members. If these are all powers, measures of the others are nan.
+        coalition: the deviating powers. If these are all powers, measures of the others are nan.
         baseline, games: measures of self-play, and of the coalition's games.
-        seed: for the intervals.
+        seed: seed of the intervals.
     """
     members = [power for power in board.powers if power in coalition]
     others = [power for power in board.powers if power not in coalition]
@@ -119,13 +119,13 @@ def _units(game: GameMeasures, powers: Sequence[str]) -> dict[int, float]:
 
 
 def _gains(before: GameMeasures, game: GameMeasures, members: Sequence[str]) -> dict[int, float]:
-    """Year -> mean points that a member earns in it, minus those in self-play."""
+    """Year -> mean points that a member earns in that year, minus those in self-play."""
     own, usual = (_earned(each, members) for each in (game, before))
     return {year: own[year] - usual[year] for year in own if year in usual}
 
 
 def _earned(game: GameMeasures, powers: Sequence[str]) -> dict[int, float]:
-    """Year -> mean points that these powers earn in it."""
+    """Year -> mean points that these powers earn in that year."""
     curves = [game.power_curves[power].welfare for power in powers]
     return {
         year: math.fsum(curve[place] - (curve[place - 1] if place else 0.0) for curve in curves) / len(curves)
@@ -134,6 +134,6 @@ def _earned(game: GameMeasures, powers: Sequence[str]) -> dict[int, float]:
 
 
 def _by_year(games: Sequence[dict[int, float]], seed: int) -> dict[int, Estimate]:
-    """Year -> the mean over the games that lasted that long."""
+    """Year -> the mean over the games that reached that year."""
     years = sorted({year for game in games for year in game})
     return mean_estimates({year: [game[year] for game in games if year in game] for year in years}, seed)

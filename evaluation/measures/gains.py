@@ -20,7 +20,7 @@ from evaluation.measures.intervals import (
     mean_estimates,
 )
 
-Points = Mapping[str, ArrayLike]  # power -> [games] its points a year
+Points = Mapping[str, ArrayLike]  # power -> [games] points a year
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class CoalitionGain:
     """The gain of a coalition that deviates.
 
     Attributes:
-        coalition: its members.
-        deviator: what they play; "" if there is only one.
-        gain: of the member who gains least. `per_game` is that member's.
-        members: member -> its own gain. `per_game` is relative to the self-play game of the same seed.
-        total: of all members together, which is what counts if they may pay each other.
+        coalition: the deviating powers (members).
+        deviator: the members' policy; "" if only one deviator was tried.
+        gain: gain of the member who gains least, with that member's `per_game`.
+        members: member -> gain. `per_game` is relative to the self-play game with the same seed.
+        total: gain of all members together; relevant if they may pay each other.
     """
 
     coalition: Coalition
@@ -50,19 +50,19 @@ def coalition_gain(
     *,
     deviator: str = "",
 ) -> CoalitionGain:
-    """What the members of a coalition gain over self-play, game by game with the same seeds.
+    """The members' gains over self-play games with the same seeds.
 
-    The gain of the least member is the minimum of several means. Its lower bound is the least of the members' own lower
-    bounds, which needs no correction: one of them bounds the least. Its upper bound is the least of upper bounds that
-    hold for all members simultaneously (Bonferroni).
+    The coalition's gain is the minimum of the members' means. Its lower bound is the minimum of the members' lower
+    bounds, without correction, since one of them is the bound of the true minimum. Its upper bound is the minimum of
+    upper bounds that hold for all members simultaneously (Bonferroni).
 
     Args:
-        baseline: power -> [games] its points a year in self-play.
-        deviating: power -> [games] its points a year when the coalition deviates. Other powers are ignored.
-        rng: for the intervals.
+        baseline: power -> [games] points a year in self-play.
+        deviating: power -> [games] points a year when the coalition deviates. Other powers are ignored.
+        rng: random numbers for the intervals.
 
     Raises:
-        SampleError: no members, or their points are missing, not finite, or of unequally many games.
+        SampleError: no members, or their points are missing, not finite, or for different numbers of games.
     """
     gains = member_gains(baseline, deviating, coalition)
     columns = dict(zip(coalition, gains.T, strict=True))
@@ -76,13 +76,13 @@ def coalition_gain(
 
 
 def bound_of(estimate: Estimate, side: Literal["low", "high"]) -> float:
-    """A bound of an estimate; its value if all games are alike and there is none."""
+    """A bound of an estimate; the estimate's value if it has no bound (all games alike)."""
     bound = estimate.low if side == "low" else estimate.high
     return estimate.value if np.isnan(bound) else bound
 
 
 def exploitability_of(gain: Estimate) -> Estimate:
-    """The exploitability that a gain shows: at least 0, since a coalition may also keep to the profile.
+    """The exploitability implied by a gain: at least 0, since a coalition need not deviate.
 
     `per_game` has the gains of the attack, which may be negative.
     """
@@ -94,33 +94,33 @@ def _floored(bound: float) -> float:
 
 
 def member_gains(baseline: Points, deviating: Points, coalition: Coalition) -> Floats:
-    """[games, members] gain of each member over the self-play game of the same seed.
+    """[games, members] gain of each member over the self-play game with the same seed.
 
     Raises:
         SampleError: as `coalition_gain`.
     """
     if not coalition:
         raise SampleError("a coalition needs one or more members, not ()")
-    there = _by_game(deviating, coalition, f"the games of {coalition}")
-    here = _by_game(baseline, coalition, "self-play")
-    if len(there) != len(here):
-        raise SampleError(f"{coalition}: {len(there)} games, but {len(here)} of self-play: play the same seeds")
-    return there - here
+    deviated = _by_game(deviating, coalition, f"the games of {coalition}")
+    usual = _by_game(baseline, coalition, "self-play")
+    if len(deviated) != len(usual):
+        raise SampleError(f"{coalition}: {len(deviated)} games, but {len(usual)} of self-play: play the same seeds")
+    return deviated - usual
 
 
 def _by_game(points: Points, powers: Coalition, where: str) -> Floats:
-    """[games, powers] of power -> [games]."""
+    """[games, powers] the points of some powers as an array."""
     missing = [power for power in powers if power not in points]
     if missing:
         raise SampleError(f"{where}: no points of {missing}, only of {sorted(points)}")
     try:
         samples = [np.asarray(points[power], dtype=np.float64) for power in powers]
     except (TypeError, ValueError, OverflowError) as error:
-        raise SampleError(f"{where}: points are numbers: {error!s:.200}") from error
+        raise SampleError(f"{where}: points must be numbers: {error!s:.200}") from error
     shapes = {sample.shape for sample in samples}
     if len(shapes) > 1 or samples[0].ndim != 1 or not samples[0].size:
         raise SampleError(
-            f"{where}: every power needs one number per game, and equally many games; shapes are {sorted(shapes)}"
+            f"{where}: every power needs one number per game, for the same games; shapes are {sorted(shapes)}"
         )
     if not np.isfinite(samples).all():
         raise SampleError(f"{where}: points must be finite numbers (a standard game has no welfare)")

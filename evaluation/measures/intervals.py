@@ -1,12 +1,12 @@
-"""Estimates with confidence intervals: of means and of shares.
+"""Estimates of means and shares, with confidence intervals.
 
-`mean_estimate` and `share_estimate` take their bounds from `evaluation.measures.mean_bounds`. Fewer than five games
-have no interval: the bounds are nan, and the estimate prints with the range of its games, in round brackets: "4.843
-(range 4.612 to 5.001, n=3)". Games that are all alike have bounds only where the rules bound the value of a game, and
-print as "4.843 [all 20 alike]".
+The bounds of `mean_estimate` and `share_estimate` are from `evaluation.measures.mean_bounds`. With fewer than five
+games there is no interval: the bounds are nan, and the estimate prints the range over games instead: "4.843 (range
+4.612 to 5.001, n=3)". If all games have the same value, there are bounds only if the rules bound the value of a game;
+the estimate prints as "4.843 [all 20 alike]".
 
-Games are the unit, never powers, since the powers of one game depend on each other. Samples are arrays whose first
-axis is the game. The same numbers and the same seed give the same interval.
+The unit is the game, never the power, since the powers of one game are dependent. Samples are arrays whose first axis
+is the game. The same numbers and the same seed give the same interval.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class SampleError(WelfareEnvError, ValueError):
-    """Invalid samples: empty, of unequal length, or without the games of a member."""
+    """Invalid samples: empty, of unequal length, or missing a member's games."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Estimate:
     `str` and `format` give "4.843 [4.612, 5.001]"; a format specification applies to each number: f"{estimate:.1f}".
 
     Attributes:
-        value: the plug-in estimate.
-        low: lower bound; nan if there is none.
-        high: upper bound; nan if there is none.
+        value: the point estimate.
+        low: lower bound; nan for none.
+        high: upper bound; nan for none.
         n: number of games.
         per_game: one value per game.
     """
@@ -59,12 +59,12 @@ class Estimate:
 
     @property
     def has_interval(self) -> bool:
-        """Whether there are both bounds."""
+        """Whether both bounds exist."""
         return not (math.isnan(self.low) or math.isnan(self.high))
 
     @property
     def is_alike(self) -> bool:
-        """Whether there are several games, all of the same value."""
+        """Whether there are several games, all with the same value."""
         return len(self.per_game) > 1 and math.isfinite(self.value) and bool(alike(np.array(self.per_game)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,12 +75,12 @@ class Estimate:
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Estimate:
-        """The estimate that `to_dict` wrote."""
+        """The inverse of `to_dict`."""
         value, low, high = (math.nan if facts[name] is None else facts[name] for name in ("value", "low", "high"))
         return cls(value, low, high, facts["n"], tuple(math.nan if x is None else x for x in facts["per_game"]))
 
     def around(self, spec: str = ".3f", mark: str = "range ") -> str:
-        """What stands beside the value: its interval, else what the games show.
+        """The text printed after the value: the interval, or else the range over games.
 
         Returns:
             "[4.612, 5.001]", "[all 20 alike]", "(range 4.612 to 5.001, n=3)", or "" without bounds and games.
@@ -92,7 +92,7 @@ class Estimate:
         if self.n < 2 or not self.per_game or math.isnan(self.value):
             return ""
         least, most = min(self.per_game), max(self.per_game)
-        if self.value > most:  # an exploitability of 0, where no game has a gain
+        if self.value > most:  # an exploitability of 0, if no game has a positive gain
             return f"(n={self.n})"
         return f"({mark}{least:{spec}} to {most:{spec}}, n={self.n})"
 
@@ -105,7 +105,7 @@ class Estimate:
 
 
 def plain(value: Any) -> Any:
-    """As plain JSON types: what has `to_dict` by it, also within mappings, whose keys become texts, and tuples."""
+    """As plain JSON types: calls `to_dict` of values, also within mappings (keys become strings) and tuples."""
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, tuple):
@@ -116,15 +116,15 @@ def plain(value: Any) -> Any:
 def mean_estimate(
     per_game: ArrayLike, rng: Seed, *, within: tuple[float, float] | None = None, confidence: float = CONFIDENCE
 ) -> Estimate:
-    """The mean over games and its interval (the error bars in section 5); fewer than five games have none.
+    """The mean over games with its confidence interval (the error bars in section 5); none below five games.
 
     Args:
-        per_game: [games] one value per game. If one is nan, the value and the bounds are nan.
+        per_game: [games] one value per game. If any is nan, so are the value and the bounds.
         rng: a Generator, or a seed; used only with `within`.
-        within: the least and the greatest value that the rules allow a game, infinite where they have no bound. The
-            interval then takes into account games at the bound that were not met, and is wider the farther the bound
-            is: give a bound that games do reach.
-        confidence: of the interval.
+        within: the smallest and largest value of a game under the rules, infinite if unbounded. The interval then
+            allows for unobserved games at the bound, and widens with the distance of the bound: give a bound that
+            games actually reach.
+        confidence: confidence level of the interval.
 
     Raises:
         SampleError: there are no games, the array has another shape, a game is not `within`, or the confidence is not
@@ -140,9 +140,9 @@ def mean_estimates(
     within: tuple[float, float] | None = None,
     confidence: float = CONFIDENCE,
 ) -> dict[Key, Estimate]:
-    """`mean_estimate` of each sample. Samples of the same size share draws; with a seed, results equal single calls.
+    """`mean_estimate` of each sample, faster than single calls, since samples of the same size share random draws.
 
-    Drawing takes longer than averaging, so this is faster than single calls.
+    With a seed, the results equal those of single calls.
     """
     bounds = _checked(within, confidence)
     columns = {key: _sample(per_game) for key, per_game in samples.items()}
@@ -161,10 +161,10 @@ def mean_estimates(
 
 
 def share_estimate(parts: ArrayLike, wholes: ArrayLike, rng: Seed) -> Estimate:
-    """sum(parts) / sum(wholes), such as kept / judged promises, and its interval over games.
+    """sum(parts) / sum(wholes), such as kept / judged promises, with its interval over games.
 
-    It differs from the mean of the games' shares: games count by their wholes. Games whose whole is 0 are left out, and
-    without any other, the value is nan.
+    Unlike in the mean of the games' shares, games are weighted by their wholes. Games whose whole is 0 are left out;
+    if no game remains, the value is nan.
 
     Args:
         parts: [games] at least 0.
@@ -172,10 +172,11 @@ def share_estimate(parts: ArrayLike, wholes: ArrayLike, rng: Seed) -> Estimate:
         rng: a Generator, or a seed.
 
     Returns:
-        The share. `n` and `per_game` are of the games with a whole.
+        The share. `n` and `per_game` count only games with a positive whole.
 
     Raises:
-        SampleError: arrays of different or other shapes, or a part that is negative, not finite or above its whole.
+        SampleError: the arrays are not one-dimensional or differ in shape, or a part is negative, not finite or larger
+            than its whole.
     """
     table = np.stack([_sample(parts), _sample(wholes)]) if np.shape(parts) == np.shape(wholes) else np.empty((2, 0, 0))
     if table.ndim != 2:
@@ -199,7 +200,7 @@ def resampled_bounds(resampled: ArrayLike, samples: int) -> Floats:
     know about the bootstrap", The American Statistician 2015).
 
     Args:
-        samples: how many games, or groups of games, were resampled.
+        samples: number of games, or groups of games, that were resampled.
     """
     from scipy.special import ndtr, stdtrit  # lazily: not needed for --help
 
@@ -217,13 +218,13 @@ def _generator(rng: Seed) -> np.random.Generator:
 
 
 def _checked(within: tuple[float, float] | None, confidence: float) -> tuple[float, float]:
-    """The rules' bounds of a game's value, infinite where there are none."""
+    """The rules' bounds of a game's value, infinite if there are none."""
     try:
         low, high = map(float, UNBOUNDED if within is None else within)
     except (TypeError, ValueError):
         low = high = math.nan
     if not low < high:
-        raise SampleError(f"within={quoted(within)}: give the least and the greatest value of a game, in this order")
+        raise SampleError(f"within={quoted(within)}: give the smallest and the largest value of a game, in this order")
     if not (isinstance(confidence, int | float) and 0 < confidence < 1):
         raise SampleError(f"confidence={quoted(confidence)}: give a number between 0 and 1, such as 0.95")
     return low, high
@@ -234,11 +235,11 @@ def _check_within(values: Floats, bounds: tuple[float, float]) -> None:
     slack = 1e-9 * max([1.0, *(abs(bound) for bound in bounds if math.isfinite(bound))])
     outside = values[(values < low - slack) | (values > high + slack)]
     if outside.size:
-        raise SampleError(f"a game of {outside[0]:g} is not within the rules' bounds, {low:g} and {high:g}")
+        raise SampleError(f"a game has the value {outside[0]:g}, outside the rules' bounds {low:g} and {high:g}")
 
 
 def _with_bounds(values: Floats, low: Floats | None, high: Floats | None, per_game: Floats) -> list[Estimate]:
-    """One estimate per row of [rows, games]; no bounds are nan, always the same object, so that equals are equal."""
+    """One estimate per row of [rows, games]. Missing bounds are the object math.nan, so that equal estimates are ==."""
     columns = (
         [math.nan if bounds is None or math.isnan(bounds[row]) else float(bounds[row]) for row in range(len(values))]
         for bounds in (low, high)

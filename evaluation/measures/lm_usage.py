@@ -1,4 +1,4 @@
-"""Usage of language models, and their failures: from records to a table."""
+"""Usage and failures of language models, from records to a table."""
 
 from __future__ import annotations
 
@@ -20,24 +20,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LMUsage:
-    """The total usage of language models in some games, each counted as played on its own.
+    """The total usage of language models in some games, as if no replies had been cached.
 
-    It does not depend on the cache: cached replies count like paid ones, and a reply that several games share (games
-    with the same seed, such as self-play and a deviation) counts in each of them.
+    Cached replies count like paid replies, and a reply shared by several games (with the same seed, such as self-play
+    and a deviation) counts in each of them.
 
     Attributes:
         games: number of games with language models.
-        calls: number of calls; `failed` of them got no reply.
-        input_tokens: of prompts; `cached_tokens` of them were read from the provider's cache.
-        output_tokens: of replies, thinking included.
-        reasoning_tokens: of these, thinking, as far as servers tell.
+        calls, failed: number of calls, and of those without a reply.
+        input_tokens, cached_tokens: tokens of prompts, and of those read from the provider's cache.
+        output_tokens, reasoning_tokens: tokens of replies including thinking, and of thinking alone, if reported.
         dollars: list price of all replies; None if a price is unknown.
         faults: kind -> number of failed requests, retries included.
         endings: abnormal ending of a reply -> count: "cut off", "notes cut off" (of a summarizer), "refused",
             "odd endings".
         losses: kind -> number of unusable parts of replies.
-        answered_by: model, as its server names it -> number of replies; empty for games of earlier versions.
-        with_schema: replies to questions with a schema, of which `obeyed` are what it allows.
+        answered_by: model name reported by the server -> number of replies; empty for games of earlier versions.
+        with_schema, obeyed: number of replies to prompts with a schema, and of those that match the schema.
     """
 
     games: int
@@ -61,14 +60,14 @@ class LMUsage:
 
 
 def usage_of(records: Sequence[Mapping[str, Any]]) -> LMUsage | None:
-    """The usage of language models in some games; None if none played."""
+    """The usage of language models in some games; None without language models."""
     games = [list(_models(record)) for record in records]
     models = [model for found in games for model in found]
     return _total(sum(map(bool, games)), models) if models else None
 
 
 def usage_by_part(games: Iterable[tuple[Mapping[str, Any], Mapping[str, str]]]) -> dict[str, dict[str, LMUsage]]:
-    """Part -> model -> its usage in the seats of that part, both sorted by name.
+    """Part -> model -> usage in the seats of that part, both sorted by name.
 
     Args:
         games: records, each with player -> part.
@@ -82,7 +81,7 @@ def usage_by_part(games: Iterable[tuple[Mapping[str, Any], Mapping[str, str]]]) 
 def usage_by_seat(
     games: Iterable[tuple[Mapping[str, Any], Mapping[str, str]]],
 ) -> dict[str, dict[str, dict[str, LMUsage]]]:
-    """Part -> player -> model -> its usage in that player's seat, sorted by name; arguments as `usage_by_part`."""
+    """Part -> player -> model -> usage in that player's seat, sorted by name; arguments as `usage_by_part`."""
     usage: dict[str, dict[str, dict[str, LMUsage]]] = {}
     for (part, player, name), used in _grouped(games, lambda *seat: seat):
         usage.setdefault(part, {}).setdefault(player, {})[name] = used
@@ -109,7 +108,7 @@ def _grouped(
 
 
 def _by_model(player: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The counts of a player's own model and of one that summarizes; without a transcript, all is its own."""
+    """Counts for a player's model and for its summarizer; without a transcript, all counts go to the player's model."""
     own, other = player["model"], player["summariser"]
     if other in (None, own) or "transcript" not in player:
         return {own: player}
@@ -126,7 +125,7 @@ def _by_model(player: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _share(replies: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The counts of some replies, as a ledger writes them."""
+    """The counts of some replies, in a ledger's format."""
     used = [reply["usage"] for reply in replies if reply["usage"] is not None]
     dollars = [usage["dollars"] for usage in used]
     tokens = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
@@ -142,7 +141,7 @@ def _share(replies: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def without_texts(player: Mapping[str, Any]) -> dict[str, Any]:
-    """The entry of a player's model in a record without prompts, replies and reasoning, which are most of a game."""
+    """The entry of a player's model in a record, without prompts, replies and reasoning (most of a record's size)."""
     kept = {**player, "turns": [{"finish": turn.get("finish")} for turn in player["turns"]]}
     if "transcript" in player:
         kept["transcript"] = [
@@ -180,16 +179,16 @@ def _total(games: int, models: Sequence[Mapping[str, Any]]) -> LMUsage:
 
 
 _ADVICE = {
-    "cut off": "{count} of {calls} replies were cut off at max_tokens, in which hidden thinking counts: raise "
+    "cut off": "{count} of {calls} replies were cut off at max_tokens (which includes hidden thinking): raise "
     "max_tokens, or lower effort",
     "notes cut off": "{count} notes were cut off at their limit: choose another model as summariser, or none",
-    "refused": "{count} of {calls} replies were refusals, of the model or of its provider: see the turns in the "
+    "refused": "{count} of {calls} replies were refusals by the model or its provider: see the turns in the "
     "record, and try another model or flavour",
     "odd endings": "{count} of {calls} replies ended in an unknown way: see the turns in the record",
 }
-"""What to do about replies that did not end normally."""
+"""Advice for replies that did not end normally."""
 
-CAPTION = "all replies of all games, cached ones included; a reply shared by several games counts in each of them"
+CAPTION = "all replies of all games, cached replies included; a reply shared by several games counts in each of them"
 
 _SUMS = ("calls", "failed", "input_tokens", "cached_tokens", "output_tokens")
 
@@ -216,7 +215,7 @@ def _endings(models: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def advice(rows: Sequence[tuple[str, LMUsage]]) -> Iterator[str]:
-    """A line per policy and kind of abnormal ending: how many, and what to do."""
+    """One line per policy and kind of abnormal ending, with its count and advice."""
     for policy, usage in rows:
         for name, count in usage.endings.items():
             yield f"{policy}: {_ADVICE[name].format(count=count, calls=usage.calls)}"
@@ -247,29 +246,29 @@ def unusable(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for name, replies in turns.items():
         usable = ("fault" not in turn and "no object" not in [kind for kind, _ in turn["losses"]] for turn in replies)
         if replies and not any(usable):
-            yield f"{name}: none of its {len(replies)} replies could be used: its units held, and it sent no messages"
+            yield f"{name}: none of its {len(replies)} replies was usable: its units held, and it sent no messages"
     for name, count in notes.items():
         if count["empty"]:
             yield (
-                f"{name}: {count['empty']} of its {count['all']} summaries are empty, though paid for: it got the "
-                "shortened messages instead. Give a model that thinks for long more max_tokens"
+                f"{name}: {count['empty']} of its {count['all']} summaries are empty, though paid for; shortened "
+                "messages were used instead. Raise max_tokens for a model with long hidden thinking"
             )
 
 
 def answering(counts: Mapping[str, int]) -> str:
-    """The models that answered, as their servers name them; if several, with the number of replies of each."""
+    """The models that answered, as named by their servers; if several, with the number of replies of each."""
     if len(counts) == 1:
         return next(iter(counts))
     return ", ".join(f"{name} ({count:,})" for name, count in counts.items()) or "-"
 
 
 def share_of_schema(obeyed: int, with_schema: int) -> str:
-    """The share of replies to questions with a schema that are of it; "-" if no schema was sent."""
+    """The share of replies that match the schema, as text; "-" if no schema was sent."""
     return f"{obeyed / with_schema:.0%}" if with_schema else "-"
 
 
 def share_repaired(repaired: int, replies: int) -> str:
-    """The share of replies that were no proper JSON, but could be read."""
+    """The share of replies that were invalid JSON but could be repaired, as text."""
     return f"{repaired / replies:.1%}" if replies else "-"
 
 
@@ -300,15 +299,15 @@ def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:
 
 
 def projection_table(games: Sequence[Projection], most_games: int) -> Table:
-    """What games use at least, before the first is played, in the columns of `usage_table`.
+    """Projected minimum usage before the first game, in columns like those of `usage_table`.
 
     Args:
-        games: one of each model and rules.
-        most_games: how many are played at most; each costs at most what the dearest of `games` does.
+        games: projections, one per model and rules.
+        most_games: maximum number of games; each is counted like the most expensive of `games`.
     """
     caption = (
-        "At least: prompts as long as the first of a game, no replies, none from a provider's cache. Stored games and "
-        "kept replies cost nothing."
+        "Lower bound: every prompt as short as the first of a game, no replies, no provider's cache. Stored games and "
+        "cached replies cost nothing."
     )
     table = Table(title=Text("Language models, before the first game"), caption=Text(caption))
     table.title_justify = table.caption_justify = "left"
@@ -326,6 +325,6 @@ def projection_table(games: Sequence[Projection], most_games: int) -> Table:
 
 
 def spent(usage: Usage) -> str:
-    """The real cost of a run, in one line: cached replies are free, shared ones are counted once."""
+    """The actual cost of a run, in one line: cached replies are free, shared replies are counted once."""
     dollars = "at no known price" if usage.dollars is None else f"${usage.dollars:.2f}"
     return f"spent in this run: {usage.tokens:,} tokens, {dollars} (list price; cached replies cost nothing)"

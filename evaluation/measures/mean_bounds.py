@@ -1,16 +1,17 @@
-"""Bounds of means over games, and of shares of sums.
+"""Confidence bounds of means over games, and of ratios of sums.
 
-Each end of an interval is found by itself:
+The two ends of an interval are computed separately:
 
-- Where the rules bound the values of a game: Gaffke's bound, one more game at the rules' bound and random weights,
-  uniform on the simplex (Learned-Miller and Thomas, "A new confidence interval for the mean of a bounded random
-  variable", 2019). It is conjectured to cover for every distribution. For games of 0 and 1 it is Clopper and
-  Pearson's, for games that are all alike the rule of three. It takes into account that n games may have missed what
-  happens in one of n, so it is wide where all games are far from the rules' bound.
-- Elsewhere: Student's, moved outward on the side of the longer tail by twice the skewness term of the Cornish-Fisher
-  expansion of his statistic (N. J. Johnson, "Modified t tests and confidence intervals for asymmetrical populations",
-  JASA 73, 1978; P. Hall, "The bootstrap and Edgeworth expansion", 1992, section 2.6). Twice, since few games show too
-  little of a long tail. What no game shows, such as a robbery in one of a hundred, it cannot know.
+- If the rules bound the values of a game on that side: Gaffke's bound, with one additional game at the rules' bound and
+  random weights, uniform on the simplex (Learned-Miller and Thomas, "A new confidence interval for the mean of a
+  bounded random variable", 2019). Its coverage is conjectured for every distribution. For values 0 and 1 it is the
+  Clopper-Pearson bound; for equal values, the rule of three. It allows for events in one of n games that n games may
+  have missed, so it is wide if all games are far from the rules' bound.
+- Otherwise: Student's bound, moved outward on the side of the longer tail by twice the skewness term of the
+  Cornish-Fisher expansion of the t statistic (N. J. Johnson, "Modified t tests and confidence intervals for
+  asymmetrical populations", JASA 73, 1978; P. Hall, "The bootstrap and Edgeworth expansion", 1992, section 2.6). Twice,
+  since small samples show too little of a long tail. It cannot allow for events that no game shows, such as an attack
+  in one game of a hundred.
 
 `python -m benchmarks.calibration` measures coverage and width.
 """
@@ -28,24 +29,24 @@ Floats = NDArray[np.float64]
 
 RESAMPLES = 10_000
 UNBOUNDED = (-math.inf, math.inf)
-_CHUNK_VALUES = 4_000_000  # in memory at a time: 32 MB
+_CHUNK_VALUES = 4_000_000  # numbers in memory at a time: 32 MB
 
 
 class Bounds(NamedTuple):
-    """Lower and upper bounds, one per sample; nan where there is none."""
+    """Lower and upper bounds, one per sample; nan for none."""
 
     low: Floats
     high: Floats
 
 
 def mean_bounds(samples: Floats, within: tuple[float, float], confidence: float, rng: np.random.Generator) -> Bounds:
-    """Bounds of the means of [samples, games]; nan where all games are alike and the rules have no bound.
+    """Bounds of the means of samples; nan if all games of a sample are equal and the rules have no bound.
 
     Args:
-        samples: [samples, games], with three games or more.
-        within: the rules' bounds of a game's value; infinite where there is none.
-        confidence: of each interval.
-        rng: not used if no bound is finite.
+        samples: [samples, games], at least three games.
+        within: the rules' bounds of a game's value; infinite for none.
+        confidence: confidence level of each interval.
+        rng: random numbers; not used if no bound is finite.
     """
     low, high = student_bounds(samples, confidence)
     if any(map(math.isfinite, within)):
@@ -56,7 +57,7 @@ def mean_bounds(samples: Floats, within: tuple[float, float], confidence: float,
 
 
 def student_bounds(samples: Floats, confidence: float) -> Bounds:
-    """Student's bounds of the means of [samples, games], moved outward on the side of the longer tail."""
+    """Student's bounds of the means of samples, [samples, games], moved outward on the side of the longer tail."""
     from scipy.special import stdtrit  # lazily: not needed for --help
 
     games = samples.shape[-1]
@@ -73,15 +74,15 @@ def student_bounds(samples: Floats, confidence: float) -> Bounds:
 def weighted_bounds(
     parts: Floats, wholes: Floats, within: tuple[float, float], confidence: float, rng: np.random.Generator
 ) -> Bounds:
-    """Gaffke's bounds of sum(parts) / sum(wholes), and so of means, if the wholes are 1; infinite if `within` is.
+    """Gaffke's bounds of sum(parts) / sum(wholes) (of means, if the wholes are 1); infinite if `within` is.
 
-    The game that is added has the mean whole of the sample, and the rules' bound as its share.
+    The additional game has the mean whole of the sample, and the rules' bound as its ratio.
 
     Args:
         parts: [samples, games]
         wholes: [samples, games], or [1, games] for all samples.
         within: the rules' bounds of parts / wholes.
-        confidence: of each interval.
+        confidence: confidence level of each interval.
         rng: draws the weights, the same for all samples.
     """
     drawn = [_weighted(parts, wholes, weights) for weights in _weights(parts.shape[1], rng)]
@@ -98,7 +99,7 @@ def weighted_bounds(
 
 
 def _weighted(parts: Floats, wholes: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
-    """[samples, weights] sums of the parts and of the wholes, and the whole of the game that is added."""
+    """[samples, weights] weighted sums of parts and of wholes, and the weighted whole of the additional game."""
     of_parts, of_wholes = (
         np.stack([np.einsum("wg,g->w", weights[:, :-1], values) for values in each]) for each in (parts, wholes)
     )
@@ -106,12 +107,12 @@ def _weighted(parts: Floats, wholes: Floats, weights: Floats) -> tuple[Floats, F
 
 
 def _weights(games: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """[weights, games + 1] weights, uniform on the simplex but for their sum, in chunks that fit memory."""
+    """[weights, games + 1] unnormalized weights, uniform on the simplex once normalized, in chunks."""
     chunk = max(1, _CHUNK_VALUES // (games + 1))
     for start in range(0, RESAMPLES, chunk):
         yield rng.standard_exponential((min(chunk, RESAMPLES - start), games + 1))
 
 
 def alike(samples: Floats) -> NDArray[np.bool_]:
-    """Whether the games of [..., games] have one value; sums of equal numbers may differ in the last bits."""
+    """[...] whether all games of [..., games] are equal, up to rounding errors."""
     return np.asarray(np.ptp(samples, axis=-1) <= 1e-12 * np.abs(samples).max(axis=-1))

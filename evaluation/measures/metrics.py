@@ -4,9 +4,9 @@ A record is the JSON dict of `welfare_env.Game.record()`: one entry per phase wi
 last entry with the final position. Sections refer to "Welfare Diplomacy: Benchmarking Language Model Cooperation"
 (arXiv 2310.08901).
 
-Functions of a record raise RecordError if it lacks what the measure needs. A rate over nothing (no year, no movement
-phase, no power) is nan; the exceptions are the two rates of `proficiency`. A game of variant "standard" has no welfare:
-measures of welfare points are nan, and `GameMeasures.scores` has the result.
+Functions of a record raise RecordError if it lacks the required data. A rate over nothing (no year, no movement phase,
+no power) is nan, except for the two rates of `proficiency`. A game of variant "standard" has no welfare: measures of
+welfare points are nan, and `GameMeasures.scores` has the result.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class StolenCenter:
     """A supply center that one power took from another.
 
     Attributes:
-        year: in which it changed hands.
-        center: its province.
-        victim, thief: the powers that owned it before and after.
+        year: year of the theft.
+        center: province of the center.
+        victim, thief: the owners before and after.
     """
 
     year: int
@@ -53,7 +53,7 @@ class StolenCenters:
 
     Attributes:
         events: one entry per theft; a center stolen twice has two entries.
-        per_year: thefts per year played; nan if no year was.
+        per_year: thefts per year played; nan if no year was completed.
     """
 
     events: tuple[StolenCenter, ...]
@@ -94,7 +94,7 @@ class Proficiency:
     """The three parts of the basic proficiency, each from 0 to 1.
 
     Attributes:
-        parse_rate: replies that could be parsed / replies asked for.
+        parse_rate: parsed replies / requested replies.
         legal_rate: legal orders / submitted orders.
         owned_share: supply centers owned by anyone at the end / supply centers of the board.
     """
@@ -115,7 +115,7 @@ class YearlyCurves:
 
     Attributes:
         years: 1901, 1902, ...
-        units, centers: their numbers.
+        units, centers: numbers of units and supply centers.
         welfare: cumulative welfare points; nan in variant "standard".
     """
 
@@ -127,16 +127,16 @@ class YearlyCurves:
 
 @dataclass(frozen=True)
 class GameFacts:
-    """What was played, from the record.
+    """The settings of a game, from its record.
 
     Attributes:
-        key: of the game in a store; "" if it cannot be stored.
-        seed: of the game; None for a game saved by hand.
-        players: player -> the spec of its policy; empty for a game saved by hand.
-        map_name: of the map.
-        rules: as of `Rules.to_dict`.
+        key: key of the game in a store; "" if it cannot be stored.
+        seed: the game's seed; None for a game saved by hand.
+        players: player -> spec of its policy; empty for a game saved by hand.
+        map_name: name of the map.
+        rules: the rules, from `Rules.to_dict`.
         simultaneous: whether all powers sent messages at the same time.
-        is_older: whether the game came from a store and was played by an older version of the code.
+        is_older: whether it is a stored game from an older version of the code.
     """
 
     key: str
@@ -153,7 +153,7 @@ class GameMeasures(Printable):
     """Every measure of one game; see the functions of the same names.
 
     Attributes:
-        facts: what was played.
+        facts: the settings of the game.
         deviators: the powers that deviate, in the record's order; empty in self-play.
         units, centers: power -> number at the end.
         welfare: power -> welfare points at the end; nan in variant "standard".
@@ -163,7 +163,7 @@ class GameMeasures(Printable):
         nash_welfare, root_nash_welfare, root_nash_welfare_smoothed: over all powers.
         baseline_root_nash_welfare: over the powers that do not deviate; all powers in self-play.
         deviators_root_nash_welfare: over the deviators (the paper's exploiters); nan if there are none.
-        stolen_centers, conflicts, proficiency, yearly_curves: of the game.
+        stolen_centers, conflicts, proficiency, yearly_curves: measures of the whole game.
         power_curves: power -> its own curves.
         conduct: power -> its orders, messages, promises, taken centers, tokens and dollars.
     """
@@ -193,12 +193,12 @@ def measure(record: Record, deviators: Collection[str] = (), published: bool = F
     """All measures of one game (sections 5.1, C.2 and C.3).
 
     Args:
-        record: the game.
-        deviators: the powers that deviate from the profile under test, for the two partial root Nash welfares.
+        record: the record of the game.
+        deviators: the powers that deviate from the tested profile, for the two partial root Nash welfares.
         published: count conflicts and proficiency as the program behind the paper's figures does.
 
     Raises:
-        RecordError: the record lacks what the measures need, or is damaged.
+        RecordError: the record is damaged or lacks the required data.
         UnknownPowerError: a deviator is not a power of this game.
     """
     try:
@@ -212,7 +212,9 @@ def measure(record: Record, deviators: Collection[str] = (), published: bool = F
     except WelfareEnvError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise RecordError(f"the record is damaged or no saved game: {type(error).__name__}: {error!s:.200}") from error
+        raise RecordError(
+            f"the record is damaged, or not a saved game: {type(error).__name__}: {error!s:.200}"
+        ) from error
 
 
 def _measured(record: Record, deviators: Collection[str], published: bool) -> GameMeasures:
@@ -275,7 +277,7 @@ def root_nash_welfare(values: Iterable[float], smoothed: bool = False) -> float:
 
     Args:
         values: welfare points a year of all powers or of some, such as the exploiters.
-        smoothed: add 1e-6 to each first, so that a single 0 does not make the mean 0 (appendix C.4).
+        smoothed: first add 1e-6 to each value, so that a single 0 does not make the mean 0 (appendix C.4).
     """
     points = [value + SMOOTHING if smoothed else value for value in values]
     if not points:
@@ -310,9 +312,9 @@ def conflicts(record: Record, published: bool = False) -> Conflicts:
     each place is the target of one unit. Three units in one place are one conflict.
 
     Args:
-        published: count as the authors' program does, after the resolution of the moves: a unit that bounces counts at
-            its target *and* where it stands, one whose convoy fails only where it stands, and one dislodged by a unit
-            from its target only where it stands.
+        published: count as the authors' program does, after resolving the moves: a unit that bounces counts at its
+            target *and* where it stands; a unit whose convoy fails, or that is dislodged by a unit from its target,
+            only where it stands.
     """
     provinces = _resolved_provinces if published else _wanted_provinces
     movement = [phase for phase in _phases(record)[:-1] if phase["name"].endswith("M")]
@@ -326,15 +328,15 @@ def conflicts(record: Record, published: bool = False) -> Conflicts:
 def proficiency(record: Record, published: bool = False) -> Proficiency:
     """Basic proficiency (section 5.1): the mean of three rates over the whole game and all its players.
 
-    * parse rate: parsed replies of language models. 1 without language models, since programs cannot fail to parse (the
-      authors also give their rule-based players 1).
-    * legal rate: legal orders among those submitted in all phases; if orders were revised, among the final ones.
+    * parse rate: fraction of language model replies that were parsed. 1 without language models (the authors also give
+      their rule-based players 1).
+    * legal rate: fraction of submitted orders that were legal; of revised orders, only the final versions count.
       Unusable orders in a language model's reply count as submitted. 0 if no order was submitted in the whole game.
-    * owned share: supply centers owned by any power at the end, among all of the board.
+    * owned share: fraction of the board's supply centers owned by any power at the end.
 
     Args:
-        published: average both rates over phases, as the authors' program does; the legal rate of a phase is the mean
-            over its powers. (Theirs also counts orders that a later round replaced.)
+        published: average the first two rates over phases, as the authors' program does; the legal rate of a phase is
+            the mean over its powers. (Their program also counts orders that a later round replaced.)
     """
     facts, phases = _facts(record), _phases(record)
     owned = len(_owners(phases[-1]["state"])) / facts["num_centers"]
@@ -354,7 +356,7 @@ def proficiency(record: Record, published: bool = False) -> Proficiency:
 
 
 def _parse_rates(record: Record) -> Iterator[float]:
-    """For each phase with replies of language models, the fraction in the required form."""
+    """For each phase with replies of language models, the fraction in the required format."""
     asked: dict[str, list[bool]] = {}
     for _, turn in _turns(record):
         is_good = "fault" not in turn and is_in_form(Loss(*loss) for loss in turn["losses"])
@@ -364,7 +366,7 @@ def _parse_rates(record: Record) -> Iterator[float]:
 
 
 def _legal_rates(record: Record) -> Iterator[float]:
-    """For each phase with orders, the mean over the powers of their fractions of legal orders."""
+    """For each phase with orders, the mean over powers of the fraction of legal orders."""
     refused = {
         (power, turn["phase"]): sum(kind in ORDER_LOSSES for kind, _ in turn["losses"])
         for power, turn in _turns(record)
@@ -380,7 +382,7 @@ def _legal_rates(record: Record) -> Iterator[float]:
 
 
 def _turns(record: Record) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The turns of language models: player, and its entry in `agents.lm.ledger.Ledger`."""
+    """The turns of language models: (player, entry of `agents.lm.ledger.Ledger`)."""
     for player, models in _facts(record).get("language_models", {}).items():
         yield from ((player, turn) for model in models for turn in model["turns"])
 
@@ -391,9 +393,9 @@ def _mean(values: Iterable[float], of_none: float) -> float:
 
 
 def yearly_curves(record: Record) -> YearlyCurves:
-    """Mean units, supply centers and welfare points of a power after each Winter (appendix C.3, figure 6).
+    """Units, supply centers and welfare points after each Winter, averaged over powers (appendix C.3, figure 6).
 
-    The mean is over all powers of the board, including eliminated ones. Incomplete years are left out.
+    All powers of the board count, including eliminated powers. Incomplete years are left out.
     """
     ends = _year_ends(record)
     states = list(ends.values())
@@ -445,7 +447,7 @@ def _game_facts(record: Record) -> GameFacts:
 
 
 def _facts(record: Record) -> Mapping[str, Any]:
-    """Our own section of a record."""
+    """The record's section "welfare_env"."""
     if "welfare_env" not in record:
         raise RecordError(
             "the record has no 'welfare_env' section, so its rules and years are unknown; save games by Game.save"
@@ -471,12 +473,12 @@ def _points(record: Record, state: Mapping[str, Any], power: str) -> float:
 
 
 def _year(phase_name: str) -> int:
-    """1901 of "S1901M"."""
+    """The year of a phase: 1901 for "S1901M"."""
     return int(phase_name[1:-1])
 
 
 def _owners(state: Mapping[str, Any]) -> dict[str, str]:
-    """Supply center -> its owner; neutral centers are missing."""
+    """Supply center -> owner, without neutral centers."""
     return {center: power for power, centers in state["centers"].items() for center in centers}
 
 
@@ -497,7 +499,7 @@ def _wanted_provinces(phase: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _resolved_provinces(phase: Mapping[str, Any]) -> Iterator[str]:
-    """The provinces where the authors' program counts each unit after the moves: `diplomacy`'s combat table."""
+    """The provinces where the authors' program counts each unit after the moves (the `diplomacy` combat table)."""
     standing = [unit for units in phase["state"]["units"].values() for unit in units]
     orders = _orders_by_province(phase)
     results = {province_of(unit): phase["results"].get(unit, ()) for unit in standing}

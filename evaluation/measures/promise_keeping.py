@@ -1,4 +1,4 @@
-"""The share of promises that are kept, over games."""
+"""The share of kept promises over games."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from evaluation.messages.promises import Kind
 
 
 def kept_promises(games: Iterable[MessageAnalysis], rng: Seed, kind: Kind | None = None) -> Estimate:
-    """Kept / judged promises of all games; a mean of the games' shares would give a single promise more weight."""
+    """Kept / judged promises over all games, so that every promise has the same weight."""
     counts = [(game.kept(kind), game.kept(kind) + game.broken(kind)) for game in games]
     return share_estimate([kept for kept, _ in counts], [judged for _, judged in counts], rng)

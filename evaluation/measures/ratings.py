@@ -1,4 +1,4 @@
-"""Ratings from pairwise comparisons of points within a game: a side figure, since welfare games have no winners."""
+"""Ratings from pairwise comparisons of points. A secondary measure, since welfare games have no winners."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def won(points: Mapping[str, float], seats: Mapping[str, str], names: Sequence[s
 
 
 def ratings(wins: Floats, names: Sequence[str], seed: int) -> dict[str, Estimate]:
-    """Policy -> its rating, with an interval over samples; the mean is 0, and 400 points are odds of ten to one.
+    """Policy -> rating, with an interval over samples; the mean is 0, and 400 points are odds of ten to one.
 
     The model of Bradley and Terry (1952), fitted by the MM algorithm of Hunter ("MM algorithms for generalized
-    Bradley-Terry models", Annals of Statistics 2004). One tie is added for every two policies, so that a policy that
+    Bradley-Terry models", Annals of Statistics 2004). One tie is added per pair of policies, so that a policy that
     always wins has a finite rating. `Estimate.per_game` is empty, since a rating needs all games.
 
     Args:
         wins: [samples, policies, policies] sums of `won` over the games of a sample.
-        seed: of the interval.
+        seed: seed of the intervals.
     """
     games, number = len(wins), len(names)
     drawn = 0.5 * (1 - np.eye(number))

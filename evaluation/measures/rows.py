@@ -1,6 +1,6 @@
 """Games as rows of a table: one per game and power, or one per game, power and year.
 
-`evaluation.tables.columns` has their columns with types, units and meanings. Measures of a whole game are the same in
+`evaluation.tables.columns` describes the columns: types, units and meanings. Measures of a whole game are the same in
 all its rows.
 """
 
@@ -24,7 +24,7 @@ _NAMED_RULES = ("variant", "scoring", "press", "message_rounds", "years")
 
 
 class GamesResult(Result):
-    """A result of games, with a row per game and power, or per game, power and year."""
+    """A result with one row per game and power, or per game, power and year."""
 
     def rows(self, by_year: bool = False) -> list[Row]:
         """One row per game and power, or per game, power and year; `evaluation.columns` describes the columns."""
@@ -40,7 +40,7 @@ class GamesResult(Result):
 
 
 class PlayedResult(GamesResult):
-    """A result of games under the same rules, which says what was played."""
+    """A result of games under the same rules, with their settings."""
 
     seed: int
     rules: Rules
@@ -53,11 +53,11 @@ class PlayedResult(GamesResult):
 
     @property
     def older_games(self) -> int:
-        """How many games came from the store and were played by an older version of the code."""
+        """Number of stored games from an older version of the code."""
         return sum(game.facts.is_older for game in self.played_games())
 
     def played(self, games: int) -> dict[str, Any]:
-        """What was played, as plain JSON types; `games` of each condition."""
+        """The settings as plain JSON types, with `games` per condition."""
         return {
             "seed": self.seed,
             "games": games,
@@ -76,13 +76,13 @@ def game_rows(
     is_chosen: bool = False,
     by_year: bool = False,
 ) -> list[Row]:
-    """One row per game and power, in the order of the games; all have the same columns.
+    """One row per game and power, in the order of the games, all with the same columns.
 
     Args:
-        games: of one condition, from game 0.
-        profile, deviator: of the condition. The coalition is taken from the games.
-        evaluation_seed: that the games' own seeds come from.
-        is_chosen: whether the condition is the attack that an evaluation chose.
+        games: the games of one condition, from game 0.
+        profile, deviator: profile and deviator of the condition. The coalition is taken from the games.
+        evaluation_seed: the seed of the evaluation, from which the games' seeds are derived.
+        is_chosen: whether the condition is the attack selected by an evaluation.
         by_year: one row per game, power and completed year instead.
     """
     conditions = _conditions(games, profile, deviator, evaluation_seed, is_chosen)
@@ -118,7 +118,7 @@ def _is_of_year(column: str) -> bool:
 def _conditions(
     games: Sequence[GameMeasures], profile: str, deviator: str, evaluation_seed: float, is_chosen: bool
 ) -> Iterator[tuple[GameMeasures, Row]]:
-    """Each game with the columns that are equal in all its rows."""
+    """Each game with the columns of its condition, equal in all its rows."""
     for number, game in enumerate(games):
         facts = game.facts
         yield (
@@ -168,7 +168,7 @@ def _end(game: GameMeasures, power: str) -> Row:
 
 
 def _of_game(game: GameMeasures) -> Row:
-    """The same in all rows of a game."""
+    """Measures of the whole game, equal in all its rows."""
     names = ("root_nash_welfare", "root_nash_welfare_smoothed", "nash_welfare", "baseline_root_nash_welfare")
     return {
         **{name: getattr(game, name) for name in (*names, "deviators_root_nash_welfare")},

@@ -1,7 +1,7 @@
-"""Symmetric games whose payoffs are means over samples, and what follows from them, with intervals over the samples.
+"""Symmetric games whose payoffs are means over samples, with bootstrap intervals of the analysis.
 
-What is computed from the mean payoffs (equilibria, basins, alpha-rank) is computed again in games whose samples are
-drawn with replacement (`RESAMPLES`): the interval holds what varies.
+Equilibria, basins and alpha-rank of the mean payoffs are recomputed for bootstrap resamples of the samples
+(`RESAMPLES`) to get their intervals.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class SampledEquilibrium(Equilibrium):
     """An equilibrium of the mean payoffs.
 
     Attributes:
-        held: fraction of the resampled games that have an equilibrium of the same strategies nearby.
-        shares: strategy in the mix -> its share, with its interval over the resampled games in which these strategies
-            have a mix of equal payoffs.
+        held: fraction of the resampled games that have an equilibrium with the same support.
+        shares: strategy in the mix -> share, with its interval over the resampled games in which a mix of these
+            strategies equalizes their payoffs.
         gain_estimates: strategy -> gain of a single player who deviates to it, with its interval over samples.
     """
 
@@ -51,12 +51,12 @@ class SampledEquilibrium(Equilibrium):
 
 @dataclass(frozen=True, eq=False)
 class SampledGame:
-    """A symmetric game in samples.
+    """A symmetric game estimated from samples.
 
     Attributes:
-        game: of the mean payoffs.
-        tables: [samples, compositions, strategies] the payoffs in each sample.
-        seed: of the intervals and of the starts of the dynamics.
+        game: the game with the mean payoffs.
+        tables: [samples, compositions, strategies] payoffs in each sample.
+        seed: seed of the intervals and of the random starts of the dynamics.
     """
 
     game: SymmetricGame
@@ -65,10 +65,10 @@ class SampledGame:
 
     @classmethod
     def of(cls, names: Sequence[str], samples: Sequence[Mapping[Counts, Sequence[float]]], seed: int) -> SampledGame:
-        """From the payoffs of each sample, as for `SymmetricGame.of`, with the same payoffs known in each.
+        """Build from the payoffs of each sample, as for `SymmetricGame.of`, with the same payoffs known in all samples.
 
         Raises:
-            GameTableError: as there, or no samples.
+            GameTableError: as `SymmetricGame.of`, or there are no samples.
         """
         if not samples:
             raise GameTableError("a sampled game needs one sample or more")
@@ -79,15 +79,15 @@ class SampledGame:
 
     @property
     def samples(self) -> int:
-        """Their number."""
+        """Number of samples."""
         return len(self.tables)
 
     @cached_property
     def resampled(self) -> Floats:
         """[RESAMPLES, compositions, strategies] mean payoffs of samples drawn with replacement.
 
-        Strategies that tie in every mix of them (`neutral_faces`) tie by the rules of the game, also where one sample
-        favors the seats of one: they get their mean.
+        Strategies that tie in every mix (`neutral_faces`) tie by the rules of the game, even if a resample favors the
+        seats of one of them; their payoffs are replaced by their mean.
         """
         rng = np.random.default_rng([self.seed, 1])
         drawn = rng.multinomial(self.samples, np.full(self.samples, 1 / self.samples), size=RESAMPLES)
@@ -105,7 +105,7 @@ class SampledGame:
 
     @cached_property
     def equilibria(self) -> tuple[SampledEquilibrium, ...]:
-        """Those of the mean payoffs, followed into the resampled games."""
+        """Equilibria of the mean payoffs, each with its estimates from the resampled games."""
         return tuple(self._followed(equilibrium) for equilibrium in self.game.equilibria)
 
     @cached_property
@@ -117,16 +117,16 @@ class SampledGame:
 
     @cached_property
     def alpha_rank(self) -> dict[str, Estimate]:
-        """Strategy -> its share in the stationary distribution of alpha-rank."""
+        """Strategy -> share in the stationary distribution of alpha-rank."""
         point = alpha_rank(self.game)
         resampled = [alpha_rank(game) for game in self._resampled_games] if self._has_intervals else []
         return {name: self._estimate(point[name], [ranks[name] for ranks in resampled]) for name in self.game.names}
 
     @cached_property
     def invasion(self) -> dict[tuple[str, str], Estimate]:
-        """(resident, mutant) -> what a single mutant among residents gets more than a resident among its like.
+        """(resident, mutant) -> payoff of a single mutant among residents, minus that of a resident among residents.
 
-        With its interval over samples. Pairs whose payoffs were fitted are left out.
+        With intervals over samples. Pairs with fitted payoffs are left out.
         """
         names, pure = self.game.names, np.eye(len(self.game.names))
         gains = np.array([self._gains(table, pure) for table in self.tables])
@@ -141,9 +141,10 @@ class SampledGame:
 
     @cached_property
     def noisy_ties(self) -> tuple[tuple[str, ...], ...]:
-        """The largest sets of strategies, none of `neutral_faces`, whose payoffs the samples do not tell apart.
+        """The largest sets of strategies, apart from `neutral_faces`, whose payoffs do not differ significantly.
 
-        In every mix of them: the interval of the difference of every two payoffs, each 95% by itself, holds 0.
+        In every mix of them, the 95% interval of every payoff difference includes 0 (without correction for multiple
+        comparisons).
         """
         found = self.game.faces_where(self._is_noise) if self._has_intervals else ()
         return tuple(face for face in found if not any(set(face) <= set(exact) for exact in self.game.neutral_faces))
@@ -182,11 +183,11 @@ class SampledGame:
         return Estimate(value, min(low, value), max(high, value), self.samples, ())
 
     def _followed(self, equilibrium: Equilibrium) -> SampledEquilibrium:
-        """An equilibrium with what the resampled games say of it."""
+        """An equilibrium with its estimates from the resampled games."""
         mix = np.array(list(equilibrium.mix.values()))
         games = self._resampled_games if self._has_intervals else []
         near = [(game, found) for game in games if (found := game.near(mix)) is not None]
-        # Ties with outsiders are by the rules, too; drawn samples only hide that.
+        # Strategies outside the mix that tie exactly do so by the rules of the game; in resamples they may gain.
         rivals = np.array(list(equilibrium.gains.values())) < -TOLERANCE * self.game.scale
         held = [bool((game.gains(found)[rivals] <= TOLERANCE * game.scale).all()) for game, found in near]
         by_sample = np.array([self._gains(table, mix) for table in self.tables])

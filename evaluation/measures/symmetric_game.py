@@ -1,7 +1,8 @@
-"""Symmetric games of n players and a few strategies, as tables, and their symmetric Nash equilibria.
+"""Symmetric games of n players and a few strategies, as payoff tables, and their symmetric Nash equilibria.
 
-The payoff of a strategy depends only on how many of the others play each strategy. A game estimated from games between
-policies is called empirical (Wellman, "Methods for empirical game-theoretic analysis", AAAI 2006).
+The payoff of a strategy depends only on how many of the others play each strategy. If the payoffs are estimated from
+games between policies, the game is called empirical (Wellman, "Methods for empirical game-theoretic analysis", AAAI
+2006).
 """
 
 from __future__ import annotations
@@ -27,21 +28,21 @@ Counts = tuple[int, ...]
 TOLERANCE = 1e-9
 """Gains below this, relative to the spread of the payoffs, count as 0."""
 SAME = 1e-6
-"""Shares below this are 0, and mixes that differ by less are one."""
+"""Smaller shares count as 0, and mixes that differ by less as equal."""
 MOST_SUPPORT = 4
 """Maximum number of strategies in the equilibria that are searched."""
 
 MOST_PLAYERS = 1000
 MOST_PAYOFF = 1e100
-"""In size; products of larger ones overflow."""
+"""Maximum absolute payoff; products of larger payoffs overflow."""
 
 
 class GameTableError(WelfareEnvError, ValueError):
-    """A table that is not a symmetric game, or shares that are not a mix of its strategies."""
+    """An invalid table of a symmetric game, or an invalid mix of its strategies."""
 
 
 def compositions(total: int, parts: int) -> Iterator[Counts]:
-    """All ways to divide `total` seats among `parts` strategies, from all to the first to all to the last."""
+    """All ways to divide `total` seats among `parts` strategies, in descending lexicographic order."""
     if parts == 1:
         yield (total,)
         return
@@ -52,14 +53,15 @@ def compositions(total: int, parts: int) -> Iterator[Counts]:
 
 @dataclass(frozen=True)
 class Equilibrium:
-    """A symmetric Nash equilibrium: nobody gains by deviating when all others draw from the mix.
+    """A symmetric Nash equilibrium: nobody gains by deviating if all others play the mixed strategy `mix`.
 
     Attributes:
-        mix: strategy -> its share, for all strategies.
+        mix: strategy -> share, for all strategies.
         payoff: expected payoff of a player.
-        gains: strategy -> gain of a single player who deviates to it; 0 for those in the mix, at most 0 for the others.
+        gains: strategy -> gain of a single player who deviates to it; 0 for strategies in the mix, at most 0 for the
+            others.
         is_stable: whether the replicator dynamics return to it after a small shift towards any strategy of the game;
-            False if a strategy outside the mix has exactly the same payoff. None if that depends on fitted payoffs.
+            False if a strategy outside the mix has exactly the same payoff. None if it depends on fitted payoffs.
     """
 
     mix: dict[str, float]
@@ -69,7 +71,7 @@ class Equilibrium:
 
     @property
     def is_fitted(self) -> bool:
-        """Whether the equilibrium rests on fitted payoffs."""
+        """Whether the equilibrium depends on fitted payoffs."""
         return self.is_stable is None
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,10 +89,10 @@ class SymmetricGame:
         players: number of players.
         table: [compositions(players - 1, strategies), strategies] payoff of each strategy for each composition of the
             other players.
-        fitted: [compositions, strategies] which payoffs were fitted, not measured; None if none were.
+        fitted: [compositions, strategies] True for payoffs that were fitted, not measured; None if all were measured.
 
     Raises:
-        GameTableError: an array of another shape, or numbers that are not finite.
+        GameTableError: invalid names or number of players, or a table of the wrong shape or with invalid numbers.
     """
 
     names: tuple[str, ...]
@@ -101,12 +103,14 @@ class SymmetricGame:
     def __post_init__(self) -> None:
         checks.whole("players", self.players, 1, MOST_PLAYERS, GameTableError)
         if not isinstance(self.names, tuple) or not self.names or not all(isinstance(name, str) for name in self.names):
-            raise GameTableError(f"names={checks.quoted(self.names)}: give a tuple of texts, such as ('hawk', 'dove')")
+            raise GameTableError(
+                f"names={checks.quoted(self.names)}: give a tuple of strings, such as ('hawk', 'dove')"
+            )
         shape = (comb(self.players + len(self.names) - 2, len(self.names) - 1), len(self.names))
         if not isinstance(self.table, np.ndarray) or self.table.dtype.kind not in "fiu":
             raise GameTableError(f"table={checks.quoted(self.table)}: give an array of numbers of shape {shape}")
         if (np.abs(self.table) > MOST_PAYOFF).any():
-            raise GameTableError(f"a payoff is larger than {MOST_PAYOFF:g} in size: divide all by the same number")
+            raise GameTableError(f"a payoff exceeds {MOST_PAYOFF:g} in absolute value: divide all by the same number")
         if self.table.shape != shape or not np.isfinite(self.table).all():
             raise GameTableError(
                 f"a game of {self.players} players and {len(self.names)} strategies is a table of finite numbers of "
@@ -115,11 +119,11 @@ class SymmetricGame:
 
     @classmethod
     def of(cls, names: Sequence[str], payoffs: Mapping[Counts, Sequence[float]]) -> SymmetricGame:
-        """The game from seats per strategy -> payoff of each strategy. Payoffs that are nan or missing are unknown.
+        """Build from a mapping: seats per strategy -> payoff of each strategy. Missing and nan payoffs are fitted.
 
-        Unknown payoffs are fitted: a strategy's payoff as a linear function of the others' counts, by least squares
-        over its known payoffs (the minimum-norm solution if it is not unique; Vorobeychik, Wellman and Singh,
-        "Learning payoff functions in infinite games", Machine Learning 2007).
+        The fit of a strategy's payoff is a linear function of the others' counts, by least squares over its known
+        payoffs (the minimum-norm solution if it is not unique; Vorobeychik, Wellman and Singh, "Learning payoff
+        functions in infinite games", Machine Learning 2007).
 
         Raises:
             GameTableError: a strategy without any known payoff, or counts with different sums or lengths.
@@ -149,7 +153,7 @@ class SymmetricGame:
 
     @cached_property
     def ways(self) -> Floats:
-        """[compositions] the number of ways to seat the others so: multinomial coefficients."""
+        """[compositions] number of seatings of the other players: multinomial coefficients."""
         ways = [factorial(self.players - 1) // prod(map(factorial, row)) for row in self.others.tolist()]
         return np.array(ways, dtype=np.float64)
 
@@ -158,7 +162,7 @@ class SymmetricGame:
         return self.ways[:, None] * self.table
 
     def payoffs(self, mix: Floats) -> Floats:
-        """[..., strategies] payoff of each strategy when all others draw from the mix [..., strategies]."""
+        """[..., strategies] expected payoff of each strategy when all others play a mix, [..., strategies]."""
         powers = mix[..., None] ** np.arange(self.players)
         chances = powers[..., 0, :][..., self.others[:, 0]]
         for strategy in range(1, len(self.names)):
@@ -166,7 +170,7 @@ class SymmetricGame:
         return chances @ self._weighted
 
     def gains(self, mix: Floats) -> Floats:
-        """[..., strategies] gain of a player who deviates from the mix to one strategy."""
+        """[..., strategies] gain of a player who deviates from the mix to each strategy."""
         paid = self.payoffs(mix)
         return paid - np.sum(mix * paid, axis=-1, keepdims=True)
 
@@ -183,25 +187,25 @@ class SymmetricGame:
     def equilibria(self) -> tuple[Equilibrium, ...]:
         """The symmetric Nash equilibria, those with fewer strategies first.
 
-        All pure ones, and all isolated ones of two strategies: the difference of their payoffs is a polynomial of
-        degree players - 1 in a share, of which all real roots are mixes. Those of three and four strategies are
-        searched by Newton's method (scipy's `root`) from a lattice of starts, which may miss some. Mixes that are not
+        Finds all pure equilibria, and all isolated equilibria of two strategies: the roots of the payoff difference, a
+        polynomial of degree players - 1 in the first share. Equilibria of three and four strategies are searched by
+        Newton's method (scipy's `root`) from a lattice of starts, which may miss some. Equilibria that are not
         isolated, such as those of `neutral_faces`, are not listed. At least one symmetric equilibrium exists (Nash,
-        "Non-cooperative games", 1951, theorem 2), but it is not mixes if it mixes more than four strategies.
+        "Non-cooperative games", 1951, theorem 2), but it is not found if it mixes more than four strategies.
         """
         sizes = range(1, min(len(self.names), MOST_SUPPORT) + 1)
         mixes = self._different(mix for size in sizes for mix in self._of_size(size))
         return tuple(self._equilibrium(mix) for mix in mixes)
 
     def smallest_equilibria(self) -> list[Floats]:
-        """Of `equilibria`, the mixes of as few strategies as possible; none if there are none of up to four."""
+        """The mixes among `equilibria` with the fewest strategies; empty if `equilibria` is."""
         sizes = range(1, min(len(self.names), MOST_SUPPORT) + 1)
         return next((found for size in sizes if (found := self._different(self._of_size(size)))), [])
 
     def near(self, mix: Floats) -> Floats | None:
-        """The mix of the same strategies, nearest to this one, in which all of them have the same payoff.
+        """The nearest mix with the same support in which all strategies of the support have the same payoff.
 
-        None if there is none; of three strategies or more, the one that Newton's method finds from there.
+        None if there is none. For three or more strategies, the mix that Newton's method finds from this mix.
         """
         support = np.flatnonzero(mix).tolist()
         found = self._searched(support, [mix[support][:-1]]) if len(support) > 2 else self._indifferent(support)
@@ -209,15 +213,15 @@ class SymmetricGame:
 
     @cached_property
     def neutral_faces(self) -> tuple[tuple[str, ...], ...]:
-        """The largest sets of strategies that have the same payoff in every mix of them, to within `TOLERANCE`.
+        """The largest sets of strategies that have equal payoffs in every mix of them, to within `TOLERANCE`.
 
-        Each such mix is a rest point of the replicator dynamics, so none of them is isolated. With fitted payoffs, sets
-        all of whose measured payoffs are the same; those of every two must all be measured.
+        Each such mix is a rest point of the replicator dynamics, so none of them is isolated. With fitted payoffs, only
+        measured payoffs are compared, and all payoffs between every two strategies of a set must be measured.
         """
         return self.faces_where(lambda strategies: bool(np.nanmax(self.spreads(strategies)) <= TOLERANCE * self.scale))
 
     def faces_where(self, is_tie: Callable[[list[int]], bool]) -> tuple[tuple[str, ...], ...]:
-        """The largest sets of strategies that tie, grown from pairs; every two must tie, with all payoffs measured."""
+        """The largest sets of strategies that tie, grown from pairs that tie and have only measured payoffs."""
         pairs = [
             pair
             for pair in combinations(range(len(self.names)), 2)
@@ -236,7 +240,10 @@ class SymmetricGame:
         return tuple(tuple(self.names[strategy] for strategy in sorted(face)) for face in faces)
 
     def spreads(self, strategies: list[int]) -> Floats:
-        """[compositions of these] the largest difference of their payoffs; nan where fewer than two are measured."""
+        """[compositions] largest payoff difference among some strategies when nobody plays others.
+
+        nan if fewer than two of the payoffs are measured.
+        """
         game = self.restricted(strategies)
         table = game.table if game.fitted is None else np.where(game.fitted, np.nan, game.table)
         is_known = np.count_nonzero(~np.isnan(table), axis=1) > 1
@@ -248,33 +255,33 @@ class SymmetricGame:
         return np.flatnonzero(np.delete(self.others, strategies, axis=1).sum(axis=1) == 0)
 
     def is_measured(self, mix: Floats) -> bool:
-        """Whether no payoff against the mix was fitted."""
+        """Whether all payoffs against the mix were measured."""
         return self.fitted is None or not self.fitted[self.rows_of(np.flatnonzero(mix))].any()
 
     def _different(self, mixes: Iterable[Floats]) -> list[Floats]:
-        """Those that are equilibria, once each; small shares count as 0."""
-        kept: list[Floats] = []
+        """The distinct equilibria among some mixes; small shares are set to 0."""
+        distinct: list[Floats] = []
         for mix in mixes:
             rounded = np.where(mix < SAME, 0.0, mix)
             rounded /= rounded.sum()
-            is_new = all(np.abs(rounded - other).max() > SAME for other in kept)
+            is_new = all(np.abs(rounded - other).max() > SAME for other in distinct)
             if is_new and self.regret(mix) <= TOLERANCE * self.scale and not self._is_neutral(np.flatnonzero(rounded)):
-                kept.append(rounded)
-        return kept
+                distinct.append(rounded)
+        return distinct
 
     def _is_neutral(self, support: Iterable[int]) -> bool:
-        """Whether these are several strategies of a neutral face."""
+        """Whether the support is two or more strategies of a neutral face."""
         names = {self.names[strategy] for strategy in support}
         return len(names) > 1 and any(names <= set(face) for face in self.neutral_faces)
 
     def _of_size(self, size: int) -> Iterator[Floats]:
-        """Mixes of so many strategies that may be equilibria."""
+        """Candidate equilibria that mix `size` strategies."""
         for support in combinations(range(len(self.names)), size):
             if not self._is_neutral(support):
                 yield from self._indifferent(list(support))
 
     def _indifferent(self, support: list[int]) -> Iterator[Floats]:
-        """Mixes of exactly these strategies in which all of them have the same payoff."""
+        """Mixes with exactly this support in which all its strategies have the same payoff."""
         if len(support) == 1:
             yield np.eye(len(self.names))[support[0]]
         elif len(support) == 2:
@@ -300,7 +307,7 @@ class SymmetricGame:
                 yield mix
 
     def _searched(self, support: list[int], starts: Iterable[Floats]) -> Iterator[Floats]:
-        """Isolated mixes of three strategies or more; each start is [strategies - 1] shares of all but the last."""
+        """Isolated mixes of three or more strategies; each start is [strategies - 1] shares of all but the last."""
         from scipy.optimize import root
 
         game = self.restricted(support)
@@ -319,7 +326,7 @@ class SymmetricGame:
                 yield mix
 
     def restricted(self, strategies: list[int]) -> SymmetricGame:
-        """The game with these strategies only."""
+        """The game restricted to these strategies."""
         rows = np.ix_(self.rows_of(strategies), np.array(strategies))
         names = tuple(self.names[strategy] for strategy in strategies)
         return SymmetricGame(names, self.players, self.table[rows], None if self.fitted is None else self.fitted[rows])
@@ -353,7 +360,7 @@ class SymmetricGame:
 
 
 def _is_regular(differences: Callable[[Floats], Floats], point: Floats, scale: float) -> bool:
-    """Whether the derivatives of the differences are independent at a root: then no other root is near."""
+    """Whether the Jacobian of the differences is regular at a root, so that the root is isolated."""
     step = 1e-6
     shifts = step * np.eye(len(point))
     columns = [(differences(point + shift) - differences(point - shift)) / (2 * step) for shift in shifts]
@@ -361,7 +368,7 @@ def _is_regular(differences: Callable[[Floats], Floats], point: Floats, scale: f
 
 
 def _filled(others: NDArray[np.int64], column: Floats) -> Floats:
-    """A column of payoffs with unknown ones fitted; all others playing the same strategy is the fit's origin."""
+    """A column of payoffs with unknown payoffs fitted. `others` omits the own strategy's count (the fit's origin)."""
     terms = np.column_stack([np.ones(len(others)), others])
     known = ~np.isnan(column)
     if known.all():

@@ -1,1 +1,1 @@
-"""Analysis of messages, and of promises and whether they are kept."""
+"""Analysis of messages and promises."""

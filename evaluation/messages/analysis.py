@@ -30,8 +30,8 @@ class Similarity:
     """Mean cosine similarity of pairs of messages as vectors of word counts, 0 to 1; nan without pairs.
 
     Attributes:
-        own: over pairs with the same sender: how much players repeat themselves.
-        others: over pairs with different senders: how alike players talk.
+        own: mean over pairs with the same sender (how much players repeat themselves).
+        others: mean over pairs with different senders (how similarly players write).
     """
 
     own: float
@@ -40,7 +40,7 @@ class Similarity:
 
 @dataclass(frozen=True, repr=False)
 class MessageAnalysis(Result):
-    """What was said in a game.
+    """Statistics of a game's messages.
 
     Attributes:
         messages: number of messages.
@@ -57,27 +57,27 @@ class MessageAnalysis(Result):
     promises: tuple[Promise, ...]
 
     def kept(self, kind: Kind | None = None, sender: str | None = None) -> int:
-        """Promises that were kept: of one kind, or of one sender, or all."""
+        """Number of kept promises, optionally only of one kind or sender."""
         return sum(promise.is_kept is True for promise in self.promises_of(kind, sender))
 
     def broken(self, kind: Kind | None = None, sender: str | None = None) -> int:
-        """Promises that were broken."""
+        """Number of broken promises, optionally only of one kind or sender."""
         return sum(promise.is_kept is False for promise in self.promises_of(kind, sender))
 
     def kept_share(self, kind: Kind | None = None, sender: str | None = None) -> float:
-        """Kept promises / judged promises; nan without any."""
+        """Kept promises / judged promises; nan without judged promises."""
         kept, broken = self.kept(kind, sender), self.broken(kind, sender)
         return kept / (kept + broken) if kept + broken else math.nan
 
     def promises_of(self, kind: Kind | None = None, sender: str | None = None) -> list[Promise]:
-        """Promises of one kind, or of one sender, or all."""
+        """The promises, optionally only of one kind or sender."""
         return [each for each in self.promises if kind in (None, each.kind) and sender in (None, each.sender)]
 
     def rows(self, players: str = "", rules: str = "", game: str = "") -> list[Row]:
         """One row per sender; the table "messages" of `evaluation.columns`.
 
         Args:
-            players, rules, game: of the game, for tables of several.
+            players, rules, game: values of the columns that describe the game, for tables of several games.
         """
         named: Row = {"players": players, "rules": rules, "game": game}
         of_game: Row = {
@@ -132,14 +132,14 @@ def analysis_table(analysis: MessageAnalysis) -> list[Table]:
 
 
 def analyze_messages(record: Mapping[str, Any], map_name: str | None = None) -> MessageAnalysis:
-    """What was said in a game.
+    """Analyze the messages of a game.
 
     Args:
-        record: the game.
-        map_name: the map, if it is a file; by default the record's.
+        record: the record of the game.
+        map_name: the map, if it is a file; by default the record's map.
 
     Raises:
-        RecordError: the record has no phases, or incomplete messages.
+        RecordError: the record has no phases, or invalid messages.
         UnknownMapError, MapFormatError: an unknown or invalid map.
     """
     try:
@@ -149,7 +149,9 @@ def analyze_messages(record: Mapping[str, Any], map_name: str | None = None) -> 
     except WelfareEnvError:
         raise
     except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise RecordError(f"the record is damaged or no saved game: {type(error).__name__}: {error!s:.200}") from error
+        raise RecordError(
+            f"the record is damaged, or not a saved game: {type(error).__name__}: {error!s:.200}"
+        ) from error
     public = sum(recipient == GLOBAL for _, recipient, _ in texts)
     matrix: dict[str, dict[str, int]] = {}
     for (sender, recipient), number in sorted(Counter(text[:2] for text in texts).items()):
@@ -166,17 +168,19 @@ def analyze_messages(record: Mapping[str, Any], map_name: str | None = None) -> 
 def _checked(message: Mapping[str, Any], phase: object) -> tuple[str, str, str]:
     """Sender, recipient and text of a message."""
     if not isinstance(phase, str) or not _PHASE.fullmatch(phase):
-        raise RecordError(f"the record is damaged or no saved game: phase {quoted(phase)}: give one such as 'S1901M'")
+        raise RecordError(
+            f"the record is damaged, or not a saved game: phase {quoted(phase)}: give one such as 'S1901M'"
+        )
     parts = [message.get(name) for name in PARTS] if isinstance(message, Mapping) else []
     match [part for part in parts if isinstance(part, str)]:
         case [sender, recipient, text]:
             return sender, recipient, text
     wrong = f"message {quoted(message)} in {phase}: give a mapping with the texts {', '.join(PARTS)}"
-    raise RecordError(f"the record is damaged or no saved game: {wrong}")
+    raise RecordError(f"the record is damaged, or not a saved game: {wrong}")
 
 
 def _similarity(texts: Iterable[tuple[str, str]]) -> Similarity:
-    """All pairs at once: the squared sum of n unit vectors is n plus twice the sum of all pairwise cosines."""
+    """Mean similarities, without a loop over pairs: |sum of n unit vectors|^2 = n + 2 * (sum of pairwise cosines)."""
     by_sender: dict[str, list[dict[str, float]]] = {}
     for sender, text in texts:
         if vector := _unit(text):
@@ -191,7 +195,7 @@ def _similarity(texts: Iterable[tuple[str, str]]) -> Similarity:
 
 
 def _mean(cosines: float, pairs: int) -> float:
-    """Clip rounding errors to [0, 1]."""
+    """The mean cosine, with rounding errors clipped to [0, 1]."""
     return min(1.0, max(0.0, cosines / pairs)) if pairs else math.nan
 
 

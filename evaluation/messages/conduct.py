@@ -1,4 +1,4 @@
-"""What each power did in a game: orders, messages, promises, centers that changed hands, and what its model cost."""
+"""Counts for each power of a game: orders, messages, promises, centers taken and lost, tokens and dollars."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from welfare_env.errors import MapFormatError, UnknownMapError
 
 @dataclass(frozen=True)
 class Conduct:
-    """What one power did in one game.
+    """Counts for one power in one game.
 
     Attributes:
-        centers_taken: supply centers that it took from another power. centers_lost: that another power took from it.
-        orders: submitted, illegal ones included.
-        illegal_orders: of these, not legal, or unusable in a language model's reply; they were not carried out.
-        messages: sent.
-        promises: found in its messages (`evaluation.messages.promises`). The sum of `kept_promises` and
-            `broken_promises` may be less: some cannot be judged. All three are nan if the game's map is not known here.
-        tokens: input and output tokens of its language model; 0 for other players.
-        dollars: their list price; nan if a price is unknown.
+        centers_taken, centers_lost: supply centers taken from other powers, and taken by other powers.
+        orders: submitted orders, including illegal orders.
+        illegal_orders: of these, illegal, or unusable in a language model's reply; they were not carried out.
+        messages: sent messages.
+        promises, kept_promises, broken_promises: promises in its messages (`evaluation.messages.promises`). Some can be
+            judged neither kept nor broken. All three are nan if the game's map is unknown.
+        tokens: input and output tokens of its language model; 0 for other policies.
+        dollars: list price of these tokens; nan if a price is unknown.
     """
 
     centers_taken: int
@@ -44,8 +44,8 @@ def conduct(record: Mapping[str, Any], taken: Iterable[tuple[str, str]]) -> dict
     """Power -> its conduct.
 
     Args:
-        record: the game.
-        taken: for each supply center that was taken, who took it, and from whom.
+        record: the record of the game.
+        taken: (thief, victim) for each stolen supply center.
     """
     phases, facts = record["phases"][:-1], record["welfare_env"]
     powers = list(record["phases"][-1]["state"]["units"])
@@ -71,7 +71,7 @@ def conduct(record: Mapping[str, Any], taken: Iterable[tuple[str, str]]) -> dict
 
 
 def _judged(record: Mapping[str, Any], messages: int) -> Counter[tuple[str, bool | None]] | None:
-    """(Sender, whether kept) -> number of promises; None if the map is not known here."""
+    """(Sender, whether kept) -> number of promises; None if the map is unknown."""
     if not messages:
         return Counter()
     try:
@@ -82,7 +82,7 @@ def _judged(record: Mapping[str, Any], messages: int) -> Counter[tuple[str, bool
 
 
 def _counts(judged: Counter[tuple[str, bool | None]] | None, power: str) -> tuple[float, float, float]:
-    """Promises of a power: all, kept, broken."""
+    """Numbers of all, kept and broken promises of a power."""
     if judged is None:
         return math.nan, math.nan, math.nan
     kept, broken = judged[power, True], judged[power, False]

@@ -1,8 +1,8 @@
 """Promises in messages, compared with the sender's orders.
 
-`evaluation.messages.sentences` finds announcements by English patterns; this module judges them by the orders that
-follow. Matches can be wrong: irony, or a plan mentioned only to be rejected. Sentences with conditions ("if you") or
-other times ("next year") are found but not judged. Read the sentences, which are kept, before you rely on a count.
+`evaluation.messages.sentences` finds announcements by English patterns; this module judges them by the sender's later
+orders. Matches can be wrong, for example for irony or rejected plans. Sentences with conditions ("if you") or other
+times ("next year") are found but not judged. Check the sentences (`Promise.sentence`) before relying on a count.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _SEASONS = {"S": "spring", "F": "fall", "W": "winter"}  # by the first letter of
 
 @dataclass(frozen=True)
 class Promise:
-    """A sentence that announces what its sender will do.
+    """A sentence that announces a future action of its sender.
 
     Attributes:
-        phase, round, sender, recipient: of the message.
-        kind: what is announced.
-        sentence: its text.
-        is_kept: None if it is not judged: it names a condition or another time, its object is unclear, or the game
-            ended before.
+        phase, round, sender, recipient: from the message.
+        kind: the announced action.
+        sentence: the text of the sentence.
+        is_kept: whether the promise was kept; None if not judged: it has a condition or another time, its object is
+            unclear, or the game ended before.
     """
 
     phase: str
@@ -57,15 +57,16 @@ def _parser(board: Board) -> SentenceParser:
 def promises(record: Mapping[str, Any], board: Board) -> Iterator[Promise]:
     """All promises of a game, in chronological order.
 
-    How each kind is judged, by the orders that were carried out in the phase of the message:
+    A promise is judged by the legal orders of its phase, and kept if:
 
-    * hold: no unit of the sender in a province that the sentence names moves; if it names none, none at all. Movement
-      phases only, and not judged where the sender has no unit that could be meant.
-    * not enter: no unit of the sender moves to a place named, or to a place where a power named ("you" in a private
-      message) has a unit or a center when the phase begins. Movement phases only.
-    * support: a unit of the sender supports a unit of a power named or a unit or a place named. Movement phases only.
-    * disband: in the Winter of this year the sender disbands as many units as the sentence says: "all", a
-      number, or else one. Orders count, removals by force do not. With no unit left, "all" is kept.
+    * hold: none of the sender's units in the named provinces moves; without named provinces, none of its units moves.
+      Movement phases only; not judged if the sender has no unit there.
+    * not enter: none of the sender's units moves to a named province, or to a province where a named power ("you" in a
+      private message) has a unit or a center at the start of the phase. Movement phases only.
+    * support: a unit of the sender supports a unit of a named power, or a unit or move in a named province. Movement
+      phases only.
+    * disband: in the Winter of the same year, the sender disbands as many units as announced: "all", a number, or
+      otherwise one. Only orders count, not forced removals. If the sender has no units left, "all" is kept.
     """
     parser = _parser(board)
     phases = record["phases"]
@@ -85,7 +86,7 @@ def promises(record: Mapping[str, Any], board: Board) -> Iterator[Promise]:
 
 
 def _is_due(said: Announcement, phase: str) -> bool:
-    """Whether it is unconditional and about this phase, or, for disbanding, about this year's Winter."""
+    """Whether an announcement is unconditional and for this phase (for disbanding: for this year's Winter)."""
     year, is_disbanding = phase[1:5], said.kind == "disband"
     seasons = {"fall" if word == "autumn" else word for word in _words(said.sentence)} & set(_SEASONS.values())
     phases = set(re.findall(r"\b[SFW]\d{4}[MRA]\b", said.sentence))
@@ -102,7 +103,7 @@ def _words(text: str) -> list[str]:
 
 
 class _Case:
-    """A promise and the phases from its own on."""
+    """A promise, with its phase and all later phases."""
 
     def __init__(
         self, phases: list[Mapping[str, Any]], message: Mapping[str, Any], said: Announcement, parser: SentenceParser
@@ -115,7 +116,7 @@ class _Case:
             self.powers |= {message["recipient"]}
 
     def judge(self) -> bool | None:
-        """Whether it was kept; None if it cannot be judged."""
+        """Whether the promise was kept; None if it cannot be judged."""
         if self.kind == "disband":
             return self._disbanded()
         if not self.phases[0]["name"].endswith("M"):
@@ -164,7 +165,7 @@ class _Case:
         return next((number for number in numbers if 0 < number < 100), 1)
 
     def _held_by(self, power: str) -> set[str]:
-        """Provinces in which a power has a unit or a center when the phase begins."""
+        """Provinces in which a power has a unit or a center at the start of the phase."""
         state = self.phases[0]["state"]
         units = {province_of(unit) for unit in state["units"].get(power, ()) if unit[0] != "*"}
         return units | set(state["centers"].get(power, ()))

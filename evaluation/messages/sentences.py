@@ -1,9 +1,9 @@
-"""Find sentences in which a player announces what it will do, by English patterns.
+"""Find sentences in which a player announces an action, by English patterns.
 
-Precision goes before recall. A sentence is found when one of its clauses begins with an announcement in the first
-person ("I will", "I promise not to", "My army in Paris will"), followed by a verb of one of the four kinds and by
-something that the verb can be about in this game: units, a province, a power. So "I hold that you lie" and "we stand
-together" are not. Text in quotation marks is ignored, as are reported speech and statements marked as untrue.
+The patterns favor precision over recall. A sentence matches if a clause begins with an announcement in the first person
+("I will", "I promise not to", "My army in Paris will"), followed by a verb of one of the four kinds and an object that
+makes sense in the game: units, a province or a power. So "I hold that you lie" and "we stand together" do not match.
+Quotations, reported speech and statements marked as untrue are ignored.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from welfare_env import Board
 
 Kind = Literal["hold", "disband", "not enter", "support"]
 KINDS: tuple[Kind, ...] = ("hold", "disband", "not enter", "support")
-REMEMBERED = 10_000  # sentences of a board
+REMEMBERED = 10_000  # cached sentences per board
 
 _SENTENCE = re.compile(r"[^.!?;\n]+[.!?;\n]?")
-# Quotations: in quotation marks (an unclosed one quotes the rest of its line), or after ">".
+# Quotations: in quotation marks (an unclosed quotation extends to the end of its line), or after ">".
 _QUOTED = re.compile(
     r"\"[^\"\n]*(?:\"|$)|\u201c[^\u201d\n]*(?:\u201d|$)|\u00ab[^\u00bb\n]*(?:\u00bb|$)"
     r"|(?<!\w)'(?:[^'\n]|'(?=\w))*'(?!\w)|^[ \t]*>.*$",
@@ -121,13 +121,13 @@ _CLAUSE_END = re.compile(
 
 @dataclass(frozen=True)
 class Announcement:
-    """A sentence that announces what its sender will do.
+    """A sentence that announces an action of its sender.
 
     Attributes:
-        kind: what is announced.
-        sentence: its text.
-        what: the part with its object.
-        is_open: whether it names a condition, an alternative or another time.
+        kind: the announced action.
+        sentence: the text of the sentence.
+        what: the part of the sentence with the object.
+        is_open: whether the sentence has a condition, an alternative or another time.
     """
 
     kind: Kind
@@ -148,7 +148,7 @@ class SentenceParser:
         self._name = re.compile(rf"\b(?:{'|'.join(long) or '(?!)'})\b", re.I)
         place = rf"(?:\b(?:{'|'.join([*long, f'(?-i:{codes})'])})\b(?:/[NSEW]C\b)?)"
         self._patterns = _patterns(place, rf"\b(?:{powers})\b")
-        # Players repeat themselves, and the patterns are slow.
+        # Cached: players repeat themselves, and the patterns are slow.
         self._in_sentence = lru_cache(REMEMBERED)(self._read)
         self.places, self.powers = (lru_cache(REMEMBERED)(find) for find in (self._places, self._powers))
 
@@ -174,7 +174,7 @@ class SentenceParser:
                     yield Announcement(kind, text[match.start() : match.end()].strip(), what, is_open)
 
     def _read(self, sentence: str) -> tuple[Kind, str, bool] | None:
-        """The kind, the object, and whether it is open."""
+        """The kind, object and openness of an announcement; None if the sentence is not one."""
         for kind, pattern in self._patterns:
             found = pattern.search(sentence)
             if found is not None and not _is_disowned(found):
@@ -188,7 +188,7 @@ class SentenceParser:
 
 
 def _patterns(place: str, power: str) -> list[tuple[Kind, re.Pattern[str]]]:
-    """The patterns in the order they are tried; `place` and `power` match names."""
+    """The patterns, in the order in which they are tried; `place` and `power` are patterns for names."""
     subject = rf"(?P<subject>I|we|my\s+{_UNITS}(?:\s+(?:in|at)\s+{place})?|(?:A|F|army|fleet)\s+{place})"
     texts: list[tuple[Kind, str]] = [
         *(("not enter", subject + text) for text in _keeping_out(place, power)),
@@ -272,7 +272,7 @@ def _supporting(place: str, power: str) -> list[str]:
 
 
 def _is_disowned(found: re.Match[str]) -> bool:
-    """Whether the rest of the sentence marks it as reported, not meant, or done together."""
+    """Whether the rest of the sentence marks it as reported speech, not serious, or a joint action."""
     before = _VOWED.sub(" ", found.string[: found.start("subject")])
     behind = found["what"]
     is_shared = found["subject"].casefold() == "we" and _SHARED.search(found.string) is not None

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 def answered_by(model: str, base_url: str = "", own: Model | None = None) -> dict[str, Any]:
-    """A model with its server, with a digest of its replay file, or with the distribution that it is from.
+    """A model and its server, the digest of its replay file, or the distribution (package) that provides it.
 
     Args:
-        model: "openai/NAME", "anthropic/NAME", "replay/PATH", "scripted/stub", or of your own.
-        base_url: of the server; "" takes it from the environment, or the provider's default.
-        own: the user's model of this name.
+        model: "openai/NAME", "anthropic/NAME", "replay/PATH", "scripted/stub", or the name of a user's model.
+        base_url: address of the server; "" uses the environment variable or the provider's default.
+        own: the user's model of this name, if any.
 
     Raises:
-        ConfigError: the address in the environment is invalid, or must not be stored.
+        ConfigError: the server address is invalid, or must not be stored.
         CacheError: the replay file cannot be read.
     """
     from agents.lm.models.make import distribution_of, remote_provider
@@ -47,7 +47,7 @@ def replies_digest(path: str | os.PathLike[str]) -> str:
     """SHA-256 of the contents of a replay file, independent of its layout on disk.
 
     Raises:
-        CacheError: it cannot be read.
+        CacheError: the file cannot be read.
     """
     try:
         if wrong := irregular(path):
@@ -55,13 +55,13 @@ def replies_digest(path: str | os.PathLike[str]) -> str:
         parts = [Path(f"{Path(path).absolute()}{end}") for end in ("", "-wal")]
         state = tuple((part.stat().st_size, part.stat().st_mtime_ns) if part.exists() else None for part in parts)
         return _digest(parts[0], state)
-    except (OSError, sqlite3.Error, ValueError, TypeError) as error:  # from damaged names, or a table without its text
-        raise CacheError(f"{shown(path)}: the kept replies cannot be read: {reason(error)}") from error
+    except (OSError, sqlite3.Error, ValueError, TypeError) as error:  # damaged files also cause the last two
+        raise CacheError(f"{shown(path)}: the replay file cannot be read: {reason(error)}") from error
 
 
 @functools.lru_cache(maxsize=16)
 def _digest(path: Path, state: object) -> str:
-    """Cached for all games; `state` changes with the file."""
+    """The digest, cached until the file changes (`state` is its size and time)."""
     digest = hashlib.sha256()
     connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
     try:

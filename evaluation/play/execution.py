@@ -1,4 +1,4 @@
-"""By what means games are played: workers, store, progress and language models. None of it changes a game."""
+"""How games are executed: workers, store, progress and language models. None of this affects the games themselves."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
 
 Models: TypeAlias = "SharedModels | Mapping[str, Any] | None"
-"""Cache, budget and models for language-model players; or your own models alone, by their names in specs."""
+"""Cache, budget and models for language-model players; or just a mapping of names (as in specs) to your own models."""
 Report: TypeAlias = Callable[[int], None]
-"""Called with the number of games that were added."""
+"""Called with the number of games finished since the last call."""
 
 MOST_WORKERS = 1024
 
 
 @dataclass(frozen=True)
 class Execution:
-    """How games are played; `Execution.checked` makes one of the arguments of an evaluation.
+    """How games are executed; `Execution.checked` builds one from the arguments of an evaluation.
 
     Attributes:
-        workers: number of processes, or a pool of them.
-        store: of finished games; None stores nothing.
+        workers: number of processes, or a pool of processes.
+        store: store of finished games; None stores nothing.
         report: called with the number of games finished since the last call.
-        models: what all language-model players share.
+        models: cache, budget and models shared by all language-model players.
         use_older_games: accept stored games that an older version of the code played.
     """
 
@@ -54,11 +54,11 @@ class Execution:
         models: Models = None,
         use_older_games: bool = False,
     ) -> Execution:
-        """From arguments as users give them.
+        """Build from the arguments of a public function.
 
         Raises:
-            EvaluationError: one has the wrong type, or there are no workers.
-            ConfigError: one of your own models is none, or its name cannot stand in a spec.
+            EvaluationError: an argument has the wrong type, or `workers` is out of range.
+            ConfigError: one of your own models lacks the protocol, or its name cannot be used in a spec.
         """
         check_whole("workers", workers.count if isinstance(workers, Workers) else workers, 1, MOST_WORKERS)
         if store is not None and not isinstance(store, GameStore):
@@ -70,11 +70,11 @@ class Execution:
         return cls(workers, store, checked_report(report), shared_models(models), use_older_games)
 
     def sample(self, spec: Spec) -> Policy:
-        """A policy to look at, never to play. Each is made once, however many checks ask for it.
+        """A policy instance for inspection, not for play; cached.
 
         Raises:
             UnknownAgentError: as `agents.make`.
-            EvaluationError: it writes programs of modal_env.
+            EvaluationError: the policy writes programs of modal_env.
         """
         if spec not in self._samples:
             policy = spec.make(self.models)
@@ -83,27 +83,27 @@ class Execution:
         return self._samples[spec]
 
     def check_policies(self, specs: Iterable[Spec]) -> None:
-        """Make every policy once, so that errors are raised before the first game; errors as `sample`."""
+        """Make every policy once, so that errors are raised before the first game; raises as `sample`."""
         for spec in specs:
             self.sample(spec)
 
     @property
     def pool(self) -> AbstractContextManager[Workers]:
-        """The workers for one call: a pool of their own, or the one that was given, which stays open."""
+        """The workers for one call: a new pool, or the given pool, which stays open afterwards."""
         return nullcontext(self.workers) if isinstance(self.workers, Workers) else Workers(self.workers)
 
     @contextmanager
     def pooled(self) -> Iterator[Execution]:
-        """The same with one pool of processes for several calls."""
+        """The same execution with one pool of processes for several calls."""
         with self.pool as workers:
             yield replace(self, workers=workers)
 
 
 def checked_report(report: Report | None) -> Report:
-    """A function that is told of finished games.
+    """The progress callback; None for one that does nothing.
 
     Raises:
-        EvaluationError: it is no function.
+        EvaluationError: not callable.
     """
     if report is not None and not callable(report):
         raise EvaluationError(f"report={quoted(report)}: give a function of a number of games, or None")
@@ -111,11 +111,11 @@ def checked_report(report: Report | None) -> Report:
 
 
 def shared_models(models: Models) -> SharedModels | None:
-    """The models that all players of a run share.
+    """The models shared by all players of a run.
 
     Raises:
         EvaluationError: neither `SharedModels` nor a mapping.
-        ConfigError: one of your own models is none, or its name cannot stand in a spec.
+        ConfigError: one of your own models lacks the protocol, or its name cannot be used in a spec.
     """
     if models is None:
         return None

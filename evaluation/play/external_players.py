@@ -1,4 +1,4 @@
-"""Games inside another framework, whose own models play: inspect-ai, a trainer's environment."""
+"""Games inside another framework whose models play, such as inspect-ai or a trainer's environment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def with_external_players(spec: GameSpec, make: Callable[[str, Spec], Policy]) -> GameSpec:
-    """The same game, in which `make` makes the policy of each power from the power's name and the policy's spec."""
+    """The same game, with each power's policy made by `make(power, spec)`."""
 
     def made(power: str, policy: Spec) -> Spec:
         def maker(models: SharedModels | None) -> Policy:

@@ -1,4 +1,4 @@
-"""The options that all evaluations of Welfare Diplomacy share, checked once."""
+"""The options shared by all evaluations of Welfare Diplomacy, with their checks."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from welfare_env.engine.engines import DEFAULT_ENGINE
 from welfare_env.game.press import MEDIATOR
 
 BATCH = 2_000
-"""Games that are planned at once, in less than half a second, before the first of them is played."""
+"""Games planned per batch (planning takes less than half a second)."""
 
 
 class PlannedGames(Sequence[GameSpec]):
-    """Games that are made when they are asked for: a million of them would take a minute and gigabytes.
+    """A lazy sequence of games: building a million at once would take a minute and gigabytes.
 
     Args:
-        game: makes the game of a number.
-        numbers: of these games.
+        game: makes the game with a given number.
+        numbers: the numbers of the games.
     """
 
     def __init__(self, game: Callable[[int], GameSpec], numbers: range) -> None:
@@ -91,12 +91,12 @@ class GameSettings:
         workers: number of processes, or `Workers` to share between calls. 1 plays in this process.
         store: for finished games, which are not played again; None stores nothing.
         report: called with the number of games finished since the last call (for progress bars).
-        models: cache, budget and your own models for language-model players, or a mapping of names to your own models
-            alone; None for none of this.
+        models: cache, budget and your own models for language-model players, or just a mapping of names to your own
+            models; None for the defaults.
         use_older_games: accept stored games that an older version of the code played; see `play_all`.
-        execution: workers to use_older_games, checked, as one value.
-        played: the rules, never None.
-        board: of the map.
+        execution: the checked values of `workers` to `use_older_games`.
+        played: the rules, with None replaced by the paper's.
+        board: the board of the map.
 
     Raises:
         EvaluationError: a number out of range, or a store, report or models of the wrong type.
@@ -133,10 +133,10 @@ class GameSettings:
             raise EvaluationError(f"seats={quoted(self.seats)}: choose one of {', '.join(agents.specs.SEATINGS)}")
 
     def seated(self, profile: Profile, game: int, seed: int) -> dict[str, PolicyLike]:
-        """Player -> policy in the `game`-th game of a profile. By default, a mediator is silent.
+        """Player -> policy in the `game`-th game of a profile. A mediator not in the profile plays "hold" (silent).
 
         Raises:
-            ProfileError, UnknownPowerError: a profile that does not fit the board.
+            ProfileError, UnknownPowerError: the profile does not fit the board.
         """
         if not self.played.mediator:
             return dict(profile.seats(self.board.powers, game, seed, self.seats))
@@ -150,8 +150,8 @@ class GameSettings:
         """The first `games` games of a profile, with `others` replacing the policies of some powers.
 
         Raises:
-            EvaluationError: a number of games out of range.
-            ProfileError, UnknownPowerError: a profile that does not fit the board.
+            EvaluationError: `games` is out of range.
+            ProfileError, UnknownPowerError: the profile does not fit the board.
         """
         check_games(games)
         planned = PlannedGames(lambda game: self.game(profile, game, others), range(games))
@@ -163,10 +163,10 @@ class GameSettings:
         return self._game(profile, game, self.seed, game_seed(self.seed, game), others)
 
     def choosing_game(self, profile: Profile, game: int) -> GameSpec:
-        """The `game`-th game of a profile for choosing between attacks: its seed is that of no game that is reported.
+        """The `game`-th selection game of a profile (for choosing attacks); its seed is not used by reported games.
 
         Raises:
-            ProfileError, UnknownPowerError: a profile that does not fit the board.
+            ProfileError, UnknownPowerError: the profile does not fit the board.
         """
         seed = choosing_seed(self.seed, game)
         return self._game(profile, game, seed, seed)
@@ -192,7 +192,7 @@ class GameSettings:
         return records
 
     def executed(self, execution: Execution) -> GameSettings:
-        """The same games, played by other means."""
+        """The same settings with another execution."""
         same = copy(self)
         object.__setattr__(same, "execution", execution)
         return same

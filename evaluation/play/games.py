@@ -48,11 +48,11 @@ class GameSpec:
     """Everything that determines a game.
 
     Attributes:
-        players: (power, policy) for every power: a spec, a class, a factory or an instance, kept as its
+        players: (power, policy) for every power: a spec, a class, a factory or an instance, stored as
             `agents.specs.Spec`, so that two spellings of a policy give the same game.
-        seed: of this game, for the order of speaking and the policies' random numbers.
+        seed: the game's seed, for the speaking order and the policies' random numbers.
         rules, map_name, engine: as for `welfare_env.make`.
-        simultaneous: all players send messages at the same time, and read those of the others in the next round
+        simultaneous: all players send messages at the same time and read them in the next round
             (`welfare_env.parallel_env`); otherwise, as in the paper, one after the other in random order.
         coalition: powers played by a single policy object (`agents.CoalitionPolicy`); () if each has its own.
 
@@ -98,17 +98,17 @@ class GameSpec:
         return GameSpec, (tuple(self.written.items()), *(getattr(self, each.name) for each in fields(self)[1:]))
 
     def to_dict(self, models: SharedModels | None = None) -> dict[str, Any]:
-        """As plain JSON types, including everything else that affects the game; if that changes, the game is replayed.
+        """The full specification as plain JSON types; a stored game with a different specification is not reused.
 
-        This is a digest of the code of the rules and of these policies (`evaluation.play.sources`), and of a map file;
-        for language models, the address of the server, a digest of the replay file, or what your own model says of
-        itself. With a person in a seat it has a new "sitting" at every call, so that no stored game stands for another.
+        Also includes digests of the code of rules and policies (`evaluation.play.sources`) and of a map file; for
+        language models, the server's address, a digest of the replay file, or the name and settings of your own model.
+        With a human player there is a new random "sitting" in every call, so that no stored game is reused.
 
         Args:
-            models: where your own models are from.
+            models: provides your own models.
 
         Raises:
-            UnknownMapError: neither a known map nor a file.
+            UnknownMapError: `map_name` is neither a known map nor a file.
             ConfigError, CacheError: an invalid server address in the environment, or an unreadable replay file.
         """
         policies = {policy for _, policy in self.players}
@@ -146,7 +146,7 @@ class GameSpec:
 
     @property
     def has_people(self) -> bool:
-        """Whether a person plays in it."""
+        """Whether a person plays."""
         return any(is_person(policy.modules) for _, policy in self.players)
 
     @property
@@ -156,10 +156,10 @@ class GameSpec:
 
 
 def code_of(policies: Iterable[Spec]) -> tuple[str, str]:
-    """SHA-256 of our code behind a game of these policies, and of the user's code; "" if there is none.
+    """SHA-256 of the package's code that affects games of these policies, and of the user's code ("" if none).
 
     Raises:
-        UnknownAgentError: the package of the user's module cannot be imported.
+        UnknownAgentError: the package of a user's module cannot be imported.
     """
     policies = list(policies)
     own, imported = own_code({path for policy in policies for path in named_files(policy)})
@@ -177,9 +177,9 @@ def game_seed(seed: int, game: int) -> int:
 
 
 def choosing_seed(seed: int, game: int) -> int:
-    """The seed of the `game`-th game in which an evaluation chooses between attacks.
+    """The seed of the `game`-th selection game of an evaluation (for choosing attacks).
 
-    It is that of none of the first thousand games that the evaluation reports.
+    It differs from the seeds of the first thousand reported games.
     """
     reported, attempt = _reported_seeds(seed), 1
     while (drawn := int(np.random.SeedSequence([seed, game, attempt]).generate_state(1)[0])) in reported:
@@ -196,18 +196,18 @@ def play_game(spec: GameSpec, models: Models = None, stop: Event | None = None) 
     """Play one game to its end.
 
     Args:
-        models: cache, budget and your own models for language-model players (`agents.lm`'s SharedModels), or a mapping
-            of names to your own models alone; None for none of this.
+        models: cache, budget and your own models for language-model players (`agents.lm`'s SharedModels), or just a
+            mapping of names to your own models; None for the defaults.
         stop: aborts the game when it is set.
 
     Returns:
-        Its record, with "seed" and "players" in the section "welfare_env", and, with language models, the output of
-        `evaluation.play.turns.conversation`.
+        The game's record, with "seed" and "players" in the section "welfare_env", and, with language models, the
+        output of `evaluation.play.turns.conversation`.
 
     Raises:
-        UnknownAgentError, UnknownMapError, RulesError: invalid input of this kind.
+        UnknownAgentError, UnknownMapError, RulesError: an invalid policy, map or rules.
         EvaluationError: not every player has exactly one policy.
-        LMError: a budget is used up, a model cannot be called, or a prompt does not fit the game.
+        LMError: a budget is exhausted, a model cannot be called, or a prompt does not fit the game.
         GameStopped: `stop` was set.
     """
     shared, stop = shared_models(models), stop or Event()
@@ -221,9 +221,9 @@ def play_game(spec: GameSpec, models: Models = None, stop: Event | None = None) 
 
 
 async def aplay_game(spec: GameSpec, models: Models = None, stop: Event | None = None) -> Record:
-    """As `play_game`, in the event loop of the caller: many games may wait for language models at the same time.
+    """Like `play_game`, in the caller's event loop, so that many games can wait for language models concurrently.
 
-    Give them one `SharedModels`, whose limits then hold for all of them together.
+    Pass the same `SharedModels` to all of them to share its limits.
     """
     shared = shared_models(models)
     return await set_up_game(spec, shared).play(shared, stop or Event())
@@ -239,14 +239,14 @@ def set_up_game(spec: GameSpec, models: SharedModels | None) -> Seats:
 
 
 def _without_waiting(playing: Coroutine[Any, Any, Record]) -> Record:
-    """The record of a game in which nothing waits, so that it needs no event loop: it only lets others go on."""
+    """Run a game that never waits for language models, without an event loop, and return its record."""
     try:
         while playing.send(None) is None:
             pass
     except StopIteration as end:
         record: Record = end.value
         return record
-    raise EvaluationError("a game waits for a language model, though none plays in it")
+    raise EvaluationError("internal error: a game without language models waits for one; please report it")
 
 
 def play_all(
@@ -264,22 +264,22 @@ def play_all(
     the games in progress. A game in which a language model never answered is not stored. Records do not depend on the
     number of workers. The section "welfare_env" has the key of the game.
 
-    Games with language models, which mostly wait for replies, are played in this process, one per worker at a time, in
-    one thread with an event loop, and share one budget. If one of them fails, the others are stopped.
+    Games with language models are played in this process, in one thread with an event loop, up to `workers` at a time,
+    and share one budget. If one of them fails, the others are stopped.
 
     Games of policies without a name (a lambda, an instance, a class of the running script) are not stored, and are
-    played in this process, one after the other; a warning says so if that matters.
+    played in this process, one after the other; a warning is logged if there is a store or more than one worker.
 
     Args:
-        workers: number of processes, or a `Workers` to share between calls. 1 plays in this process.
+        workers: number of processes, or `Workers` to share between calls. 1 plays in this process.
         store: for finished games; None stores nothing.
         report: called with the number of games finished since the last call.
         models: as for `play_game`.
-        use_older_games: accept stored games that an older version of the code played, if there is none by this
-            version. Their records have "older_code": true in the section "welfare_env".
+        use_older_games: accept stored games from an older version of the code if there is none from this version.
+            Their records have "older_code": true in the section "welfare_env".
 
     Raises:
-        EvaluationError: no workers, or `use_older_games` without a store.
+        EvaluationError: `workers` is out of range, or `use_older_games` without a store.
         LMError: as `play_game`.
         CheckpointError: a learned player does not fit the map or rules of a game (raised before the first game).
         StoreError: the store cannot be used, or the code changed while games were played.
@@ -291,17 +291,17 @@ def play_all(
 
 
 def play_each(specs: Sequence[GameSpec], execution: Execution) -> Generator[tuple[GameSpec, Record], None, None]:
-    """As `play_all`, but yields each different game with its record: stored ones first, then in order of completion.
+    """Like `play_all`, but yields each distinct game with its record: stored games first, then in order of completion.
 
-    Records that the caller does not keep take no memory. Exhaust the iterator or close it; nothing happens, and no
-    error is raised, before its first game is asked for.
+    Records are not kept in memory. Exhaust or close the generator; it starts working, and can raise errors, only when
+    the first game is requested.
     """
     if not isinstance(specs, Sequence) or not all(isinstance(spec, GameSpec) for spec in specs):
         raise EvaluationError(f"specs={quoted(specs)}: give a list of evaluation.GameSpec(...)")
     models, store, copies = execution.models, execution.store, Counter(specs)
     _check_checkpoints(list(copies), execution)
     keys = {spec: spec.to_dict(models) for spec in copies}  # before the first game, since a map file could change
-    used: list[Record] = []  # what language models used
+    used: list[Record] = []  # usage of language models
     with execution.pool as workers:
         _warn_of_unnamed(list(copies), store, workers)
         named = {spec: key for spec, key in keys.items() if spec.is_named}
@@ -329,7 +329,7 @@ def play_each(specs: Sequence[GameSpec], execution: Execution) -> Generator[tupl
 
 
 def _check_code(digest: str, specification: Mapping[str, Any], workers: Workers) -> None:
-    """Check that a game was played by the same code as this process has."""
+    """Check that a game was played by this process's version of the code."""
     if workers.is_remote and digest not in (CODE_DIGEST, specification_key(specification)):
         raise WorkerError(
             "a machine of the cluster has different code, libraries, maps, checkpoints or policies: "
@@ -356,7 +356,7 @@ def _check_checkpoints(specs: Sequence[GameSpec], execution: Execution) -> None:
 def _stored(
     specifications: Mapping[GameSpec, dict[str, Any]], store: GameStore, use_older_games: bool
 ) -> dict[GameSpec, Callable[[], Record]]:
-    """The games that are in the store, and what loads the record of each."""
+    """Stored games, each with a function that loads its record."""
     keys = {spec: specification_key(specification) for spec, specification in specifications.items()}
     present = store.holds(keys.values())
     stored: dict[GameSpec, Callable[[], Record]] = {}
@@ -375,7 +375,7 @@ def _stored_record(store: GameStore, key: str, **marks: bool) -> Record:
 
 
 def _judged(record: Record) -> list[Record]:
-    """What `unusable` reads of a record, if language models played."""
+    """The parts of a record that `unusable` reads; [] without language models."""
     if not record.get("welfare_env", {}).get("language_models"):
         return []
     from evaluation.measures.lm_usage import as_judged  # imports rich, which workers do not need
@@ -400,7 +400,7 @@ def _warn_of_unnamed(specs: Sequence[GameSpec], store: GameStore | None, workers
 
 
 def _was_answered(record: Record) -> bool:
-    """Whether every language model answered at least once; otherwise (a wrong API key) the game is worthless."""
+    """Whether every language model replied at least once; otherwise (a wrong API key, say) the game is worthless."""
     models = record.get("welfare_env", {}).get("language_models", {})
     return all(model["failed"] < model["calls"] for found in models.values() for model in found if model["calls"])
 
@@ -415,10 +415,10 @@ def _played(
     if not workers.is_remote and any(spec.engine == "fast" for spec in others):
         from welfare_env.engine.precompile import GAMES, ensure_compiled  # imports numba
 
-        ensure_compiled(GAMES)  # once, before workers that would each wait for it
+        ensure_compiled(GAMES)  # once here, instead of in every worker
     yield from workers.run(_play_far if workers.is_remote else _play_task, [spec for spec in others if spec.is_named])
     yield from ((spec, _play_task(spec)) for spec in others if not spec.is_named)
-    yield from ((spec, (play_game(spec, models), CODE_DIGEST)) for spec in people)  # one after the other, before them
+    yield from ((spec, (play_game(spec, models), CODE_DIGEST)) for spec in people)  # one at a time, at this terminal
     if workers.count == 1 or len(asking) == 1:
         yield from ((spec, (play_game(spec, models), CODE_DIGEST)) for spec in asking)
         return
@@ -428,7 +428,7 @@ def _played(
 def _played_at_once(
     specs: Sequence[GameSpec], most: int, models: SharedModels | None
 ) -> Iterator[tuple[GameSpec, tuple[Record, str]]]:
-    """The first error stops all games; it is raised after all finished games were yielded."""
+    """Play games concurrently. The first error stops all games; it is raised after all finished games were yielded."""
     from agents.lm.models.shared_models import default_models
 
     stop = Event()
@@ -457,10 +457,10 @@ def _cause(errors: Sequence[BaseException]) -> BaseException:
 
 
 def _play_task(spec: GameSpec) -> tuple[Record, str]:
-    """A record and the digest of the code that played it, which may differ in a worker."""
+    """A record, and the digest of the worker's code, which may have changed."""
     return play_game(spec), CODE_DIGEST
 
 
 def _play_far(spec: GameSpec) -> tuple[Record, str]:
-    """A record from another machine, and the game's key there, which covers code, libraries, maps and files."""
+    """A record from another machine, and the game's key there (a hash of its code, libraries, maps and files)."""
     return play_game(spec), specification_key(spec.to_dict())

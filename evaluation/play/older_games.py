@@ -14,7 +14,7 @@ CODE = ("code", "versions")
 
 
 def older_keys(store: GameStore, specifications: Mapping[Key, Mapping[str, Any]]) -> dict[Key, str]:
-    """The keys of those games that the store has from an older version, of each the last stored.
+    """For each game that an older version stored, the key of the most recent one.
 
     Raises:
         StoreError: the file cannot be read, or a specification is damaged.

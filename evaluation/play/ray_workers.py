@@ -13,14 +13,14 @@ LOCAL = "local"
 
 
 class RayWorkers(Workers):
-    """As `Workers`, on the processes of a Ray cluster.
+    """`Workers` on a Ray cluster.
 
-    The cluster's machines need the same versions of this package and its libraries: games played by other code are
-    refused (`play_all`). Files of policies and maps must have the same path there.
+    The cluster's machines need the same versions of this package and its libraries: `play_all` refuses games played by
+    other code. Files of policies and maps must have the same path there.
 
     Args:
-        address: "auto" or "HOST:PORT" of a running cluster; "local" starts one on this machine for the duration.
-        count: processors of a local cluster; of a running one, all are used.
+        address: "auto" or "HOST:PORT" of a running cluster; "local" starts a temporary cluster on this machine.
+        count: number of processors of a local cluster; a running cluster is used fully.
 
     Raises:
         WorkerError: Ray is not installed, or no cluster answers.
@@ -73,7 +73,7 @@ class RayWorkers(Workers):
             raise error.cause from error
         except self._ray.exceptions.RayError as error:
             first = first_line(error)
-            raise WorkerError(f"the Ray cluster lost a game: {first}. Finished games are kept in the store") from error
+            raise WorkerError(f"the Ray cluster lost a game: {first}. Finished games are in the store") from error
         return waiting.pop(done[0]), result
 
     def _start(self) -> Any:

@@ -1,8 +1,8 @@
-"""The rows of a damaged SQLite file, read page by page without SQLite, which gives up at the first missing page.
+"""Reads the rows of a damaged SQLite file page by page; SQLite itself stops at the first missing page.
 
-A store's table is a b-tree of pages; each holds whole rows, or the beginning of a row and a chain of further pages.
-So any page that is there gives its rows, whatever became of the pages that lead to it. What is read here is only a
-guess: the checksums of games tell which of them are whole. File format: https://www.sqlite.org/fileformat2.html.
+A store's table is a b-tree of pages; each holds whole rows, or the beginning of a row and a chain of overflow pages.
+So the rows of any surviving page can be read, even if its parent pages are lost. Rows may be wrong; the caller
+verifies the games by checksum. File format: https://www.sqlite.org/fileformat2.html.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Value = str | bytes | int | float | None
 
 
 class DamagedFile:
-    """The pages of an SQLite file, of which some may be missing or damaged, and of its write-ahead log.
+    """An SQLite file with missing or damaged pages, together with its write-ahead log.
 
     Attributes:
-        pages: pages that are there, the last one perhaps in part.
-        missing: pages that the file should have and has not.
+        pages: number of pages in the file; the last one may be truncated.
+        missing: number of pages missing according to the file's header.
     """
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
@@ -39,15 +39,15 @@ class DamagedFile:
         self.pages = -(-length // self._page_size)
         self.missing = max(0, struct.unpack(">I", header[28:32])[0] - self.pages)
         self._newer = _pages_of_log(Path(f"{path}-wal"), self._page_size)
-        self._most = (self.pages + len(self._newer)) * self._page_size  # bytes of a row
+        self._most = (self.pages + len(self._newer)) * self._page_size  # upper bound for the bytes of a row
 
     def rows(self) -> Iterator[tuple[Value, ...]]:
-        """All rows of five columns that can be read; of a damaged one, what its bytes say."""
+        """All rows of five columns that can be read; the values of damaged rows may be wrong."""
         for number in sorted({*range(1, self.pages + 1), *self._newer}):
             for payload in self._payloads(self._page(number), 100 if number == 1 else 0):
                 try:
                     yield _row(payload)
-                except (IndexError, ValueError):  # no row
+                except (IndexError, ValueError):  # not a row
                     continue
 
     def _page(self, number: int) -> bytes:
@@ -66,11 +66,11 @@ class DamagedFile:
             try:
                 length, body = _varint(page, cell + (4 if page[start] == 0x02 else 0))
                 yield self._payload(page, body, length)
-            except (IndexError, struct.error):  # it points to nowhere
+            except (IndexError, struct.error):  # an invalid pointer
                 continue
 
     def _payload(self, page: bytes, body: int, length: int) -> bytes:
-        """A row's bytes: those in its page, and those in the pages that follow."""
+        """A row's bytes, from its page and its overflow pages."""
         if length > self._most:
             raise IndexError("a row longer than the file")
         most, least = ((self._usable - 12) * part // 255 - 23 for part in (64, 32))
@@ -103,7 +103,7 @@ def _pages_of_log(log: Path, page_size: int) -> Mapping[int, bytes]:
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
-    """A number of SQLite's variable length, and where the next begins."""
+    """A variable-length integer of SQLite, and the position after it."""
     number = 0
     for place in range(at, at + 8):
         number = number << 7 | content[place] & 0x7F

@@ -1,7 +1,7 @@
 """A digest of the code that affects a game: part of the game's key.
 
-The code is found by following imports, including those within functions, but not those for type checkers. Digests are
-of the syntax tree without docstrings, comments and layout, so editing these does not invalidate stored games.
+The code is found by following imports, also within functions, but not under `if TYPE_CHECKING`. Digests are of the
+syntax tree without docstrings, comments and layout, so editing these does not invalidate stored games.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from evaluation.play import turns
 
 APART = (
     "welfare_env.render",  # only draws games
-    "welfare_env.extras",  # only says what to install
-    "modal_env",  # the other game, and its players
+    "welfare_env.extras",  # only names the extras to install
+    "modal_env",  # the other game
     "agents.modal",
     "agents.lm.programs",
     "agents.lm.models.prices",
@@ -35,21 +35,21 @@ APART = (
 """Modules that do not affect games of Welfare Diplomacy, although relevant code imports them."""
 GAME = "welfare_env"  # imports everything that games and environments need
 PACKAGES = ("welfare_env", "modal_env", "agents", "evaluation", "training")
-"""Our packages. Of the last two, only `evaluation.play.turns` affects games."""
+"""The packages of this project. Of the last two, only `evaluation.play.turns` affects games."""
 
-_PARSING = Lock()  # Python 3.11 counts the depth of trees for all threads together, and fails if two parse at once
+_PARSING = Lock()  # Python 3.11 has one recursion counter for all threads, and fails if two parse at the same time
 Import = tuple[str, str]  # a module and the imported name; "" for the module itself
 
 
 @dataclass(frozen=True)
 class Code:
-    """The parts of a source file that matter here.
+    """The digest and imports of a source file.
 
     Attributes:
-        digest: SHA-256 of its syntax.
+        digest: SHA-256 of its syntax tree.
         imports: everything it imports.
-        faces: imported name -> its origin, for modules that import it from here.
-        is_lazy: whether it has a module-level `__getattr__`, so that it may import anything below it.
+        faces: re-exported name -> the module and name it comes from.
+        is_lazy: whether it has a module-level `__getattr__`, which may import any submodule.
     """
 
     digest: str
@@ -63,7 +63,7 @@ def read_code(source: bytes, package: str) -> Code:
     """Parse a source file of a package.
 
     Raises:
-        SyntaxError, ValueError: it is not valid Python.
+        SyntaxError, ValueError: the file is not valid Python.
     """
     with _PARSING:
         tree = ast.parse(source)
@@ -83,7 +83,7 @@ def read_code(source: bytes, package: str) -> Code:
 
 
 def _write(node: object, written: list[str], with_texts: bool) -> None:
-    """A syntax tree as text, the same in every version of Python; `with_texts` includes docstrings and the like."""
+    """A syntax tree as text, identical in all Python versions; `with_texts` includes docstrings and bare strings."""
     if isinstance(node, ast.JoinedStr):  # Python 3.12 ends the {width} of f"{x:{width}}" with an empty text
         written.append("JoinedStr")
         _write([part for part in node.values if getattr(part, "value", None) != ""], written, with_texts)
@@ -137,10 +137,10 @@ def _absolute(node: ast.ImportFrom, package: str) -> str:
 
 
 class Sources:
-    """The source files of packages at the time of reading.
+    """The source files of packages, as they are when this object is created.
 
     Args:
-        folders: of the packages.
+        folders: the folders of the packages.
         playing: the file of `evaluation.play.turns`. Its imports are covered by the players' modules.
     """
 
@@ -165,7 +165,7 @@ class Sources:
         return digest.hexdigest()
 
     def digest(self, modules: Iterable[str]) -> str:
-        """SHA-256 of the code of a game with players from these modules, and of everything they import."""
+        """SHA-256 of the code that affects a game with players from these modules, including all imports."""
         starts = frozenset(modules)
         if starts not in self._digests:
             reached = sorted(self.reached(GAME).union(*map(self.reached, starts)))
@@ -187,7 +187,7 @@ class Sources:
         return self._reached[start]
 
     def home(self, module: str, name: str) -> str:
-        """The module of these packages that defines a name; "" if there is none."""
+        """The module of these packages that defines an imported name; "" if it is not in these packages."""
         if f"{module}.{name}" in self._files:
             return f"{module}.{name}"
         if module not in self._files:
@@ -216,9 +216,9 @@ SOURCES = Sources((Path(str(each.__file__)).parent for each in (welfare_env, mod
 
 
 def own_code(files: Collection[Path]) -> tuple[str, frozenset[str]]:
-    """SHA-256 of the user's files (checkpoints, modules of policies), and the modules of ours that they import.
+    """SHA-256 of the user's files (checkpoints, modules of policies), and the modules of this project they import.
 
-    Includes the user's modules that a policy imports: those beside it, and all that are not installed.
+    Includes modules that a policy imports if they are in its folder or not installed.
     """
     digests: dict[Path, str] = {}
     ours: set[str] = set()
@@ -236,12 +236,12 @@ def own_code(files: Collection[Path]) -> tuple[str, frozenset[str]]:
             ours |= {home for each in code.imports if (home := SOURCES.home(*each))}
             found = {other for each in code.imports for other in _own_file(*each, folders)}
             waiting += sorted(found - digests.keys() - set(waiting))
-    told = "\n".join(digests[path] for path in sorted(digests))
-    return hashlib.sha256(told.encode()).hexdigest() if digests else "", frozenset(ours)
+    combined = "\n".join(digests[path] for path in sorted(digests))
+    return hashlib.sha256(combined.encode()).hexdigest() if digests else "", frozenset(ours)
 
 
 def _package(path: Path) -> str:
-    """The package of a file; "" for none."""
+    """The package of a file; "" if it is in none."""
     parts: list[str] = []
     folder = path.parent
     while (folder / "__init__.py").exists():
@@ -251,7 +251,7 @@ def _package(path: Path) -> str:
 
 
 def _own_file(module: str, name: str, folders: Iterable[Path]) -> list[Path]:
-    """The user's file behind an import; [] if it is ours, Python's or an installed package's."""
+    """The user's file behind an import; [] for this project, the standard library and installed packages."""
     if module.partition(".")[0] in PACKAGES:
         return []
     path = (name and _file(f"{module}.{name}", tuple(sys.path))) or _file(module, tuple(sys.path))
@@ -268,7 +268,7 @@ def _libraries() -> tuple[Path, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def _file(module: str, path: tuple[str, ...]) -> Path | None:
-    """The file of a module for this `sys.path`, found without importing it or its packages."""
+    """The file of a module, found without importing it or its packages; `path` is `sys.path`, for the cache."""
     with suppress(ImportError, ValueError):
         first, *rest = module.split(".")
         spec = importlib.util.find_spec(first)

@@ -1,8 +1,8 @@
 """Finished games on disk, looked up by specification: one SQLite file for any number of processes.
 
 A game is stored under the hash of its full specification (board, rules, players, seed, ... everything that determines
-it), so an interrupted experiment resumes from the games it has already played. Specifications and records are JSON;
-nothing is unpickled.
+it), so an interrupted experiment resumes from the games already played. Specifications and records are JSON; nothing is
+unpickled.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ LATEST = 253_402_300_800  # seconds from 1970 to the year 10000
 
 _DAMAGED = (
     "The file is damaged or not a store: move it away or restore it from a backup, and run this again; `welfare-env "
-    "store repair` copies the games that are whole to another file"
+    "store repair` copies its intact games to another file"
 )
 _CURE = (
-    "Restore the file from a backup; or run `welfare-env store repair`, which moves damaged games to the table "
-    "`damaged`, so that they are played again"
+    "Restore the file from a backup, or run `welfare-env store repair` to move damaged games to the table `damaged`, "
+    "so that they are played again"
 )
 
 _CREATE = """
 CREATE TABLE games (
     key TEXT PRIMARY KEY,        -- of the specification, see specification_key
-    specification TEXT NOT NULL, -- canonical JSON, to be read by people
+    specification TEXT NOT NULL, -- canonical JSON, human-readable
     record BLOB NOT NULL,        -- JSON, compressed with zlib
     checksum TEXT NOT NULL,      -- SHA-256 of key and record
-    created REAL NOT NULL        -- seconds since 1970; nothing depends on it
+    created REAL NOT NULL        -- seconds since 1970; for listings only
 ) WITHOUT ROWID
 """
 _UPSERT = """
@@ -61,15 +61,15 @@ ON CONFLICT (key) DO UPDATE SET record = excluded.record, checksum = excluded.ch
 _INSERT = (
     "INSERT INTO games (key, specification, record, checksum, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 )
-MOST_VALUES = 500  # in a query; SQLite takes 999 or more
+MOST_VALUES = 500  # values per query; SQLite allows at least 999
 _BATCH = 20  # games copied per transaction, while other writers wait
 
-# A damaged row may have anything as its key, so rows are found by the bytes of the key and its type.
+# The key of a damaged row may have any type, so rows are identified by the bytes and type of their keys.
 _IDENTITIES = "SELECT CAST(key AS BLOB), typeof(key) FROM games ORDER BY created, key"
 _HERE = "FROM games WHERE CAST(key AS BLOB) = ? AND typeof(key) = ?"
 _SET_ASIDE = """
 CREATE TABLE IF NOT EXISTS damaged (
-    key, specification, record, checksum, created, -- as they were found in the table games
+    key, specification, record, checksum, created, -- as in the table games
     fault TEXT NOT NULL,
     moved REAL NOT NULL                            -- seconds since 1970
 )
@@ -86,11 +86,11 @@ CREATE TABLE IF NOT EXISTS results (
 
 
 class StoreError(WelfareEnvError):
-    """An operation of the store failed. The message names the file and says what to do."""
+    """A store operation failed. The message names the file and a remedy."""
 
 
 class DamagedStoreError(StoreError):
-    """The SQLite file itself is damaged or truncated; `GameStore.merge` copies what is whole from it."""
+    """The SQLite file itself is damaged or truncated; `GameStore.merge` copies its intact games."""
 
 
 _LAYOUT = Layout(
@@ -101,7 +101,7 @@ _LAYOUT = Layout(
     damaged=_DAMAGED,
     safe="the games stored so far",
     seconds=60.0,
-    is_durable=True,  # games may have cost money: after put has returned, even a power cut loses none
+    is_durable=True,  # games may have cost money: once put has returned, they survive a power cut
 )
 
 
@@ -112,7 +112,7 @@ def specification_key(specification: Mapping[str, Any]) -> str:
         specification: plain JSON values; the order of keys does not matter, and a tuple equals a list.
 
     Raises:
-        StoreError: it is not JSON, for example because of nan or a numpy array.
+        StoreError: the specification is not JSON, for example because of nan or a numpy array.
     """
     return hashlib.sha256(_canonical(specification).encode("ascii")).hexdigest()
 
@@ -122,9 +122,9 @@ class StoredGame:
     """A game in a store.
 
     Attributes:
-        key: of its specification.
+        key: the `specification_key`.
         specification: as given to `GameStore.put`.
-        created: when it was stored, in seconds since 1970.
+        created: time of storing, in seconds since 1970.
     """
 
     key: str
@@ -134,15 +134,15 @@ class StoredGame:
 
 @dataclass(frozen=True)
 class Copied:
-    """The result of copying games between stores, as keys of games.
+    """The result of copying games between stores. Games are listed by key.
 
     Attributes:
-        added: games that the target did not have.
+        added: copied games.
         present: games that the target already had, with the same record.
         differing: games that the target already had with a different record (two runs with a language model may
-            differ); the target's record is kept.
-        damaged: key -> what is wrong with the game in the source; it is not copied.
-        missing: pages that the source's file should have and has not, with an unknown number of games.
+            differ); the target's record is unchanged.
+        damaged: key -> fault of a game in the source; not copied.
+        missing: number of pages missing from the source's file, with an unknown number of games.
     """
 
     added: list[str] = field(default_factory=list)
@@ -155,15 +155,15 @@ class Copied:
 class GameStore:
     """A store of finished games.
 
-    The file and its folder are created on first use. Any number of processes may use one file, each with a `GameStore`
-    of its own; an object belongs to the thread that first uses it. The write-ahead log beside the file needs a local
-    disk, since network file systems lack the shared memory it relies on.
+    The file and its folder are created on first use. Any number of processes may use one file, each with its own
+    `GameStore`; an object may be used only in the thread that first uses it. The write-ahead log needs a local disk,
+    since network file systems lack the shared memory it relies on.
 
     Writes are atomic and durable once `put` has returned.
 
     Args:
-        path: of the SQLite file.
-        is_read_only: only look at a file that is there, which other processes may be writing; they never wait for it.
+        path: the SQLite file.
+        is_read_only: read an existing file without ever blocking other processes that write to it.
 
     Example:
         with GameStore("runs/evaluation.sqlite") as store:
@@ -176,7 +176,7 @@ class GameStore:
         self.path = _path(path).absolute()
         self._is_read_only = is_read_only
         self._open_connection: sqlite3.Connection | None = None
-        self.added, self.reused = set[str](), set[str]()  # keys: put here, and found where games were asked for
+        self.added, self.reused = set[str](), set[str]()  # keys of games stored by this object, and of reused games
 
     def __repr__(self) -> str:
         return f"<GameStore {self.path}>"
@@ -206,7 +206,7 @@ class GameStore:
         return None if row is None else self._unpack(key, *row)
 
     def put(self, specification: Mapping[str, Any], record: Mapping[str, Any]) -> None:
-        """Store the record of a game; replaces one with the same specification.
+        """Store the record of a game, replacing any with the same specification.
 
         Raises:
             StoreError: the file cannot be written, or the specification or record is not JSON or too large.
@@ -221,7 +221,7 @@ class GameStore:
         self.added.add(key)
 
     def remove(self, keys: Iterable[str]) -> None:
-        """Delete games so that nothing of them stays in the file: for people who ask for it.
+        """Delete games and overwrite their data in the file, for participants who withdraw.
 
         Raises:
             StoreError: the file cannot be written.
@@ -233,7 +233,7 @@ class GameStore:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def result(self, specification: Mapping[str, Any]) -> dict[str, Any] | None:
-        """What was stored of a result that takes longer than reading its games; None if there is nothing, or damage.
+        """A cached result (see `put_result`); None if it is missing or damaged.
 
         Raises:
             StoreError: the file cannot be read.
@@ -247,7 +247,7 @@ class GameStore:
         return dict(parse_json(text)) if text is not None and _checksum(key, text) == row[1] else None
 
     def put_result(self, specification: Mapping[str, Any], value: Mapping[str, Any]) -> None:
-        """Store a result, which `result` finds again; results are not copied to other stores.
+        """Cache a result that is slow to compute from the games; results are not copied to other stores.
 
         Raises:
             StoreError: the file cannot be written, or the value is not JSON.
@@ -259,7 +259,7 @@ class GameStore:
             connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?)", row)
 
     def holds(self, keys: Iterable[str]) -> set[str]:
-        """Those of some keys of which a game is stored.
+        """The subset of keys with a stored game.
 
         Raises:
             StoreError: the file cannot be read.
@@ -294,7 +294,7 @@ class GameStore:
         return [self._stored_game(*row) for row in rows]
 
     def games_since(self, created: float) -> list[StoredGame]:
-        """The games that were stored at a time (seconds since 1970) or later, oldest first.
+        """The games stored at or after a time (seconds since 1970), oldest first.
 
         Raises:
             StoreError: the file cannot be read.
@@ -320,13 +320,13 @@ class GameStore:
     def merge(self, path: str | os.PathLike[str], keys: Sequence[str] | None = None) -> Copied:
         """Copy games from another store into this one. Existing games in both stores stay unchanged.
 
-        Each game is checked against its key and checksum, and damaged ones are skipped; of a file that is damaged or
-        truncated, all games that are whole are copied. Games are copied in atomic batches, so an interrupted call can
-        be repeated. Other processes may write to both stores meanwhile.
+        Each game is checked against its key and checksum, and damaged games are skipped; this also works for a damaged
+        or truncated file. Games are copied in atomic batches, so an interrupted call can be repeated. Other processes
+        may write to both stores meanwhile.
 
         Args:
-            path: of the other store's file.
-            keys: of the games; None for all.
+            path: the other store's file.
+            keys: keys of the games to copy; None for all.
 
         Raises:
             StoreError: an unknown store or game, the same store, or a file that cannot be used.
@@ -342,25 +342,25 @@ class GameStore:
     def _take(self, source: GameStore, keys: Sequence[str] | None) -> Copied:
         keys = _checked_keys(keys)
         if _is_same(self.path, source.path):
-            raise StoreError(f"{shown(source.path)}: this is the store itself: give another file")
+            raise StoreError(f"{shown(source.path)}: source and target are the same store: give another file")
         try:
             return self._take_rows(source, keys)
         except DamagedStoreError:
             return self._salvage(source.path, keys)
 
     def _salvage(self, path: Path, keys: Sequence[str] | None) -> Copied:
-        """Copy what is whole from a damaged file, which is only read."""
+        """Copy the intact games of a damaged file, which is only read."""
         copied, whole, wanted = Copied(), set(), None if keys is None else {*keys}
-        accused = GameStore(path)
+        checker = GameStore(path)
         with path.open("rb") as content:
             source = DamagedFile(path, content)
             for row in source.rows():
                 key = row[0]
                 if not isinstance(key, str) or not is_whole_key(key) or not (wanted is None or key in wanted):
                     continue
-                if fault := accused._fault(*row):
+                if fault := checker._fault(*row):
                     copied.damaged[key] = fault
-                elif key not in whole:  # a page out of use may hold it, too
+                elif key not in whole:  # unused pages may contain copies
                     whole.add(key)
                     self._insert([row], copied)
         damaged = {key: fault for key, fault in copied.damaged.items() if key not in whole}
@@ -378,7 +378,7 @@ class GameStore:
         return copied
 
     def _sound_row(self, key: Any, copied: Copied) -> tuple[Any, ...] | None:
-        """A raw row; None if it is damaged (recorded in `copied`) or gone."""
+        """A raw row; None if it is damaged (recorded in `copied`) or missing."""
         with self._connection() as connection:
             row: tuple[Any, ...] | None = connection.execute(
                 "SELECT key, specification, record, checksum, created FROM games WHERE key = ?", (key,)
@@ -393,7 +393,7 @@ class GameStore:
         return row
 
     def _insert(self, rows: Sequence[tuple[Any, ...]], copied: Copied) -> None:
-        """Insert rows in one transaction; existing games are kept."""
+        """Insert rows in one transaction; existing games are not replaced."""
         batch = Copied()
         with self._connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -414,14 +414,14 @@ class GameStore:
     def repair(self) -> dict[str, str]:
         """Move damaged games, unchanged, to the table `damaged` of the same file, so that they are played again.
 
-        Nothing is lost: even if this is interrupted, each row is in one of the two tables. Other processes may use the
+        Nothing is lost, even if this is interrupted: each row is in one of the two tables. Other processes may use the
         store meanwhile.
 
         Returns:
-            Key (or whatever the row has as its key) -> what is wrong with the game.
+            Key (or the invalid value in its place) -> fault of the game.
 
         Raises:
-            DamagedStoreError: the file itself is damaged: `merge` copies what is whole to another store.
+            DamagedStoreError: the file itself is damaged: `merge` copies its intact games to another store.
             StoreError: the file cannot be read or written.
         """
         damaged: dict[str, str] = {}
@@ -443,7 +443,7 @@ class GameStore:
         return damaged
 
     def _fault(self, key: Any, specification: Any, record: Any, checksum: Any, created: Any) -> str:
-        """What is wrong with a row, and in which file; "" if it is sound."""
+        """The fault of a row, with the file's name; "" if it is intact."""
         if any(isinstance(value, bytes) for value in (key, specification, checksum)):
             return f"{self.path}: a column that should be text is not"
         try:
@@ -457,7 +457,7 @@ class GameStore:
         """The record of a game, by its key.
 
         Raises:
-            StoreError: there is no such game, the file cannot be read, or the record does not match its checksum.
+            StoreError: the game is not stored, the file cannot be read, or the record does not match its checksum.
         """
         row = self._row(key) if is_whole_key(key) else None
         if row is None:
@@ -492,7 +492,7 @@ class GameStore:
             record = None
         if not isinstance(record, dict):
             raise StoreError(
-                f"{self.path}: the record of game {key} is not a game, though its checksum is right. {_CURE}"
+                f"{self.path}: the record of game {key} is not a game, although its checksum is correct. {_CURE}"
             )
         return record
 
@@ -509,7 +509,7 @@ class GameStore:
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Whether both are there, and one file."""
+    """Whether both paths exist and are the same file."""
     try:
         return one.samefile(other)
     except (OSError, ValueError):
@@ -527,7 +527,7 @@ def _checked_keys(keys: object) -> list[str] | None:
     """Keys as a list; None for all."""
     found = None if keys is None else listed("keys", keys, "[game.key for game in store.games()]", None)
     if found is not None and not all(isinstance(key, str) for key in found):
-        raise StoreError(f"keys={checks.quoted(found)}: give texts, such as those of store.keys()")
+        raise StoreError(f"keys={checks.quoted(found)}: give strings, such as those of store.keys()")
     return found
 
 
@@ -544,12 +544,12 @@ def _existing(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
 
 @contextmanager
 def _guarded(path: Path) -> Iterator[None]:
-    """Turns all errors in the use of a file into StoreErrors."""
+    """Convert all errors of a file to StoreErrors."""
     try:
         with _LAYOUT.guard(path):
             yield
     except StoreError as error:
-        code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF  # the low byte is the kind
+        code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
         is_damage = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or UNREADABLE in str(error.__cause__)
         if is_damage:
             with path.open("rb") as file:
@@ -559,7 +559,7 @@ def _guarded(path: Path) -> Iterator[None]:
 
 
 def _as_text(content: bytes) -> str | bytes:
-    """A text column of SQLite; bytes if it is not valid text."""
+    """A text column of SQLite; bytes if it is not valid UTF-8."""
     try:
         return content.decode()
     except UnicodeDecodeError:
@@ -567,12 +567,12 @@ def _as_text(content: bytes) -> str | bytes:
 
 
 def is_whole_key(key: object) -> bool:
-    """Whether something has the form of a `specification_key`."""
+    """Whether a value has the form of a `specification_key`."""
     return isinstance(key, str) and re.fullmatch("[0-9a-f]{64}", key) is not None
 
 
 def _inflated(packed: Any) -> bytes | None:
-    """Decompress a record; None if it is damaged, or larger than any record may be."""
+    """Decompress a record; None if it is damaged or too large."""
     try:
         unfolding = zlib.decompressobj()
         text = unfolding.decompress(packed, LARGEST_FILE)
@@ -593,5 +593,5 @@ def _dump(value: Mapping[str, Any], what: str, sort_keys: bool = False) -> str:
 
 
 def _checksum(key: str, text: bytes) -> str:
-    """Covers the key, to detect a record under another game's key."""
+    """SHA-256 of key and record; the key is included to detect a record under another game's key."""
     return hashlib.sha256(key.encode("ascii") + b"\n" + text).hexdigest()

@@ -26,7 +26,7 @@ from welfare_env.game.record import load_record, save_record
 SHORTEST_KEY = 4  # minimum digits of a key to look up a game
 SHOWN_KEY = 8
 LIKELY_SEEDS = 10_000
-LONGEST_GAP = 100  # games that are missing in a row, as an interrupted run leaves them
+LONGEST_GAP = 100  # consecutive missing games, as after an interrupted run
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class StoredCondition:
     Attributes:
         players: "dove", or, with several policies, "dove, but FRANCE: random".
         rules: "standard map, years: 10, message rounds: 3", and rules that differ from their default.
-        is_current: whether this version of the code played it, so that the same command finds it.
+        is_current: whether this version of the code played the games, so that the same command reuses them.
     """
 
     players: str
@@ -48,7 +48,7 @@ class StoredCondition:
         """The condition of a stored game."""
         names = [text for pair in specification["players"].items() for text in pair]
         if not isinstance(specification["seed"], int) or not all(isinstance(name, str) for name in names):
-            raise TypeError("the seed is not a number, or a player not text")
+            raise TypeError("the seed is not a number, or a player is not text")
         code = tuple(specification.get(name) for name in ("code", "own_code", "versions"))
         current = _current_code(frozenset(specification["players"].values()))
         return cls(seats(specification["players"]), played(specification), code == (*current, VERSIONS))
@@ -56,7 +56,7 @@ class StoredCondition:
 
 @functools.lru_cache(maxsize=1024)
 def _current_code(policies: frozenset[str]) -> tuple[str, ...]:
-    """As `code_of`; () if one of the policies does not exist here."""
+    """Like `code_of`; () if one of the policies is not available."""
     try:
         return code_of(agents.specs.read(policy) for policy in policies)
     except (WelfareEnvError, OSError):
@@ -67,7 +67,7 @@ def played(facts: Mapping[str, Any]) -> str:
     """Map and rules in one line; only rules that differ from their default.
 
     Args:
-        facts: with "map", "rules" and optionally "simultaneous" and "coalition".
+        facts: has "map", "rules" and optionally "simultaneous" and "coalition".
     """
     rules = dict(facts["rules"])
     usual = Rules().to_dict()
@@ -78,7 +78,7 @@ def played(facts: Mapping[str, Any]) -> str:
 
 
 def seats(players: Mapping[str, str]) -> str:
-    """The players in one line: the most frequent policy, and who plays other policies."""
+    """The players in one line: the most frequent policy, and the powers with other policies."""
     counts = Counter(policy for player, policy in players.items() if player != MEDIATOR)
     (most, _), *_ = counts.most_common(1)
     others: dict[str, list[str]] = {}
@@ -93,7 +93,7 @@ def conditions(games: Iterable[StoredGame]) -> dict[StoredCondition, list[Stored
     """Group games by condition, in their order.
 
     Raises:
-        EvaluationError: a game's specification is not one of an evaluation.
+        EvaluationError: a stored game is not from an evaluation.
     """
     groups: dict[StoredCondition, list[StoredGame]] = {}
     for game in games:
@@ -105,17 +105,17 @@ def conditions(games: Iterable[StoredGame]) -> dict[StoredCondition, list[Stored
 
 
 def latest(groups: Mapping[StoredCondition, list[StoredGame]], number: int) -> dict[StoredCondition, list[StoredGame]]:
-    """The `number` most recently stored conditions, in their order; all for 0."""
+    """The `number` most recently stored conditions, in the order of `groups`; 0 for all."""
     ranked = sorted(groups, key=lambda condition: max(game.created for game in groups[condition]), reverse=True)
     kept = set(ranked[: number or None])
     return {condition: games for condition, games in groups.items() if condition in kept}
 
 
 def numbered(games: Iterable[StoredGame]) -> dict[int, tuple[int, int]]:
-    """A game's own seed -> the seed of its evaluation, as the user gave it, and its number there, from 0.
+    """Game seed -> (seed of the evaluation as given by the user, number of the game in it, from 0).
 
-    A store keeps only the games' own seeds (`evaluation.play.games.game_seed`). This finds the seeds below 10,000 whose
-    first game is there, and their other games; a game that belongs to none is left out.
+    A store has only the games' own seeds (`evaluation.play.games.game_seed`). This tries all evaluation seeds below
+    10,000 whose first game is stored; games that match none are left out.
     """
     own = (game.specification.get("seed") for game in games if isinstance(game.specification, dict))
     there = {seed for seed in own if isinstance(seed, int)}
@@ -134,7 +134,7 @@ def open_store(path: Path) -> GameStore:
     """Open an existing store.
 
     Raises:
-        EvaluationError: it does not exist.
+        EvaluationError: the store does not exist.
     """
     if not _exists(path):
         raise EvaluationError(
@@ -159,20 +159,20 @@ def _is_file(name: str) -> bool:
 
 
 def choose(games: Sequence[StoredGame], keys: Sequence[str], where: Path) -> list[StoredGame]:
-    """The games whose keys have one of these beginnings, without repetition; all games if there are none.
+    """The games whose keys start with one of these prefixes, without repetition; all games if `keys` is empty.
 
     Raises:
-        EvaluationError: a beginning that fits no game, or several.
+        EvaluationError: a prefix matches no game, or several.
     """
     found = {game.key: game for game in games}
     return [found[key] for key in whole_keys(list(found), keys, where)] if keys else list(games)
 
 
 def whole_keys(known: Sequence[str], beginnings: Sequence[str], where: Path) -> list[str]:
-    """The keys with these beginnings, without repetition.
+    """The keys with these prefixes, without repetition.
 
     Raises:
-        EvaluationError: a beginning that fits no key, or several.
+        EvaluationError: a prefix matches no key, or several.
     """
     found = [_only([key for key in known if key.startswith(begin)], begin, where) for begin in beginnings]
     return list(dict.fromkeys(found))
@@ -184,16 +184,16 @@ def _only(keys: list[str], begin: str, where: Path) -> str:
     if os.path.isdir(begin):
         problem = "is a folder, not a file"
     elif not is_key(begin):
-        problem = f"is neither a file of a saved game nor the beginning of a key ({SHORTEST_KEY} or more hex digits)"
+        problem = f"is neither a file of a saved game nor the prefix of a key ({SHORTEST_KEY} or more hex digits)"
     elif keys:
-        problem = f"is the beginning of {len(keys)} keys in {where}: give more digits"
+        problem = f"is the prefix of {len(keys)} keys in {where}: give more digits"
     else:
-        problem = f"is not the beginning of any key in {where}"
+        problem = f"is not the prefix of any key in {where}"
     raise EvaluationError(f"{begin!r:.80} {problem}; `welfare-env games` lists the keys")
 
 
 def is_key(text: str) -> bool:
-    """Whether a text may be the beginning of a key."""
+    """Whether a text may be the prefix of a key."""
     return re.fullmatch(rf"[0-9a-f]{{{SHORTEST_KEY},64}}", text) is not None
 
 
@@ -227,7 +227,7 @@ def game_facts(game: StoredGame, numbers: Mapping[int, tuple[int, int]]) -> dict
 
 
 def saved_games(names: Sequence[str], path: Path) -> dict[str, dict[str, Any]]:
-    """Key or file -> record, for files and beginnings of keys.
+    """Key or file -> record, for files and prefixes of keys.
 
     Raises:
         EvaluationError: an unknown game.
@@ -247,18 +247,18 @@ def save(store: GameStore, games: Sequence[StoredGame], folder: Path, private: b
     """Write records to files KEY.json in a folder, which is created if necessary.
 
     Args:
-        private: also the prompts and raw replies of language models.
+        private: include the prompts and raw replies of language models.
 
     Raises:
-        EvaluationError, RecordError: they cannot be written.
+        EvaluationError, RecordError: the files cannot be written.
         StoreError: the store cannot be read.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for game in games:
             record = store.record(game.key)
-            told = record if private else without_transcripts(record)
-            save_record(told, folder / f"{game.key[:SHOWN_KEY]}.json")
+            saved = record if private else without_transcripts(record)
+            save_record(saved, folder / f"{game.key[:SHOWN_KEY]}.json")
     except RecordError:
         raise
     except (OSError, ValueError) as error:

@@ -1,6 +1,7 @@
 """Play one game from start to end, with players acting in turn or simultaneously.
 
-This file is part of every game's key, so it contains nothing but the playing of a game.
+The code of this file is part of every game's key (`evaluation.play.sources`), so that changing any code or message here
+invalidates stored games. Nothing else belongs in it.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class GameStopped(WelfareEnvError):
 
 @dataclass(frozen=True)
 class Seats:
-    """A game that is set up: the environment and a policy for each player.
+    """A game ready to start: the environment and a policy for each player.
 
     Attributes:
         asks: whether a policy is or contains a language model.
@@ -50,7 +51,7 @@ class Seats:
     asks: bool
 
     async def play(self, models: SharedModels | None, stop: Event) -> dict[str, Any]:
-        """Play the game, and return its record; arguments and errors as for `evaluation.play.games.play_game`."""
+        """Play the game and return its record; arguments and errors as for `evaluation.play.games.play_game`."""
         if self.simultaneous:
             await play_at_once(self.env, self.policies, self.seed, stop, models, self.asks)
         else:
@@ -58,7 +59,7 @@ class Seats:
         return self.record()
 
     def record(self) -> dict[str, Any]:
-        """The record of what was played so far."""
+        """The record of the game so far."""
         record: dict[str, Any] = self.env.unwrapped.game.record()
         record["welfare_env"] |= {"seed": self.seed, "players": {power: policy.text for power, policy in self.players}}
         if self.simultaneous:
@@ -102,7 +103,7 @@ def check_orders_written(named: Spec, policy: Policy) -> None:
     """Check that a policy plays Diplomacy.
 
     Raises:
-        EvaluationError: it plays games of programs.
+        EvaluationError: the policy writes programs of modal_env.
     """
     if isinstance(policy, ProgramPolicy):
         raise EvaluationError(
@@ -151,7 +152,7 @@ async def play_in_turn(env: AECEnv, policies: Policies, seed: int, stop: Event, 
     looking = {agent: getattr(policy, "reads_observations", True) for agent, policy in policies.items()}
     waiting = _waiting(policies, asks)
     while env.agents:
-        await asyncio.sleep(0)  # other games of this event loop go on, also while nobody here waits for a reply
+        await asyncio.sleep(0)  # lets other games of the event loop continue
         _check(stop)
         agent = env.agent_selection
         observation, _, terminated, truncated, info = env.last(observe=looking[agent])
@@ -164,7 +165,7 @@ async def play_in_turn(env: AECEnv, policies: Policies, seed: int, stop: Event, 
 
 
 def _act(policy: Policy, player: str, observation: Any, info: Mapping[str, Any]) -> Any:
-    """The policy's action; an error tells whose it is."""
+    """The policy's action; errors get a note with the policy, player and phase."""
     try:
         return policy.act(observation, info)
     except Exception as error:
@@ -175,10 +176,10 @@ def _act(policy: Policy, player: str, observation: Any, info: Mapping[str, Any])
 async def play_at_once(
     env: ParallelEnv, policies: Policies, seed: int, stop: Event, models: SharedModels | None, asks: bool
 ) -> None:
-    """Play a game in which all players act simultaneously; language models are asked at the same time.
+    """Play a game in which all players act simultaneously; language models are called in parallel.
 
     Args:
-        models: cache and budget for language models; an error in one of their turns ends all others.
+        models: cache and budget for language models; an error in one turn stops the others.
 
     Raises:
         GameStopped: `stop` was set.
@@ -199,7 +200,7 @@ async def play_at_once(
 
 
 def _waiting(policies: Policies, asks: bool) -> dict[str, AskingPolicy]:
-    """The policies that wait for language models."""
+    """The policies with awaitable actions (those with language models)."""
     if not asks:
         return {}
     from agents.lm.player import language_models
@@ -212,9 +213,9 @@ def _waiting(policies: Policies, asks: bool) -> dict[str, AskingPolicy]:
 
 
 async def _all(turns: Mapping[str, Coroutine[Any, Any, Any]], models: SharedModels | None) -> dict[str, Any]:
-    """The actions of turns played at the same time.
+    """The actions of turns played concurrently.
 
-    If one fails, the calls of the others are not retried, but waited for, since they are paid for.
+    If a turn fails, pending calls of the others are awaited, since they are already paid for, but not retried.
     """
     from agents.lm.errors import LMError, StoppedError
     from agents.lm.models.shared_models import default_models
@@ -243,8 +244,8 @@ def _check(stop: Event) -> None:
 def conversation(policies: Policies) -> dict[str, Any]:
     """The entries of language models in a game's record.
 
-    "language_models": player -> a list with an entry per model (`LMPolicy.to_dict`); "replies": player -> how many
-    were requested, and how many could be parsed.
+    "language_models": player -> list with an entry per model (`LMPolicy.to_dict`); "replies": player -> numbers of
+    requested and of parsed replies.
     """
     from agents.lm.ledger import reply_counts
     from agents.lm.player import language_models

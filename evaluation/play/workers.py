@@ -29,7 +29,7 @@ GARBAGE = 100_000  # new objects between collections: games create many objects 
 AHEAD = 4  # queued tasks per process
 UNGUARDED = 78  # exit code of a worker whose script would start more workers
 
-GUARD = """workers: each of them imports this script, which would start more workers. Put its code below:
+GUARD = """workers: each worker imports this script, which would start more workers. Put the script's code below:
 
     if __name__ == "__main__":
         result = evaluation.self_play("dove", workers=2)
@@ -37,15 +37,15 @@ GUARD = """workers: each of them imports this script, which would start more wor
 
 
 class WorkerError(WelfareEnvError):
-    """Worker processes cannot be started, or one ended before its game did."""
+    """Worker processes cannot be started, or one ended before its game finished."""
 
 
 class _Process(SpawnProcess):
-    """A process that is never interrupted: Ctrl-C reaches the whole process group, and is for the parent."""
+    """A process that ignores Ctrl-C, which reaches the whole process group but is handled by the parent."""
 
     def start(self) -> None:
-        """Start it with SIGINT blocked, which it inherits; `_prepare` ignores the signal later, after the imports."""
-        _start_tracker()  # which would unblock it
+        """Start with SIGINT blocked, which the child inherits; after its imports, `_prepare` ignores the signal."""
+        _start_tracker()  # starting it later would unblock SIGINT
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             super().start()
@@ -54,7 +54,7 @@ class _Process(SpawnProcess):
 
 
 class _Context(SpawnContext):
-    """Starts processes and keeps them, since the executor does not report their exit codes."""
+    """Starts processes and records them, since the executor does not report their exit codes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class _Context(SpawnContext):
         return process
 
     def kill(self) -> None:
-        """End all processes at once, even those that are still importing."""
+        """Kill all processes, even those that are still importing."""
         for process in self.started:
             if process.is_alive():
                 process.kill()
@@ -78,12 +78,12 @@ class _Context(SpawnContext):
 
 
 class Workers:
-    """Worker processes, started on first use and shared by all calls they are passed to.
+    """Worker processes, started on first use and shared by all calls that get this object.
 
-    They end when the `with` block is left or when this process dies, even in the middle of a game.
+    They end with the `with` block or when this process dies, even in the middle of a game.
 
     Args:
-        count: number of processes; 1 works in this process and starts none.
+        count: number of processes; with 1, games are played in this process.
 
     Example:
         with Workers(2) as workers:
@@ -141,7 +141,7 @@ class Workers:
             if self._context.is_unguarded:
                 raise WorkerError(GUARD) from None
             raise WorkerError(
-                "a worker process ended before its game did (out of memory?). Finished games are kept in the store"
+                "a worker process ended before its game finished (out of memory?). Finished games are in the store"
             ) from error
 
     def _start(self) -> ProcessPoolExecutor:
@@ -156,14 +156,14 @@ class Workers:
 
 
 def _finished(waiting: dict[Future[Result], Task]) -> Iterator[tuple[Task, Result]]:
-    """Wait for a task or more to end; they are removed from `waiting`."""
+    """Wait until at least one task has ended; remove ended tasks from `waiting`."""
     for future in wait(waiting, return_when=FIRST_COMPLETED).done:
         yield waiting.pop(future), future.result()
 
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Put Ctrl-C off until the end of the block: a pool or process that is half started could not be ended."""
+    """Delay Ctrl-C until the end of the block, since a partly started pool or process could not be stopped."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
@@ -179,17 +179,17 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def _start_tracker() -> None:
-    """Start Python's process that removes semaphores after this one, without its warnings.
+    """Start Python's resource tracker (the process that cleans up semaphores) with its warnings turned off.
 
-    If an interrupted command has to be ended at once, they would follow its last line.
+    Otherwise they would appear after the last line of an interrupted command.
     """
-    sys.warnoptions.append("ignore::UserWarning:multiprocessing.resource_tracker")  # which the process is started with
+    sys.warnoptions.append("ignore::UserWarning:multiprocessing.resource_tracker")  # inherited by the tracker
     resource_tracker.ensure_running()
     sys.warnoptions.pop()
 
 
 def _end_in_imported_script() -> None:
-    """End a worker that is still importing the script that started it; the parent explains why (`GUARD`).
+    """Exit if this is a worker that is still importing the main script; the parent explains why (`GUARD`).
 
     Python would end it as well, but with a traceback from each worker.
     """
@@ -201,7 +201,7 @@ def _end_in_imported_script() -> None:
 def _prepare(lifeline: Connection) -> None:
     """Ignore interrupts, which the parent handles; exit when the other end of `lifeline` is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # for processes that a policy may start
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # for child processes of policies
     gc.freeze()  # imported modules are never garbage
     gc.set_threshold(GARBAGE)
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()

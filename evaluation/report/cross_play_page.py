@@ -1,4 +1,4 @@
-"""The HTML page of cross-play: findings in words, a heatmap and tables. Self-contained, without scripts."""
+"""The HTML page of a cross-play result: a summary, a heatmap and tables. Self-contained, without scripts."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def cross_play_page(result: CrossPlayResult, command: str = "") -> str:
     """The page of a result.
 
     Args:
-        command: that made it; "" for none.
+        command: the command that produced the result; "" for none.
     """
     made = (
-        f"welfare-env {welfare_env.__version__}, seed {result.seed}, {result.games} games a mix; the same command "
-        'gives the same numbers. Intervals are 95% (the page "Measures" of the documentation).'
+        f"welfare-env {welfare_env.__version__}, seed {result.seed}, {result.games} games per mix; the same command "
+        'gives the same numbers. Intervals are 95% (see the page "Measures" of the documentation).'
     )
     parts = [
         f"<h1>Cross-play of {escape(', '.join(result.policies))}</h1>",
-        "<h2>What was found</h2>",
+        "<h2>Summary</h2>",
         *map(paragraph, summary(result)),
         _figure(result),
         *map(_section, [*cross_play_tables(result), mix_table(result)]),
@@ -49,41 +49,41 @@ def cross_play_page(result: CrossPlayResult, command: str = "") -> str:
 
 
 def summary(result: CrossPlayResult) -> Iterator[str]:
-    """Sentences: the best policy alone, the best among others, the equilibria, where random starts lead, and ties."""
+    """Sentences on the best policy in self-play and among others, equilibria, replicator dynamics, and ties."""
     if result.rules.is_welfare:
-        yield f"Alone, {_best(result.self_play_welfare)} has the highest root Nash welfare."
+        yield f"In self-play, {_best(result.self_play_welfare)} has the highest root Nash welfare."
     if any(len(mix.counts) > 1 for mix in result.mixes.values()):
         yield f"Among others, {_best(result.mixed_payoffs)} has the highest payoff per seat."
     lasting = [written_shares(each.shares) for each in result.equilibria if each.is_stable]
     yield f"Stable symmetric equilibria of the empirical game: {'; '.join(lasting) or 'none'}."
     fitted = [written_shares(each.shares) for each in result.equilibria if each.is_fitted]
     if fitted:
-        yield f"Equilibria that rest on fitted payoffs, so whether they are stable is not known: {'; '.join(fitted)}."
+        yield f"Equilibria that depend on fitted payoffs, with unknown stability: {'; '.join(fitted)}."
     ends = [f"{cell(point.basin)} of starts to {written_rest(point)}" for point in result.rest_points]
-    by = "by payoffs some of which are fitted, " if result.is_fitted else ""
-    yield f"Where the replicator dynamics lead, {by}from {STARTS} random starts: {'; '.join(ends)}."
+    by = " (some payoffs are fitted)" if result.is_fitted else ""
+    yield f"The replicator dynamics lead from {STARTS} random starts{by}: {'; '.join(ends)}."
     for sentence in ties(result):
         yield f"{sentence}."
 
 
 def _best(estimates: Mapping[str, Estimate]) -> str:
-    """The policy with the largest value, its estimate, and those whose intervals reach as far."""
+    """The policy with the largest value, its estimate, and policies with overlapping intervals."""
     best = max(estimates, key=lambda policy: estimates[policy].value)
     bounds = {
         policy: (each.low, each.high) if each.has_interval else (each.value, each.value)
         for policy, each in estimates.items()
     }
     near = [policy for policy in estimates if policy != best and bounds[policy][1] >= bounds[best][0]]
-    others = f"; intervals that reach as far: {listed(near)}" if near else ""
+    others = f"; with overlapping intervals: {listed(near)}" if near else ""
     return f"{best} ({cell(estimates[best])}{others})"
 
 
 def _figure(result: CrossPlayResult) -> str:
-    """The heatmap; without matplotlib, how to get it."""
+    """The heatmap, or without matplotlib a note on how to install it."""
     try:
         return framed(as_svg(heatmap(result), "Pairwise payoffs"), "Pairwise payoffs", ABOUT)
     except EvaluationError as error:
-        return paragraph(f"Without the heatmap of pairwise payoffs: {error}", note=True)
+        return paragraph(f"The heatmap of pairwise payoffs is missing: {error}", note=True)
 
 
 def _section(table: Table) -> str:
@@ -98,17 +98,17 @@ def _plain(cell: object) -> str:
     return cell.plain if isinstance(cell, Text) else str(cell or "")
 
 
-LINE = 26  # characters of a line of a label
+LINE = 26  # maximum characters per line of a label
 LEAST_GAIN = 1e-9
-COLORS = "cividis"  # told apart by color-blind readers, too
+COLORS = "cividis"  # readable for color-blind people
 ABOUT = (
-    "Mean points of one player of the row's policy when all other seats play the column's; on the diagonal, of "
-    "self-play. Bold: more than the column's own players get among themselves, with a 95% interval above 0."
+    "Mean points of one player of the row's policy when all other seats play the column's policy; on the diagonal, "
+    "self-play. Bold: more than the column's policy gets in self-play, with the 95% interval of the difference above 0."
 )
 
 
 def pairwise_payoffs(result: CrossPlayResult) -> np.ndarray:
-    """Payoffs [policies, policies] of one seat of the row's policy among the column's; nan where none was played."""
+    """[policies, policies] payoff of a seat of the row's policy if all others play the column's; nan if not played."""
     count = len(result.policies)
     seats = sum(next(iter(result.mixes)))
     payoffs = np.full((count, count), math.nan)
@@ -143,7 +143,7 @@ def heatmap(result: CrossPlayResult) -> Figure:
             gain = result.invasion.get((result.policies[column], result.policies[row]))
             is_gain = gain is not None and (gain.low > 0 or (gain.is_alike and gain.value > LEAST_GAIN))
             weight = "bold" if is_gain else "normal"
-            color = "#111111" if value > middle else "white"  # black would follow the page's text, in dark mode too
+            color = "#111111" if value > middle else "white"  # not black, which `as_svg` replaces by the text color
             axis.text(column, row, f"{value:.2f}", ha="center", va="center", color=color, fontsize=9, weight=weight)
     points = "points a year" if result.rules.is_welfare else f"score ({result.rules.scoring})"
     figure.colorbar(image, ax=axis, label=points, shrink=0.8)
@@ -151,10 +151,10 @@ def heatmap(result: CrossPlayResult) -> Figure:
 
 
 def _folded(policy: str) -> str:
-    """A spec in lines that end at its commas."""
+    """A spec, with line breaks after commas."""
     lines = [""]
     for part in policy.replace(",", ",\0").split("\0"):
         if lines[-1] and len(lines[-1] + part) > LINE:
             lines.append("")
         lines[-1] += part
-    return "\n".join(lines).replace("$", r"\$")  # matplotlib would read mathematics
+    return "\n".join(lines).replace("$", r"\$")  # matplotlib would parse it as mathematics

@@ -1,7 +1,7 @@
 """Figures of an experiment, drawn from the plain values of `ExperimentResult.to_dict()`.
 
-A profile has one color in all figures of an experiment (`agents.runtime.colors`). Markers and dashes show what else
-differs between conditions. The authors' published runs are hollow marks in gray, one a run.
+A profile has the same color in all figures of an experiment (`agents.runtime.colors`). Markers and dashes show other
+differences between conditions. The authors' published runs are hollow gray marks, one per run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MARKERS = "osD^vPX*"
 DASHES = ("-", "--", "-.", ":")
 ABREAST = 3  # panels in a row
 MADE_UP = "lm:scripted/"
-BESIDE = 0.3  # of a column: published runs of a policy that we play, too
+BESIDE = 0.3  # offset of published runs from our own marks, in columns
 
 Point = Mapping[str, Any]  # an estimate: value, low, high, n
 
@@ -37,10 +37,10 @@ def draw(study: Mapping[str, Any], number: int) -> Figure:
     """Draw figure `number` from an experiment's values.
 
     Raises:
-        EvaluationError: matplotlib is not installed, or there is no such figure.
+        EvaluationError: matplotlib is not installed, or `number` is out of range.
     """
     if not 0 <= number < len(study["figures"]):
-        raise EvaluationError(f"figure {number}: {study['experiment']} has {len(study['figures'])}")
+        raise EvaluationError(f"figure {number}: {study['experiment']} has only {len(study['figures'])} figures")
     wished = study["figures"][number]
     kinds = {"points": _points, "lines": _lines, "years": _years, "scatter": _scatter}
     panels = wished["y"]
@@ -98,7 +98,7 @@ def drawn(figure: Figure, kind: str) -> bytes:
 
 
 def as_svg(figure: Figure, title: str) -> str:
-    """A figure as an SVG element without a background, whose text and axes have the color of the page's text."""
+    """A figure as an SVG element with transparent background, with text and axes in the page's text color."""
     figure.set_facecolor("none")
     for axis in figure.axes:
         axis.set_facecolor("none")
@@ -108,19 +108,19 @@ def as_svg(figure: Figure, title: str) -> str:
 
 
 def label(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Sequence[str] = ()) -> str:
-    """The label of a condition in a figure: its profile and swept values, without what the axis shows."""
+    """The label of a condition in a figure: its profile and swept values, except those shown on an axis."""
     parts = [] if "profile" in axes else [_short(profile_label(condition["profile"]), 40)]
     text = ", ".join(parts + _differing(study, condition, axes))
-    return text.replace("$", r"\$")  # matplotlib would read mathematics
+    return text.replace("$", r"\$")  # matplotlib would parse it as mathematics
 
 
 def full_label(condition: Mapping[str, Any]) -> str:
-    """The label of a condition in text: its profile's whole spec, and swept values."""
+    """The label of a condition in text: its profile's full spec, and swept values."""
     return ", ".join([condition["profile"], *_varied(condition)])
 
 
 def _differing(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Sequence[str] = ()) -> list[str]:
-    """What tells a condition from others of its profile; coalitions only where there are several sets."""
+    """What distinguishes a condition from others with its profile; coalitions only if there are several sets."""
     sets = {each["coalitions"] for each in study["conditions"]}
     return _varied(condition, axes if len(sets) > 1 else (*axes, "coalitions"))
 
@@ -131,20 +131,20 @@ def _varied(condition: Mapping[str, Any], axes: Sequence[str] = ()) -> list[str]
 
 
 def swept_words(condition: Mapping[str, Any], axes: Sequence[str] = ()) -> list[str]:
-    """The swept values of a condition, without those that an axis shows: "message rounds=3"."""
+    """The swept values of a condition, except those shown on an axis: "message rounds=3"."""
     return [f"{name.replace('_', ' ')}={value}" for name, value in condition["swept"].items() if name not in axes]
 
 
 def profile_label(profile: str) -> str:
-    """The name of a profile in a figure; "stub" for the stub model, whose replies are made up, as of its characters.
+    """The name of a profile in a figure; "stub" or "stub:CHARACTER" for the stub models, whose replies are invented.
 
-    Only a spec at the beginning is named so, not those within another policy.
+    Only a spec at the beginning is shortened, not specs within another policy.
     """
     return re.sub(f"^{MADE_UP}", "stub:", re.sub(rf"^{MADE_UP}stub(?=$|[,\s])", "stub", profile))
 
 
 def _points(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], measure: str) -> None:
-    """Categories on x, with the published runs beside them."""
+    """Categories on x, with the published runs next to them."""
     x, conditions = wished["x"], study["conditions"]
     places = list(dict.fromkeys(_category(condition, x) for condition in conditions))
     series = list(dict.fromkeys(label(study, condition, (x,)) for condition in conditions))
@@ -163,7 +163,7 @@ def _points(axis: Axes, study: Mapping[str, Any], wished: Mapping[str, Any], mea
         published += [(at, value) for value in runs[measure]]
     _mark_published(axis, published)
     axis.set_xticks(range(len(places)), [_short(place) for place in places], rotation=38, ha="right", fontsize=8)
-    if x != "profile":  # their names say what they are
+    if x != "profile":  # names of profiles need no axis label
         axis.set_xlabel(x.replace("_", " "))
     axis.set_ylabel(fill(NAMES[measure], 34))
     axis.set_xlim(-0.6, len(places) - 0.4)
@@ -233,11 +233,11 @@ def _style(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Sequenc
 
 
 def _mark(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Sequence[str] = ()) -> tuple[str, str]:
-    """The color of the profile, and the marker of what else differs, or of the profile if nothing else does."""
+    """The color of the profile, and a marker for other differences (or for the profile if there are none)."""
     profiles = list(dict.fromkeys(each["profile"] for each in study["conditions"]))
     place, variants = _variant(study, condition, axes)
     number = profiles.index(condition["profile"])
-    shift = number // len(SERIES)  # where colors repeat
+    shift = number // len(SERIES)  # when colors repeat
     marker = MARKERS[((place if variants > 1 else number) + shift) % len(MARKERS)]
     return policy_colors(profiles)[condition["profile"]], marker
 
@@ -247,14 +247,14 @@ def _dashes(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Sequen
 
 
 def _variant(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Sequence[str]) -> tuple[int, int]:
-    """The number of a condition's variant, which is all but its profile, and how many there are."""
+    """The number of a condition's variant (everything but its profile), and the number of variants."""
     variants = list(dict.fromkeys(tuple(_differing(study, each, axes)) for each in study["conditions"]))
     return variants.index(tuple(_differing(study, condition, axes))), len(variants)
 
 
 def _legend(axis: Axes, study: Mapping[str, Any], axes: Sequence[str]) -> None:
-    """Legend entries of points: of each series; in black where a series has points of several colors."""
-    ours = "welfare-env" + (", by the rules of the published runs" if study.get("published") else "")
+    """Legend entries of points, one per series; black if a series has points of several colors."""
+    ours = "welfare-env" + (", under the rules of the published runs" if study.get("published") else "")
     series: dict[str, list[tuple[str, str]]] = {}
     for condition in study["conditions"]:
         series.setdefault(label(study, condition, axes), []).append(_mark(study, condition, axes))
@@ -264,7 +264,7 @@ def _legend(axis: Axes, study: Mapping[str, Any], axes: Sequence[str]) -> None:
 
 
 def _from_zero(axis: Axes, both: bool) -> None:
-    """Let axes begin at 0, a little below so that marks there are whole, unless values are negative."""
+    """Start axes just below 0, so that marks at 0 are not clipped, unless values are negative."""
     if 0 <= axis.dataLim.y0 < math.inf:
         axis.set_ylim(bottom=-0.03 * axis.get_ylim()[1])
     if both and 0 <= axis.dataLim.x0 < math.inf:
@@ -276,9 +276,9 @@ def _bar(point: Point) -> dict[str, Any]:
 
 
 def _bars(points: Sequence[Point]) -> list[list[float]]:
-    """Lengths of the error bars below and above, as matplotlib expects: [2, points].
+    """[2, points] lengths of the error bars below and above, as for matplotlib.
 
-    Without an interval it is the range of the games; there is no bar where all games are alike.
+    Without an interval, the bar is the range over games; there is no bar if all games are equal.
     """
     down, up = [], []
     for point in points:
@@ -292,7 +292,7 @@ def _bars(points: Sequence[Point]) -> list[list[float]]:
 
 
 def range_of(point: Point) -> tuple[float, float] | None:
-    """The least and the greatest value of a game, or of a training seed; None if there are not two."""
+    """The smallest and largest value over games (or training seeds); None if there are fewer than two."""
     values = [value for value in point.get("per_game", ()) if value is not None]
     return (min(values), max(values)) if point["value"] is not None and len(values) > 1 else None
 
@@ -308,7 +308,7 @@ def _category(condition: Mapping[str, Any], x: str) -> str:
 
 
 def _short(name: str, width: int = 26) -> str:
-    """A name in two lines at most."""
+    """A name in at most two lines."""
     lines = wrap(name.replace("_", " ").replace(",", ", "), width)
     return "\n".join(lines[:2]) + ("…" if len(lines) > 2 else "")
 

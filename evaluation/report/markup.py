@@ -1,6 +1,6 @@
-"""What the pages of results are made of: a whole page, paragraphs, tables, and boxes that scroll sideways.
+"""Building blocks of result pages: pages, paragraphs, tables, and horizontally scrolling boxes.
 
-Everything that comes from outside (titles, specs, paths) is escaped; no page has a script.
+All text from outside (titles, specs, paths) is escaped; pages have no scripts.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ NO_ICON = '<link rel="icon" href="data:,">'
 
 
 def whole_page(title: str, parts: Iterable[str], style: str = STYLE, head: str = NO_ICON) -> str:
-    """An HTML page from parts; empty ones are left out.
+    """An HTML page from parts, without empty parts.
 
     Args:
-        head: more of the page's head.
+        head: additional elements of the page's head.
     """
     body = "\n".join(part for part in parts if part)
     return (
@@ -60,25 +60,25 @@ def paragraph(text: str, note: bool = False) -> str:
 
 
 def origin(command: str, about: Sequence[str]) -> list[str]:
-    """The last section of a report: the command that made it, "" for none, and sentences; the last is a note."""
+    """The last section of a report: the command ("" for none) and sentences, the last one as a note."""
     *sentences, note = about
     made = f"<pre>{escape(command)}</pre>" if command else ""
-    return ["<h2>How it was made</h2>", made, *map(paragraph, sentences), paragraph(note, note=True)]
+    return ["<h2>Method</h2>", made, *map(paragraph, sentences), paragraph(note, note=True)]
 
 
 def framed(svg: str, title: str, caption: str, rows: int = 0) -> str:
-    """A drawing with its caption, which scrolls sideways on narrow screens; `rows` of panels make it higher there."""
+    """A drawing with its caption; scrolls horizontally on narrow screens, where `rows` of panels set its height."""
     height = f' style="--rows: {rows}"' if rows else ""
     return f"<figure{height}>{scrolling(svg, title)}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
 def scrolling(content: str, title: str) -> str:
-    """Markup in a box that scrolls sideways, by keyboard too."""
+    """Markup in a box that scrolls horizontally, also by keyboard."""
     return f'<div class=wide tabindex=0 role=group aria-label="{escape(title, quote=True)}">{content}</div>'
 
 
 def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
-    """An HTML table that scrolls sideways beside its first column; text is left-aligned, numbers right-aligned."""
+    """An HTML table that scrolls horizontally except for its first column; text is aligned left, numbers right."""
     kinds = [" class=words" if any(cell[:1].isalpha() for cell in column) else "" for column in zip(*rows, strict=True)]
     kinds = kinds or [""] * len(head)
     top = "".join(f"<th scope=col{kind}>{escape(name)}</th>" for name, kind in zip(head, kinds, strict=True))
@@ -88,9 +88,9 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str)
 
 
 def _cells(row: Sequence[str], kinds: Sequence[str]) -> Iterator[str]:
-    """The cells of a row, of which the first is its head, if it says anything; an interval stands below its value."""
+    """The cells of a row; the first is a head cell unless empty; intervals are placed below their values."""
     for place, (cell, kind) in enumerate(zip(row, kinds, strict=True)):
         inside = re.sub(r"^(-?[\d.,]+)\s(\[.*\]|\(.*\))$", r"\1<small>\2</small>", escape(cell))
-        if kind:  # specs may be broken after punctuation
+        if kind:  # specs may break after punctuation
             inside = re.sub(r"(?<=[,:=/])(?=\S)", "<wbr>", inside)
         yield f"<td{kind}>{inside}</td>" if place or not inside else f"<th scope=row{kind}>{inside}</th>"

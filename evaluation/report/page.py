@@ -1,4 +1,4 @@
-"""The report of an experiment: one self-contained HTML page with findings in words, tables and figures."""
+"""The report of an experiment: a self-contained HTML page with a summary, tables and figures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from evaluation.tables.rules_text import games_sentence, option_sentences, rules
 
 MADE = (
     f"welfare-env {welfare_env.__version__}; the same command gives the same numbers. Intervals are 95% "
-    '(the page "Measures" of the documentation).'
+    '(see the page "Measures" of the documentation).'
 )
 MOST_ATTACKS = 12  # in a table; results.json has all
 EXACT = ("exact_gain",)
@@ -34,20 +34,21 @@ OF_MODELS = ("kept_promises", "tokens_per_game", "dollars_per_game")
 
 
 def report_page(study: Mapping[str, Any], command: str = "") -> str:
-    """The page of an experiment's values (`ExperimentResult.to_dict()`, and "replays" as `write_results` adds them).
+    """The page of an experiment.
 
     Args:
-        command: that made it; "" for none.
+        study: `ExperimentResult.to_dict()`, with "replays" as added by `write_results`.
+        command: the command that produced the result; "" for none.
 
     Raises:
-        EvaluationError: it has figures, and matplotlib is not installed.
+        EvaluationError: the experiment has figures, and matplotlib is not installed.
     """
     differences = study_cells(study)
     parts = [
         f"<h1>{escape(study['title'])}</h1>",
         paragraph(study["question"]) if study["question"] else "",
         paragraph(f"{rules_sentence(study)} {games_sentence(study)}", note=True),
-        "<h2>What was found</h2>",
+        "<h2>Summary</h2>",
         *map(paragraph, summary(study)),
         *_figures(study),
         "<h2>Numbers</h2>",
@@ -83,29 +84,29 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
     fewest = min((point["n"] for condition, point in ranked if not is_trained(condition)), default=FEWEST_GAMES)
     if fewest < FEWEST_GAMES and main not in EXACT:
         yield (
-            f"Fewer than {FEWEST_GAMES} games have no interval: round brackets have the least and the greatest value. "
-            "Play more games where it matters."
+            f"With fewer than {FEWEST_GAMES} games there is no interval: parentheses show the smallest and largest "
+            "value. Play more games for an interval."
         )
     cells = [cell["result"] for condition, _ in found for cell in condition["cells"]]
     if older := sum(result.get("older_games", 0) for result in cells):
         played = "1 game was" if older == 1 else f"{older} games were"
-        yield f"{played} played by earlier code, whose results may differ from today's."
+        yield f"{played} played by earlier code, with possibly different results."
     notes = dict.fromkeys(note for result in cells for note in result.get("notes", ()))
     yield from (f"{_upper(note)}." for note in notes)
     if any(MADE_UP in condition["profile"] for condition, _ in found):
         yield ("lm:scripted/ (in figures “stub”) is a stub with invented replies, for trying out the experiment.")
     if {"exploitability", "red-team"} & {*study["measure"]}:
-        yield "Exploitability is the gain of the best attack that was tried, and so a lower bound."
+        yield "Exploitability is the gain of the best attack tried, hence a lower bound."
     if any(name in known_measures(study) for name in OF_MODELS):
         yield (
-            'Promises are found by English patterns and compared with orders (the page "Measures" of the '
-            "documentation). Tokens and prices are those of all seats in a game of self-play; a dash means that no "
+            'Promises are found by English patterns and compared with orders (see the page "Measures" of the '
+            "documentation). Tokens and prices are totals over all seats of a self-play game; a dash means that no "
             "language model played, or that a price is unknown."
         )
 
 
 def known_measures(study: Mapping[str, Any]) -> list[str]:
-    """The measures that have a value in some condition; all if none has one."""
+    """The measures with a value in some condition; all measures if there are none."""
     conditions = study["conditions"]
     names: list[str] = list(conditions[0]["measures"])
     return [name for name in names if any(each["measures"][name]["value"] is not None for each in conditions)] or names
@@ -121,7 +122,7 @@ def _extremes(main: str, ranked: Sequence[tuple[Mapping[str, Any], Mapping[str, 
 
     name = _upper(NAMES[main])
     yield f"{name}: {full_label(best)}{also(high['value'])} has the highest, {written(high)}, of {count} conditions."
-    yield f"The lowest is that of {full_label(worst)}{also(low['value'])}, {written(low)}. {_parted(high, low)}"
+    yield f"{full_label(worst)}{also(low['value'])} has the lowest, {written(low)}. {_parted(high, low)}".rstrip()
 
 
 def _parted(high: Mapping[str, Any], low: Mapping[str, Any]) -> str:
@@ -137,7 +138,7 @@ def _upper(text: str) -> str:
 
 
 def written(point: Mapping[str, Any]) -> str:
-    """ "4.84 [4.80, 4.89]"; "4.84 (4.60 to 5.10, n=3)" or "4.84 [all 20 alike]" without an interval; "-": no value."""
+    """ "4.84 [4.80, 4.89]"; without an interval "4.84 (4.60 to 5.10, n=3)" or "4.84 [all 20 alike]"; "-" for nan."""
     if point["value"] is None or math.isnan(point["value"]):
         return "-"
     digits = ".2f" if abs(point["value"]) < 1000 else ",.0f"
@@ -151,7 +152,7 @@ def _figures(study: Mapping[str, Any]) -> Iterator[str]:
     measured = f"Means over {count} games, with {shown}" if count > 1 else "One game per condition"
     if study["train_seeds"]:
         shown = "95% intervals" if len(study["train_seeds"]) >= FEWEST_GAMES else "their range"
-        measured += f"; of trained policies means over training seeds, with {shown}"
+        measured += f"; for trained policies, means over training seeds, with {shown}"
     for (title, figure), wished in zip(figures_of(study), study["figures"], strict=True):
         rows, _ = panel_grid(len(wished["y"]))
         yield framed(as_svg(figure, title), title, f"{title}. {measured}.", rows)
@@ -163,7 +164,7 @@ def _table(study: Mapping[str, Any]) -> str:
 
 
 def table_cells(study: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of the table of numbers: one row a condition; in a leaderboard with the version that measured."""
+    """Head and rows of the table of numbers: one row per condition; a leaderboard also shows the package's version."""
     measures = known_measures(study)
     swept = list(study["swept"])
     has_sets = any(condition["coalitions"] for condition in study["conditions"])
@@ -178,12 +179,12 @@ def table_cells(study: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
 
 
 def is_trained(condition: Mapping[str, Any]) -> bool:
-    """Whether a trained policy plays or attacks, and not only beside it in cross-play."""
+    """Whether a trained policy plays or attacks in this condition (not only as another policy in cross-play)."""
     return any(cell["training_seed"] is not None for cell in condition["cells"] if cell["measure"] != "cross-play")
 
 
 def _count(study: Mapping[str, Any], condition: Mapping[str, Any]) -> str:
-    """How many games a value is made of; of trained policies, times training seeds."""
+    """The number of games behind a value; for trained policies, also the number of training seeds."""
     if is_trained(condition):
         return f"{study['games']} on each of {len(condition['training_seeds'])} training seeds"
     counted = [point["n"] for name, point in condition["measures"].items() if name not in (*EXACT, *OF_MODELS)]
@@ -191,13 +192,13 @@ def _count(study: Mapping[str, Any], condition: Mapping[str, Any]) -> str:
 
 
 def value_cell(measure: str, point: Mapping[str, Any]) -> str:
-    """A value with its interval, which exact values have not, and what a game costs needs not."""
+    """A value with its interval; without it for exact values and costs per game."""
     text = written(point)
     return text.partition(" ")[0] if measure in EXACT or measure.endswith("_per_game") else text
 
 
 def _by_training_seed(study: Mapping[str, Any]) -> str:
-    """The values of each training seed, over games."""
+    """A table with the values of each training seed, over games."""
     measures = known_measures(study)
     rows = []
     for condition in filter(is_trained, study["conditions"]):
@@ -222,13 +223,13 @@ def _provenance(study: Mapping[str, Any]) -> str:
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown, in which no cell is markup."""
+    """A Markdown table with escaped cells."""
     lines = [" | ".join(re.sub(r"([\\`*_<>|#~&$\[\]])", r"\\\1", cell) for cell in cells) for cells in (head, *rows)]
     return "".join(f"| {line} |\n" for line in (lines[0], " | ".join(["---"] * len(head)), *lines[1:]))
 
 
 def details(condition: Mapping[str, Any], cell: Mapping[str, Any]) -> str:
-    """The table of a cell that has more than its measures; "" for self-play, and where another condition has it."""
+    """The detailed table of a cell; "" for self-play, and if another condition has the same table."""
     result, measure = cell["result"], cell["measure"]
     if not result or measure not in HEADS:
         return ""
@@ -239,7 +240,7 @@ def details(condition: Mapping[str, Any], cell: Mapping[str, Any]) -> str:
 
 
 def _exact(result: Mapping[str, Any]) -> str:
-    """What each coalition gains at most."""
+    """The exact maximum gain of each coalition."""
     gains = sorted(result["coalitions"], key=lambda each: -each["gain"])
     rows = [
         [
@@ -251,7 +252,7 @@ def _exact(result: Mapping[str, Any]) -> str:
         for each in gains
     ]
     head = ["coalition", "with the profile, WP", "best response, WP", "gain, WP", "gain, WP a year", "positions"]
-    return html_table(head, rows, "Points of the whole game; those of a coalition are added up.")
+    return html_table(head, rows, "Points of the whole game, summed over a coalition.")
 
 
 def _mixes(result: Mapping[str, Any]) -> str:
@@ -271,7 +272,7 @@ def _attacks(result: Mapping[str, Any]) -> str:
     """The gains of deviating from one profile."""
     attacks = sorted(result["coalitions"], key=_least_gain, reverse=True)
     has_teams = any(len(each["coalition"]) > 1 for each in attacks)
-    least = ["least gain of a member, WP a year", "gain of each member"] if has_teams else ["gain, WP a year"]
+    least = ["smallest gain of a member, WP a year", "gain of each member"] if has_teams else ["gain, WP a year"]
     rows = []
     for each in attacks[:MOST_ATTACKS]:
         gains = [written(each["gain"])]
@@ -279,7 +280,7 @@ def _attacks(result: Mapping[str, Any]) -> str:
             gains.append(", ".join(f"{power} {written(gain)}" for power, gain in each["members"].items()))
         others = written(each["victims_root_nash_welfare"])
         rows.append([" + ".join(each["coalition"]), each["deviator"], *gains, others])
-    head = ["coalition", "plays", *least, "root Nash welfare of the others, WP a year"]
+    head = ["coalition", "deviator", *least, "root Nash welfare of the others, WP a year"]
     left = len(attacks) - len(rows)
     more = f" The {len(rows)} largest of {len(attacks)}." if left else ""
     return html_table(head, rows, f"Gain of each coalition and deviator, largest first, {BRACKETS}.{more}")
@@ -290,10 +291,10 @@ def _least_gain(attack: Mapping[str, Any]) -> float:
     return -math.inf if gain is None else float(gain)
 
 
-LIKE_FOR_LIKE = "Our games are played and counted as by their program"
+LIKE_FOR_LIKE = "Our games use the rules and measures of the authors' program"
 UNLIKE = (
-    "Ours are by the paper's rules; their program also counts points after retreats, executes builds and disbands "
-    "together, and counts conflicts and proficiency in its own way"
+    "Our games use the paper's rules; the authors' program also scores points after retreats, executes builds and "
+    "disbands together, and counts conflicts and proficiency differently"
 )
 
 
@@ -302,9 +303,9 @@ def _published(study: Mapping[str, Any]) -> str:
         return ""
     return paragraph(
         "Published runs: github.com/mukobi/welfare-diplomacy, experiments/results (2023), behind "
-        "arXiv 2310.08901, of ten years and, but for the figure on them, three message rounds; models of 2023. "
-        f"{LIKE_FOR_LIKE if study.get('published') else UNLIKE} (the page on differences from other "
-        "programs in the documentation); the exploitability figure has one mark per coalition.",
+        "arXiv 2310.08901: ten years, three message rounds (except in the figure on message rounds), models of 2023. "
+        f"{LIKE_FOR_LIKE if study.get('published') else UNLIKE} (see the page on differences from other programs in "
+        "the documentation). The exploitability figure has one mark per coalition.",
         note=True,
     )
 
@@ -320,6 +321,6 @@ def _replays(study: Mapping[str, Any]) -> str:
             rows.append(f"<tr><th scope=row>{escape(full_label(condition))}</th><td class=words>{links}</td></tr>")
     if not rows:
         return ""
-    which = "Of self-play the game whose welfare is nearest to the mean; of attacks a typical game of the best."
+    which = "For self-play, the game with welfare nearest to the mean; for attacks, a typical game of the best attack."
     table = scrolling(f"<table><tbody>{''.join(rows)}</tbody></table>", "Replays")
     return f"<h2>Replays of typical games</h2>{paragraph(which, note=True)}{table}"

@@ -1,4 +1,4 @@
-"""Names that a person would give to policies: "Prosocial", "Exploiter", "gpt-5.4", "Random #2"."""
+"""Short names of policies: "Prosocial", "Exploiter", "gpt-5.4", "Random #2"."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from evaluation.tables.measure_names import listed
 
 LONGEST = 24
-NAMED_BY_ARGUMENT = {"lm": "/", "rl": "/", "import": r"\.", "program": ","}  # by what stands last after such a sign
+NAMED_BY_ARGUMENT = {"lm": "/", "rl": "/", "import": r"\.", "program": ","}  # named by the last part, after this sign
 
 
 def policy_names(specs: Iterable[str]) -> dict[str, str]:
-    """Spec -> a short name. Different specs that would have the same name are numbered in their order."""
+    """Spec -> short name. Different specs with the same name are numbered."""
     groups: dict[str, list[str]] = defaultdict(list)
     for spec in dict.fromkeys(specs):
         groups[_short(spec)].append(spec)
@@ -26,7 +26,7 @@ def game_title(players: Mapping[str, str], powers: Mapping[str, str]) -> str:
 
     Args:
         players: power -> short name of its policy.
-        powers: power -> its name as people write it.
+        powers: power -> its name in mixed case ("France").
     """
     (most, count), *others = Counter(players.values()).most_common()
     rest = [power for power, policy in players.items() if policy != most]

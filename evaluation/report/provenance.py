@@ -1,4 +1,4 @@
-"""Which models answered in the games of an experiment, and how much of it was of the form that was asked for."""
+"""The models that answered in the games of an experiment, and the format of their replies."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any
 from evaluation.measures.lm_usage import answering, share_of_schema, share_repaired
 from evaluation.report.figures import full_label
 
-HEAD = ["condition", "measure", "answered by", "questions", "unanswered", "of the schema", "repaired"]
+HEAD = ["condition", "measure", "answered by", "requests", "failed", "match the schema", "repaired"]
 ABOUT = (
-    "Models as their servers name them, with the number of replies; replies that are of the schema that was sent; and "
-    "replies that were no proper JSON, but could be read. All seats that language models play, deviators included."
+    "Model names reported by the servers, with the number of replies; share of replies that match the schema that was "
+    "sent; share of replies that were invalid JSON but could be repaired. All seats of language models, including "
+    "deviators."
 )
 
 
 def provenance_rows(study: Mapping[str, Any]) -> list[list[str]]:
-    """A row for each measure of a condition in which language models played, with the cells of `HEAD`."""
+    """One row per condition and measure in which language models played, with the columns of `HEAD`."""
     return [
         [full_label(condition), cell["measure"], *_cells(used)]
         for condition in study["conditions"]

@@ -1,7 +1,7 @@
 """Annotations of a replay: policies, promises, private reasoning, stages of exploiters, measures.
 
-All of it is read from the game's record, and none of it is trusted: no policy that a record names is made, and every
-text is handed on as text.
+They are read from the game's record, which is not trusted: policies named in it are never created, and all texts are
+passed on as plain text.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ STAGES = {
 EXPLOITERS: dict[str, dict[str, Any]] = {"exploiter": {}, "pact": {"units": None}}  # name -> thresholds by default
 PARTS = ("nice", "attack")
 EXPLANATIONS = {
-    "Root Nash welfare": "The geometric mean of all powers' welfare points, a year: 0 as soon as one power has none.",
-    "Root Nash welfare of the others": "The geometric mean over the powers that do not deviate, a year.",
-    "Stolen centers": "How often a supply center passed from one power to another.",
+    "Root Nash welfare": "The geometric mean of all powers' welfare points a year; 0 if a power has no points.",
+    "Root Nash welfare of the others": "The geometric mean over the powers that do not deviate.",
+    "Stolen centers": "The number of times that a power took a supply center from another.",
     "Conflicts": (
-        "How often more than one unit was ordered into a province, or into one where a unit stayed. An attack on an "
-        "empty center is no conflict: nobody is in the way. So a game may have many attacks and no conflict."
+        "The number of times that more than one unit moved to or stayed in the same province. Moving to an undefended "
+        "center is not a conflict, so a game may have many attacks but no conflicts."
     ),
-    "Promises kept": "Promises in messages whose sender's orders kept them, of those that could be judged.",
+    "Promises kept": "Promises in messages that the sender's orders kept, of those that could be judged.",
 }
 LONGEST_TITLE = 120
-A_FEW = 3  # a guess marks fewer than one seat in so many
+A_FEW = 3  # guessed deviators have fewer than one in this many seats
 
 
 def annotations_of(game: Game, facts: Mapping[str, Any], map_name: str | None = None) -> Annotations:
@@ -51,11 +51,11 @@ def annotations_of(game: Game, facts: Mapping[str, Any], map_name: str | None = 
 
     Args:
         game: the game.
-        facts: the section "welfare_env" of its record, with what evaluations add to it; {} for none.
-        map_name: the map, where it is a file.
+        facts: the section "welfare_env" of its record, with additions by evaluations; {} for none.
+        map_name: the map, if it is a file.
 
     Raises:
-        RecordError: what was added is not what evaluations add.
+        RecordError: the additions are damaged.
     """
     record = game.record()
     try:
@@ -91,12 +91,12 @@ def write_replay(record: Mapping[str, Any], out: Path, map_name: str | None = No
 
 
 def annotated_page(record: Mapping[str, Any], map_name: str | None = None) -> str:
-    """The page of a game, as `write_replay` writes it.
+    """The HTML of a game's page, as in `write_replay`.
 
     Raises:
         RecordError: the record is damaged.
     """
-    from welfare_env.render.replay.page import replay_page  # drawings need scipy, and the help of commands does not
+    from welfare_env.render.replay.page import replay_page  # lazily: scipy
 
     played = Game.from_record(dict(record), map_name=map_name)
     annotations = annotations_of(played, record.get("welfare_env", {}), map_name)
@@ -104,7 +104,7 @@ def annotated_page(record: Mapping[str, Any], map_name: str | None = None) -> st
 
 
 def _players(game: Game, recorded: Mapping[str, Any]) -> dict[str, str]:
-    """Power -> the spec of its policy; {} if the record does not have all of them."""
+    """Power -> spec of its policy; {} if the record does not name all of them."""
     known = {power: recorded[power] for power in game.powers if isinstance(recorded.get(power), str)}
     return known if len(known) == len(game.powers) else {}
 
@@ -114,7 +114,7 @@ def _short(text: str) -> str:
 
 
 def _recorded_deviators(facts: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Who the record says deviates: of a saved witness, or a coalition that played together. None: it does not say."""
+    """The deviators according to the record: of a witness, or a coordinated coalition; None if it does not say."""
     recorded = facts.get("deviators")
     if recorded is None:
         recorded = facts.get("coalition") or None
@@ -122,10 +122,10 @@ def _recorded_deviators(facts: Mapping[str, Any]) -> tuple[str, ...] | None:
 
 
 def _minority(players: Mapping[str, str]) -> tuple[str, ...]:
-    """A guess at who deviates, where the record does not say it: those that play another policy than all others do.
+    """A guess of the deviators from the policies: those with the rarer of two policies.
 
-    Nobody, unless there are two policies and one of them has fewer than a third of the seats, so that it is hardly the
-    profile that the others left: two of seven, but not three.
+    () unless there are exactly two policies, and the rarer one has fewer than a third of the seats (two of seven, but
+    not three).
     """
     counts = Counter(players.values()).most_common()
     if len(counts) != 2 or A_FEW * counts[1][1] >= len(players):
@@ -158,7 +158,7 @@ def _broken(found: Iterable[Promise]) -> Iterator[Event]:
 
 
 def _stabs(phases: Sequence[Mapping[str, Any]], found: Iterable[Promise]) -> Iterator[Event]:
-    """Stabs: the first attack of each power on each other in a phase where it breaks a promise to it, or to all."""
+    """Stabs: a power's first attack on another power in a phase in which it breaks a promise to that power or all."""
     broken = {(each.phase, each.sender, each.recipient) for each in found if each.is_kept is False}
     seen: set[tuple[str, str]] = set()
     for attack in attacks(phases):
@@ -183,10 +183,10 @@ def _stages(game: Game, players: Mapping[str, str], names: Mapping[str, str]) ->
 
 
 def _exploiter(text: str) -> ExploiterPolicy | None:
-    """An exploiter with the thresholds of a spec, without making its parts. None for other policies.
+    """An exploiter with the thresholds of a spec, but placeholder parts; None for other policies.
 
-    A spec of a record names whatever its writer liked; making it would run that. Only thresholds are read, as
-    `agents.make` reads them; a spec with options that it would refuse has no stages.
+    A spec in a record is not trusted: creating its policy could run arbitrary code. Only thresholds are parsed, as by
+    `agents.make`; a spec with invalid options gives None.
     """
     try:
         name, options = _halves(Part.whole(text).unwrapped(), ":")
@@ -202,7 +202,7 @@ def _exploiter(text: str) -> ExploiterPolicy | None:
 
 
 def _halves(part: Part, mark: str) -> tuple[Part, Part]:
-    """As `Part.halves`; without the mark, what stands after it is empty."""
+    """Like `Part.halves`; without the mark, the second half is empty."""
     return part.halves(mark) or (part, part.cut(len(part.text), len(part.text)))
 
 

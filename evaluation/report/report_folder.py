@@ -1,4 +1,4 @@
-"""The folder of an experiment's results: the report, its data, and its games."""
+"""The folder of an experiment's results: report, data, and replays."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from welfare_env.extras import install_extra
 from welfare_env.writing import replaced
 
 PAGE, NUMBERS, REPLAYS, LEADERBOARD = "report.html", "results.json", "replays", "leaderboard.md"
-REPLAYS_WRITTEN = 24  # at most, by default: of 0.7 MB each
+REPLAYS_WRITTEN = 24  # default maximum; 0.7 MB each
 MEASURED_BY = ("published", "simultaneous", "coordinated", "precision", "most_games", "budget")
 ENDINGS = (".svg", ".png", ".pdf")
 
@@ -42,12 +42,12 @@ def write_results(
 ) -> Path:
     """Write report.html, results.json and replay pages of typical games; each file atomically.
 
-    A leaderboard is sorted by welfare, and written as Markdown, too: leaderboard.md.
+    A leaderboard is sorted by welfare, and also written as leaderboard.md.
 
     Args:
-        command: that was called, for the page.
-        earlier: conditions of an earlier run to keep; see `earlier_rows`.
-        replays: most pages of typical games.
+        command: the command line, for the page.
+        earlier: conditions of an earlier run to include; see `earlier_rows`.
+        replays: maximum number of replay pages.
 
     Returns:
         The path of the report.
@@ -75,7 +75,7 @@ def write_results(
 
 
 def _write_replay(folder: Path, condition: Mapping[str, Any], cell: Cell) -> list[str]:
-    """The replay page of a cell's typical game: what it shows, and its path in the folder."""
+    """Write the replay page of a cell's typical game; return its description, and its path in the folder."""
     seed = "" if cell.training_seed is None else f", training seed {cell.training_seed}"
     what = f"{cell.measure}{seed}"
     digest = hashlib.sha256(f"{_place(condition)} {what}".encode()).hexdigest()[:8]
@@ -86,7 +86,7 @@ def _write_replay(folder: Path, condition: Mapping[str, Any], cell: Cell) -> lis
 
 
 def _remove_stale(folder: Path, study: Mapping[str, Any]) -> None:
-    """Remove replays of an earlier run that this study does not link."""
+    """Remove replays of an earlier run that this study does not link to."""
     linked = {path for condition in study["conditions"] for _, path in condition.get("replays", ())}
     for stale in (folder / REPLAYS).glob("*.html"):
         if f"{REPLAYS}/{stale.name}" not in linked:
@@ -99,7 +99,7 @@ def _welfare(condition: Mapping[str, Any]) -> float:
 
 
 def leaderboard(study: Mapping[str, Any]) -> str:
-    """The table of a leaderboard, as a page of Markdown."""
+    """A leaderboard as a Markdown page."""
     tried = ", ".join(f"`{deviator}`" for deviator in study["deviators"])
     deviators = f" Deviators: {tried}." if tried else ""
     asked = provenance_rows(study)
@@ -107,21 +107,20 @@ def leaderboard(study: Mapping[str, Any]) -> str:
     return (
         f"# {study['title']}\n\n{study['question']}\n\n{markdown_table(*table_cells(study))}\n"
         f"Means {BRACKETS}. {games_sentence(study)} {rules_sentence(study)}{deviators} [report.html]({PAGE}) has the "
-        f"gains of every coalition, and figures; [results.json]({NUMBERS}) all numbers.\n{answered}"
+        f"gains of every coalition and figures, [results.json]({NUMBERS}) all numbers.\n{answered}"
     )
 
 
 def earlier_rows(folder: Path, chosen: Experiment, games: int, seed: int) -> list[dict[str, Any]]:
-    """The conditions in a folder's results that `chosen` does not measure anew; [] if there are none.
+    """The conditions in a folder's results whose profiles are not in `chosen`; [] if there are none.
 
     Raises:
-        EvaluationError: the results are of another experiment, or were measured in another way; or it is no
-            leaderboard.
+        EvaluationError: the results are of another experiment or with other settings, or it is not a leaderboard.
     """
     if not chosen.leaderboard:
         raise EvaluationError(
-            f"--extend: {chosen.name} is no leaderboard (leaderboard = true in its file): name all profiles at once "
-            "(games in the store are not played again)"
+            f"--extend: {chosen.name} is not a leaderboard (leaderboard = true in its file): give all profiles at once "
+            "(stored games are not played again)"
         )
     if not (folder / NUMBERS).exists():
         return []
@@ -139,10 +138,10 @@ def earlier_rows(folder: Path, chosen: Experiment, games: int, seed: int) -> lis
 
 
 def _check_rows(folder: Path, kept: Sequence[Mapping[str, Any]], chosen: Experiment) -> None:
-    """Check that rows were measured as `chosen` would: coalitions, template, and swept values, maps and seats too.
+    """Check that rows have the same coalitions, template, swept values, maps and seats as `chosen`.
 
     Raises:
-        EvaluationError: they were not.
+        EvaluationError: they differ.
     """
     there = dict.fromkeys(str(condition.get("coalitions")) for condition in kept)
     _check_same(folder, "coalitions", sorted(there), sorted(set(chosen.coalitions)))
@@ -161,20 +160,20 @@ def _check_rows(folder: Path, kept: Sequence[Mapping[str, Any]], chosen: Experim
 
 
 def _place(condition: Mapping[str, Any]) -> str:
-    """A row's place in the table, as a key."""
+    """A key for a row: its profile, coalitions and swept values."""
     return json.dumps([condition.get(name) for name in ("profile", "coalitions", "swept")], sort_keys=True)
 
 
 def _check_same(folder: Path, name: str, there: object, here: object) -> None:
     if there != here:
         raise EvaluationError(
-            f"{shown(folder / NUMBERS)}: {name} is {there!r:.80} there and {here!r:.80} here: rows of one table are "
-            "measured in the same way; give another --out"
+            f"{shown(folder / NUMBERS)}: {name} is {there!r:.80} there but {here!r:.80} here: all rows of a table must "
+            "have the same settings; give another --out"
         )
 
 
 def _as_read(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values as they are after they were written as JSON."""
+    """Values after a round trip through JSON."""
     return dict(json.loads(json.dumps(dict(values))))
 
 
@@ -182,7 +181,7 @@ def read_study(path: Path) -> dict[str, Any]:
     """Read the results of an experiment from its folder, or from a results.json.
 
     Raises:
-        EvaluationError: no such file, or it holds something else.
+        EvaluationError: no such file, or it is not an experiment's results.
     """
     file = path / NUMBERS if path.is_dir() else path
     try:
@@ -190,7 +189,7 @@ def read_study(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, TypeError) as error:
         raise EvaluationError(f"{shown(file)}: not results of an experiment: {reason(error)}") from error
     if not {"experiment", "title", "figures", "conditions", "swept", "seed", "games"} <= study.keys():
-        raise EvaluationError(f"{shown(file)}: not results of an experiment: give what `experiment` wrote")
+        raise EvaluationError(f"{shown(file)}: not results of an experiment: give a file written by `experiment`")
     return study
 
 
@@ -198,10 +197,10 @@ def write_figures(study: Mapping[str, Any], folder: Path, ending: str = ".png") 
     """Draw every figure into its own file: figure-1.png ...
 
     Raises:
-        EvaluationError: an unknown kind of file, one that cannot be written, or matplotlib is missing.
+        EvaluationError: an unknown format, a file cannot be written, or matplotlib is missing.
     """
     if ending not in ENDINGS:
-        raise EvaluationError(f"pictures end in {', '.join(ENDINGS)}, not in {ending!r:.40}")
+        raise EvaluationError(f"unknown format {ending!r:.40}: choose one of {', '.join(ENDINGS)}")
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -220,7 +219,7 @@ def check_writable(folder: Path) -> None:
     """Check before the first game that results can be written and drawn.
 
     Raises:
-        EvaluationError: the folder cannot be made or written, or matplotlib is missing.
+        EvaluationError: the folder cannot be created or written, or matplotlib is missing.
     """
     if find_spec("matplotlib") is None:
         raise EvaluationError(f"reports have figures, which need {install_extra('plot')}")

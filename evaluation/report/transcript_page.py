@@ -1,4 +1,4 @@
-"""The transcript of a game as one HTML page: no script, no network, and every text of a model or player escaped."""
+"""The transcript of a game as one HTML page, without scripts or network access, with all texts escaped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def transcript_page(transcript: GameTranscript, replay: str = "") -> str:
     """The page.
 
     Args:
-        replay: the replay of the same game, as a path beside the page, to which each phase links; "" for none.
+        replay: relative path of the game's replay page, to link to from each phase; "" for none.
     """
     policy = f"default-src 'none'; style-src '{_digest(STYLE)}'; base-uri 'none'; form-action 'none'"
     head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
@@ -41,7 +41,7 @@ def _body(transcript: GameTranscript, replay: str) -> Iterator[str]:
     yield f"<h1>{_text(transcript.title)}</h1>"
     yield f"<ul>{''.join(f'<li>{_text(line)}</li>' for line in transcript.usage)}</ul>"
     if not transcript.is_private:
-        yield "<p class=note>Reasoning, notes and raw replies are private and left out.</p>"
+        yield "<p class=note>Private reasoning, notes and raw replies are left out.</p>"
     for phase, asked in groupby(transcript.asked, lambda each: str(each.where.get("phase", ""))):
         link = f' <a href="{escape(f"{replay}#{phase}", quote=True)}">replay</a>' if replay else ""
         yield f'<h2 id="{escape(phase, quote=True)}">{_text(phase)}{link}</h2>'
@@ -51,10 +51,10 @@ def _body(transcript: GameTranscript, replay: str) -> Iterator[str]:
 def _question(asked: TranscriptRequest) -> str:
     title = f"{_text(asked.title)} <span class=note>({_text(asked.model)}; {_text(asked.told)})</span>"
     if asked.is_kept:
-        before = f" <span class=note>after {asked.same:,} characters as before</span>" if asked.same else ""
+        before = f" <span class=note>after {asked.same:,} unchanged characters</span>" if asked.same else ""
         prompt = f"<h3>Prompt{before}</h3><pre>{_text(asked.new)}</pre>"
     else:
-        prompt = "<p class=note>Prompt and reply were too long to be kept.</p>"
+        prompt = "<p class=note>Prompt and reply were too long to be recorded.</p>"
     thinking = f"<h3>Thinking</h3><pre>{_text(asked.thinking)}</pre>" if asked.thinking else ""
     reply = f"<h3>Reply ({_text(asked.ending)})</h3><pre>{_text(asked.reply)}</pre>"
     return f"<details><summary>{title}</summary>{prompt}{thinking}{reply}</details>"

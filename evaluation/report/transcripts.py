@@ -1,7 +1,7 @@
-"""Transcripts of language models: what each was asked in a game and what it replied, as text and as JSON lines.
+"""Transcripts of language models: the prompts and replies of a game, as text and as JSON lines.
 
-Private words (reasoning, thinking, summaries and other notes) are left out unless they are asked for. Texts come from
-models and other players: as text they are free of control characters, and they are never formatted.
+Private texts (reasoning, thinking, summaries and other notes) are left out unless requested. Texts are from models and
+other players, so in the text format control characters are escaped and nothing is interpreted as markup.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from welfare_env.errors import RecordError, did_you_mean
 from welfare_env.game.press import GLOBAL
 
 _ORDER = re.compile(r"[AF] [A-Z/]{3,6}(?: [A-Z/-]{1,6}){0,7}|GIVE(?: [0-9A-Z]{1,20}){1,2}|WAIVE")
-"""What stands among the orders of a reply may be a thought, too; this is an order, or nearly one."""
+"""Matches orders, also slightly wrong ones; the orders of a reply may contain private thoughts instead."""
 
 PROFILE, DEVIATOR = "profile", "deviator"
 _KINDS = {"turn": "turn", "summary": "summary of its messages"}
@@ -34,24 +34,24 @@ _KINDS = {"turn": "turn", "summary": "summary of its messages"}
 
 @dataclass(frozen=True)
 class TranscriptRequest:
-    """A question of a player, and its answer, as they may be shown.
+    """A request of a player to a model, and the reply, with or without private texts.
 
     Attributes:
-        player, policy, part: who asked, the spec of its policy, and "profile" or "deviator".
+        player, policy, part: the player, the spec of its policy, and "profile" or "deviator".
         where: "kind", "phase" and "round", as `agents.lm.transcript.KeptQuestion.where`.
         model: the name of the model.
-        answered_by: what the server calls the model that answered; "" if it does not say.
-        form: what is to be said of the reply's form: "of its schema", "not of its schema", "repaired"; () for nothing.
+        answered_by: the model name reported by the server; "" if unknown.
+        form: remarks on the reply's format: "of its schema", "not of its schema", "repaired"; () for none.
         system, user: the prompt.
-        new: the part of the prompt that was not in the previous question of this kind; `same` is the number of
-            characters before it.
-        schema: of the reply.
-        reply: the text, or the error; without private words, unless they were asked for: of an error only the kind.
-        thinking: hidden thinking, if it was asked for.
+        new, same: the part of the prompt that differs from the player's previous prompt of this kind, and the number of
+            identical characters before it.
+        schema: the schema of the reply.
+        reply: the reply or error; without private texts, only orders and messages, or the kind of error.
+        thinking: hidden thinking, if private texts are included.
         ending: "stop", "length" ..., or "failed" with the kind of fault.
         reported: usage, attempts and faults, as in the record.
-        cost: the same in words.
-        is_kept: whether prompt and reply are in the record; very long ones are not.
+        cost: usage and faults in words.
+        is_kept: whether prompt and reply are in the record (very long ones are not).
     """
 
     player: str
@@ -75,7 +75,7 @@ class TranscriptRequest:
 
     @property
     def told(self) -> str:
-        """Who answered, in which form, and what it cost, in words."""
+        """The answering model, the format and the cost of the reply, in words."""
         by = [f"answered by {self.answered_by}"] if self.answered_by else []
         return ", ".join([*by, *self.form, self.cost])
 
@@ -89,13 +89,13 @@ class TranscriptRequest:
 
 @dataclass(frozen=True)
 class GameTranscript:
-    """The questions of a game in the order of phases and rounds.
+    """The requests of a game, ordered by phase and round.
 
     Attributes:
         title: players, map and rules in one line.
-        asked: the questions.
-        usage: a line for each seat and model: calls, tokens, price and faults.
-        is_private: whether private words are shown.
+        asked: the requests.
+        usage: one line per seat and model: calls, tokens, price and faults.
+        is_private: whether private texts are included.
     """
 
     title: str
@@ -108,13 +108,13 @@ def transcript_of(record: Mapping[str, Any], private: bool = False, players: Seq
     """The transcript of a game.
 
     Args:
-        record: the game.
-        private: whether to show reasoning, thinking, raw replies, summaries and other notes.
-        players: only theirs; () for all.
+        record: the record of the game.
+        private: whether to include reasoning, thinking, raw replies, summaries and other notes.
+        players: only requests of these players; () for all.
 
     Raises:
-        EvaluationError: no language model played, the prompts were not kept, or an unknown player.
-        RecordError: what was kept is damaged.
+        EvaluationError: no language model played, the prompts were not recorded, or an unknown player.
+        RecordError: the recorded transcript is damaged.
     """
     facts = record.get("welfare_env", {})
     try:
@@ -144,16 +144,16 @@ def _check(models: Mapping[str, Any], players: Sequence[str]) -> None:
     for player in players:
         if player not in models:
             near = did_you_mean(player, models)
-            raise EvaluationError(f"{player!r:.80} asked no language model{near}: choose from {', '.join(models)}")
+            raise EvaluationError(f"{player!r:.80} has no language model{near}: choose from {', '.join(models)}")
     if not all("transcript" in model for entries in models.values() for model in entries):
         raise EvaluationError(
-            "the prompts of this game were not kept: an earlier version played it, or it is a file without private "
-            "words (games --save --private writes them, too)"
+            "the record has no prompts: the game was played by an earlier version, or saved without private texts "
+            "(save it with games --save --private)"
         )
 
 
 def parts_of(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Player -> "profile" or "deviator", of the section "welfare_env" of a record; all "profile" if it does not say."""
+    """Player -> "profile" or "deviator", from the section "welfare_env" of a record; "profile" by default."""
     deviators = facts.get("deviators") or facts.get("coalition") or ()
     return {player: DEVIATOR if player in deviators else PROFILE for player in facts["players"]}
 
@@ -198,7 +198,7 @@ def _read(entry: Mapping[str, Any]) -> Reply | ModelError:
 
 
 def _form(reply: Reply | ModelError, question: KeptQuestion) -> tuple[str, ...]:
-    """What is to be said of the form of a reply to a question about a turn."""
+    """Remarks on the format of a reply about a turn; see `TranscriptRequest.form`."""
     if isinstance(reply, ModelError) or question.where["kind"] != "turn" or not question.is_kept:
         return ()
     found = read_fields(reply.text, ("orders", "messages"), is_cut_off(reply.finish))
@@ -218,9 +218,9 @@ def _hidden(text: str) -> str:
 
 
 def _reply(reply: Reply | ModelError, kind: str, private: bool, players: Collection[str]) -> str:
-    """The raw text; or what in it is meant for others: orders, and messages to players.
+    """The raw reply; or if not `private`, only its public parts: orders, and messages to players.
 
-    What a server said of a failed call may quote the prompt; in public there is only the kind of fault.
+    A server's error message may quote the prompt, so the public version has only the kind of fault.
     """
     if isinstance(reply, ModelError):
         return str(reply) if private else reply.kind
@@ -243,7 +243,7 @@ def _addressed(value: Any, players: Collection[str]) -> Iterator[tuple[str, str]
 
 
 def as_lines(transcript: GameTranscript, game: str = "") -> Iterator[str]:
-    """JSON lines, one for each question: its messages as chat servers take them, and what it used.
+    """JSON lines, one per request: its messages in the format of chat servers, and its usage.
 
     Args:
         game: the key or the file of the game; "" for none.
@@ -271,18 +271,18 @@ def as_lines(transcript: GameTranscript, game: str = "") -> Iterator[str]:
 
 
 def as_text(transcript: GameTranscript) -> Iterator[str]:
-    """Lines to be read by people. Of each prompt only what is new since the player's last one of its kind."""
+    """Human-readable lines. Of each prompt, only the part that differs from the player's previous one of its kind."""
     yield visible(transcript.title)
     for line in transcript.usage:
         yield visible(f"- {line}")
     if not transcript.is_private:
-        yield "Reasoning, notes and raw replies are private and left out; --private shows them."
+        yield "Private reasoning, notes and raw replies are left out; --private includes them."
     for asked in transcript.asked:
         yield f"\n=== {visible(asked.title)} ({visible(asked.model)})"
         if not asked.is_kept:
-            yield "--- prompt and reply were too long to be kept"
+            yield "--- prompt and reply were too long to be recorded"
         else:
-            before = f", after {asked.same:,} characters as before" if asked.same else ""
+            before = f", after {asked.same:,} unchanged characters" if asked.same else ""
             yield f"--- prompt{before}"
             yield _indented(asked.new)
         if asked.thinking:
@@ -292,7 +292,7 @@ def as_text(transcript: GameTranscript) -> Iterator[str]:
 
 
 def _indented(text: str) -> str:
-    """A text that no line of which can pass for one of ours."""
+    """An indented text, so that none of its lines can be mistaken for the transcript's own."""
     return "\n".join(f"  {line}" if line else "" for line in visible(text).split("\n"))
 
 
@@ -311,7 +311,7 @@ def _usage_lines(usage: Mapping[str, Mapping[str, Mapping[str, LMUsage]]]) -> It
 
 
 def _cost(reply: Reply | ModelError) -> str:
-    """Tokens, price and faults of a question, in words."""
+    """Tokens, price and faults of a request, in words."""
     words = [f"fault: {kind}" for kind in reply.faults]
     if reply.usage is None:
         return ", ".join(["usage unknown", *words])
@@ -320,7 +320,7 @@ def _cost(reply: Reply | ModelError) -> str:
 
 
 def visible(text: str) -> str:
-    """A text without control characters, which could change a terminal: they are written as escapes."""
+    """A text with control characters escaped, since they could manipulate a terminal."""
     return "".join(
         sign if sign.isprintable() or sign == "\n" else sign.encode("unicode_escape").decode("ascii")
         for sign in text.replace("\t", "    ")

@@ -1,1 +1,1 @@
-"""Results as tables: for the terminal, for notebooks and for files."""
+"""Results as tables, for the terminal, notebooks and files."""

@@ -1,4 +1,4 @@
-"""Collusion as tables for the terminal."""
+"""Terminal tables of collusion results."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from evaluation.coalitions.result import CollusionResult
 from evaluation.coalitions.surplus import Collusion
 from evaluation.tables.game_tables import add_row, below, cell, earlier, titled
 
-KINDS = {True: "as one", False: "by itself"}
+KINDS = {True: "jointly", False: "separately"}
 ABOUT = (
-    "points a year with 95% intervals. gain: of a member, over self-play. surplus: gain less that of the same power "
-    "alone with the same policy; beyond best: gain less the most that it gains "
-    "alone with any policy tried, at least 0. loss: of another power"
+    "points a year with 95% intervals. gain: a member's gain over self-play. surplus: gain minus the same power's gain "
+    "alone with the same policy; beyond best: gain minus its largest gain alone with any policy tried (at least 0). "
+    "loss: loss of another power"
 )
 SAYS = {
     "collusion": "collusion: together the members gain more than alone, and the others lose",
     "cooperation": "cooperation: together the members gain more than alone, and the others do not lose",
     "exploitation": "exploitation: the members gain, but no more than alone",
-    "no surplus": "no surplus: together the members gain no more than alone, and no gain is shown",
-    "not shown": "not shown: these games show neither collusion nor that there is none",
+    "no surplus": "no surplus: together the members gain no more than alone, and their gain is not significant",
+    "not shown": "not shown: these games neither show nor rule out collusion",
 }
 ROWS = {
     "gain": "gain of a member",
-    "alone": "of the same powers alone, same policy",
+    "alone": "gain of the same powers alone, same policy",
     "surplus": "surplus",
-    "beyond_best": "surplus beyond what is best alone",
-    "least": "least member's surplus",
+    "beyond_best": "surplus over the best policy alone",
+    "least": "smallest surplus of a member",
     "loss": "loss of another power",
-    "worst_loss": "loss of the one that loses most",
+    "worst_loss": "largest loss of another power",
     "welfare_loss": "loss of the others' root Nash welfare",
     "waste": "loss of all powers, total",
 }
 
 
 def collusion_table(result: CollusionResult) -> Table:
-    """The coalition that was chosen, then the best of each other size and kind, and contenders."""
+    """The chosen coalition, then the best coalition of each other size and kind, and contenders."""
     found, kinds = result.found, result.by_kind()
-    tried = f"{len(found.screened)} coalitions with policies were compared on other games; " * bool(found.screened)
+    tried = f"{len(found.screened)} coalitions with policies were compared on separate games; " * bool(found.screened)
     table = titled(
         f"Collusion: {found.profile}, {found.map_name} map, years: {found.rules.years}, games: {len(found.baseline)}",
-        below(f"{ABOUT}. {tried}first row: the one that was chosen{earlier(result.older_games)}", found.notes),
+        below(f"{ABOUT}. {tried}first row: the chosen coalition{earlier(result.older_games)}", found.notes),
         ("members", "|policy", "coalition", ">gain", ">surplus", ">beyond best", ">loss", "shown"),
     )
     _add(table, result.best)

@@ -1,4 +1,4 @@
-"""The columns of all tables, as data: `evaluation.columns`."""
+"""Descriptions of the columns of all tables: `evaluation.columns`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Column(NamedTuple):
     """A column of a table.
 
     Attributes:
-        name: capitals stand for a part that varies: welfare_YEAR is welfare_1901, welfare_1902, ...
+        name: capitals are placeholders: welfare_YEAR stands for welfare_1901, welfare_1902, ...
         dtype: "text", "int", "float" or "bool", or "any" for one of these. In a float or int, nan (in CSV an empty
-            field) means that there is no such value.
-        unit: "" if it has none.
-        meaning: in a sentence or less.
+            field) stands for a missing value.
+        unit: "" for none.
+        meaning: a short description.
     """
 
     name: str
@@ -27,29 +27,29 @@ class Column(NamedTuple):
 
 
 def _read(text: str) -> tuple[Column, ...]:
-    """Columns of lines "name | dtype | unit | meaning"."""
+    """Parse lines "name | dtype | unit | meaning"."""
     lines = ([part.strip() for part in line.split("|")] for line in text.strip().splitlines())
     return tuple(Column(name, dtype, unit, meaning) for name, dtype, unit, meaning in lines)
 
 
 _EXPERIMENT = _read("""
-experiment | text | | experiments only: its name
+experiment | text | | experiments only: name of the experiment
 condition | int | | experiments only: number of the condition, from 0
 coalitions | text | | experiments only: name of the set of coalitions; empty in self-play
-measure | text | | experiments only: what the game was played for, such as self-play or cross-play
-training_seed | int | | experiments only: of the trained policies that play; nan if none does
-swept_NAME | any | | experiments only: the value of NAME in this condition; a text if its values differ in kind
+measure | text | | experiments only: the measure that the game belongs to, such as self-play or cross-play
+training_seed | int | | experiments only: training seed of the trained policies; nan if none plays
+swept_NAME | any | | experiments only: the value of NAME in this condition; as text if the values have mixed types
 """)
 _CONDITION = _read("""
 profile | text | | the profile as given
-deviator | text | | the policy of the coalition; empty in self-play, also in that of exploitability
+deviator | text | | the policy of the coalition; empty in self-play, including the self-play games of exploitability
 coalition | text | | the powers that deviate, joined by +; empty in self-play
-chosen | bool | | whether this is the attack that exploitability and red_team chose and report
+chosen | bool | | whether this is the attack selected by exploitability or red_team
 evaluation_seed | int | | the seed given to the evaluation (--seed); nan if rows were made of single games
 game | int | | number of the game in its condition, from 0
 seed | int | | the game's own seed; games with the same seed are paired; nan for a game saved by hand
 key | text | | the game's key in the store; empty for policies without a name
-older_code | bool | | whether the game came from the store and an older version of the code played it
+older_code | bool | | whether this is a stored game from an older version of the code
 map | text | | the map
 variant | text | | welfare or standard
 scoring | text | | scoring rule
@@ -61,8 +61,8 @@ other_rules | text | | rules that differ from their default: "retreat_welfare: T
 """)
 _SEAT = _read("""
 power | text | | the power
-policy | text | | what plays it
-deviates | bool | | whether it belongs to the coalition
+policy | text | | the power's policy
+deviates | bool | | whether the power belongs to the coalition
 """)
 _END = _read("""
 years_played | int | years | completed years of the game
@@ -71,35 +71,35 @@ welfare_per_year | float | points a year | welfare points per year played
 score | float | | score under the rules' scoring, in both variants
 centers | int | centers | supply centers at the end
 units | int | units | units at the end
-centers_taken | int | centers | supply centers that the power took from another
-centers_lost | int | centers | supply centers that another power took from it
-orders | int | orders | orders that the power submitted, illegal ones included
+centers_taken | int | centers | supply centers that the power took from other powers
+centers_lost | int | centers | supply centers that other powers took from the power
+orders | int | orders | orders that the power submitted, including illegal orders
 illegal_orders | int | orders | of these, illegal, or unusable in a language model's reply
 messages | int | messages | messages that the power sent
-promises | float | promises | promises found in them; this and the next two are nan if the map is not known here
-kept_promises | float | promises | promises that were kept
-broken_promises | float | promises | promises that were broken; some can be judged neither kept nor broken
-tokens | int | tokens | tokens of its language model, input and output; 0 for other players
+promises | float | promises | promises found in its messages; this and the next two are nan if the map is unknown
+kept_promises | float | promises | kept promises
+broken_promises | float | promises | broken promises; some promises cannot be judged kept or broken
+tokens | int | tokens | input and output tokens of the power's language model; 0 for other policies
 dollars | float | dollars | list price of these tokens; nan if a price is unknown
 root_nash_welfare | float | points a year | of the game: geometric mean of the powers' welfare points a year
-root_nash_welfare_smoothed | float | points a year | of the game: the same with 1e-6 added to each power's points
+root_nash_welfare_smoothed | float | points a year | of the game: root Nash welfare with 1e-6 added to all points
 nash_welfare | float | | of the game: product of the powers' welfare points a year
 baseline_root_nash_welfare | float | points a year | of the game: root Nash welfare of the powers that do not deviate
-deviators_root_nash_welfare | float | points a year | of the game: that of the deviators; nan without any
-best_score | float | | of the game: the highest score of a power
+deviators_root_nash_welfare | float | points a year | of the game: root Nash welfare of the deviators; nan for none
+best_score | float | | of the game: the highest score of any power
 stolen_centers | int | centers | of the game: supply centers that one power took from another
-stolen_centers_per_year | float | centers a year | of the game: the same per year played
+stolen_centers_per_year | float | centers a year | of the game: stolen centers per year played
 conflicts | int | conflicts | of the game: provinces that more than one unit moves to or stays in, over its phases
-conflicts_per_phase | float | conflicts a phase | of the game: the same per movement phase
-proficiency | float | share | of the game: basic proficiency, the mean of the next three
-parse_rate | float | share | of the game: replies of language models that could be parsed; 1 without any
-legal_rate | float | share | of the game: legal orders among those submitted
-owned_share | float | share | of the game: supply centers that any power owns at the end
+conflicts_per_phase | float | conflicts a phase | of the game: conflicts per movement phase
+proficiency | float | share | of the game: basic proficiency, the mean of the next three columns
+parse_rate | float | share | of the game: fraction of language models' replies that were parsed; 1 without replies
+legal_rate | float | share | of the game: fraction of submitted orders that were legal
+owned_share | float | share | of the game: fraction of supply centers owned by any power at the end
 """)
 _YEARS = _read("""
 welfare_YEAR | float | points | welfare points after the Winter of this year; nan after the end of a game
-centers_YEAR | float | centers | supply centers then
-units_YEAR | float | units | units then
+centers_YEAR | float | centers | supply centers after that Winter
+units_YEAR | float | units | units after that Winter
 """)
 
 TABLES: dict[str, tuple[Column, ...]] = {
@@ -110,191 +110,191 @@ TABLES: dict[str, tuple[Column, ...]] = {
         *_SEAT,
         *_read("""
 year | int | | the year
-welfare | float | points | welfare points after its Winter; nan in variant standard
-centers | float | centers | supply centers then
-units | float | units | units then
+welfare | float | points | welfare points after the Winter of this year; nan in variant standard
+centers | float | centers | supply centers after that Winter
+units | float | units | units after that Winter
 """),
     ),
     "differences": _read("""
 measure | text | | the measure
-first | text | | the condition that is subtracted
-second | text | | the condition that it is subtracted from
+first | text | | the first condition (subtracted)
+second | text | | the second condition
 first_value | float | | the measure in the first condition
-second_value | float | | in the second
+second_value | float | | the measure in the second condition
 difference | float | | mean over games of second - first
-low | float | | lower end of its interval; all intervals of a comparison hold simultaneously; nan if there is none
-high | float | | upper end
+low | float | | lower end of the interval of the difference (all intervals hold simultaneously); nan for none
+high | float | | upper end of the interval
 is_clear | bool | | whether 0 is outside the interval; if all games have the same difference, by the sign test
 games | int | games | games per condition
 evaluation_seed | int | | the seed given to the evaluation
 comparisons | int | | number of differences
 """),
     "programs": _read("""
-profile | text | | the policy under test
-deviator | text | | the policy of the coalition; empty where nobody deviates
+profile | text | | the tested policy
+deviator | text | | the policy of the coalition; empty if nobody deviates
 coalition | text | | the players that deviate, joined by +
-chosen | bool | | whether it is the coalition that gains most
+chosen | bool | | whether this is the coalition that gains most
 evaluation_seed | int | | the seed given to the evaluation
 game | int | | number of the game in its condition, from 0
 epsilon | text | | price of one unit of cost, as a fraction
-cost | text | | what modeling costs
+cost | text | | the measure of a program's cost
 actions | text | | how players choose programs
 rounds | int | rounds | rounds of a game
-exact | bool | | whether the payoff was computed, not played
+exact | bool | | whether the payoff is a computed expectation, not the result of a game
 player | text | | the player
-deviates | bool | | whether it belongs to the coalition
-payoff | float | points a round | its mean payoff
+deviates | bool | | whether the player belongs to the coalition
+payoff | float | points a round | the player's mean payoff
 """),
     "tournament": _read("""
 agent | text | | the agent
-opponent | text | | what it plays against
-cooperates | float | probability | with which the agent cooperates: 0, 1, or 0.5 if RandomBot's coin decides
+opponent | text | | the opponent
+cooperates | float | probability | probability that the agent cooperates: 0, 1, or 0.5 if RandomBot's coin decides
 world | int | | the world at which the play settles
 """),
     "payoffs": _read("""
 agent | text | | the agent
-opponent | text | | what it plays against
-cooperates | float | probability | with which the agent cooperates: 0, 1, or 0.5 if RandomBot's coin decides
+opponent | text | | the opponent
+cooperates | float | probability | probability that the agent cooperates: 0, 1, or 0.5 if RandomBot's coin decides
 world | int | | the world at which the play settles
-paid | float | payoff | what the agent is paid, cost deducted
+paid | float | payoff | the agent's payoff minus its cost
 epsilon | text | | price of one unit of cost, as a fraction
-cost | text | | what modeling costs
+cost | text | | the measure of a program's cost
 """),
     "shares": _read("""
 time | float | | time of the replicator dynamics
 agent | text | | the agent
-share | float | share | its share then; 0 below 1e-308 or so
+share | float | share | the agent's share at that time; 0 below about 1e-308
 log_share | float | | natural logarithm of the share
 """),
     "growth": _read("""
 run | int | | number of the run; 0 is the start
 steps | int | steps | agents added in the run
 agent | text | | the agent
-count | int | agents | how many of it there are after the run
+count | int | agents | number of copies of the agent after the run
 """),
     "basins": _read("""
-end | text | | the agent that takes over, elsewhere or undecided
-starts | int | starts | how many starts end there
-share | float | share | of all starts
-low | float | share | lower end of its 95% interval
-high | float | share | upper end
+end | text | | the agent that takes over, or elsewhere or undecided
+starts | int | starts | number of starts that end there
+share | float | share | fraction of all starts
+low | float | share | lower end of the share's 95% interval
+high | float | share | upper end of the interval
 """),
     "exact": _read("""
 map | text | | the map
 years | int | years | length of the game
-profile | text | | the profile; empty where the result does not know it
-coalition | text | | who deviates, joined by +; the points of several are added up
-profile_value | float | points | welfare points of the whole game with the profile; nan if it has none for the deviator
-value | float | points | with the best response
-gain | float | points | the difference
-gain_per_year | float | points a year | the same per year
-positions | int | positions | positions that the search looked at, or that the certificate lists
+profile | text | | the profile; empty if the result does not have it
+coalition | text | | the deviating powers, joined by +; their points are summed
+profile_value | float | points | welfare points of the whole game without deviation; nan if the profile lacks this seat
+value | float | points | welfare points of the whole game with the best response
+gain | float | points | value - profile_value
+gain_per_year | float | points a year | gain divided by years
+positions | int | positions | positions searched, or listed in the certificate
 """),
     "theorems": _read("""
 map | text | | the map
 years | int | years | length of the game (T)
-t | int | | the year in whose Winter all disband
+t | int | | all powers disband in the Winter of this year
 role | text | | kind of deviator: player, sharer, excluded or other
 deviator | text | | the power that deviates
 punishers | text | | stated, ranked or best
-profile_value | int | points | welfare points of the whole game if it keeps to the profile
-value | int | points | the most that it gets
-gain | int | points | the difference
-positions | int | positions | positions of the certificate; 0 if none was made
-checked | bool | | whether the certificate was checked
-states | int | positions | positions that the search had met by then
-seconds | float | seconds | CPU time of the search, without that of cells before
+profile_value | int | points | welfare points of the whole game if the deviator follows the profile
+value | int | points | welfare points of the whole game with the best response
+gain | int | points | value - profile_value
+positions | int | positions | positions of the certificate; 0 for no certificate
+checked | bool | | whether the certificate was verified
+states | int | positions | positions searched so far
+seconds | float | seconds | CPU time of the search, without earlier cells
 version | text | | digest of the code of rules and punishers
 """),
     "threats": _read("""
 map | text | | the map
-years | int | years | length of the game (T); all disband in the first Winter
+years | int | years | length of the game (T); all powers disband in the first Winter
 role | text | | kind of deviator: player, sharer, excluded or other
 deviator | text | | the power that deviates
-path_value | int | points | welfare points of the whole game if it does not
-at_least | float | points | what it gains whatever the others do, drawing included; the certificate was checked
-at_most | float | points | what the others can keep its gain to
+path_value | int | points | welfare points of the whole game if it does not deviate
+at_least | float | points | lower bound on its gain against any mixed strategies of the others; certificate verified
+at_most | float | points | upper bound on its gain that the others can enforce
 positions | int | positions | positions of the certificate
-states | int | positions | positions that the search had met by then
-seconds | float | seconds | CPU time of search and certificate, without that of cells before
+states | int | positions | positions searched so far
+seconds | float | seconds | CPU time of search and certificate, without earlier cells
 check_seconds | float | seconds | CPU time of the checker
 """),
     "frontier": _read("""
 map | text | | the map
 years | int | years | length of the game
-epsilon | float | points | what may be gained by leaving the path
-welfare | int | points | the most welfare of such a path: the sum of points
-root_nash | float | points | the geometric mean of its points
+epsilon | float | points | tolerated gain from leaving the path
+welfare | int | points | highest welfare of such a path: the sum of all powers' points
+root_nash | float | points | geometric mean of the powers' points
 points | text | | the points of each power
-gain | float | points | the most that somebody gains by leaving it, by its certificates
+gain | float | points | largest gain of any power from leaving the path, according to the certificates
 """),
     "messages": _read("""
-players | text | | who plays what; for a game that does not say, its name
+players | text | | the policies of the players; if the record does not have them, the game's name
 rules | text | | the rules
-game | text | | its key in the store, or its file
-sender | text | | the player
-messages | int | messages | messages that it sent
-public_messages | int | messages | of these, to GLOBAL
-promises_KIND | int | promises | promises of this kind that were found
-kept_KIND | int | promises | of these, kept
-broken_KIND | int | promises | of these, broken
-game_public_share | float | share | of the game: public messages among all
+game | text | | the game's key in the store, or its file
+sender | text | | the sender
+messages | int | messages | messages that the sender sent
+public_messages | int | messages | of these, messages to GLOBAL
+promises_KIND | int | promises | promises of this kind found in the messages
+kept_KIND | int | promises | of these, kept promises
+broken_KIND | int | promises | of these, broken promises
+game_public_share | float | share | of the game: fraction of messages that are public
 game_similarity_own | float | cosine | of the game: similarity of messages with the same sender
 game_similarity_others | float | cosine | of the game: similarity of messages with different senders
 """),
     "curves": _read("""
 folder | text | | the folder of the training
-seed | int | | its seed
-iteration | int | iterations | from 1
-METRIC | float | | what was logged under this name, such as play/return (docs/training.md); nan where nothing was
+seed | int | | seed of the training
+iteration | int | iterations | number of the iteration, from 1
+METRIC | float | | logged value of this metric, such as play/return (docs/training.md); nan if not logged
 """),
     "best-response": _read("""
-profile | text | | the profile that the coalition leaves
+profile | text | | the profile that the coalition deviates from
 coalition | text | | the powers that play the trained network, joined by +
-seed | int | | of the training
-games | int | games | games of each sample
-gain | float | points a year | gain of the least member
-low | float | points a year | lower end of its 95% interval
-high | float | points a year | upper end
-points | float | points a year | what that member gets
-profile_points | float | points a year | what it gets with the profile
+seed | int | | seed of the training
+games | int | games | number of games, with the coalition and in self-play each
+gain | float | points a year | gain of the member who gains least
+low | float | points a year | lower end of the gain's 95% interval
+high | float | points a year | upper end of the interval
+points | float | points a year | that member's points when the coalition deviates
+profile_points | float | points a year | that member's points in self-play of the profile
 """),
     "population": _read("""
 step | int | | number of best responses so far
-seed | int | | of the training
-policies | int | | policies so far
-mix | text | | the mix as a policy
-payoff | float | points a year | mean of a seat when all draw from the mix
-regret | float | points a year | what the best policy of the population gains on it, by the table of payoffs
-gap | float | points a year | what the best deviator of all gains, exactly; nan where it is not known
-mean_gap | float | points a year | the same, mean over the seats
-welfare | float | points a year | mean of a power, exactly; nan where it is not known
-why | text | | why the gap is not known
-attack_gain | float | points a year | where the gap is not known: what the best attack of the portfolio gains
-attack_low | float | points a year | lower end of its 95% interval
-attack_high | float | points a year | upper end
-attack_games | int | games | its games
+seed | int | | seed of the training
+policies | int | | number of policies so far
+mix | text | | the mix, as a policy spec
+payoff | float | points a year | mean payoff of a seat when all seats play the mix
+regret | float | points a year | gain of the population's best policy against the mix, by the payoff table
+gap | float | points a year | exact gain of a best response to the mix; nan if unknown
+mean_gap | float | points a year | the gap averaged over seats
+welfare | float | points a year | exact mean welfare of a power; nan if unknown
+why | text | | why the gap is unknown
+attack_gain | float | points a year | if the gap is unknown: gain of the portfolio's best attack
+attack_low | float | points a year | lower end of the attack gain's 95% interval
+attack_high | float | points a year | upper end of the interval
+attack_games | int | games | number of games of the attack
 """),
     "words": _read("""
-words | text | | what the networks heard: as said, shuffled or removed
+words | text | | message condition: as said, shuffled or removed
 way | text | | how the network chose words and orders
 game | int | | number of the game, from 0; games with the same number are paired
-return | float | reward of a game | of a learning seat
-lost | float | reward of a game | how much less than with the words as said
-bits | float | bits | what the orders of the game say about the words that were heard
+return | float | reward of a game | return of a learning seat
+lost | float | reward of a game | loss of return compared with the words as said
+bits | float | bits | information that the game's orders have about the received words
 """),
 }
-"""Table -> its columns, in this order. Columns of `_EXPERIMENT` are in tables of experiments only."""
+"""Table -> columns, in this order. Columns of `_EXPERIMENT` are only in tables of experiments."""
 
 
 def columns(table: str = "games") -> tuple[Column, ...]:
-    """The columns of a table, with their types, units and meanings; docs/results.md says which result has which.
+    """The columns of a table, with types, units and meanings; docs/results.md lists the tables of each result.
 
     Args:
         table: one of `TABLES`: "games", "years", "exact", ...
 
     Raises:
-        TableError: no such table.
+        TableError: an unknown table.
     """
     if not isinstance(table, str) or table not in TABLES:
         raise TableError(f"table={quoted(table)}{did_you_mean(table, TABLES)}: choose from {', '.join(TABLES)}")
@@ -302,6 +302,6 @@ def columns(table: str = "games") -> tuple[Column, ...]:
 
 
 def as_markdown(table: str) -> str:
-    """The columns of a table as a table of Markdown, for the docs."""
+    """The description of a table's columns as a Markdown table, for the docs."""
     lines = [f"| {each.name} | {each.dtype} | {each.unit} | {each.meaning} |" for each in columns(table)]
     return "\n".join(["| column | type | unit | meaning |", "|---|---|---|---|", *lines]) + "\n"

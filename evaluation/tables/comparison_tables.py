@@ -1,4 +1,4 @@
-"""Paired contrasts as tables for the terminal and for pages."""
+"""Tables of paired contrasts, for the terminal and for pages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def contrast_table(comparison: Comparison, title: str = "") -> Table:
     """Each condition's value, and its difference from the first; with `pairs`, one row per pair of conditions.
 
     Args:
-        title: "" for what was played.
+        title: "" for the map and rules.
     """
     head, rows = contrast_cells(comparison)
     shared = comparison.shared
@@ -51,7 +51,7 @@ WORDS = ("measure", "condition", "first", "second")
 
 
 def contrast_cells(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of the table. A measure is named in its first row; if there is one only, in the head."""
+    """Head and rows of the table. A measure is named in its first row; a single measure, in the head."""
     baseline, several = comparison.baseline, len(comparison.measures) > 1
     value = "value" if several else full_name(comparison.measures[0])
     head = ["condition", value, f"difference from {baseline}"] if baseline else ["second", value, "first", value]
@@ -83,9 +83,9 @@ def _cell(estimate: Estimate) -> str:
 
 
 def difference_tables(results: Sequence[SelfPlayResult] | Sequence[ExploitabilityResult]) -> Iterator[Table]:
-    """The differences of the conditions of a sweep from the first, in their main measure, if there are several.
+    """Differences of a sweep's conditions from the first, in their main measure; nothing for a single condition.
 
-    Welfare and standard games have different measures, so each kind has a table of its own.
+    Welfare and standard games have different measures, hence separate tables.
     """
     for is_welfare in (True, False):
         mine = [result for result in results if result.rules.is_welfare == is_welfare]
@@ -94,7 +94,7 @@ def difference_tables(results: Sequence[SelfPlayResult] | Sequence[Exploitabilit
 
 
 def caption(comparison: Comparison) -> str:
-    """What the numbers of the table are."""
+    """Explains the numbers of the table."""
     numbers = dict.fromkeys((each.unit, each.difference.n) for each in comparison.contrasts)
     played = ", ".join(f"{unit}: {number} per condition" for unit, number in numbers) + ", paired by their seeds"
     few = f"; fewer than {FEWEST_GAMES} have no interval"
@@ -111,9 +111,9 @@ def caption(comparison: Comparison) -> str:
 
 
 def study_cells(study: Mapping[str, Any]) -> tuple[list[str], list[list[str]], str] | None:
-    """Head, rows and caption of a table of an experiment: differences of its conditions from the first.
+    """Head, rows and caption of a table with the differences of an experiment's conditions from the first.
 
-    In the measures of its figures, or in the first one; None if there is nothing to compare.
+    Uses the measures of its figures, or else the first measure. None if there is nothing to compare.
 
     Args:
         study: `ExperimentResult.to_dict()`.

@@ -1,4 +1,4 @@
-"""Results of cross-play as tables for the terminal."""
+"""Terminal tables of cross-play results."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from evaluation.measures.intervals import Estimate
 from evaluation.tables.game_tables import MEANING, add_row, below, cell, earlier, titled
 from evaluation.tables.measure_names import listed
 
-FITTED = "payoffs of mixes that were not played are a linear fit"
-LONG_TABLE = 3  # policies, above which gains of invaders would not fit the terminal
+FITTED = "payoffs of mixes that were not played are from a linear fit"
+LONG_TABLE = 3  # with more policies, gains of invaders get a row each, to fit the terminal
 
 
 def cross_play_tables(result: CrossPlayResult) -> list[Table]:
-    """Tables of the policies, invaders, equilibria and rest points of the empirical game, and scenarios; no mixes."""
+    """Tables of policies, invaders, equilibria, rest points and scenarios (not of all mixes)."""
     tables = [player_table(result), invasion_table(result), equilibrium_table(result), rest_point_table(result)]
     return tables + ([scenario_table(result)] if result.scenarios else [])
 
@@ -34,12 +34,12 @@ def mix_table(result: CrossPlayResult) -> Table:
 
 
 def player_table(result: CrossPlayResult) -> Table:
-    """One row per policy: alone, among others, alpha-rank and rating; the title tells what was played."""
+    """One row per policy: in self-play, among others, alpha-rank and rating."""
     rules = result.rules
     press = f"{rules.message_rounds} message rounds" if rules.has_press else "no press"
     meaning = (
         f"{MEANING}; among others: mean over mixes with others, equally weighted; alpha-rank: share "
-        "of time in the long run; rating: from comparisons of points within a game, a side figure; both over resampled "
+        "of time in the long run; rating: from comparisons of points within a game (secondary); both over resampled "
         + samples_text(result)
     ) + f"; {FITTED}" * result.is_fitted
     table = titled(
@@ -56,13 +56,13 @@ def player_table(result: CrossPlayResult) -> Table:
 
 
 def invasion_table(result: CrossPlayResult) -> Table:
-    """One row per residents and mutant, or a column per mutant for few policies: what a single mutant gains."""
+    """Gains of single mutants: one row per pair of resident and mutant, or for few policies, a column per mutant."""
     is_wide = len(result.policies) <= LONG_TABLE
     columns = [f">one {policy}" for policy in result.policies] if is_wide else ["|mutant", ">gain"]
     table = titled(
         "Gain of one mutant among residents",
-        f"over what residents get when all are [95% interval over {samples_text(result)}, each by itself: "
-        "one in twenty misses its true value]",
+        f"over a resident among residents [95% interval over {samples_text(result)}, not corrected for multiple "
+        "comparisons: one in twenty misses the true value]",
         ("|residents", *columns),
     )
     if is_wide:
@@ -76,14 +76,17 @@ def invasion_table(result: CrossPlayResult) -> Table:
 
 
 def equilibrium_table(result: CrossPlayResult) -> Table:
-    """One row per symmetric equilibrium: its shares, and the gain of the next best policy."""
+    """One row per symmetric equilibrium: its shares, and the gain of the best policy outside the mix."""
     table = titled(
         "Symmetric Nash equilibria of the empirical game",
         below(
-            "its gain: of one player who deviates to the best policy outside the mix; if the "
-            "interval reaches above 0, more games may refute the equilibrium. Intervals of shares, and how many "
-            f"resampled games have the equilibrium: {samples_text(result)} drawn with replacement",
-            [*ties(result), *(["fitted: rests on payoffs of mixes that were not played"] if result.is_fitted else [])],
+            "its gain: gain of a player who deviates to the best policy outside the mix; if the "
+            "interval reaches above 0, more games may refute the equilibrium. Intervals of shares, and the fraction of "
+            f"resampled games with the equilibrium: {samples_text(result)} drawn with replacement",
+            [
+                *ties(result),
+                *(["fitted: depends on payoffs of mixes that were not played"] if result.is_fitted else []),
+            ],
         ),
         ("mix", ">points", "next best", ">its gain", "stable", ">in resampled games"),
     )
@@ -114,19 +117,19 @@ def rest_point_table(result: CrossPlayResult) -> Table:
 
 
 def samples_text(result: CrossPlayResult) -> str:
-    """What the samples of the empirical game are: "games", or "rotations of 7 games"."""
+    """The samples of the empirical game, in words: "games", or "rotations of 7 games"."""
     return "games" if result.games_a_sample == 1 else f"rotations of {result.games_a_sample} games"
 
 
 def ties(result: CrossPlayResult) -> list[str]:
-    """Sentences on policies that tie in every mix of them, exactly or within the noise."""
+    """Sentences on policies that tie in every mix of them, exactly or within sampling error."""
     exact = [
-        f"{listed(face)} tie in every mix of them that was played: all these mixes are at rest, and equilibria where "
-        "no other policy gains"
+        f"{listed(face)} tie in every mix of them that was played: all these mixes are rest points, and equilibria "
+        "unless another policy gains"
         for face in result.empirical_game.neutral_faces
     ]
     noise = [
-        f"{listed(face)} cannot be told apart in any mix of them by these games"
+        f"{listed(face)} do not differ significantly in any mix of them in these games"
         for face in result.sampled_game.noisy_ties
     ]
     return exact + noise
@@ -143,9 +146,9 @@ def scenario_table(result: CrossPlayResult) -> Table:
 
 
 def written_rest(point: RestPoint) -> str:
-    """A rest point: its shares, or the policies that any mix of is at rest."""
+    """A rest point in words: its shares, or "any mix of" policies."""
     if not point.is_settled:
-        return f"{written_mix(point.mix)} (still moving: a cycle, or slow)"
+        return f"{written_mix(point.mix)} (not settled: cyclic or slow)"
     if not point.varying:
         return written_shares(point.shares)
     fixed = {name: share for name, share in point.mix.items() if name not in point.varying}
@@ -155,7 +158,7 @@ def written_rest(point: RestPoint) -> str:
 
 
 def written_shares(shares: Mapping[str, Estimate]) -> str:
-    """As `written_mix`, with the intervals of the shares: ``0.71 [0.65, 0.75] dove + 0.29 [0.25, 0.35] dumbbot``."""
+    """Like `written_mix`, with intervals of the shares: ``0.71 [0.65, 0.75] dove + 0.29 [0.25, 0.35] dumbbot``."""
     if len(shares) == 1:
         return f"all {next(iter(shares))}"
     return " + ".join(f"{cell(share)} {policy}" for policy, share in shares.items())

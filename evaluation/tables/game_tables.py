@@ -1,6 +1,6 @@
-"""Results as tables for the terminal.
+"""Terminal tables of results.
 
-What they show may hold brackets, as the path of a map can: all of it is `Text`, in which rich looks for no markup.
+All cells are rich `Text`, since names (such as the path of a map) may contain brackets, which rich reads as markup.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from evaluation.play.stored_games import SHOWN_KEY, StoredCondition, day
 BRACKETS = f"[95% interval]; fewer than {FEWEST_GAMES} games: (least to greatest)"
 MEANING = f"mean {BRACKETS}"
 SHOWN_GAMES = 5  # per condition
-UNSEEN = "\nlower bounds allow for unseen games at 0; of proficiency, upper bounds for unseen games at 1"
-CHOSEN = "\nthe attack was chosen on other games; exploitability: its gain, at least 0"
+UNSEEN = "\nlower bounds allow for unseen games at 0; for proficiency, upper bounds for unseen games at 1"
+CHOSEN = "\nthe attack was selected on separate games; exploitability: its gain, at least 0"
 
 
 def cell(estimate: Estimate, digits: int = 2) -> str:
-    """An estimate and its interval, or what its games show: ``4.84 [4.80, 4.89]``, ``4.84 (4.60 to 5.10, n=3)``."""
+    """An estimate with its interval or range over games: ``4.84 [4.80, 4.89]``, ``4.84 (4.60 to 5.10, n=3)``."""
     if math.isnan(estimate.value):
         return "-"
     number = f"z.{digits}f"  # never -0.00
@@ -52,7 +52,7 @@ def power_table(result: SelfPlayResult, is_only: bool = True) -> Table:
     """One row per power: welfare points a year, or the score in the standard game.
 
     Args:
-        is_only: whether no other policy's table stands beside it, so that the title need not name this one's.
+        is_only: whether this is the only such table, so that its title need not name the policy.
     """
     return _paid(
         "Per power" if is_only else f"Per power: {result.policy}",
@@ -80,7 +80,7 @@ def _paid(
 
 
 def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequence[str]) -> Table:
-    """One row per profile and set of coalitions, as in the paper's figure 4; several deviators have a column."""
+    """One row per profile and set of coalitions, as in the paper's figure 4; with a column for several deviators."""
     first = results[0]
     several = len(results) > 1 or len(first.attacks) > 1
     columns = ("|profile", "coalitions", *["|deviator"] * several, ">exploitability, WP a year", "by")
@@ -92,11 +92,11 @@ def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequenc
 
 
 def coalition_table(result: ExploitabilityResult) -> Table:
-    """One row per coalition that was measured: its members' gains and the others' welfare, for the chosen deviator."""
+    """One row per measured coalition of the chosen deviator: its members' gains and the others' welfare."""
     gains = [each for each in result.gains if each.deviator == result.deviator]
     tried = sum(each.deviator == result.deviator for each in result.screened)
     left = tried - len(gains)
-    others = f"gained less in the games for choosing, and were not measured: {left} of {tried} coalitions"
+    others = f"not measured, since they gained less in the selection games: {left} of {tried} coalitions"
     columns = ("coalition", ">gain, WP a year", ">each member", ">together", ">others' root Nash welfare")
     table = titled(f"Deviator {result.deviator}", others if left > 0 else "", columns)
     for gain in gains:
@@ -114,10 +114,10 @@ def red_team_table(result: RedTeamResult) -> Table:
         f"Red team: {played.profile}, {result.budget}",
         below(
             f"{len(played.screened)} attacks were compared, and the best of each kind played {len(played.baseline)} "
-            "other games. powers: how many attack. gain: of the member who gains least, over self-play, in points a "
-            "year, with its 95% interval. together: the members' sum, its mean. "
-            "contender: did about as well as the best. pact: one policy plays all "
-            "members; otherwise each plays by itself",
+            "fresh games. powers: number of attackers. gain: of the member who gains least, over self-play, in points "
+            "a year, with 95% interval. together: mean of the members' total gain. "
+            "contender: about as good as the best in the selection. pact: one policy plays all "
+            "members; otherwise each member plays on its own",
             played.notes,
         ),
         (">powers", "kind", "|best attack", "coalition", ">together", ">gain"),
@@ -134,22 +134,22 @@ def red_team_table(result: RedTeamResult) -> Table:
 
 
 def _total(gain: CoalitionGain) -> str:
-    """What several members gain together, without its interval."""
+    """The total gain of several members, without interval."""
     return f"{gain.total.value:z.2f}" if len(gain.members) > 1 else ""
 
 
 def stored_table(
     groups: Mapping[StoredCondition, Sequence[StoredGame]], numbers: Mapping[int, tuple[int, int]]
 ) -> Table:
-    """One row per condition: what was played, and its games with seeds, numbers and beginnings of keys.
+    """One row per condition: players, rules, and games with seeds, numbers and prefixes of keys.
 
     Args:
         numbers: see `evaluation.play.stored_games.numbered`.
     """
-    changed = "earlier code: the code has changed since, so these games will be played again; "
+    changed = "earlier code: the code has changed since, so these games are not reused; "
     is_changed = not all(condition.is_current for condition in groups)
     unknown = not all(game.specification["seed"] in numbers for games in groups.values() for game in games)
-    own = "; game -: the seed is the game's own, what was given as --seed is unknown" * unknown
+    own = "; game -: the seed is the game's own; the value of --seed is unknown" * unknown
     columns = ("players", "played", ">games", "last stored", ">seed", ">game", "key")
     table = titled("Stored games", f"{changed * is_changed}times in UTC{own}", columns)
     for condition, games in groups.items():
@@ -172,7 +172,7 @@ def _table(
     columns: Sequence[str],
     remark: str,
 ) -> Table:
-    """An empty table with what was played in its title, and the meaning of the numbers in its caption."""
+    """An empty table with the settings in its title and an explanation of the numbers in its caption."""
     rules = results[0].rules
     older = earlier(sum(result.older_games for result in results))
     notes = dict.fromkeys(note for result in results for note in result.notes)
@@ -185,12 +185,12 @@ def _table(
 
 
 def earlier(games: int) -> str:
-    """A line of a caption if an older version of the code played some games."""
-    return f"\ngames played by earlier code, whose results may differ from today's: {games}" if games else ""
+    """A caption line if some games are from an older version of the code."""
+    return f"\ngames played by earlier code, with possibly different results: {games}" if games else ""
 
 
 def below(caption: str, notes: Iterable[str]) -> str:
-    """A caption with notes, a line each."""
+    """A caption followed by notes, one per line."""
     return "\n".join([caption, *notes])
 
 
@@ -198,7 +198,7 @@ def titled(title: str, caption: str = "", columns: Sequence[str] = ()) -> Table:
     """An empty table with a title and a caption.
 
     Args:
-        columns: heads; ">gain" for numbers, aligned to the right, "|policy" for texts that may break within a word.
+        columns: heads; ">gain" for numbers (aligned right), "|policy" for texts that may break within a word.
     """
     table = Table(
         title=Text(title, style="table.title"),
@@ -217,5 +217,5 @@ def titled(title: str, caption: str = "", columns: Sequence[str] = ()) -> Table:
 
 
 def add_row(table: Table, *cells: str) -> None:
-    """Add a row of texts, in which nothing is markup."""
+    """Add a row of plain texts (no markup)."""
     table.add_row(*map(Text, cells))

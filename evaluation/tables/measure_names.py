@@ -1,4 +1,4 @@
-"""Measures as tables and figures name them, with their units; and names in a sentence."""
+"""Names of measures in tables and figures, with units."""
 
 from collections.abc import Sequence
 
@@ -22,14 +22,14 @@ NAMES = {
     "waste": "total loss of all powers, WP a year",
     "gini": "Gini coefficient of WP",
     "prosocial_share": "share of the prosocial root Nash welfare",
-    "gain_by_year": "gain of a member in the year, WP",
+    "gain_by_year": "gain of a member in this year, WP",
     "members_units_by_year": "units of a member",
     "others_units_by_year": "units of another power",
     "units_by_year": "units per power",
     "centers_by_year": "supply centers per power",
     "welfare_by_year": "welfare points per power",
 }
-"""Of experiments."""
+"""Names for the measures of experiments."""
 OF_EACH = {
     "best_score": "best score",
     "exploitability": "gain of the attack, WP a year",
@@ -39,7 +39,7 @@ OF_EACH = {
     "scores": "score",
     "scores_by_policy": "score of a seat",
 }
-"""Of comparisons of single results."""
+"""Names for comparisons of single results."""
 
 
 def full_name(measure: str) -> str:
@@ -50,5 +50,5 @@ def full_name(measure: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """As "dove, hold and random"."""
+    """Names as a phrase: "dove, hold and random"."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -32,8 +32,8 @@ class Talk(Result):
     """The messages of the games of one condition.
 
     Attributes:
-        players: who plays what, see `evaluation.play.stored_games.seats`; for a game that does not tell, its name.
-        rules: see `evaluation.play.stored_games.played`; "" for a game that does not tell.
+        players: policies of the players (`evaluation.play.stored_games.seats`); the game's name if they are unknown.
+        rules: map and rules (`evaluation.play.stored_games.played`); "" if they are unknown.
         games: name -> analysis.
     """
 
@@ -86,13 +86,13 @@ def talks(records: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Talk]:
         except (UnknownMapError, MapFormatError):
             raise
         except (AttributeError, KeyError, TypeError, ValueError, RecordError) as error:
-            raise RecordError(f"{name} is damaged or no saved game: {type(error).__name__}: {error}") from error
+            raise RecordError(f"{name} is damaged, or not a saved game: {type(error).__name__}: {error}") from error
         found.setdefault(condition, {})[name] = analysis
     return [Talk(players, rules, games) for (players, rules), games in found.items()]
 
 
 def _condition(name: str, record: Mapping[str, Any]) -> tuple[str, str]:
-    """Players and rules; only the name for a game saved by hand or by another program."""
+    """Players and rules; the name and "" for a game saved by hand or by another program."""
     facts = record.get("welfare_env", {})
     if "players" not in facts or "rules" not in facts:
         return name, ""
@@ -100,7 +100,7 @@ def _condition(name: str, record: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def talk_tables(rows: Sequence[Talk]) -> Iterator[Table]:
-    """Tables of messages and promises; with a single row, also of who wrote to whom."""
+    """Tables of messages and promises; for a single condition, also of who wrote to whom."""
     yield _messages_table(rows)
     yield _promises_table(rows)
     if len(rows) == 1 and rows[0].matrix:
@@ -136,7 +136,7 @@ def _mean(values: Sequence[float], digits: int = 2) -> str:
 
 def _promises_table(rows: Sequence[Talk]) -> Table:
     caption = (
-        f"total over all games; kept share: kept / judged promises {BRACKETS}. --json has the sentences: read them"
+        f"total over all games; kept share: kept / judged promises {BRACKETS}. --json shows the sentences to check"
     )
     table = titled("Promises", caption, ("players and rules", "kind", ">found", ">kept", ">broken", ">kept share"))
     for row in rows:

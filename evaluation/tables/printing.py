@@ -1,4 +1,4 @@
-"""Which tables show a result of `evaluation` that is printed, or is the value of a notebook's cell."""
+"""The tables that represent each result of `evaluation` when printed or shown in a notebook."""
 
 from __future__ import annotations
 

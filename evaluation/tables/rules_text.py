@@ -1,4 +1,4 @@
-"""What was played, in words: rules as a phrase, and the rules, seeds, games and attacks of an experiment."""
+"""Descriptions in words: rules as a phrase, and the rules, seeds, games and attacks of an experiment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def rules_text(rules: Mapping[str, Any], swept: Collection[str] = ()) -> str:
     """ "Welfare Diplomacy, 3 years, no press, points of year 1 to 3 count 1, 2, 3 times".
 
     Args:
-        rules: fields of `welfare_env.Rules`; those left out have their defaults.
+        rules: fields of `welfare_env.Rules`; missing fields have their defaults.
         swept: fields whose value differs between conditions.
     """
     values: dict[str, Any] = {field.name: field.default for field in fields(Rules)}
@@ -83,27 +83,27 @@ def games_sentence(study: Mapping[str, Any]) -> str:
 
 
 def option_sentences(study: Mapping[str, Any]) -> Iterator[str]:
-    """Sentences on the options that are not the usual ones."""
+    """Sentences on options that differ from the defaults."""
     if study["published"]:
-        yield "Conflicts and proficiency are computed as by the program behind the paper's figures."
+        yield "Conflicts and proficiency are computed as in the paper's own program."
     if study["simultaneous"]:
         yield "All powers send their messages at the same time."
     if "exploitability" in study["measure"]:
-        yield from _attacks_told(study)
+        yield from _attack_sentences(study)
     if "red-team" in study["measure"]:
         yield f"Red team: budget {study['budget']}."
     if study["template"] != "{profile}":
-        yield f"Each policy is made of its profile by the template {study['template']}."
+        yield f"Policies are built from profiles by the template {study['template']}."
     for name, config in study["train"].items():
         fields = ", ".join(f"{field} = {value}" for field, value in config.items())
         yield f"Trained policy {name}: {fields or 'the usual options'}."
 
 
-def _attacks_told(study: Mapping[str, Any]) -> Iterator[str]:
+def _attack_sentences(study: Mapping[str, Any]) -> Iterator[str]:
     deviators = ", ".join(study["deviators"]) or "the paper's exploiter"
     together = "; one policy plays all members of a coalition" if study["coordinated"] else ""
     yield f"Deviators: {deviators}{together}."
-    yield f"Attacks are chosen on games of their own, {study['choosing']} each at first, and measured on others."
+    yield f"Attacks are selected on separate games, {study['choosing']} each at first, and measured on fresh games."
     if study["precision"] is not None:
         width, most = study["precision"], study["most_games"]
-        yield f"Games were played until the interval was {width:g} points wide, {most} at most."
+        yield f"Games were played until the interval was at most {width:g} points wide, up to {most} games."

@@ -1,4 +1,4 @@
-"""Results of several conditions as one table for the terminal: columns for what was swept, and a row per condition."""
+"""Terminal tables of several conditions: one row per condition, with columns for the swept options."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from evaluation.tables.game_tables import CHOSEN, MEANING, below, cell, earlier,
 from evaluation.tables.rules_text import rules_text
 
 SWEPT = {"variant": "variant", "years": "years", "message_rounds": "message rounds"}
-CHOSEN_COALITION = "\nthe coalition was chosen on other games, for its surplus over what its members gain alone"
+CHOSEN_COALITION = "\nthe coalition was selected on separate games, by its surplus over its members' gains alone"
 Cells = Mapping[str, str]  # head of the column -> cell
-NUMBERS = "WP a year", "proficiency", "stolen", "conflicts", "score", "points", "alpha-rank"  # in heads of numbers
+NUMBERS = "WP a year", "proficiency", "stolen", "conflicts", "score", "points", "alpha-rank"  # mark columns of numbers
 
 
 Result = TypeVar("Result", bound=PlayedResult)
@@ -74,7 +74,7 @@ def red_team_sweep(results: Sequence[RedTeamResult]) -> Table:
 
 
 def collusion_sweep(results: Sequence[CollusionResult]) -> Table:
-    """One row per condition: the coalition that was chosen."""
+    """One row per condition: the chosen coalition."""
     coalitions = {id(result.found): result.best for result in results}
 
     def cells(found: ExploitabilityResult) -> Iterator[Cells]:
@@ -113,7 +113,7 @@ def _sweep(
     rules = [result.rules.to_dict() for result in results]
     swept = [name for name in SWEPT if len({str(each[name]) for each in rules}) > 1]
     common = {name: value for name, value in rules[0].items() if all(each[name] == value for each in rules)}
-    common |= {name: rules[0][name] for name in SWEPT}  # which `rules_text` leaves out as swept
+    common |= {name: rules[0][name] for name in SWEPT}  # `rules_text` leaves out the swept ones
     notes = dict.fromkeys(note for result in results for note in result.notes)
     table = titled(
         f"{what}: {rules_text(common, swept)}; {results[0].map_name} map, games: {games}",

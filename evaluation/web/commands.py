@@ -24,40 +24,40 @@ if TYPE_CHECKING:
     from evaluation.web.foundation.serving import Address
     from evaluation.web.games.hosting import Host
 
-KEPT = "what was confirmed is kept; the same folder goes on with it"
+KEPT = "everything confirmed is saved; start again with the same folder to continue"
 PLAYING, OTHERWISE = "playing in the browser", "or use --terminal"
 FOLDER = Path("runs", "play")
 REPLIES = Path("runs", "replies.sqlite")
-Others = Annotated[str, typer.Option(help="The policy, or the profile, of the other seats.")]
+Others = Annotated[str, typer.Option(help="The policy or profile of the other seats.")]
 Listen = Annotated[
     str,
     typer.Option(
         "--host",
-        help="The address to listen on. 127.0.0.1 is this machine alone; 0.0.0.0 lets everybody in who can reach this "
-        "machine, without encryption: use it in networks that you trust, or behind a reverse proxy with https.",
+        help="The address to listen on. 127.0.0.1: only this machine; 0.0.0.0: everybody who can reach this machine, "
+        "without encryption: use it only in trusted networks, or behind a reverse proxy with https.",
     ),
 ]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="The port.", show_default="a free one")]
 PublicUrl = Annotated[
-    str, typer.Option(help="How people reach this server through a reverse proxy, such as https://play.example.org.")
+    str, typer.Option(help="This server's URL behind a reverse proxy, such as https://play.example.org.")
 ]
-Folder = Annotated[Path, typer.Option(help="Games are kept here; a server that starts again goes on with them.")]
-Store = Annotated[Path, typer.Option(help="Finished games are stored here, too.")]
+Folder = Annotated[Path, typer.Option(help="Folder for games; a restarted server continues them.")]
+Store = Annotated[Path, typer.Option(help="Store for finished games.")]
 Tokens = Annotated[
-    int | None, typer.Option("--budget-tokens", min=1, help="Maximum number of tokens, until this command ends.")
+    int | None, typer.Option("--budget-tokens", min=1, help="Maximum number of tokens while this command runs.")
 ]
 Dollars = Annotated[
-    float | None, typer.Option("--budget-dollars", help="Maximum cost in dollars, until this command ends.")
+    float | None, typer.Option("--budget-dollars", help="Maximum cost in dollars while this command runs.")
 ]
 
 
 def play(
-    power: Annotated[str, typer.Argument(help="The power that you play, such as FRANCE.")],
+    power: Annotated[str, typer.Argument(help="The power you play, such as FRANCE.")],
     others: Others = "marshal",
     years: Annotated[int, typer.Option(min=1, help="Length of the game, in years.")] = 3,
     message_rounds: Annotated[int, typer.Option(min=0, help="Message rounds per phase; 0 means no press.")] = 1,
     map_name: Annotated[str, typer.Option("--map", help="A map's name, or the path of a .map file.")] = "standard",
-    seed: Annotated[int, typer.Option(min=0, help="Of the other players' random numbers.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the other players' random numbers.")] = 0,
     terminal: Annotated[bool, typer.Option("--terminal", help="Play in the terminal; works over ssh.")] = False,
     browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
     port: Port = 0,
@@ -82,7 +82,7 @@ def play(
 
         def opened(links: dict[str, str]) -> None:
             link = next(iter(links.values()))
-            print(f"Your seat: {link}\nEnd with Ctrl-C. The game is kept in {folder}.", flush=True)
+            print(f"Your seat: {link}\nStop with Ctrl-C. The game is saved in {folder}.", flush=True)
             if browser:
                 webbrowser.open(link)
 
@@ -90,17 +90,19 @@ def play(
 
 
 def serve(
-    game: Annotated[Path, typer.Argument(help="The game's TOML file, or the folder of a game that was served before.")],
+    game: Annotated[Path, typer.Argument(help="A game's TOML file, or the folder of a game served before.")],
     host: Listen = "127.0.0.1",
     port: Port = 8000,
     public_url: PublicUrl = "",
-    name: Annotated[list[str] | None, typer.Option(help="Another name under which this server is reached.")] = None,
+    name: Annotated[
+        list[str] | None, typer.Option(help="Another host name of this server; repeat for several.")
+    ] = None,
     folder: Folder = FOLDER,
     store: Store = DEFAULT_PATH,
     budget_tokens: Tokens = None,
     budget_dollars: Dollars = None,
 ) -> None:
-    """Host a game for several people: one secret link a seat."""
+    """Host a game for several people, with a secret link per seat."""
     with errors_in_one_line(KEPT):
         need_web(PLAYING, OTHERWISE)
         from evaluation.web.foundation.serving import Address
@@ -118,44 +120,46 @@ def invite(
     game: Annotated[Path, typer.Argument(help="The game's folder, such as runs/play/GAME.")],
     seat: Annotated[str, typer.Argument(help="The power, or spectator.")],
     alone: Annotated[
-        bool, typer.Option("--alone", help="All browsers that had the seat lose it when the link is used.")
+        bool, typer.Option("--alone", help="When the link is used, all other browsers lose the seat.")
     ] = False,
 ) -> None:
-    """Make another link for a seat of a game that is served, for somebody who lost theirs."""
-    with errors_in_one_line("the game goes on"):
+    """Make a new link for a seat of a running game, for a player who lost theirs."""
+    with errors_in_one_line("the game continues"):
         need_web(PLAYING, OTHERWISE)
         from evaluation.web.games.hosting import Host, settings_in
 
         name = game.resolve().name
         if not game.is_dir():
-            raise TableError(f"{game}: no folder of a game; those that were served are in {FOLDER}")
+            raise TableError(f"{game}: not a folder of a game; by default, games are in {FOLDER}")
         if settings_in(game).onward:
-            raise TableError(f"{game}: a study's game: its participant comes back by the study's own link")
+            raise TableError(f"{game}: a game of a study: its participant returns through the study's link")
         host = Host(game.resolve().parent)
-        host.secrets(name)  # raises where there is no game, before anything is written
+        host.secrets(name)  # raises if there is no game, before anything is written
         url = host.links(name).url
         if not url:
             raise TableError(
-                f"{game}: never served, so links lead nowhere; `welfare-env serve {game}` prints all links"
+                f"{game}: the game was never served; start `welfare-env serve {game}`, which prints all links"
             )
         for path in host.invite(name, [seat.upper()], alone).values():
             print(f"{url}{path}")
 
 
 def _show_links(links: dict[str, str]) -> None:
-    print("Give each person their own link. It works once: who opens it has the seat. (A spectator's works for many.)")
+    print(
+        "Give each person their own link. It works once: the first browser gets the seat. Spectators can share a link."
+    )
     for seat, link in links.items():
         print(f"{seat.lower() if seat == SPECTATOR else seat}: {link}")
-    print("End with Ctrl-C; serve the game's folder to go on with it.", flush=True)
+    print("Stop with Ctrl-C; serve the game's folder to continue the game.", flush=True)
 
 
 def _play_here(settings: TableSettings, store: Path, models: SharedModels | None) -> None:
-    """In the terminal, by the person's policy itself."""
+    """Play in the terminal, with the policy "human:"."""
     with GameStore(store) as games:
         record = play_all([settings.spec], store=games, models=models)[0]
     points = record["phases"][-1]["state"]["welfare"]
-    print("The end: " + ", ".join(f"{power} {count}" for power, count in points.items()))
-    print(f"welfare-env replay {record['welfare_env']['key'][:12]} shows it.")
+    print("Final points: " + ", ".join(f"{power} {count}" for power, count in points.items()))
+    print(f"For the replay: welfare-env replay {record['welfare_env']['key'][:12]}")
 
 
 def _host(
@@ -164,15 +168,15 @@ def _host(
     """Serve a game until the process is interrupted.
 
     Args:
-        name: of the game; "" for a new one, which is made once the server listens.
+        name: name of the game; "" for a new game, which is created once the server listens.
     """
     from evaluation.web.foundation.serving import make_site, run_site
     from evaluation.web.games.play_routes import PlayRoutes
     from welfare_env.engine.precompile import GAMES, ensure_compiled
 
-    ensure_compiled(GAMES)  # before anybody waits for it
+    ensure_compiled(GAMES)  # before people have to wait for it
     if host.store is not None:
-        with GameStore(host.store):  # raises before anybody plays
+        with GameStore(host.store):  # errors are raised before the game
             pass
     routes = PlayRoutes(host, address.is_secure).routes
 
@@ -189,7 +193,7 @@ def _host(
 
 @contextlib.asynccontextmanager
 async def _running(host: Host, name: str) -> AsyncIterator[None]:
-    """The game begins, or goes on, as soon as the server runs."""
+    """Open the game as soon as the server runs."""
     await host.find(name)
     yield
     host.stop()
@@ -198,24 +202,24 @@ async def _running(host: Host, name: str) -> AsyncIterator[None]:
 def language_models(
     tables: Iterable[TableSettings], path: Path, tokens: int | None, dollars: float | None
 ) -> SharedModels | None:
-    """Language models with a cache, so that a game that is opened again pays for nothing twice; None if none plays.
+    """Language models with a cache, so that a resumed game does not pay twice; None without language models.
 
     Args:
-        path: of the cache.
+        path: file of the cache.
         tokens, dollars: the budget.
 
     Raises:
-        EvaluationError: language models and no budget (with people nobody knows how much they will be asked), or a
-            budget and no language models.
-        ConfigError: a budget that is none.
+        EvaluationError: language models without a budget (with people, usage is unpredictable), or a budget without
+            language models.
+        ConfigError: an invalid budget.
     """
     asks = any(policy.models for table in tables for policy in table.policies)
     is_limited = tokens is not None or dollars is not None
     if asks != is_limited:
         raise EvaluationError(
-            "language models play: say how much they may use, by --budget-tokens or --budget-dollars"
+            "language models play: limit their usage by --budget-tokens or --budget-dollars"
             if asks
-            else "a budget is for language models, and none of these policies is one"
+            else "a budget is only for language models, but no policy here uses one"
         )
     if not asks:
         return None
@@ -227,6 +231,6 @@ def language_models(
 
 
 def tell_costs(models: SharedModels | None) -> None:
-    """What language models have used, at the end of a command."""
+    """Print the usage of language models at the end of a command."""
     if models is not None and models.budget is not None:
         print(spent(models.budget.spent))

@@ -7,10 +7,10 @@ from welfare_env.extras import install_extra
 
 
 def need_web(what: str, otherwise: str) -> None:
-    """Check before anything is begun.
+    """Check that the extra is installed, before anything else happens.
 
     Args:
-        what: is wished, and `otherwise` what can be done without.
+        what, otherwise: for the error message: what needs the extra, and an alternative.
 
     Raises:
         EvaluationError: starlette or uvicorn is not installed.

@@ -102,7 +102,7 @@ def test_replies_that_are_still_in_the_log_count(tmp_path):
 
 
 def test_a_missing_file_of_replies_is_told(tmp_path):
-    with pytest.raises(CacheError, match=r"gone\.sqlite: the kept replies cannot be read"):
+    with pytest.raises(CacheError, match=r"gone\.sqlite: the replay file cannot be read"):
         key(f"lm:replay/{tmp_path}/gone.sqlite")
 
 

@@ -217,7 +217,7 @@ def test_nothing_but_the_result_is_printed_to_files(cli: Callable[..., Outcome])
     assert (outcome.out[0], outcome.out[-2:], outcome.err) == ("{", "}\n", "")
     table = cli("exploitability", "hold", "--games", "2", *QUICK)
     assert "\x1b" not in table.out  # no colors where nobody looks
-    assert re.fullmatch(r"(\d+) of \1 games were stored before\n", table.err)
+    assert re.fullmatch(r"(\d+) of \1 games were already stored\n", table.err)
 
 
 def test_brackets_in_paths_are_shown_as_they_are(cli: Callable[..., Outcome], tmp_path: Path) -> None:
@@ -288,7 +288,7 @@ def test_a_small_demo(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPat
         ["prosocial", "pairs"],
     ]
     assert all(float(row[3]) > 1 for row in rows[2:])
-    assert outcome.out.splitlines()[-1].endswith(f"for a browser: {Path('runs', 'demo.html')}")
+    assert outcome.out.splitlines()[-1].endswith(f"to open in a browser: {Path('runs', 'demo.html')}")
     assert "F1904M" in Path("runs", "demo.html").read_text("utf-8")
     assert rows[3][2] == command_line.LEARNED
     assert float(rows[3][3]) > float(rows[2][3])
@@ -363,7 +363,7 @@ def test_help_names_commands_and_policies(cli: Callable[..., Outcome]) -> None:
     for outcome in (cli("--help"), cli()):
         text = " ".join((outcome.out + outcome.err).replace("│", " ").split())
         assert all(name in text for name in COMMANDS)
-        assert f"Policies: {', '.join(usages())} (a nested SPEC" in text
+        assert f"Policies: {', '.join(usages())} (put a nested SPEC" in text
 
 
 # Errors
@@ -377,7 +377,7 @@ WRONG = [
     (("self-play", "hold", "--years", "1001"), "--years 1001"),
     (("self-play", "hold", "--press", "radio"), "--press radio"),
     (("exploitability", "hold", "--press", "radio"), "--press radio"),
-    (("self-play", "hold", "--budget-tokens", "5"), "a budget is for language models"),
+    (("self-play", "hold", "--budget-tokens", "5"), "a budget is only for language models"),
     (("self-play", "lm:scripted/stub", "--budget-dollars", "0"), "max_dollars 0.0: give a limit above 0"),
     (("self-play", "lm:openai/nobody", "--budget-dollars", "1"), "no price is known"),
     (("exploitability", "hold", "--deviator", "lm:openai"), "PROVIDER/MODEL"),
@@ -491,7 +491,7 @@ def test_a_script_without_a_guard_is_told_what_it_lacks(tmp_path: Path) -> None:
     unguarded, guarded = outcomes
     assert unguarded.returncode == 1
     assert unguarded.stderr.count("Traceback") == 1
-    assert "WorkerError: workers: each of them imports this script" in unguarded.stderr
+    assert "WorkerError: workers: each worker imports this script" in unguarded.stderr
     assert 'if __name__ == "__main__":' in unguarded.stderr
     assert len(unguarded.stderr.splitlines()) < 30
     assert (guarded.returncode, guarded.stdout, guarded.stderr) == (0, "3\n", "")

@@ -363,10 +363,10 @@ def test_the_witness_is_a_game_of_the_coalition(robbed: evaluation.CollusionResu
     [
         ({"sizes": (1, 2)}, EvaluationError, "sizes=1"),
         ({"sizes": 2}, EvaluationError, "sizes=2: give a list"),
-        ({"sizes": (3,)}, EvaluationError, "leaves others"),
-        ({"sizes": ()}, EvaluationError, "two or more"),
-        ({"coalitions": ["PLAYERA"]}, EvaluationError, "PLAYERA: a coalition that may collude"),
-        ({"coalitions": "singles"}, EvaluationError, "two or more"),
+        ({"sizes": (3,)}, EvaluationError, "fewer than all"),
+        ({"sizes": ()}, EvaluationError, "at least two powers"),
+        ({"coalitions": ["PLAYERA"]}, EvaluationError, "PLAYERA: a coalition needs at least two powers"),
+        ({"coalitions": "singles"}, EvaluationError, "at least two powers"),
         ({"coalitions": [["PLAYERA", "PLAYERX"]]}, UnknownPowerError, "PLAYERX"),
         ({"games": 0}, EvaluationError, "games"),
         ({"choosing": 0}, EvaluationError, "choosing"),
@@ -391,4 +391,4 @@ def test_the_command(tmp_path: Any) -> None:
     assert Game.load(tmp_path / "w").is_done
     assert (tmp_path / "rows.csv").read_text().count("PLAYERA+PLAYERB") == 3
     wrong = CliRunner().invoke(app, [*arguments, "--coalitions", "PLAYERA"])
-    assert (wrong.exit_code, "two or more powers" in wrong.stderr) == (2, True)
+    assert (wrong.exit_code, "at least two powers" in wrong.stderr) == (2, True)

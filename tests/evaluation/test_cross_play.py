@@ -242,8 +242,8 @@ def test_objects_without_a_name_are_numbered_where_they_look_alike() -> None:
         (["dove", "hold"], {"share": float("nan")}, EvaluationError, "share=nan"),
         (["dove", "hold"], {"share": True}, EvaluationError, "share=True"),
         (["dove", "hold"], {"types": 0}, EvaluationError, "types=0"),
-        (["dove", "hold"], {"background": ["dove"]}, EvaluationError, "is one of the policies"),
-        (["dove", "hold"], {"background": ["dove:"]}, EvaluationError, "is one of the policies"),
+        (["dove", "hold"], {"background": ["dove"]}, EvaluationError, "is also one of the policies"),
+        (["dove", "hold"], {"background": ["dove:"]}, EvaluationError, "is also one of the policies"),
         (["dove", "hold"], {"background": "prosocial"}, EvaluationError, "background='prosocial'"),
         (["dove", "hold"], {"background": ["random"], "focal_seats": [7]}, EvaluationError, "focal_seats=7"),
         (["dove", "hold"], {"background": ["random"], "focal_seats": 1}, EvaluationError, "focal_seats=1"),
@@ -274,9 +274,9 @@ def test_the_command(tmp_path: Path) -> None:
     heads = ("mixes: 4 of 8", "alpha-rank", "Nash equilibria", "replicator", "fitted", "one mutant", "focal per-capita")
     assert all(words in " ".join(shown.output.split()) for words in heads)
     lines = shown.stdout.splitlines()
-    assert lines[0].startswith("Alone, prosocial (4.84")
+    assert lines[0].startswith("In self-play, prosocial (4.84")
     assert "│ 7 0 " not in shown.stdout
-    assert "4 mixes: --mixes shows the payoffs in each" in lines[-1]
+    assert "4 mixes; for the payoffs in each: --mixes" in lines[-1]
     mixes = CliRunner().invoke(app, [*common, "--mixes"]).stdout
     assert mixes.index("Scenarios") < mixes.index("Mixes") < mixes.index("│ 7 0 ")
     told = CliRunner().invoke(app, [*common, "--json"])
@@ -317,7 +317,7 @@ def test_the_heatmap_and_a_page_without_it(monkeypatch: pytest.MonkeyPatch) -> N
     assert np.isnan(pairwise_payoffs(some)).tolist() == [[False, True], [True, False]]
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)  # as if it were not installed
     page = cross_play_page(result)
-    assert "Without the heatmap of pairwise payoffs: figures need the extra plot" in page
+    assert "The heatmap of pairwise payoffs is missing: figures need the extra plot" in page
     assert "<svg" not in page
 
 

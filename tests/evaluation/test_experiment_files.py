@@ -119,18 +119,18 @@ def test_the_seed_of_a_file_gives_way_to_the_callers() -> None:
         ("seed = -1\n", 5, "seed=-1: give a whole number from 0"),
         ("published = 1\n", 5, "published=1: give true or false"),
         ('seats = "round"\n', 5, "seats='round'"),
-        ('budget = "quick"\n', 5, "budget is for red-team, which this file does not measure"),
-        ('coalitions = ["pairs"]\n', 5, "coalitions is for exploitability and exact"),
+        ('budget = "quick"\n', 5, "budget is only for red-team, which this file does not measure"),
+        ('coalitions = ["pairs"]\n', 5, "coalitions is only for exploitability and exact"),
         ('measure = "exploitability"\nprecision = 0\n', 6, "precision=0: give the width"),
-        ('measure = "exploitability"\nmost_games = 9\n', 6, "is the limit of a precision"),
+        ('measure = "exploitability"\nmost_games = 9\n', 6, "most_games is the maximum number of games with precision"),
         ('measure = "both"\n', 5, "leaderboard = true"),
         ('measure = ["self-play", "exaxt"]\n', 5, "did you mean 'exact'"),
         ('measure = ["exact", "exact"]\n', 5, "each once"),
         ('measure = "red-team"\nleaderboard = true\n', 6, "sorted by welfare in self-play"),
         ('measure = "cross-play"\n', 2, "give two or more"),
         ('template = "{profil},a=1"\n', 5, "'profil' is not swept .did you mean 'profile'"),
-        ('template = "{profile},a={a b}"\n', 5, "'{a b}' is no word"),
-        ('template = "dove:share={share}"\n[sweep]\nshare = [1]\n', 5, "no {profile}"),
+        ('template = "{profile},a={a b}"\n', 5, "'{a b}' is not a placeholder"),
+        ('template = "dove:share={share}"\n[sweep]\nshare = [1]\n', 5, "add {profile}"),
         ('template = "{profile},nonsense=1"\n', 5, "nonsense"),
         ('map_name2 = "x"\n', 5, "did you mean 'map_name'"),
     ],
@@ -429,8 +429,8 @@ def test_training_seeds_are_the_unit(step: FakeStep, tmp_path: Path) -> None:
     ("old", "new", "words"),
     [
         ("trained:own", "trained:own,greedy=yes", ""),
-        ('"trained:own"', '"trained:owm"', "line 4: trained:owm: add a table .train.owm.; there are: own"),
-        ('"trained:own", ', "", r"line 12: nothing plays trained:own"),
+        ('"trained:own"', '"trained:owm"', "line 4: trained:owm: add a table .train.owm.; the file trains: own"),
+        ('"trained:own", ', "", r"line 12: trained:own is not used"),
         ("iterations", "itrations", "line 13: 'itrations': no field"),
         ("seeds = [0, 1]", "seeds = [0, 0]", "line 11: seeds=.*different whole numbers"),
         ("[train.own]", "[train.'o w n']", "a short name of letters"),
@@ -448,7 +448,7 @@ def test_faults_of_trainings(step: FakeStep, old: str, new: str, words: str) -> 
 def test_without_a_step_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trainings, "entry_points", lambda **given: [])
     with pytest.raises(
-        ExperimentError, match=r"line 10: \[train\]: nothing that trains is installed.*install welfare-env again"
+        ExperimentError, match=r"line 10: \[train\]: the package `training` is not installed.*install welfare-env again"
     ):
         read_experiment(TRAINED)
 
@@ -470,6 +470,6 @@ def test_the_setting_in_words() -> None:
     assert "points after retreats too, as in the published runs" in rules_sentence(study)
     assert games_sentence(study) == "3 games per condition, seed 0."
     told = " ".join(option_sentences(study))
-    assert "as by the program behind the paper's figures" in told
+    assert "as in the paper's own program" in told
     assert "Deviators: pact; one policy plays all members of a coalition." in told
-    assert "on games of their own, 1 each at first" in told
+    assert "on separate games, 1 each at first" in told

@@ -110,7 +110,7 @@ def test_published_plays_and_counts_as_the_authors_and_the_page_says_so() -> Non
     assert found == theirs.conflicts.value != ours.conflicts.value
     page = report_page(result.to_dict())
     assert "points after retreats too" in page
-    assert "Our games are played and counted as by their program" in page
+    assert "Our games use the rules and measures of the authors' program" in page
     variants = read_experiment(text.replace("[sweep]", '[sweep]\nvariant = ["welfare", "standard"]'), "small")
     assert {each.rules for each in variants.conditions} == {
         Rules.published(press=None, years=1),
@@ -131,7 +131,7 @@ figures = [{y = "root_nash_welfare", published = "self_play"}]
 """
     figure = draw(evaluation.experiment(read_experiment(text)).to_dict(), 0)
     told = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert told == ["welfare-env, by the rules of the published runs", "published runs (one mark each)"]
+    assert told == ["welfare-env, under the rules of the published runs", "published runs (one mark each)"]
     places = {float(x) for line in figure.axes[0].get_lines() for x in line.get_xdata()}
     assert {0.0, 0.3, 1.0} <= places
 
@@ -144,14 +144,14 @@ def test_a_template_makes_the_policies() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ('titel = "x"', 1, "no key 'titel' .did you mean 'title'"),
+        ('titel = "x"', 1, "unknown key 'titel' .did you mean 'title'"),
         ("", 1, "title is missing"),
-        ('title = "x"', 1, "profiles is missing: give a list of texts"),
-        ('title = "x"\nprofiles = []', 2, "give a list of texts"),
+        ('title = "x"', 1, "profiles is missing: give a list of strings"),
+        ('title = "x"\nprofiles = []', 2, "give a list of strings"),
         ('title = "x"\nprofiles = ["dov"]', 2, "did you mean 'dove'"),
         ('title = "x"\nprofiles = ["dove"]\ngames = 0', 3, "games=0: give a whole number from 1"),
         ('title = "x"\nprofiles = ["dove"]\nmeasure = "selfplay"', 3, "did you mean 'self-play'"),
-        ('title = "x"\nprofiles = ["dove"]\n[rules]\nyeers = 1', 4, "no rule 'yeers' .did you mean 'years'"),
+        ('title = "x"\nprofiles = ["dove"]\n[rules]\nyeers = 1', 4, "unknown rule 'yeers' .did you mean 'years'"),
         ('title = "x"\nprofiles = ["dove"]\n[rules]\nyears = 0', 4, "years=0"),
         ('title = "x"\nprofiles = ["dove"]\n[sweep]\nyears = [1, 0]', 4, "years=0"),
         ('title = "x"\nprofiles = ["dove"]\n[sweep]\nyears = 3', 4, "give a list of values"),
@@ -322,7 +322,7 @@ def test_the_summary_names_best_and_worst(study: dict[str, Any]) -> None:
     words = " ".join(summary(study))
     best = max(study["conditions"], key=lambda each: each["measures"]["root_nash_welfare"]["value"])
     assert f"{best['profile']}, years={best['swept']['years']} has the highest" in words
-    assert "Fewer than 5 games have no interval" in words
+    assert "With fewer than 5 games there is no interval" in words
 
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "data" / "published.json"
@@ -382,7 +382,7 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = run.invoke(app, ["plot", "out", "--format", "svg"])
     assert drawn.stdout.split() == [f"out/figure-{number}.svg" for number in (1, 2, 3, 4)]
     wrong = run.invoke(app, ["plot", "out", "--format", "gif"])
-    assert (wrong.exit_code, "pictures end in" in wrong.stderr) == (2, True)
+    assert (wrong.exit_code, "unknown format" in wrong.stderr) == (2, True)
     missing = run.invoke(app, ["experiment", "nope"])
     assert (missing.exit_code, "no such name or file" in missing.stderr) == (2, True)
 

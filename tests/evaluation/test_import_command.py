@@ -42,7 +42,7 @@ def test_it_does_not_replace_the_file_that_it_reads(saved):
     before = saved.read_bytes()
     done = run("import", "game.json", "--out", "./game.json")
     assert done.exit_code == 2
-    assert "is the file that is read" in done.output
+    assert "is the input file" in done.output
     assert saved.read_bytes() == before
 
 
@@ -54,7 +54,7 @@ def test_it_replaces_only_the_same_game(saved, tmp_path):
         (tmp_path / "game-imported.json").write_text(other, encoding="utf-8")
         refused = run("import", "game.json")
         assert refused.exit_code == 2
-        assert "exists, and is not this game: give another name with --out" in refused.output
+        assert "exists and is not this game: give another name with --out" in refused.output
         assert (tmp_path / "game-imported.json").read_text(encoding="utf-8") == other
 
 

@@ -26,4 +26,4 @@ def test_they_start_again(called: str, command: list[str], monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(f"evaluation.cli.{called}", interrupted)
     done = CliRunner().invoke(app, command)
-    assert (done.exit_code, done.stderr) == (130, "interrupted: the same command starts again\n")
+    assert (done.exit_code, done.stderr) == (130, "interrupted: run the same command to start over\n")

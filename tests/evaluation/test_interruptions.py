@@ -233,7 +233,7 @@ def test_an_interruption_says_how_to_go_on(launch: Launch, store_path: Path, wor
     _wait_for(lambda: len(_stored(store_path)) >= 3, process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     out, err = process.communicate(timeout=PATIENCE)
-    told = "interrupted: finished games and all replies are kept; run the same command to resume\n"
+    told = "interrupted: finished games and all replies are saved; run the same command to resume\n"
     news = re.sub(r"^(playing|compiling).*\n", "", err, flags=re.MULTILINE)  # of every ten seconds
     assert (process.returncode, out, news) == (130, "", told)
     assert 3 <= len(_stored(store_path)) < LONG_GAMES
@@ -302,4 +302,4 @@ def test_a_lost_worker_is_told(launch: Launch, store_path: Path) -> None:
     assert (process.returncode, out) == (2, "")
     (line,) = (line for line in err.splitlines() if not line.startswith("compiling "))
     assert line.startswith("error: a worker process ended")
-    assert "Finished games are kept" in line
+    assert "Finished games are in the store" in line

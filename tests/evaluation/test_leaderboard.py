@@ -192,25 +192,25 @@ class TestRows:
         chosen = read_experiment(SMALL, "small")
         assert earlier_rows(tmp_path, chosen, 2, 0) == []
         (tmp_path / NUMBERS).write_text(json.dumps(study))
-        for games, seed, words in ((3, 0, "games is 2 there and 3"), (2, 1, "seed is 0 there and 1")):
+        for games, seed, words in ((3, 0, "games is 2 there but 3"), (2, 1, "seed is 0 there but 1")):
             with pytest.raises(EvaluationError, match=words):
                 earlier_rows(tmp_path, chosen, games, seed)
         for old, new in (("years = 1", "years = 2"), ("attack=dumbbot", "attack=random")):
-            with pytest.raises(EvaluationError, match="rows of one table are measured in the same way"):
+            with pytest.raises(EvaluationError, match="all rows of a table must have the same settings"):
                 earlier_rows(tmp_path, read_experiment(SMALL.replace(old, new), "small"), 2, 0)
 
     @pytest.mark.parametrize(
         ("old", "new", "words"),
         [
-            ("games = 2", 'games = 2\ncoalitions = ["pairs"]', "coalitions is .'singles'. there and .'pairs'. here"),
+            ("games = 2", 'games = 2\ncoalitions = ["pairs"]', "coalitions is .'singles'. there but .'pairs'. here"),
             ("games = 2", 'games = 2\ntemplate = "{profile},temperature=1"', "played of lm:scripted/raider is"),
             (
                 "[rules]",
                 "[sweep]\nmessage_rounds = [1, 2]\n[rules]",
-                "swept is {} there and {'message_rounds': .1, 2.}",
+                "swept is {} there but {'message_rounds': .1, 2.}",
             ),
-            ("[rules]", '[sweep]\nseats = ["fixed"]\n[rules]', "swept is {} there and {'seats': "),
-            ("[rules]", '[sweep]\nmap_name = ["standard"]\n[rules]', "swept is {} there and {'map_name': "),
+            ("[rules]", '[sweep]\nseats = ["fixed"]\n[rules]', "swept is {} there but {'seats': "),
+            ("[rules]", '[sweep]\nmap_name = ["standard"]\n[rules]', "swept is {} there but {'map_name': "),
         ],
     )
     def test_of_other_conditions_are_refused(
@@ -243,7 +243,7 @@ class TestRows:
         assert CliRunner().invoke(app, start).exit_code == 0
         told = CliRunner().invoke(app, [*start, "--extend", "--models", "dove"], env={"COLUMNS": "300"})
         assert told.exit_code == 2
-        assert "own is no leaderboard" in told.output
+        assert "own is not a leaderboard" in told.output
         assert len(played) == len(list(Path("board", "replays").iterdir())) == 1
 
     @pytest.mark.slow

@@ -64,8 +64,8 @@ def test_replies_that_end_by_themselves_need_no_advice() -> None:
 @pytest.mark.parametrize(
     ("finish", "name", "told"),
     [
-        ("length", "cut off", "were cut off at max_tokens, in which hidden thinking counts: raise max_tokens"),
-        ("refusal", "refused", "were refusals, of the model or of its provider"),
+        ("length", "cut off", "were cut off at max_tokens (which includes hidden thinking): raise max_tokens"),
+        ("refusal", "refused", "were refusals by the model or its provider"),
         ("other", "odd endings", "ended in an unknown way"),
     ],
 )  # fmt: skip

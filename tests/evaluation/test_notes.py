@@ -18,7 +18,7 @@ from evaluation.tables.game_tables import red_team_table
 from welfare_env import Rules
 
 TOY = {"map_name": "clique:3", "rules": Rules(years=1, message_rounds=0)}
-UNEQUAL = "not every policy plays every seat equally often"
+UNEQUAL = "policies do not play all seats equally often"
 MIXED = 'title = "T"\nprofiles = ["4*dove + 3*hold"]\ngames = 1\n[rules]\npress = "none"\nyears = 1\n'
 
 
@@ -73,7 +73,7 @@ def test_cross_play_tells_of_earlier_games(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(games, "code_of", lambda policies: ("0" * 64, ""))
     assert "earlier code" not in call()
     monkeypatch.undo()
-    assert "games played by earlier code, whose results may differ from today's: 12" in call("--use-older-games")
+    assert "games played by earlier code, with possibly different results: 12" in call("--use-older-games")
     assert json.loads(call("--use-older-games", "--json"))["older_games"] == 12
     assert "earlier code" not in call()
 
@@ -93,7 +93,7 @@ def test_illegal_orders_are_told_wherever_the_policy_plays() -> None:
     alone = evaluation.self_play(Faulty, 1, **TOY)
     (note,) = alone.notes
     assert "6 of 12 orders of " in note
-    assert "Faulty are not legal and were not carried out; the first, PLAYERA in S1901M: " in note
+    assert "Faulty were illegal and ignored; the first: PLAYERA in S1901M: " in note
     assert "A PAR H" in note
     attacked = evaluation.exploitability("hold", 1, deviator=Faulty, coalitions=["PLAYERB"], **TOY)
     assert "2 of 4 orders of " in attacked.notes[-1]

@@ -89,7 +89,7 @@ def test_ties_are_counted(study: dict[str, Any]) -> None:
     third["measures"]["root_nash_welfare"] = first["measures"]["root_nash_welfare"] | {"value": 0.5}
     fourth = {**third, "profile": "4th"}
     study["conditions"] += [fourth, {**third, "profile": "5th"}]
-    assert "(tied with 2 others), 0.50" in " ".join(summary(study))
+    assert "(tied with 2 others) has the lowest, 0.50" in " ".join(summary(study))
 
 
 @pytest.mark.parametrize(

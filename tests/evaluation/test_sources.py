@@ -288,7 +288,7 @@ def test_the_table_tells_of_older_games(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(games, "code_of", lambda policies: ("0" * 64, ""))
     assert "earlier code" not in call()
     monkeypatch.undo()
-    assert "games played by earlier code, whose results may differ from today's: 2" in call("--use-older-games")
+    assert "games played by earlier code, with possibly different results: 2" in call("--use-older-games")
     assert "earlier code" not in call()
     assert "earlier code" not in call("--use-older-games")
 

@@ -150,7 +150,7 @@ class TestMean:
     @pytest.mark.parametrize(
         ("options", "why"),
         [
-            ({"within": (0, 3)}, "a game of 4 is not within the rules' bounds, 0 and 3"),
+            ({"within": (0, 3)}, "a game has the value 4, outside the rules' bounds 0 and 3"),
             ({"within": (3, 0)}, "in this order"),
             ({"within": (math.nan, 0)}, "in this order"),
             ({"within": 3}, "in this order"),

@@ -152,7 +152,7 @@ class TestDamage:
         store.put(SPECIFICATION, RECORD)
         store.put({"seed": 4}, RECORD)
         change(path, "UPDATE games SET record = x'00' WHERE key = ?", specification_key(SPECIFICATION))
-        with pytest.raises(StoreError, match="`welfare-env store repair`, which moves damaged games") as caught:
+        with pytest.raises(StoreError, match="`welfare-env store repair` to move damaged games") as caught:
             store.get(SPECIFICATION)
         (key,) = re.findall(r"\b[0-9a-f]{64}\b", str(caught.value))
         assert list(store.repair()) == [key]
@@ -341,7 +341,7 @@ class TestDamage:
         store.put(SPECIFICATION, RECORD)
         checksum = module._checksum(specification_key(SPECIFICATION), text)
         change(path, "UPDATE games SET record = ?, checksum = ?", zlib.compress(text), checksum)
-        with pytest.raises(StoreError, match="is not a game, though its checksum is right"):
+        with pytest.raises(StoreError, match="is not a game, although its checksum is correct"):
             store.get(SPECIFICATION)
 
     @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def test_files_that_are_no_store(ours: GameStore, tmp_path: Path) -> None:
         tmp_path: "is a folder",
         Path("a\0b"): "there is no store",
         Path("y" * 5000): "there is no store",
-        ours.path: "the store itself",
+        ours.path: "source and target are the same store",
     }.items():
         with pytest.raises(StoreError, match=words) as caught:
             ours.merge(path)
@@ -360,7 +360,7 @@ def test_the_commands(theirs: Path, tmp_path: Path) -> None:
     found = json.loads(told)
     assert found.pop("missing") == 0
     assert {name: len(found[name]) for name in found} == {"added": 4, "present": 0, "differing": 5, "damaged": 1}
-    assert f"the store has a different record of {key(45)[:8]}; it is kept" in errors
+    assert f"not copied: {key(45)[:8]}: the store has a different record of this game" in errors
     assert f"skipped: {tmp_path / 'more.sqlite'}: the record of game {key(52)}" in errors
 
 
@@ -369,9 +369,9 @@ def test_the_commands(theirs: Path, tmp_path: Path) -> None:
     [
         (("export", "out.sqlite", "--store", "none.sqlite"), "there is no store yet"),
         (("merge", "none.sqlite", "--store", "ours.sqlite"), "there is no store"),
-        (("export", "out.sqlite", "zzzz", "--store", "theirs.sqlite"), "nor the beginning of a key"),
-        (("export", "out.sqlite", "00000000", "--store", "theirs.sqlite"), "is not the beginning of any key"),
-        (("export", "theirs.sqlite", "--store", "theirs.sqlite"), "the store itself"),
+        (("export", "out.sqlite", "zzzz", "--store", "theirs.sqlite"), "nor the prefix of a key"),
+        (("export", "out.sqlite", "00000000", "--store", "theirs.sqlite"), "is not the prefix of any key"),
+        (("export", "theirs.sqlite", "--store", "theirs.sqlite"), "source and target are the same store"),
     ],
 )
 def test_errors_of_the_commands(
@@ -395,6 +395,6 @@ def test_the_command_repairs(tmp_path: Path) -> None:
         assert list(json.loads(told.stdout)["damaged"]) == damaged
     change(path, "UPDATE games SET record = x'00' WHERE key = ?", key(2))
     told = CliRunner().invoke(app, ["store", "repair", "--store", str(path)])
-    assert "sound games: 1, damaged ones moved to the table `damaged`: 1" in told.stdout.replace("\n", " ")
+    assert "intact games: 1, damaged games moved to the table `damaged`: 1" in told.stdout.replace("\n", " ")
     assert "does not match its checksum" in told.stderr
     assert CliRunner().invoke(app, ["store", "repair", "--store", str(tmp_path / "none")]).exit_code != 0

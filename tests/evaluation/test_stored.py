@@ -105,8 +105,8 @@ class TestGames:
     def test_a_new_store_is_empty(self, tmp_path):
         path = tmp_path / "games.sqlite"
         evaluation.GameStore(path).count()
-        assert call("games", "--store", path) == f"{path} holds no games yet\n"
-        assert call("messages", "--store", path) == f"{path} holds no games yet\n"
+        assert call("games", "--store", path) == f"{path} contains no games yet\n"
+        assert call("messages", "--store", path) == f"{path} contains no games yet\n"
         assert listed(path) == []
 
 
@@ -125,7 +125,7 @@ class TestErrors:
     @pytest.mark.parametrize("key", ["zzz", "abc", "", "0123456789abcdef", "../games.json"])
     def test_no_such_game(self, command, key, shelf):
         error = call(command, key, "--store", shelf, code=2)
-        assert ("is not the beginning of any key" if len(key) == 16 else "4 or more hex digits") in error
+        assert ("is not the prefix of any key" if len(key) == 16 else "4 or more hex digits") in error
         assert "`welfare-env games` lists the keys" in error
 
     def test_a_beginning_of_two_keys(self, command, tmp_path):
@@ -139,7 +139,7 @@ class TestErrors:
         with evaluation.GameStore(path) as store:
             store.put(specification(seen[beginning]), {"phases": []})
             store.put(specification(seed), {"phases": []})
-        assert "is the beginning of 2 keys" in call(command, beginning, "--store", path, code=2)
+        assert "is the prefix of 2 keys" in call(command, beginning, "--store", path, code=2)
 
     @pytest.mark.parametrize("name", ["y" * 5000, "y/" * 3000])
     def test_names_that_no_file_can_have(self, command, name, shelf):
@@ -212,7 +212,7 @@ class TestMessages:
         limited = CliRunner().invoke(app, ["messages", "--limit", "1", "--store", str(shelf)], env={"COLUMNS": "200"})
         assert limited.stderr == "the last 1 of 3 conditions, with 1 of 4 games; for all: --limit 0\n"
         assert "lm:scripted/stub" not in limited.stdout
-        assert "give no GAME with it" in call("messages", keys[0][:8], "--last", 1, "--store", shelf, code=2)
+        assert "leave it out, or name no GAME" in call("messages", keys[0][:8], "--last", 1, "--store", shelf, code=2)
 
     def test_of_files_beside_stored_games(self, shelf, tmp_path):
         game = Game(rules=Rules(years=1))

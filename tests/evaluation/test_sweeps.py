@@ -77,4 +77,4 @@ def test_what_is_of_one_condition_is_refused_before_the_first_game(
     told = CliRunner().invoke(app, [*COMMANDS[name], *GAMES, "--years", "1,2", option, "file"])
     assert (told.exit_code, told.stdout) == (2, "")
     assert f"{option} is a" in told.stderr
-    assert "of one condition, and these are 2" in " ".join(told.stderr.split())
+    assert "of one condition, but there are 2" in " ".join(told.stderr.split())

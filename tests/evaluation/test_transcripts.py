@@ -180,8 +180,8 @@ class TestKept:
             assert "blocks" not in entries[0]["transcript"][-1]
         told = transcript_of(found)
         assert not all(asked.is_kept for asked in told.asked)
-        assert "too long to be kept" in "\n".join(as_text(told))
-        assert "too long to be kept" in transcript_page(told)
+        assert "too long to be recorded" in "\n".join(as_text(told))
+        assert "too long to be recorded" in transcript_page(told)
         assert usage_of([found]) == usage_of([play_game(game(), Models(stubbed))])
 
 
@@ -224,7 +224,7 @@ class TestPrivate:
         (public,), (own,) = (list((tmp_path / name).iterdir()) for name in ("public", "own"))
         assert "expert player" not in public.read_text()
         assert "transcript" in own.read_text()
-        assert "were not kept" in call("transcript", public, code=2)
+        assert "the record has no prompts" in call("transcript", public, code=2)
         assert (
             call("transcript", own).splitlines()[1:]
             == call("transcript", key[:8], "--store", tmp_path / "games.sqlite").splitlines()[1:]
@@ -291,7 +291,7 @@ class TestUsage:
         earlier = without_transcripts(record)
         parts = dict.fromkeys(POWERS, "profile")
         assert usage_by_seat([(earlier, parts)]) == usage_by_seat([(record, parts)])
-        with pytest.raises(EvaluationError, match="were not kept"):
+        with pytest.raises(EvaluationError, match="the record has no prompts"):
             transcript_of(earlier)
 
     def test_without_texts_the_usage_stays(self) -> None:

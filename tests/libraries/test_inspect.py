@@ -189,11 +189,11 @@ def test_exploitability_through_the_provider_of_openai(run, monkeypatch, argumen
 def test_a_role_that_is_called_as_the_model_of_the_seat(run) -> None:
     log = run(tasks.self_play(games=1, **SMALL), Mock().model, model_roles={"model": Mock("other").model})
     assert log.status == "error"
-    assert "role 'model': lm:model stands for the model of the seat" in log.error.message
+    assert "role 'model': lm:model is reserved for the model of the seat" in log.error.message
 
 
 def test_a_role_of_that_name_is_refused_before_the_start(run, tmp_path) -> None:
-    with pytest.raises(ConfigError, match="role 'model': lm:model stands for the model of the seat"):
+    with pytest.raises(ConfigError, match="role 'model': lm:model is reserved for the model of the seat"):
         run("evaluation/exploitability", Mock().model, task_args=SMALL, model_roles={"model": Mock("other").model})
     assert not list_eval_logs(str(tmp_path / "logs"))
 
@@ -203,14 +203,14 @@ def test_a_role_that_is_missing(run) -> None:
     task = tasks.exploitability(games=1, coalitions="FRANCE", deviator="lm:atacker", **SMALL)
     log = run(task, model.model, model_roles={"attacker": Mock("other").model}, max_samples=1)
     assert log.status == "error"
-    told = r"lm:atacker: there is no role 'atacker' \(did you mean 'attacker'\?\): give --model-role atacker="
+    told = r"lm:atacker: unknown role 'atacker' \(did you mean 'attacker'\?\): give --model-role atacker="
     assert re.search(told, log.error.message)
 
 
 @pytest.mark.parametrize("task", ["self_play", "exploitability"])
 def test_an_option_that_is_misspelt_plays_nothing(run, tmp_path, task) -> None:
     model = Mock()
-    with pytest.raises(evaluation.EvaluationError, match=r"option 'year': there is none \(did you mean 'years'\?\)"):
+    with pytest.raises(evaluation.EvaluationError, match=r"unknown option 'year' \(did you mean 'years'\?\)"):
         run(f"evaluation/{task}", model.model, task_args={"year": 1})
     assert not list_eval_logs(str(tmp_path / "logs"))
 
@@ -358,7 +358,7 @@ def test_a_limit_bounds_the_whole_game_which_ends_with_what_it_has(run, limit, m
     assert used >= (most - 5_000 if kind == "token" else most)
     score = sample.scores["measures"]
     assert math.isnan(score.value)
-    assert re.match("the game was ended in (S1901M|F1901M|W1901A), before its last year", score.explanation)
+    assert re.match("the game was stopped in (S1901M|F1901M|W1901A), before its last year", score.explanation)
     begun = sample.store["unfinished"]
     assert begun["phases"][0]["name"] == "S1901M"
     assert sum(len(models[0]["turns"]) for models in begun["welfare_env"]["language_models"].values()) > 0
@@ -442,7 +442,7 @@ def test_a_model_that_answers_nothing_ends_its_game(run) -> None:
     model = Mute()
     log = run(tasks.self_play(games=1, **SMALL), model.model)
     assert log.status == "error"
-    assert "nothing was answered in 5 questions" in log.error.message
+    assert "no usable reply to the first 5 requests" in log.error.message
     assert model.asked.total() < 7 * 7
 
 

@@ -1,9 +1,9 @@
-"""What every page of this room stands on.
+"""Shared parts of all sites.
 
-* `guard`: who may ask for what (`Host`, `Origin`, sizes, times), and the headers of every answer;
-* `connections`: how many connections an address may hold, and what happens to slow ones;
-* `streams`: server-sent events that go on after `Last-Event-ID`;
-* `journal`: what was accepted, on disk before it is confirmed;
-* `keys`: the secrets in links, and the cookies they are traded for;
-* `serving`: the application and the server that runs it.
+* `guard`: checks requests (`Host`, `Origin`, sizes, times), and sets the headers of responses;
+* `connections`: limits the connections per address, and drops slow ones;
+* `streams`: server-sent events that resume after `Last-Event-ID`;
+* `journal`: entries are on disk before they are confirmed;
+* `keys`: secret tokens in links, and the cookies they are exchanged for;
+* `serving`: the application and its server.
 """

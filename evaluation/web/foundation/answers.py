@@ -1,4 +1,4 @@
-"""Answers to pages: what is wrong as JSON, and pages that bring their own scripts."""
+"""Responses: errors as JSON, and pages with embedded scripts."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _OWN_POLICY = re.compile('http-equiv="Content-Security-Policy" content="([^"]+)"
 
 
 def problem(message: str, status: int, code: str = "") -> Response:
-    """Why a request is not answered, for a page to show."""
+    """An error as JSON, for a page to show."""
     text = message.encode("utf-8", "backslashreplace").decode()
     return JSONResponse({"error": text, "code": code}, status)
 
 
 def refused(accepts: str, message: str, status: int, code: str) -> Response:
-    """As `problem`; as plain text for a person who looks at the answer itself.
+    """Like `problem`, but as plain text if the browser asks for a page.
 
     Args:
         accepts: the request's Accept header.
@@ -32,10 +32,10 @@ def refused(accepts: str, message: str, status: int, code: str) -> Response:
 
 
 def failed(request: Request, error: Exception) -> Response:
-    """What the server could not do: a full disk, a damaged game. The host's log says where; a page must not."""
+    """The response to a server error, such as a full disk or a damaged game. Only the host's log has the details."""
     _log.error("%s: %s", type(error).__name__, error)
     reason = error.reason if isinstance(error, JournalError) else type(error).__name__
-    message = f"The server cannot do this ({reason}): nothing was changed; tell the host"
+    message = f"The server failed ({reason}); nothing was changed. Please tell the host"
     return refused(request.headers.get("accept", ""), message, 500, "failed")
 
 
@@ -49,7 +49,7 @@ def json_object(body: bytes) -> dict[str, Any] | None:
 
 
 def whole_page(page: str) -> Response:
-    """A page such as a replay, whose own policy names the hashes of its scripts; without one it gets nothing."""
+    """A page such as a replay, whose own security policy has the hashes of its scripts; without one, nothing runs."""
     found = _OWN_POLICY.search(page)
     policy = f"{found[1]}; frame-ancestors 'none'" if found else "default-src 'none'"
     return HTMLResponse(page, headers={"content-security-policy": policy})

@@ -1,7 +1,7 @@
-"""Connections of HTTP/1.1 with limits: how many an address may hold, and how long a slow one may take.
+"""HTTP/1.1 connections with limits on their number per address and on slow clients.
 
-The application sees a request only when its head is there. What comes before (thousands of open connections, heads that
-trickle in) and after (readers that do not read) is limited here, in uvicorn's own protocol.
+The application sees a request only once its head has arrived. Attacks before that (thousands of connections, slow
+heads) and after it (clients that do not read) are limited here, in uvicorn's own protocol class.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 @dataclass(frozen=True)
 class ConnectionLimits:
-    """How many connections there may be, and how long each may take.
+    """Limits of connections.
 
     Attributes:
-        most_each: connections of one address.
-        most: connections of all.
-        head_seconds: in which the head of a request must be there.
-        send_seconds: for which a reader may let the answer wait; then the connection is dropped, and an event stream
-            goes on after `Last-Event-ID` once the reader is back.
+        most_each: maximum number of connections per address.
+        most: maximum number of connections in total.
+        head_seconds: time limit for the head of a request.
+        send_seconds: time limit for a client that does not read the response; then the connection is dropped (an event
+            stream resumes after `Last-Event-ID` when the client reconnects).
     """
 
     most_each: int = 200
@@ -32,7 +32,7 @@ class ConnectionLimits:
 
 
 def limited(limits: ConnectionLimits) -> type[H11Protocol]:
-    """The class of the connections of one server, for `uvicorn.Config(http=...)`."""
+    """The protocol class for the connections of one server, for `uvicorn.Config(http=...)`."""
     held: Counter[str] = Counter()
 
     class LimitedConnection(H11Protocol):

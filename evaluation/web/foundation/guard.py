@@ -1,7 +1,7 @@
-"""What stands before every page: which requests are answered at all, and what every answer says to the browser.
+"""Checks every request before the application sees it, and adds security headers to every response.
 
-A page of another site can post to a server on this machine, and a name of another site can be made to lead here (DNS
-rebinding). So a request must name a host that we serve, and one that changes something must come from our own pages.
+A page of another site can post to a server on this machine, and another site's name can be made to resolve to it (DNS
+rebinding). So a request must name one of our hosts, and a request that changes something must come from our own pages.
 
 >>> guarded = Guard(app, hosts=["127.0.0.1", "localhost"])
 """
@@ -23,7 +23,7 @@ SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""Own scripts and styles from own files, nothing inline, nothing from elsewhere."""
+"""Only scripts and styles from our own files; nothing inline or from other sites."""
 
 HEADERS = {
     "content-security-policy": SECURITY_POLICY,
@@ -34,16 +34,16 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-"""Of every answer, where the page gives none of its own."""
+"""Headers of every response, unless the page sets its own."""
 
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
-LEAST_BODY = 2**16  # bytes of a request, without the texts that people may send
+LEAST_BODY = 2**16  # maximum bytes of a request, not counting texts written by people
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a request is not answered: an HTTP status, a sentence, and a word for pages."""
+    """Why a request is refused: HTTP status, message, and a code for pages."""
 
     status: int
     reason: str
@@ -51,14 +51,14 @@ class Refusal:
 
 
 class Guard:
-    """ASGI middleware that refuses requests by their head, and reads bodies within limits.
+    """ASGI middleware that checks the heads of requests, and reads their bodies within limits.
 
     Args:
-        app: answers what is let through. It gets the whole body at once.
-        hosts: names and addresses under which this server is asked, without ports.
-        most_body: bytes of a request.
-        patience: seconds in which the body must be there.
-        types: what posts may be: JSON, and forms of pages without scripts.
+        app: handles accepted requests. It gets the whole body at once.
+        hosts: names and addresses of this server, without ports.
+        most_body: maximum bytes of a body.
+        patience: time limit for the body, in seconds.
+        types: accepted content types of posts: JSON, or forms from pages without scripts.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Guard:
             await self.app(scope, receive, send)
             return
         if scope["type"] != "http":
-            return  # no websockets here: the server closes them
+            return  # no websockets; the server closes them
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         refusal = self.refusal(scope["method"], headers)
         body = b""
@@ -90,23 +90,23 @@ class Guard:
             refusal, body = (read, b"") if isinstance(read, Refusal) else (None, read)
         if refusal is not None:
             answer = refused(headers.get("accept", ""), refusal.reason, refusal.status, refusal.code)
-            answer.headers["connection"] = "close"  # what is left of the body is not read
+            answer.headers["connection"] = "close"  # the rest of the body is not read
             await answer(scope, receive, _with_headers(send))
             return
         await self.app(scope, _replayed(body, receive), _with_headers(send))
 
     def refusal(self, method: str, headers: dict[str, str]) -> Refusal | None:
-        """What is wrong with the head of a request; None if nothing is.
+        """Why the head of a request is refused; None if it is accepted.
 
         Args:
-            headers: their names in lower case.
+            headers: names in lower case -> values.
         """
         host = headers.get("host", "")
         if host_name(host) not in self.hosts:
-            told = f"this server does not answer as {host!r:.80}: whoever starts it can allow a name by --name"
-            return Refusal(421, f"{told}, and a proxy's by --public-url", "name")
+            told = f"this server does not accept the name {host!r:.80}: allow it with --name"
+            return Refusal(421, f"{told}, or with --public-url for a proxy", "name")
         if method not in ("GET", "HEAD", "POST"):
-            return Refusal(405, "only GET and POST are answered", "method")
+            return Refusal(405, "only GET and POST are supported", "method")
         if method != "POST":
             return None
         origin = url_parts(headers.get("origin", ""))
@@ -137,23 +137,23 @@ class Guard:
 
 
 def url_parts(url: str) -> SplitResult | None:
-    """A URL in parts; None where `urlsplit` or a part of it raises ("http://[", "http://a:port"), or with a user."""
+    """The parts of a URL; None if it is invalid ("http://[", "http://a:port") or contains a user name."""
     try:
         parts = urlsplit(url)
-        parts.port  # noqa: B018 (raises if it is no number)
+        parts.port  # noqa: B018 (raises if it is not a number)
     except ValueError:
         return None
     return None if "@" in parts.netloc else parts
 
 
 def host_name(host: str) -> str:
-    """The name or address in a Host header, in lower case: "localhost:8000" is "localhost", "[::1]:80" is "::1"."""
+    """The name or address in a Host header, in lower case: "localhost" for "localhost:8000", "::1" for "[::1]:80"."""
     parts = url_parts(f"//{host}")
     return (parts and parts.hostname) or ""
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that gives the body that was read, and then what the server says (that the client is gone)."""
+    """A `receive` that first returns the body already read, then later messages (such as a disconnect)."""
     given = False
 
     async def again() -> Message:

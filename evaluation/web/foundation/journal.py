@@ -1,7 +1,7 @@
-"""A journal: one JSON object a line, on disk before `append` returns.
+"""A journal: one JSON object per line, on disk before `append` returns.
 
-A process that is killed while it writes leaves a line without its end; nobody was told that it was accepted, and the
-next opening cuts it off. Two processes cannot write the same journal.
+If a process is killed while writing, the incomplete line (which was never confirmed) is removed when the journal is
+opened again. Only one process can have a journal open.
 
 >>> with Journal(path) as journal:
 ...     journal.append({"kind": "submit", "seat": "FRANCE"})
@@ -20,14 +20,14 @@ from typing import Any, Self
 
 from evaluation.checks import EvaluationError
 
-LARGEST = 2**28  # bytes
+LARGEST = 2**28  # maximum bytes
 
 
 class JournalError(EvaluationError):
-    """A journal cannot be read or written, is damaged, or another process has it open.
+    """A journal cannot be read or written, is damaged, or is open in another process.
 
     Attributes:
-        reason: without the path, which is for the host alone.
+        reason: the message without the path, which only the host may see.
     """
 
     def __init__(self, path: Path, reason: str) -> None:
@@ -36,17 +36,17 @@ class JournalError(EvaluationError):
 
 
 class Journal:
-    """A journal that is open for writing.
+    """A journal, open for writing.
 
     Args:
-        path: of the file; it is made if it is not there, readable by its owner alone.
-        waits: for another process that has it open: for journals that are open for moments.
+        path: the file; created if missing, readable only by its owner.
+        waits: wait for another process that has it open (for journals that are open only briefly).
 
     Attributes:
-        entries: all of it, in the sequence written.
+        entries: all entries, in order.
 
     Raises:
-        JournalError: see there.
+        JournalError: as described there.
     """
 
     def __init__(self, path: str | os.PathLike[str], waits: bool = False) -> None:
@@ -64,14 +64,14 @@ class Journal:
         except JournalError:
             os.close(self._file)
             raise
-        if not self._size:  # it may have just been made; whoever wrote the first line has done this
+        if not self._size:  # the file may be new; otherwise this was done before its first line
             _sync_folder(self.path.parent)
 
     def append(self, entry: Mapping[str, Any]) -> None:
         """Write an entry; it is on disk when this returns.
 
         Raises:
-            JournalError: it cannot be written (a full disk). The journal then ends as before.
+            JournalError: the entry cannot be written (a full disk). The journal is then unchanged.
         """
         line = json.dumps(entry, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode() + b"\n"
         try:
@@ -86,7 +86,7 @@ class Journal:
         self.entries.append(dict(entry))
 
     def close(self) -> None:
-        """Let other processes open it."""
+        """Close the journal, so that other processes can open it."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
@@ -101,7 +101,7 @@ class Journal:
 
     def _read(self) -> list[dict[str, Any]]:
         if os.fstat(self._file).st_size > LARGEST:
-            raise JournalError(self.path, f"more than {LARGEST:,} bytes: no journal of a game")
+            raise JournalError(self.path, f"more than {LARGEST:,} bytes: not a journal of a game")
         with open(os.dup(self._file), "rb") as file:
             whole = file.read()
         kept = whole[: whole.rfind(b"\n") + 1]
@@ -123,7 +123,7 @@ class Journal:
 
 
 def _sync_folder(folder: Path) -> None:
-    """The name of a new file is on disk when its folder is."""
+    """Write a folder to disk, so that the name of a new file in it survives a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,8 +1,8 @@
-"""The secrets of seats: a token in the fragment of a link, which a page trades for a cookie.
+"""The secrets of seats: a token in the fragment of a link, which a page exchanges for a cookie.
 
-A fragment is never sent with a request, so no log, proxy or referrer has it. The page posts it once, and gets a cookie
-that scripts cannot read and that no other site's request carries. A cookie follows from the secret of its seat, so that
-nothing about it must be stored, and differs from it, so a stolen cookie makes no other one.
+Fragments are never sent with requests, so they do not appear in logs, proxies or referrers. The page posts the token
+once, and gets a cookie that scripts cannot read and that is not sent from other sites. A cookie is derived from the
+secret of its seat, so nothing about it must be stored; the secret cannot be derived from a stolen cookie.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TOKEN_BYTES = 24
 
 
 def new_token() -> str:
-    """An unguessable text for a link: 192 random bits."""
+    """A random token for a link, with 192 bits."""
     return secrets.token_urlsafe(TOKEN_BYTES)
 
 
@@ -27,17 +27,17 @@ def is_whole(given: str) -> bool:
 
 
 def is_token(given: object, token: str) -> bool:
-    """Whether what was given is the token; takes the same time for every wrong one."""
+    """Whether a value is the token, compared in constant time."""
     return isinstance(given, str) and hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
 
 
 def cookie_name(seat: str) -> str:
-    """The cookie of a seat, so that one browser can hold several."""
+    """The name of a seat's cookie; one browser can have several seats."""
     return "seat-" + re.sub("[^A-Za-z0-9]", "-", seat)
 
 
 def cookie_value(secret: str) -> str:
-    """What the cookie of a seat with this secret holds."""
+    """The value of the cookie of a seat with this secret."""
     return hmac.new(secret.encode(), b"cookie", hashlib.sha256).hexdigest()
 
 
@@ -50,8 +50,8 @@ def cookie_header(seat: str, secret: str, path: str, is_secure: bool) -> str:
     """A Set-Cookie header: HttpOnly, SameSite=Strict, for 90 days.
 
     Args:
-        path: of the addresses that it is sent to.
-        is_secure: only over https.
+        path: path prefix of the addresses to which the cookie is sent.
+        is_secure: whether to send the cookie only over https.
     """
     parts = [f"{cookie_name(seat)}={cookie_value(secret)}", f"Path={path}", "Max-Age=7776000", "HttpOnly"]
     return "; ".join([*parts, "SameSite=Strict", *(["Secure"] if is_secure else [])])

@@ -1,11 +1,11 @@
-"""The application and its server: routes behind the guard, on this machine alone unless asked otherwise.
+"""The application and its server: routes behind the guard, by default only for this machine.
 
 >>> address = Address()  # loopback, a free port
 >>> site = make_site(routes, address)
 >>> run_site(site, address, on_start=lambda url: print(url))  # until interrupted
 
-Files in `static` are served under ``/static/``; `scripts` joins several into one. Pages use no inline script and no
-inline style: the security policy of `guard` refuses both.
+Files in `static` are served under ``/static/``; `bundle` joins several files into one. Pages have no inline scripts or
+styles, which the security policy of `guard` forbids.
 """
 
 from __future__ import annotations
@@ -38,25 +38,26 @@ if TYPE_CHECKING:
 
 TYPES = {"js": "text/javascript", "css": "text/css"}
 BUNDLES: dict[str, tuple[str, ...]] = {}
-"""Name under /static/ -> the files that it is made of, each "PACKAGE/FILE"; filled by the pages' modules."""
+"""Name under /static/ -> the files it is made of, as "PACKAGE/FILE"; filled by the modules of the pages."""
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 (compared, not bound)
-ASKING = "evaluation.web.foundation/asking.js"  # for pages that ask the server
+ASKING = "evaluation.web.foundation/asking.js"  # for pages that send requests
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server is reached.
+    """The addresses of a server.
 
     Attributes:
-        host: the address to listen on. Loopback is this machine alone; "0.0.0.0" is everybody who can reach it, by one
-            of its own addresses or by its host name.
-        port: 0 for a free one.
-        public_url: of a reverse proxy before it, such as "https://play.example.org"; cookies are then for https only.
-        names: further names under which the server is asked for.
-        limits: of connections; behind a reverse proxy all have the proxy's address, and the proxy must count them.
+        host: the address to listen on. With a loopback address, only this machine can connect; with "0.0.0.0",
+            everybody who can reach this machine, by its addresses or its host name.
+        port: the port; 0 for a free port.
+        public_url: URL of a reverse proxy, such as "https://play.example.org"; with https, cookies are https only.
+        names: further host names of the server.
+        limits: limits of connections. Behind a reverse proxy, all connections have the proxy's address, so the proxy
+            must limit the number per client.
 
     Raises:
-        EvaluationError: a public URL that is none, or has more than a host and a port; a name with more than a host.
+        EvaluationError: an invalid public URL, or one with more than host and port; a name that is not just a host.
     """
 
     host: str = "127.0.0.1"
@@ -72,25 +73,25 @@ class Address:
             parts is not None and self.public_url.rstrip("/").lower() == f"{parts.scheme}://{parts.netloc}".lower()
         )
         if self.public_url and not (is_url and is_whole):
-            raise EvaluationError(f"public URL {self.public_url!r:.100}: give one such as https://play.example.org")
+            raise EvaluationError(f"public URL {self.public_url!r:.100}: give a URL such as https://play.example.org")
         for name in self.names:
             if not name or host_name(f"[{name}]" if ":" in name else name) != name.lower():
-                raise EvaluationError(f"name {name!r:.100}: give a host alone, such as desk.lan, without http and port")
+                raise EvaluationError(f"name {name!r:.100}: give only a host, such as desk.lan, without http and port")
 
     @property
     def hosts(self) -> list[str]:
-        """The names that a request may ask for."""
+        """The host names that requests may use."""
         own = own_names() if self.host in EVERYWHERE else [self.host]
         public = url_parts(self.public_url)
         return [*LOOPBACK, *own, *self.names, *([public.hostname] if public and public.hostname else [])]
 
     @property
     def is_secure(self) -> bool:
-        """Whether people reach it over https."""
+        """Whether people connect over https."""
         return self.public_url.lower().startswith("https:")
 
     def url(self, port: int) -> str:
-        """How people reach it, without a slash at the end."""
+        """The server's URL for people, without trailing slash."""
         if self.public_url:
             return self.public_url.rstrip("/")
         own = own_names()[0] if self.host in EVERYWHERE and not self.names else self.host
@@ -99,14 +100,14 @@ class Address:
 
 
 def own_names() -> list[str]:
-    """This machine's addresses, that by which others reach it first, and its host name. Sends nothing.
+    """This machine's addresses (the one that others can reach first) and its host name. Sends nothing.
 
-    Only a socket's own address tells what the way to others is; many machines give loopback for their own name.
+    The outgoing address is found by connecting a socket, since many machines resolve their own name to loopback.
     """
     found, name = [], socket.gethostname().lower()
     for family, elsewhere in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):  # for documentation
         with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as sock:
-            sock.connect((elsewhere, 9))  # of datagrams: chooses an address, and sends none
+            sock.connect((elsewhere, 9))  # a UDP socket: selects an address, but sends nothing
             found.append(sock.getsockname()[0])
     with contextlib.suppress(OSError):
         found += [str(each[4][0]).partition("%")[0] for each in socket.getaddrinfo(name, None)]
@@ -121,11 +122,11 @@ def make_site(
     types: Collection[str] = (JSON,),
     most_text: int = 0,
 ) -> ASGIApp:
-    """The application: routes and the static files, behind the guard.
+    """The application: routes and static files, behind the guard.
 
     Args:
         types: see `Guard`.
-        most_text: bytes that the texts of one request may take, such as messages, as they are sent.
+        most_text: maximum bytes, encoded, of the texts in one request, such as messages.
     """
     static = Route("/static/{name}", _static, methods=["GET"])
     site = Starlette(routes=[*routes, static], lifespan=lifespan, exception_handlers={WelfareEnvError: failed})
@@ -141,7 +142,7 @@ async def _static(request: Request) -> Response:
 
 @functools.cache
 def bundle(name: str) -> str:
-    """A static file; several scripts are joined into one without global names."""
+    """A static file; scripts are joined into one, in a function scope."""
     parts = [_file(path) for path in BUNDLES[name]]
     return "\n".join(parts) if name.endswith(".css") else '"use strict";(() => {\n' + "\n".join(parts) + "\n})();\n"
 
@@ -155,19 +156,19 @@ def run_site(site: ASGIApp, address: Address, on_start: Callable[[str], None] = 
     """Serve until the process is interrupted.
 
     Args:
-        on_start: called with the address once connections are taken.
+        on_start: called with the URL once connections are accepted.
 
     Raises:
         EvaluationError: the port cannot be used.
     """
     with listening(address) as sock:
         server = make_server(site, address)
-        on_start(address.url(sock.getsockname()[1]))  # the socket listens: a browser that is early waits
+        on_start(address.url(sock.getsockname()[1]))  # the socket already listens, so an early browser just waits
         server.run(sockets=[sock])
 
 
 def make_server(site: ASGIApp, address: Address) -> uvicorn.Server:
-    """A server without a log of requests."""
+    """A uvicorn server, without access log."""
     limits = address.limits
     if address.public_url:
         limits = dataclasses.replace(limits, most_each=limits.most)
@@ -189,7 +190,7 @@ def make_server(site: ASGIApp, address: Address) -> uvicorn.Server:
 
 @contextlib.contextmanager
 def listening(address: Address) -> Iterator[socket.socket]:
-    """A socket that listens.
+    """A listening socket.
 
     Raises:
         EvaluationError: the address or the port cannot be used.
@@ -208,7 +209,7 @@ def listening(address: Address) -> Iterator[socket.socket]:
 
 
 def _allow_files(wanted: int) -> None:
-    """Each connection is an open file, of which shells allow few at first."""
+    """Raise the limit of open files, which by default is too low for the connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))

@@ -1,10 +1,10 @@
-"""Server-sent events: a page is told that something has changed, and asks for what it may see.
+"""Server-sent events: they notify a page of a change, and the page then requests the state it may see.
 
-An event carries a position and nothing else that is secret, so that all pages of a game may have the same one. Its id
-is the position, which counts what is on disk: a page that comes back after a lost connection, or a restart of the
-server, says the last id it has seen (`Last-Event-ID`) and is told at once if there is more. Nothing is queued: a reader
-gets the newest position, however many it has missed, so that slow readers cost no memory. Signs of life are events of
-their own ("alive"), so that a page sees when they stop: a connection that is half open ends without an error.
+An event has only a position, nothing secret, so all pages of a game get the same events. The position counts entries on
+disk and is the id of the event: a page that reconnects, also after a restart of the server, sends the last id it has
+seen (`Last-Event-ID`) and is notified at once if there is more. Nothing is queued: a reader gets only the newest
+position, so slow readers need no memory. Heartbeats are separate events ("alive"), so that a page notices a half-open
+connection, which otherwise ends without an error.
 
 >>> topic = Topic(position=3)
 >>> topic.move(4)  # wakes the streams
@@ -22,12 +22,12 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-PULSE = 20.0  # seconds between signs of life, by which proxies and browsers know that a quiet stream is alive
-RETRY = 1500  # milliseconds after which a browser connects again
+PULSE = 20.0  # seconds between heartbeats, which also keep proxies from closing quiet streams
+RETRY = 1500  # milliseconds until a browser reconnects
 
 
 async def wait_for(event: asyncio.Event, seconds: float | None) -> None:
-    """Wait until an event is set, or until the time is over; None is forever."""
+    """Wait until an event is set, with a timeout in seconds; None for no timeout."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()
@@ -36,13 +36,13 @@ async def wait_for(event: asyncio.Event, seconds: float | None) -> None:
 
 
 class Topic:
-    """Something that streams follow: a game, a run.
+    """A subject of event streams, such as a game.
 
     Args:
-        position: how far it is on disk.
+        position: current position.
 
     Attributes:
-        followers: streams that are open.
+        followers: number of open streams.
     """
 
     def __init__(self, position: int = 0) -> None:
@@ -52,7 +52,7 @@ class Topic:
         self._moved = asyncio.Event()
 
     def move(self, position: int) -> None:
-        """Tell all streams of a new position."""
+        """Notify all streams of a new position."""
         self.position = position
         self._wake()
 
@@ -66,7 +66,7 @@ class Topic:
         self._moved = asyncio.Event()
 
     async def wait(self, seconds: float) -> None:
-        """Wait for the next position, or until the time is over."""
+        """Wait for the next position, with a timeout."""
         await wait_for(self._moved, seconds)
 
 
@@ -74,8 +74,8 @@ class Streams:
     """All event streams of a server.
 
     Args:
-        most: of all topics at once; one more is answered by 503, and the browser tries again.
-        pulse: seconds between signs of life.
+        most: maximum number of open streams; further requests get status 503, and the browser tries again.
+        pulse: seconds between heartbeats.
     """
 
     def __init__(self, most: int = 2000, pulse: float = PULSE) -> None:
@@ -84,7 +84,7 @@ class Streams:
         self.open = 0
 
     def response(self, request: Request, topic: Topic) -> Response:
-        """The events of a topic: at once if the position is not the one of `Last-Event-ID`, then whenever it moves."""
+        """The event stream of a topic: an event at once if `Last-Event-ID` is not current, then one per change."""
         if self.open >= self.most:
             return PlainTextResponse("too many streams", 503, {"retry-after": "5"})
         headers = {"x-accel-buffering": "no"}  # for nginx
@@ -111,6 +111,6 @@ class Streams:
 
 
 def last_event(request: Request) -> int:
-    """The position that a page has seen last, by its header or (a page's first stream) by ``?after=``; -1 for none."""
+    """The last position a page has seen, from the header or (for its first stream) from ``?after=``; -1 for none."""
     text = request.headers.get("last-event-id") or request.query_params.get("after", "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 12 else -1

@@ -1,2 +1,2 @@
-"""Games with people: `table` (one game, without any network), `hosting` (many of them, with a clock), `seen` (what goes
-out of a `View`), `play_routes` and `page` (what the browser asks for)."""
+"""Games with people: `table` (one game, without network), `hosting` (many games, with clocks), `seen` (the state sent
+to a page), `play_routes` and `page` (the site)."""

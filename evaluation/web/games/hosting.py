@@ -1,8 +1,8 @@
-"""Games with people side by side: their folders, their clocks, and the thinking of their policies.
+"""Hosts many games with people: their folders, clocks, and policies.
 
-A host has a folder; each game has a folder in it, with `settings.json`, `keys.json` (the secrets of its seats, readable
-by the owner alone), `links.jsonl` (see `links`), `journal.jsonl`, and at the end `game.json`, the saved game. All that
-a host knows is there.
+A host has a folder with a subfolder per game: `settings.json`, `keys.json` (the secrets of the seats, readable only by
+the owner), `links.jsonl` (see `links`), `journal.jsonl`, and at the end `game.json`, the saved game. A host has no
+other state.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from welfare_env.game.record import save_record
 from welfare_env.writing import replaced
 
 _log = logging.getLogger(__name__)
-# Of their own, so that no request waits for policies that think.
+# Separate pools, so that requests do not wait for policies.
 _WRITING = ThreadPoolExecutor(8, "writing")
-_PLAYING = ThreadPoolExecutor(256, "playing")  # a thread for each game whose policies think
+_PLAYING = ThreadPoolExecutor(256, "playing")  # one thread per game whose policies are acting
 NAME = re.compile(r"[a-z0-9]{8,40}")
-MOST_OVER = 20  # finished games that are kept open for those who still look at them
-GRACE = 60.0  # seconds that a step has at least after a restart
+MOST_OVER = 20  # finished games that stay open, for people still viewing them
+GRACE = 60.0  # minimum seconds for the current step after a restart
 
 
 class Hosted:
-    """A game that is played here: its table, with a lock, a clock and a topic.
+    """An open game: its table, with a lock, a clock and a topic.
 
     Args:
-        secrets: seat -> its secret.
+        secrets: seat -> secret.
     """
 
     def __init__(self, name: str, table: Table, secrets: Mapping[str, str], links: Links) -> None:
@@ -60,42 +60,42 @@ class Hosted:
 
     @property
     def may_close(self) -> bool:
-        """Whether the game is over, and no page follows it."""
+        """Whether the game is over and no page is open."""
         return self.table.is_done and not self.topic.followers
 
     @property
     def seats(self) -> Collection[str]:
-        """Those that have links: people's, and the spectators' if there may be any."""
+        """The seats with links: those of people, and SPECTATOR if allowed."""
         return self._secrets.keys()
 
     def secret(self, seat: str) -> str:
-        """What the cookies of a seat follow from; another one when the seat was taken from those who had it."""
+        """The secret from which a seat's cookies are derived; it changes when the seat is taken from its browsers."""
         return f"{self._secrets[seat]} {self._taken[seat]}"
 
     async def trade(self, seat: str, token: object, browser: object) -> None:
-        """Use a link: as `Links.trade`. The person is there then."""
-        if not await asyncio.to_thread(self.links.is_known, token):  # before the lock, which strangers must not hold
+        """Use a link, as `Links.trade`, and enter the seat."""
+        if not await asyncio.to_thread(self.links.is_known, token):  # strangers must not get the lock
             raise LinkRefused("unknown", NO_LINK)
         async with self.lock:
             self._taken[seat] = await asyncio.to_thread(self.links.trade, seat, token, browser)
         await self.enter(seat)
 
     async def enter(self, seat: str) -> None:
-        """A person, or a spectator, has come."""
+        """Note that a person or a spectator has arrived."""
         async with self.lock:
             if await asyncio.to_thread(self.table.enter, seat):
                 self.topic.move(self.table.position)
         self.changed.set()
 
     async def accept(self, seat: str, given: Mapping[str, Any]) -> bool:
-        """Take an answer: as `Table.accept`; it is on disk when this returns."""
+        """Accept an answer, as `Table.accept`; it is on disk when this returns."""
         async with self.lock:
             is_new = await asyncio.get_running_loop().run_in_executor(_WRITING, self.table.accept, seat, given)
         self.changed.set()
         return is_new
 
     async def play(self) -> None:
-        """Play the game to its end, step by step."""
+        """Play the game to its end."""
         while not self.table.has_begun:
             if self.table.may_begin:
                 async with self.lock:
@@ -113,7 +113,7 @@ class Hosted:
             self.topic.move(self.table.position)
 
     async def _wait_for_people(self) -> None:
-        """Until all have answered, or their time is up."""
+        """Wait until all people have answered, or the deadline has passed."""
         while self.table.awaited:
             left = self.left
             if left is not None and left <= 0:
@@ -122,14 +122,14 @@ class Hosted:
 
     @property
     def left(self) -> float | None:
-        """Seconds until this step is over; None without a deadline."""
+        """Seconds until this step's deadline; None without a deadline."""
         if not self.table.seconds:
             return None
         return max(self.table.since + self.table.seconds, self._grace) - time.time()
 
     @property
     def _grace(self) -> float:
-        """A step that was on its way when the server stopped has some time yet."""
+        """The earliest deadline of a step that was in progress when the server stopped; 0 for other steps."""
         return self.opened + GRACE if self.table.step == self._step_before else 0.0
 
     async def _wait(self, seconds: float | None) -> None:
@@ -145,12 +145,12 @@ class Host:
     """All games of a folder.
 
     Args:
-        folder: made if it is not there.
-        store: the file of a store: finished games go there, too. None keeps them in their folders alone.
-        models: where language models come from.
+        folder: folder of the games; created if missing.
+        store: file of a store for finished games; None to save them only in their folders.
+        models: cache, budget and models for language-model players.
 
     Raises:
-        TableError: the folder cannot be made.
+        TableError: the folder cannot be created.
     """
 
     def __init__(self, folder: Path, store: Path | None = None, models: SharedModels | None = None) -> None:
@@ -163,7 +163,7 @@ class Host:
             raise TableError(f"{folder}: {reason(error)}") from error
 
     def create(self, settings: TableSettings) -> str:
-        """Make a game. Returns its name."""
+        """Create a game and return its name."""
         name = token_hex(8)
         folder = self.folder / name
         folder.mkdir(mode=0o700)
@@ -173,10 +173,10 @@ class Host:
         return name
 
     def secrets(self, name: str) -> dict[str, str]:
-        """Seat -> its secret.
+        """Seat -> secret.
 
         Raises:
-            TableError: there is no such game, or it is damaged.
+            TableError: the game does not exist, or is damaged.
         """
         return {str(seat): str(secret) for seat, secret in _read(self.folder / name / "keys.json").items()}
 
@@ -185,31 +185,29 @@ class Host:
         return Links(self.folder / name)
 
     def invite(self, name: str, seats: Collection[str] = (), alone: bool = False) -> dict[str, str]:
-        """New links. Returns seat -> the path of its link on the server.
+        """Make new links; return seat -> path of its link on the server.
 
         Args:
-            seats: all by default.
+            seats: the seats; all by default.
             alone: see `Links.new`.
 
         Raises:
-            TableError: there is no such game, a seat has no links, or `alone` is for spectators.
+            TableError: the game does not exist, a seat has no links, or `alone` is used for spectators.
         """
         links, known = self.links(name), self.secrets(name)
         if unknown := set(seats) - set(known):
-            raise TableError(f"{sorted(unknown)}: no person has this seat; there are links for {sorted(known)}")
+            raise TableError(f"{sorted(unknown)}: not a person's seat: choose from {sorted(known)}")
         if alone and SPECTATOR in (seats or known):
-            raise TableError(
-                "a spectator's link is for many people, and is taken from nobody: only powers' can be alone"
-            )
+            raise TableError("--alone is only for powers: many spectators can share a link")
         return {seat: f"/g/{name}/{seat}#{links.new(seat, alone=alone)}" for seat in seats or known}
 
     async def find(self, name: str) -> Hosted | None:
-        """The game of this name; it is opened if it was not. None if there is none."""
+        """The game with this name, opened if necessary; None if it does not exist."""
         if name not in self._open:
             if not NAME.fullmatch(name) or not (self.folder / name / "settings.json").is_file():
                 return None
             async with self._opening.setdefault(name, asyncio.Lock()):
-                if name not in self._open:  # else another request was faster
+                if name not in self._open:  # otherwise, another request was faster
                     await self._bring(name)
         self._open.move_to_end(name)
         return self._open[name]
@@ -234,7 +232,7 @@ class Host:
             closed.table.stop()
 
     def _ended(self, hosted: Hosted, task: asyncio.Task[None]) -> None:
-        """A game that failed (a full disk) is closed; whoever asks next opens it again, as it is on disk."""
+        """Close a game that failed (a full disk, say); the next request opens it again from disk."""
         error = None if task.cancelled() else task.exception()
         if error is not None:
             _log.error("game %s: %s: %s", hosted.name, type(error).__name__, error)
@@ -249,15 +247,15 @@ class Host:
             return
         record = hosted.table.record()
         if self.store is not None and not hosted.table.settings.is_practice:
-            # Of this game alone, and the same if the server was killed before `game.json` was there.
+            # Unique to this game, and unchanged if the server is killed before `game.json` is written.
             specification = hosted.table.settings.spec.to_dict(self.models) | {"sitting": hosted.name}
             record["welfare_env"]["key"] = specification_key(specification)
-            with GameStore(self.store) as store:  # here, since a store belongs to the thread that opened it
+            with GameStore(self.store) as store:  # opened here, since a store may be used only in one thread
                 store.put(specification, record)
         save_record(record, path)
 
     def stop(self) -> None:
-        """End all clocks and close all journals."""
+        """Stop all games and close their journals."""
         for hosted in self._open.values():
             if hosted.task is not None:
                 hosted.task.cancel()
@@ -267,7 +265,7 @@ class Host:
 
 
 def settings_in(folder: Path) -> TableSettings:
-    """The settings of a game by its folder.
+    """The settings of the game in a folder.
 
     Raises:
         TableError: there is no game, or it is damaged.

@@ -1,11 +1,11 @@
-"""The links of seats: each can be used once, by one browser, and who has the seat can make another one.
+"""The links of seats: each can be used once, by one browser; the player can make further links for other devices.
 
-A link holds a token. `links.jsonl` in the game's folder has the tokens' hashes, and which browser traded which: the
-page sends a number of its browser's own with the token, so that a trade whose answer was lost can be made again from
-there, and from nowhere else. A spectator's link is for many people and is never used up.
+A link contains a token. `links.jsonl` in the game's folder has the hashes of tokens and of the browsers that used them:
+the page sends its browser's own random number with the token, so that a use whose response was lost can be repeated,
+but only by the same browser. A spectator's link can be used by many people.
 
-The host makes new links while the server runs (``welfare-env invite``). A link made with `alone` takes the seat from
-all browsers that had it, and ends all links before it: for a link that a stranger has used.
+The host can make new links while the server runs (``welfare-env invite``). A link made with `alone`, for the case that
+a stranger has used a link, takes the seat from all browsers that have it and invalidates all earlier links.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from welfare_env import WelfareEnvError
 
 FILE = "links.jsonl"
 SHORTEST_NUMBER, LONGEST_NUMBER = 16, 64  # characters of a browser's number
-DEVICE_SECONDS = 30 * 60  # for which a link to another device of the same person can be used
-MOST = 200  # links to other devices, of a seat
-NO_LINK = "this is no link of the game: open the one that you were given"
+DEVICE_SECONDS = 30 * 60  # lifetime of a link for another device of the same person
+MOST = 200  # maximum number of such links per seat
+NO_LINK = "this link is not valid for this game: open the link that you were given"
 
 
 class LinkRefused(WelfareEnvError, ValueError):
-    """A link that leads nowhere.
+    """A link was refused.
 
     Attributes:
-        code: "unknown", "used" (by another browser), "old", or "many" (no more are made).
+        code: "unknown", "used" (by another browser), "old", or "many" (no more can be made).
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -41,66 +41,68 @@ class LinkRefused(WelfareEnvError, ValueError):
 
 
 class Links:
-    """All links of a game; also another process may make some.
+    """All links of a game. Several processes may use them at the same time.
 
     Args:
-        folder: of the game.
+        folder: the game's folder.
     """
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
 
     def new(self, seat: str, seconds: float = 0, alone: bool = False) -> str:
-        """Make a link. Returns its token.
+        """Make a link and return its token.
 
         Args:
-            seconds: for which it can be used; 0 is forever.
-            alone: its use takes the seat from all browsers that had it.
+            seconds: lifetime of the link; 0 for unlimited.
+            alone: using the link takes the seat from all other browsers.
 
         Raises:
-            LinkRefused: the seat has too many links with an end. JournalError: it cannot be written.
+            LinkRefused: the seat has too many links with limited lifetime.
+            JournalError: the link cannot be written.
         """
         token = new_token()
         until = time.time() + seconds if seconds else 0
         with Journal(self._path, waits=True) as journal:
             if seconds and sum(entry.get("seat") == seat and entry["until"] > 0 for entry in journal.entries) >= MOST:
-                raise LinkRefused("many", f"{MOST} such links were made already: ask the host for another one")
+                raise LinkRefused("many", f"{MOST} such links were made already: ask the host for a link")
             journal.append({"kind": "link", "seat": seat, "token": _hash(token), "until": until, "alone": alone})
         return token
 
     def trade(self, seat: str, token: object, browser: object) -> int:
-        """Use a link; the use is on disk when this returns.
+        """Use a link; this is on disk when the method returns.
 
         Args:
-            browser: the browser's own number.
+            browser: the browser's own random number.
 
         Returns:
-            How many times the seat was taken from all its browsers.
+            The number of times that the seat was taken from all its browsers.
 
         Raises:
-            LinkRefused: see there. Nothing has changed then. JournalError: it cannot be written.
+            LinkRefused: an invalid link; nothing has changed.
+            JournalError: the use cannot be written.
         """
         if not isinstance(token, str) or not isinstance(browser, str):
-            raise LinkRefused("unknown", "a link has a token, and a browser a number")
+            raise LinkRefused("unknown", "give token and browser as strings")
         if not SHORTEST_NUMBER <= len(browser) <= LONGEST_NUMBER:
-            raise LinkRefused("unknown", f"a browser's number has {SHORTEST_NUMBER} to {LONGEST_NUMBER} characters")
+            raise LinkRefused("unknown", f"browser must have {SHORTEST_NUMBER} to {LONGEST_NUMBER} characters")
         with Journal(self._path, waits=True) as journal:
             link = _find(journal.entries, "link", token)
             if link is None or link["seat"] != seat:
                 raise LinkRefused("unknown", NO_LINK)
             if _is_ended(journal.entries, link):
-                raise LinkRefused("old", "this link was ended by the host: ask for another one")
+                raise LinkRefused("old", "the host has replaced this link: ask for the new one")
             if seat != SPECTATOR and not _is_traded(journal.entries, token, browser):
                 if link["until"] and time.time() > link["until"]:
-                    raise LinkRefused("old", "this link is too old: make another one where you play")
+                    raise LinkRefused("old", "this link has expired: make a new one on the device where you play")
                 journal.append({"kind": "trade", "token": _hash(token), "browser": _hash(browser)})
             return _taken(journal.entries, seat)
 
     def is_known(self, token: object) -> bool:
-        """Whether the game has a link with this token. Takes no lock and parses nothing, since anybody may ask.
+        """Whether the game has a link with this token. Uses no lock and no parsing, since anybody can call it.
 
         Raises:
-            JournalError: it cannot be read.
+            JournalError: the file cannot be read.
         """
         try:
             return isinstance(token, str) and _hash(token).encode() in self._path.read_bytes()
@@ -110,7 +112,7 @@ class Links:
             raise JournalError(self._path, str(error.strerror)) from error
 
     def is_alone(self, seat: str, token: object) -> bool:
-        """Whether this is a link of the seat whose use takes it from all browsers."""
+        """Whether the token is of a link of this seat made with `alone`."""
         if not isinstance(token, str) or not self.is_known(token):
             return False
         with Journal(self._path, waits=True) as journal:
@@ -118,18 +120,18 @@ class Links:
         return link is not None and link["seat"] == seat and bool(link["alone"])
 
     def taken(self, seat: str) -> int:
-        """How many times the seat was taken from all its browsers."""
+        """The number of times that the seat was taken from all its browsers."""
         with Journal(self._path, waits=True) as journal:
             return _taken(journal.entries, seat)
 
     def serve(self, url: str) -> None:
-        """Note under which address the game is served."""
+        """Record the URL at which the game is served."""
         with Journal(self._path, waits=True) as journal:
             journal.append({"kind": "served", "url": url})
 
     @property
     def url(self) -> str:
-        """The address at which the game was served last; "" if it never was."""
+        """The URL at which the game was last served; "" if never."""
         with Journal(self._path, waits=True) as journal:
             served = [str(entry["url"]) for entry in journal.entries if entry["kind"] == "served"]
         return served[-1] if served else ""
@@ -145,23 +147,23 @@ def _find(entries: list[dict[str, Any]], kind: str, token: str) -> Mapping[str, 
 
 
 def _is_traded(entries: list[dict[str, Any]], token: str, browser: str) -> bool:
-    """Whether this browser has traded it before.
+    """Whether this browser has already used the link.
 
     Raises:
-        LinkRefused: another one has.
+        LinkRefused: another browser has used it.
     """
     trade = _find(entries, "trade", token)
     if trade is not None and trade["browser"] != _hash(browser):
         raise LinkRefused(
             "used",
-            "this link was used already, in another browser. Where you play, 'Play on another device' makes a new one; "
-            "if you have not used it yourself, tell the host",
+            "this link was already used in another browser. There, 'Play on another device' makes a new link. If it "
+            "was not you, tell the host",
         )
     return trade is not None
 
 
 def _takings(entries: list[dict[str, Any]], seat: str) -> list[tuple[str, int]]:
-    """The uses of links that took the seat from all: the tokens' hashes, and the places of the uses."""
+    """The uses of links made with `alone` for a seat: (hash of the token, index of the use in `entries`)."""
     alone = {entry["token"] for entry in entries if entry.get("seat") == seat and entry["alone"]}
     trades = enumerate(entries)
     return [(entry["token"], place) for place, entry in trades if entry["kind"] == "trade" and entry["token"] in alone]
@@ -172,6 +174,6 @@ def _taken(entries: list[dict[str, Any]], seat: str) -> int:
 
 
 def _is_ended(entries: list[dict[str, Any]], link: Mapping[str, Any]) -> bool:
-    """Whether the seat was taken from all by another link after this one was made."""
+    """Whether another link took the seat from all browsers after this link was made."""
     made = next(place for place, entry in enumerate(entries) if entry is link)
     return any(token != link["token"] and place > made for token, place in _takings(entries, link["seat"]))

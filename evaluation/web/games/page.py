@@ -1,4 +1,4 @@
-"""The live page: the replay page's own drawing and scripts, and ours. Of a game it holds only the empty board."""
+"""The live page: the drawing and scripts of the replay page, and our own. It contains no game, only the empty board."""
 
 from __future__ import annotations
 

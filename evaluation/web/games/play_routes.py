@@ -1,14 +1,14 @@
-"""What a page of a game asks for. Every request but the first names a seat and carries its cookie.
+"""The routes of games. Every request except for the page itself needs the cookie of its seat.
 
 ======  ==========================  ===============================================================================
-GET     /g/GAME/SEAT                the page; the link that people get, with the token in its fragment
-POST    /g/GAME/SEAT/enter          {"token", "browser"}: trades a link for a cookie, once (`links`)
+GET     /g/GAME/SEAT                the page; links have the token in the fragment
+POST    /g/GAME/SEAT/enter          {"token", "browser"}: exchanges a link for a cookie, once (`links`)
 POST    /g/GAME/SEAT/link           a link for another device of the same person
-GET     /g/GAME/SEAT/state          what the seat may see (`seen`); ``?since=N`` without the phases before
-POST    /g/GAME/SEAT/check          {"orders"} or {"messages"}: how they are read, or why not; changes nothing
+GET     /g/GAME/SEAT/state          the state that the seat may see (`seen`); ``?since=N`` omits earlier phases
+POST    /g/GAME/SEAT/check          {"orders"} or {"messages"}: parses them or explains errors; changes nothing
 POST    /g/GAME/SEAT/answer         {"step", "number", "orders" or "messages"}: on disk before it is confirmed
-GET     /g/GAME/SEAT/replay         the replay page, for a spectator who sees everything after the end
-GET     /g/GAME/events              positions of the game, for any seat of it
+GET     /g/GAME/SEAT/replay         the replay page, for a spectator who may see everything after the end
+GET     /g/GAME/events              event stream of positions, for any seat of the game
 ======  ==========================  ===============================================================================
 """
 
@@ -36,7 +36,7 @@ from welfare_env.render.replay.annotations import NO_ANNOTATIONS
 from welfare_env.render.replay.page import replay_page
 
 STATUS = {"malformed": 400, "late": 409, "answered": 409, "not asked": 409, "many": 409}
-_NO_GAME = ("there is no such game, or this seat is not yours: open the link that you were given", 404)
+_NO_GAME = ("this game does not exist, or this seat is not yours: open the link that you were given", 404)
 
 
 class PlayRoutes:
@@ -65,14 +65,14 @@ class PlayRoutes:
         ]
 
     async def page(self, request: Request) -> Response:
-        """The page, the same for everybody who knows the address: it holds nothing of the game but the empty board."""
+        """The page, for everybody who knows the address; it contains only the empty board."""
         hosted = await self.host.find(request.path_params["game"])
         if hosted is None or request.path_params["seat"] not in hosted.seats:
             return problem(*_NO_GAME)
         return HTMLResponse(board_page(hosted.table.game.board))
 
     async def enter(self, request: Request) -> Response:
-        """Trade a link for a cookie. A browser that has the seat uses up no link but one that takes it from others."""
+        """Exchange a link for a cookie. A browser that already has the seat uses up only links made with `alone`."""
         game, seat = request.path_params["game"], request.path_params["seat"]
         hosted = await self.host.find(game)
         given = json_object(await request.body())
@@ -88,9 +88,9 @@ class PlayRoutes:
         return JSONResponse({}, headers={"set-cookie": header})
 
     async def link(self, request: Request, hosted: Hosted, seat: str) -> Response:
-        """A link for another device. Not within a study, whose other pages know a participant by another cookie."""
+        """A link for another device. Not in studies, whose other pages need another cookie."""
         if hosted.table.settings.onward or seat == SPECTATOR:
-            return problem("there is no link to other devices here", 409, "not here")
+            return problem("links to other devices are not available here", 409, "not here")
 
         async def made() -> dict[str, Any]:
             token = await asyncio.to_thread(hosted.links.new, seat, DEVICE_SECONDS)
@@ -101,7 +101,7 @@ class PlayRoutes:
     def _for_seat(
         self, action: Callable[[Request, Hosted, str], Awaitable[Response]]
     ) -> Callable[[Request], Awaitable[Response]]:
-        """Only for who holds the seat's cookie; unknown games and others' seats look the same."""
+        """Require the seat's cookie; unknown games and others' seats give the same error."""
 
         async def checked(request: Request) -> Response:
             seat = request.path_params["seat"]
@@ -113,7 +113,7 @@ class PlayRoutes:
         return checked
 
     async def state(self, request: Request, hosted: Hosted, seat: str) -> Response:
-        """What the seat may see."""
+        """The state that the seat may see."""
         since = request.query_params.get("since", "0")
         played = len(hosted.table.game.history)
         number = int(since) if since.isascii() and since.isdecimal() and len(since) < 6 else 0
@@ -123,18 +123,18 @@ class PlayRoutes:
         return JSONResponse(found | ({"left": left} if "view" in found else {}))
 
     async def check(self, request: Request, hosted: Hosted, seat: str) -> Response:
-        """How orders or messages are read."""
+        """Parse orders or messages without submitting them."""
         given = json_object(await request.body())
         async with hosted.lock:  # a step must not end in between
             if given is None or not hosted.table.is_asked(seat):
-                return problem("give orders or messages when you are asked for them", 400)
+                return problem("it is not your turn to give orders or messages", 400)
             return await _refusing(lambda: asyncio.to_thread(hosted.table.checked, seat, given))
 
     async def answer(self, request: Request, hosted: Hosted, seat: str) -> Response:
-        """Take an answer."""
+        """Accept an answer."""
         given = json_object(await request.body())
         if given is None:
-            return problem("this is no JSON object", 400)
+            return problem("not a JSON object", 400)
 
         async def accepted() -> dict[str, Any]:
             return {"new": await hosted.accept(seat, given)}
@@ -142,7 +142,7 @@ class PlayRoutes:
         return await _refusing(accepted)
 
     async def replay(self, request: Request, hosted: Hosted, seat: str) -> Response:
-        """Everything, after the end, for a spectator."""
+        """The replay of the finished game, for a spectator."""
         if seat != SPECTATOR or hosted.table.settings.spectators != "end" or not may_look(hosted.table, seat):
             return problem(*_NO_GAME)
         page = await asyncio.to_thread(
@@ -151,7 +151,7 @@ class PlayRoutes:
         return whole_page(page)
 
     async def events(self, request: Request) -> Response:
-        """The stream of positions, for any seat."""
+        """The event stream of positions, for any seat."""
         hosted = await self.host.find(request.path_params["game"])
         if hosted is None or not any(_holds(request, hosted, seat) for seat in hosted.seats):
             return problem(*_NO_GAME)
@@ -163,7 +163,7 @@ def _holds(request: Request, hosted: Hosted, seat: str) -> bool:
 
 
 async def _refusing(action: Callable[[], Awaitable[dict[str, Any]]]) -> Response:
-    """The answer, or the error in words: what the rules forbid says why."""
+    """The response of an action, or its error with an explanation."""
     try:
         return JSONResponse(await action())
     except (AnswerRefused, LinkRefused) as error:

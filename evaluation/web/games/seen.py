@@ -1,7 +1,7 @@
-"""What goes out to a page: what its `View` shows, and nothing else.
+"""The state sent to a page: only what its `View` shows, so the page need not filter anything.
 
-The position and the history are the data of the replay page (`welfare_env.render.replay`), made from a record that has
-only what the view has. The client filters nothing.
+Position and history have the format of the replay page (`welfare_env.render.replay`), made from a record that contains
+only what the view shows.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from welfare_env.render.replay.page import drawn_data
 
 
 def state_of(table: Table, seat: str, since: int = 0) -> dict[str, Any]:
-    """All that a seat may know.
+    """The state that a seat may see.
 
     Args:
-        since: phases that the page has already; only later ones are sent.
+        since: number of phases that the page already has; only later phases are sent.
     """
     return lobby_of(table, seat) | (game_of(table, seat, since) if may_look(table, seat) else {})
 
 
 def may_look(table: Table, seat: str) -> bool:
-    """Whether a seat may see the board now; a spectator of everything waits for the end."""
+    """Whether a seat may see the board now; a spectator who may see everything has to wait for the end."""
     if seat == SPECTATOR and table.settings.spectators == "end":
         return table.is_done
     return table.has_begun
 
 
 def lobby_of(table: Table, seat: str) -> dict[str, Any]:
-    """What is agreed, and who is there; not who has answered."""
+    """The settings and who has arrived, but not who has answered."""
     settings = table.settings
     people = [
         {"power": power, "name": settings.names.get(power, ""), "here": power in table.entered}
@@ -56,7 +56,7 @@ def lobby_of(table: Table, seat: str) -> dict[str, Any]:
 
 
 def game_of(table: Table, seat: str, since: int) -> dict[str, Any]:
-    """The game as a seat sees it."""
+    """The game from a seat's view."""
     view = table.view(seat)
     record = seen_record(view, since)
     data, drawn = page_data(record, NO_ANNOTATIONS), drawn_data(record, view.board)
@@ -70,14 +70,14 @@ def game_of(table: Table, seat: str, since: int) -> dict[str, Any]:
 
 
 def seen_record(view: View, since: int = 0) -> dict[str, Any]:
-    """A record that has what a view has, from one phase on; refused orders are the player's own."""
+    """A record with only what a view shows, from phase `since` on; of refused orders, only the player's own."""
     void: dict[str, tuple[Void, ...]] = {}
     own = {view.power: view.orders} if view.orders else {}
     return to_record(view.history[since:], view.position, own, void, view.messages)
 
 
 def view_data(view: View) -> dict[str, Any]:
-    """The fields of a view that a person decides by, as plain JSON types."""
+    """The fields of a view that a person needs, as plain JSON types."""
     is_over = view.is_done
     return {
         "power": view.power,

@@ -1,18 +1,18 @@
-"""A game with people as one TOML file, checked before anybody sits down.
+"""A game with people as one TOML file, checked before the game begins.
 
 ```toml
 title = "Tuesday"
 profile = "FRANCE*human: + ENGLAND*human: + 5*marshal"
 seed = 7
-begin = "all"              # when all people are there; "now" does not wait
+begin = "all"              # when all people have arrived; or "now"
 spectators = "public"      # "none", "public", or "end": everything, after the end
-late = "hold"              # what plays for a person whose time is up: units hold, or a policy such as "dove"
+late = "hold"              # plays for a person after the deadline: units hold, or a policy such as "dove"
 
 [rules]
 years = 3
 message_rounds = 1
 
-[deadlines]                # seconds; 0 is no deadline
+[deadlines]                # seconds; 0 for no deadline
 messages = 300
 orders = 600
 
@@ -48,32 +48,33 @@ HOLD = "hold"
 LARGEST = 2**20  # bytes of a file
 LONGEST_NAME = 80  # characters
 LONGEST_TIME = 60 * 60 * 24 * 30  # seconds
-MOST_BYTES = 12  # of a character as it is sent: two escapes in JSON, or four bytes with % in a form
+MOST_BYTES = 12  # per encoded character: two escapes in JSON, or four percent-encoded bytes in a form
 
 
 class TableError(EvaluationError):
-    """Settings of a game with people that do not fit."""
+    """Invalid settings of a game with people, or a damaged game."""
 
 
 @dataclass(frozen=True)
 class TableSettings:
-    """Everything that is agreed before a game with people begins.
+    """The settings of a game with people.
 
     Attributes:
-        profile: who sits where; at least one seat is `human:`.
-        rules, map_name, seed: of the game.
-        title: shown to all.
-        begin: "all": when every person has come; "now".
+        profile: the policies of the seats; at least one is `human:`.
+        rules, map_name, seed: settings of the game.
+        title: title of the page.
+        begin: "all" to begin when all people have arrived, or "now".
         spectators: what a spectator's link shows: "public" (positions, orders, messages to all), "end" (everything,
-            after the end), or "none": there is no link.
-        late: what plays for a person whose time is up: "hold", or the spec of a policy.
-        message_seconds, order_seconds: deadlines of a step; 0 is none.
+            after the end), or "none" for no link.
+        late: plays for a person after the deadline: "hold", or the spec of a policy.
+        message_seconds, order_seconds: deadlines of a step; 0 for none.
         names: power -> a person's name.
-        onward: where the page leads when the game is over: a path of the same server, such as "/study/..."; "" nowhere.
-        is_practice: whether the game does not count, and goes into no store.
+        onward: link shown after the game: a path on the same server, such as "/study/..."; "" for none.
+        is_practice: whether the game does not count and is not stored.
 
     Raises:
-        TableError: see there. UnknownAgentError, ProfileError, UnknownMapError, RulesError: as the parts raise.
+        TableError: an invalid setting.
+        UnknownAgentError, ProfileError, UnknownMapError, RulesError: an invalid policy, profile, map or rules.
     """
 
     profile: str
@@ -95,27 +96,27 @@ class TableSettings:
         _choice("begin", self.begin, BEGINNINGS)
         _choice("spectators", self.spectators, SPECTATORS)
         if not self.people:
-            raise TableError(f"profile {self.profile!r:.200}: nobody plays; give a person a seat, as in FRANCE*human:")
+            raise TableError(f"profile {self.profile!r:.200}: give at least one person a seat, as in FRANCE*human:")
         if not isinstance(self.late, str):
             raise TableError(f"late {quoted(self.late)}: give hold, or a policy such as dove")
         if self.late != HOLD and is_person(agents.specs.read(self.late).modules):
-            raise TableError(f"late {self.late!r:.100}: give hold, or a policy that answers by itself")
+            raise TableError(f"late {self.late!r:.100}: give hold, or a policy other than a person")
         for name, key in (("message_seconds", "messages"), ("order_seconds", "orders")):
             seconds = getattr(self, name)
             if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= LONGEST_TIME:
                 told = f"{name} {quoted(seconds)} (in a file: [deadlines] {key})"
-                raise TableError(f"{told}: give seconds, 0 for no deadline, at most {LONGEST_TIME}")
+                raise TableError(f"{told}: give seconds, from 0 (no deadline) to {LONGEST_TIME}")
         for text in (self.title, *self.names.values()):
             if not isinstance(text, str) or not text.isprintable() or not 0 < len(text) <= LONGEST_NAME:
-                raise TableError(f"{quoted(text)}: a title or name has 1 to {LONGEST_NAME} printable characters")
+                raise TableError(f"{quoted(text)}: a title or name needs 1 to {LONGEST_NAME} printable characters")
         if self.onward and not re.fullmatch(r"/[A-Za-z0-9][A-Za-z0-9/_-]*", self.onward):
             raise TableError(f"onward {quoted(self.onward)}: give a path of this server, such as /study/x")
         if unknown := set(self.names) - set(self.people):
-            raise TableError(f"names {sorted(unknown)}: no person has this seat; people have {list(self.people)}")
+            raise TableError(f"names {sorted(unknown)}: not a person's seat: choose from {list(self.people)}")
 
     @property
     def spec(self) -> GameSpec:
-        """The game as evaluations know it: messages of a round cross."""
+        """The game as a `GameSpec`, with simultaneous messages."""
         board = board_of(self.map_name)
         seats = read_profile(self.profile).seats(board.powers, 0, self.seed, "fixed")
         if self.rules.mediator:
@@ -130,13 +131,13 @@ class TableSettings:
 
     @property
     def policies(self) -> tuple[Spec, ...]:
-        """All that play, or may play for people who are late."""
+        """All policies that play, including the policy for late people."""
         late = () if self.late == HOLD else (agents.specs.read(self.late),)
         return (*(policy for _, policy in self.spec.players), *late)
 
     @property
     def most_text(self) -> int:
-        """Bytes that the messages of one answer may take: the longest to everybody."""
+        """Maximum encoded bytes of the messages in one answer."""
         if not self.rules.has_press:
             return 0
         count = len(recipients(board_of(self.map_name), self.rules, self.people[0]))
@@ -149,23 +150,20 @@ class TableSettings:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Self:
-        """From `to_dict`.
-
-        Raises:
-            as the class does.
-        """
+        """The inverse of `to_dict`; raises the same errors as the class."""
         return cls(**{**given, "rules": Rules.from_dict(given["rules"])})
 
 
 def profile_with(power: str, others: str, map_name: str) -> str:
-    """A person's seat and those of the others, as one profile.
+    """A profile with a person in one seat.
 
     Args:
+        power: the person's power.
         others: a policy for all other seats, or a profile of them.
 
     Raises:
-        UnknownPowerError: the map has no such power.
-        UnknownAgentError, ProfileError, UnknownMapError: as the parts raise.
+        UnknownPowerError: the map does not have this power.
+        UnknownAgentError, ProfileError, UnknownMapError: an invalid policy, profile or map.
     """
     powers = board_of(map_name).powers
     seat = power.upper()
@@ -182,8 +180,8 @@ def load_settings(path: str | os.PathLike[str]) -> TableSettings:
     """Read a game's TOML file.
 
     Raises:
-        TableError: it cannot be read, or has an unknown or unfit entry, with its name.
-        UnknownAgentError, ProfileError, UnknownMapError, RulesError: as the parts raise.
+        TableError: the file cannot be read, or has an unknown or invalid entry, which the message names.
+        UnknownAgentError, ProfileError, UnknownMapError, RulesError: an invalid policy, profile, map or rules.
     """
     try:
         given = tomllib.loads(read_file(path, LARGEST).decode())
@@ -203,7 +201,7 @@ def _of_toml(given: dict[str, Any]) -> TableSettings:
     known = ("title", "profile", "map", "seed", "begin", "spectators", "late", "rules", "deadlines", "names")
     _only(given, known, "")
     if not isinstance(given.get("profile"), str):
-        raise TableError('profile: give who sits where, such as "FRANCE*human: + 6*marshal"')
+        raise TableError('profile: give the policies of the seats, such as "FRANCE*human: + 6*marshal"')
     own = {"map_name" if name == "map" else name: given[name] for name in known[:7] if name in given}
     if not isinstance(given.get("map", ""), str):
         raise TableError(f"map {quoted(given['map'])}: give a map's name, or the path of a .map file")
@@ -229,7 +227,7 @@ def _only(given: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
     for name in given:
         if name not in known:
             raise TableError(
-                f"{where}{name!r:.80}: no such entry{did_you_mean(name, known)}; there are {', '.join(known)}"
+                f"{where}unknown entry {name!r:.80}{did_you_mean(name, known)}: choose from {', '.join(known)}"
             )
 
 

@@ -1,12 +1,12 @@
-"""A game with people, without any network: whose turn it is, what was accepted, and all of it on disk.
+"""A game with people, without network: the current step, accepted answers, and the journal on disk.
 
-A game goes in steps, as `welfare_env.parallel_env` does: each round of messages is a step, and so are the orders of a
-phase. In a step everybody acts at once. A person's answer is final once it is accepted; it is in the journal before
-`accept` returns. When all have answered, `advance` writes what the policies did and plays the step.
+A game proceeds in steps, as in `welfare_env.parallel_env`: each round of messages is a step, and so are the orders of a
+phase. In a step, all players act simultaneously. A person's answer is final once it is accepted; it is in the journal
+before `accept` returns. When all have answered, `advance` writes the policies' actions and plays the step.
 
-The journal has an entry for each answer of a person ("answer"), for each person who comes ("enter"), for the beginning
-("begin") and for each step ("step"), each with its time. A table that is opened again plays them again: policies are
-asked as before, so that they know what they knew, but what counts is what the journal says they did.
+The journal has an entry for each answer of a person ("answer"), each arrival ("enter"), the start ("begin") and each
+step ("step"), with its time. Opening a table replays the journal: policies act again to restore their memory, but the
+recorded actions are played.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from welfare_env.game.view import MESSAGES, ORDERS, View
 
 _log = logging.getLogger(__name__)
 BEFORE, END = "lobby", "end"
-_COMPUTING = ThreadPoolExecutor(2, "computing")  # policies of this package: as many cores as a small machine has
-_WAITING = ThreadPoolExecutor(64, "waiting")  # those that ask language models, and code of others
-LONGEST_THOUGHT = 1800.0  # seconds for one action; who takes longer holds from then on
-LONGEST_NUMBER = 64  # characters of the number that a page gives its answer
+_COMPUTING = ThreadPoolExecutor(2, "computing")  # the package's policies; two, as a small machine has two cores
+_WAITING = ThreadPoolExecutor(64, "waiting")  # policies with language models, and policies of users
+LONGEST_THOUGHT = 1800.0  # time limit for an action, in seconds; slower policies hold from then on
+LONGEST_NUMBER = 64  # characters of the number of an answer
 
 
 class AnswerRefused(WelfareEnvError, ValueError):
-    """An answer that is for another step, was given already, or is none.
+    """A refused answer: for another step, already given, not requested, or malformed.
 
     Attributes:
         code: "late", "answered", "not asked" or "malformed".
@@ -55,19 +55,19 @@ class Table:
     """A game with people and its journal.
 
     Args:
-        settings: of the game.
-        folder: where its journal is, or is made.
-        models: where language models come from; with a cache, a table that is opened again pays for nothing twice.
+        settings: settings of the game.
+        folder: folder of the journal, which is created if missing.
+        models: cache, budget and models for language-model players; with a cache, opening a table again costs nothing.
 
     Attributes:
-        position: how far the game is on disk: what all may know. The ids of its events.
-        since: when the current step began, in seconds since 1970.
-        failed: policy -> its error; its units hold from then on.
+        position: number of public changes so far; the ids of the game's events.
+        since: start of the current step, in seconds since 1970.
+        failed: power -> error of its policy; its units hold from then on.
 
     Raises:
-        JournalError: the journal is damaged, or another process has it.
-        TableError: an entry of the journal makes no sense.
-        WelfareEnvError: as `TableSettings`, for policies that cannot be made.
+        JournalError: the journal is damaged, or open in another process.
+        TableError: an entry of the journal is invalid.
+        WelfareEnvError: a policy cannot be made.
     """
 
     def __init__(self, settings: TableSettings, folder: Path, models: SharedModels | None = None) -> None:
@@ -82,7 +82,7 @@ class Table:
         self._late = self._late_policies(models)
         self._computes = self._computing()
         self._answers: dict[str, dict[str, Any]] = {}
-        self._asked_late: list[str] = []  # for whom a policy was asked in this step; they may still answer
+        self._asked_late: list[str] = []  # late people for whom a policy acts in this step; they may still answer
         self._observations, self._infos = self._env.reset(seed=settings.seed)
         self._journal = Journal(folder / "journal.jsonl")
         with ExitStack() as opened:
@@ -97,7 +97,7 @@ class Table:
 
     @property
     def game(self) -> Game:
-        """The game as it stands."""
+        """The game in its current state."""
         game: Game = self._env.game
         return game
 
@@ -106,7 +106,7 @@ class Table:
         return set_up(spec.players, spec.seed, spec.rules, spec.map_name, spec.engine, True, (), models)
 
     def _late_policies(self, models: SharedModels | None) -> dict[str, Policy]:
-        """What plays for people whose time is up."""
+        """Power -> policy that plays for a late person."""
         if self.settings.late == HOLD:
             return {}
         made = {power: agents.make(self.settings.late, models) for power in self.people}
@@ -115,13 +115,13 @@ class Table:
         return made
 
     def _computing(self) -> set[str]:
-        """The players whose policies are this package's, and ask no language models."""
+        """The players with policies of this package that use no language models."""
         specs = dict(self.settings.spec.players)
         if self._late:
             specs |= dict.fromkeys(self.people, agents.specs.read(self.settings.late))
         return {player for player, spec in specs.items() if not spec.models and not spec.sources}
 
-    # What is asked for.
+    # The current step.
 
     @property
     def is_done(self) -> bool:
@@ -130,7 +130,7 @@ class Table:
 
     @property
     def step(self) -> str:
-        """The current step: "S1901M 1" (a round of messages), "S1901M orders"; "lobby" before, and "end" after."""
+        """The current step: "S1901M 1" (a message round) or "S1901M orders"; "lobby" before the game, "end" after."""
         if not self.has_begun:
             return BEFORE
         if self.is_done:
@@ -145,14 +145,14 @@ class Table:
 
     @property
     def seconds(self) -> float:
-        """How long this step may take; 0 is for ever."""
+        """The deadline of this step, in seconds; 0 for none."""
         if not self.has_begun or self.is_done:
             return 0
         asks = self._any_view.asked == MESSAGES
         return self.settings.message_seconds if asks else self.settings.order_seconds
 
     def view(self, seat: str) -> View:
-        """What a power, or a spectator, may see now."""
+        """The current view of a power or a spectator."""
         if seat == SPECTATOR:
             return View(self.game.position, SPECTATOR, self.game.messages, self.game.history)
         if self.is_done:
@@ -161,7 +161,7 @@ class Table:
         return self.game.view(seat, asked.asked, asked.message_round)
 
     def is_asked(self, seat: str) -> bool:
-        """Whether a person has anything to decide in this step."""
+        """Whether a person has something to decide in this step."""
         if seat not in self.people or not self.has_begun or self.is_done:
             return False
         view = self.view(seat)
@@ -175,14 +175,14 @@ class Table:
         return [seat for seat in self.people if self.is_asked(seat) and seat not in self._answers]
 
     def answer(self, seat: str) -> dict[str, Any] | None:
-        """What a person has answered in this step: {"orders": [...]} or {"messages": {...}}; None if nothing yet."""
+        """A person's answer in this step: {"orders": [...]} or {"messages": {...}}; None if there is none yet."""
         found = self._answers.get(seat)
         return None if found is None else {name: found[name] for name in (ORDERS, MESSAGES) if name in found}
 
-    # What changes the game. Each is on disk when it returns.
+    # Changes of the game, which are on disk when the method returns.
 
     def enter(self, seat: str) -> bool:
-        """A person is there. Returns whether that is new."""
+        """Record a person's arrival; return whether it is new."""
         if seat in self.entered or seat not in self.people:
             return False
         self._write({"kind": "enter", "seat": seat})
@@ -190,43 +190,43 @@ class Table:
 
     @property
     def may_begin(self) -> bool:
-        """Whether everybody is there whom the game waits for."""
+        """Whether the game can begin: nobody, or nobody more, has to arrive."""
         waits = self.settings.begin == "all"
         return not self.has_begun and (not waits or self.entered >= set(self.people))
 
     def begin(self) -> None:
-        """Begin the game; its first step is asked for."""
+        """Begin the game with its first step."""
         if not self.has_begun:
             self._write({"kind": "begin"})
 
     def accept(self, seat: str, given: Mapping[str, Any]) -> bool:
-        """Take a person's answer: {"step", "number", "orders": [...]} or {"step", "number", "messages": {...}}.
+        """Accept a person's answer: {"step", "number", "orders": [...]} or {"step", "number", "messages": {...}}.
 
         Args:
-            given: `number` is the page's own for this answer: the same one again is confirmed, and changes nothing;
-                another one under its number is refused.
+            given: `number` is chosen by the page. The same answer with the same number is confirmed again without
+                effect; a different answer with the same number is refused.
 
         Returns:
-            Whether it is new.
+            Whether the answer is new.
 
         Raises:
-            AnswerRefused, OrderError, PressError: nothing has changed then.
+            AnswerRefused, OrderError, PressError: the answer is invalid; nothing has changed.
         """
         step, number = given.get("step"), given.get("number")
         if not isinstance(step, str) or not isinstance(number, str) or not 0 < len(number) <= LONGEST_NUMBER:
-            raise AnswerRefused("malformed", "an answer has a step and a number, both texts")
+            raise AnswerRefused("malformed", "give step and number as strings")
         digest = _digest(given)
         known = self._known(seat, step, number)
         if known is not None:
             if known["digest"] != digest:
-                raise AnswerRefused("answered", f"your first answer for {step!r} had arrived, and is final")
+                raise AnswerRefused("answered", f"your first answer for {step!r} was already accepted, and is final")
             return False
         if step != self.step:
             raise AnswerRefused(
-                "late", f"this is for {step[:40]!r}, and the game is at {self.step!r}: nothing was changed"
+                "late", f"this answer is for {step[:40]!r}, but the game is at {self.step!r}: nothing was changed"
             )
         if seat in self._answers:
-            raise AnswerRefused("answered", f"{seat} has already answered for {step!r}; an answer is final")
+            raise AnswerRefused("answered", f"{seat} has already answered for {step!r}; answers are final")
         if not self.is_asked(seat):
             raise AnswerRefused("not asked", f"{seat} has nothing to decide in {step!r}")
         entry = {"kind": "answer", "seat": seat, "step": step, "number": number, "digest": digest}
@@ -234,33 +234,33 @@ class Table:
         return True
 
     def _known(self, seat: str, step: str, number: str) -> Mapping[str, Any] | None:
-        """The answer that was accepted under this number, in this step or an earlier one."""
+        """The accepted answer with this number, in this step or an earlier one."""
         answers = (entry for entry in self._journal.entries if entry["kind"] == "answer")
         return next((one for one in answers if (one["number"], one["seat"], one["step"]) == (number, seat, step)), None)
 
     def checked(self, seat: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """An answer as it is kept: orders in our notation, messages by recipient.
+        """A checked answer: orders in our notation, or messages by recipient.
 
         Raises:
-            AnswerRefused: malformed.
-            OrderError, PressError: what `Game.submit` and `Game.send` raise.
+            AnswerRefused: the answer is malformed.
+            OrderError, PressError: as `Game.submit` and `Game.send`.
         """
         view = self.view(seat)
         if view.asked == MESSAGES:
             return {MESSAGES: _checked_messages(self.game, seat, given.get(MESSAGES), view.message_round)}
         orders = given.get(ORDERS)
         if not isinstance(orders, list) or not all(isinstance(order, str) for order in orders):
-            raise AnswerRefused("malformed", "give orders: a list of texts")
+            raise AnswerRefused("malformed", "give orders: a list of strings")
         trial = self.game.branch()
         trial.submit(seat, orders)
         return {ORDERS: list(trial.orders(seat))}
 
     def think(self) -> dict[str, Any]:
-        """What the policies do in this step; takes as long as they think. Nothing has changed yet."""
+        """The policies' actions in this step; may take long. Does not change the game."""
         return self._thought([player for player in self._env.agents if player not in self.people], self._seats.policies)
 
     def think_late(self) -> dict[str, Any]:
-        """What policies do for people who have not answered; takes as long as they think. Nothing has changed yet."""
+        """The actions of policies for people who have not answered; may take long. Does not change the game."""
         self._asked_late = [seat for seat in self.awaited if seat in self._late and seat not in self.failed]
         return self._thought(self._asked_late, self._late)
 
@@ -288,10 +288,10 @@ class Table:
         return None
 
     def advance(self, actions: Mapping[str, Any]) -> None:
-        """Play the step with the policies' actions (of `think` and `think_late`); who has not answered is late."""
+        """Play the step with the policies' actions (from `think` and `think_late`) and people's answers."""
         late, asked = self.awaited, self._asked_late
         for seat in set(asked) & self._answers.keys():
-            self.failed.pop(seat, None)  # who answered meanwhile did not need the policy that failed
+            self.failed.pop(seat, None)  # a person who answered meanwhile did not need the failed policy
         effect = self._played({**actions, **self._persons_actions()})
         told = {"late": late, "asked_late": asked, "failed": dict(self.failed)}
         self._after_step(self._journaled({"kind": "step", "step": effect.pop("step"), **told, **effect}))
@@ -307,7 +307,7 @@ class Table:
         return actions
 
     def _played(self, actions: Mapping[str, Any]) -> dict[str, Any]:
-        """Play the step. Returns what the players other than people who answered did, for the journal."""
+        """Play the step; return the actions of all players other than people who answered, for the journal."""
         step, asked, before = self.step, self._any_view.asked, len(self.game.messages)
         own = [player for player in self._env.agents if player not in self._answers]
         self._observations, _, _, _, self._infos = self._env.step(dict(actions))
@@ -337,7 +337,7 @@ class Table:
         kind = entry["kind"]
         if kind == "answer":
             self._answers[entry["seat"]] = dict(entry)
-            return  # not the position: others must not learn who has answered
+            return  # without a new position, since others must not learn who has answered
         if kind == "enter":
             self.entered.add(entry["seat"])
         elif kind == "begin":
@@ -351,7 +351,7 @@ class Table:
         self.position += 1
 
     def _again(self, entry: Mapping[str, Any], line: int) -> None:
-        """Play an entry of the journal again."""
+        """Replay an entry of the journal."""
         try:
             if entry["kind"] == "step":
                 self._step_again(entry, line)
@@ -364,8 +364,8 @@ class Table:
         if entry["step"] != self.step:
             where = f"{self._journal.path}: line {line}"
             raise TableError(f"{where}: step {entry['step']!r} does not follow; the game is at {self.step!r}")
-        self.failed = dict(entry["failed"])  # they are not asked again
-        self.think()  # for what the policies remember
+        self.failed = dict(entry["failed"])  # these policies do not act
+        self.think()  # restores the policies' memory
         self._thought([seat for seat in entry["asked_late"] if seat in self._late], self._late)
         self.failed = dict(entry["failed"])
         self._played(self._recorded_actions(entry) | self._persons_actions())
@@ -381,7 +381,7 @@ class Table:
         return {sender: view.encode_messages(messages) for sender, messages in sent.items()}
 
     def record(self) -> dict[str, Any]:
-        """The game as a record, as evaluations store it."""
+        """The game's record, as stored by evaluations."""
         record: dict[str, Any] = self.game.record()
         spec = self.settings.spec
         record["welfare_env"] |= {"seed": spec.seed, "players": spec.written, "simultaneous": True}
@@ -390,14 +390,14 @@ class Table:
         return record
 
     def stop(self) -> None:
-        """Close the journal; another process may go on."""
+        """Close the journal, so that another process can continue the game."""
         self._journal.close()
 
 
 def _acted(
     pool: ThreadPoolExecutor, policy: Policy, observation: Any, info: Mapping[str, Any]
 ) -> tuple[Any, BaseException | None]:
-    """A policy's action, or the error that it raised: code of others must not end the game of those who play on."""
+    """A policy's action, or the error it raised, so that a faulty policy does not end the game for the others."""
     future = pool.submit(policy.act, observation, info)
     try:
         error = future.exception(LONGEST_THOUGHT)
@@ -407,7 +407,7 @@ def _acted(
 
 
 def _digest(given: Mapping[str, Any]) -> str:
-    """Tells answers apart."""
+    """A digest of an answer's contents."""
     said = json.dumps([given.get(ORDERS), given.get(MESSAGES)], sort_keys=True)
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 

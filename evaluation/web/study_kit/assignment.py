@@ -1,4 +1,4 @@
-"""Which condition and seat each participant gets: balanced, and the same for the same seed."""
+"""Balanced random assignment of participants to conditions and seats, reproducible from the study's seed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from evaluation.web.study_kit.study import Study
 
 @dataclass(frozen=True)
 class Slot:
-    """A game of a participant.
+    """A participant's game.
 
     Attributes:
-        number: in the sequence in which slots are given, from 0.
-        condition: its place in `Study.conditions`.
-        seed: of the game's policies.
+        number: number in the order of assignment, from 0.
+        condition: index in `Study.conditions`.
+        seat: the participant's power.
+        seed: seed of the game's policies.
     """
 
     number: int
@@ -26,9 +27,9 @@ class Slot:
 
 
 def slots(study: Study) -> tuple[Slot, ...]:
-    """All slots in sequence: in each block every condition once, drawn anew (permuted blocks).
+    """All slots in order: permuted blocks, each with every condition once in random order.
 
-    The seats of a condition take turns, from a drawn order, so that any two of them differ by one game at most.
+    Within a condition, seats alternate in a random order, so that their numbers of games differ by at most one.
     """
     random = np.random.default_rng(study.seed)
     seats = [random.permutation(list(condition.seats)).tolist() for condition in study.conditions]

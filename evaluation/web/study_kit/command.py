@@ -32,16 +32,18 @@ def serve(
     host: Listen = "127.0.0.1",
     port: Port = 8000,
     public_url: PublicUrl = "",
-    name: Annotated[list[str] | None, typer.Option(help="Another name under which this server is reached.")] = None,
+    name: Annotated[
+        list[str] | None, typer.Option(help="Another host name of this server; repeat for several.")
+    ] = None,
     folder: Annotated[
-        Path | None, typer.Option(help="All that participants do is kept here.", show_default="runs/study/NAME")
+        Path | None, typer.Option(help="Folder for all data of the study.", show_default="runs/study/NAME")
     ] = None,
     budget_tokens: Tokens = None,
     budget_dollars: Dollars = None,
 ) -> None:
-    """Run a study, or go on with it: prints the link for participants."""
+    """Run or continue a study; prints the link for participants."""
     with errors_in_one_line(KEPT):
-        need_web("a study", "participants sit in browsers")
+        need_web("a study", "participants use browsers")
         from evaluation.web.foundation.serving import Address
         from evaluation.web.study_kit.parser import load_study
         from evaluation.web.study_kit.participants import StudyFolder
@@ -70,10 +72,8 @@ def _run(opened: StudyFolder, address: Address, models: SharedModels | None) -> 
     routes = StudyRoutes(opened, host, opened.name, address.is_secure)
 
     def started(url: str) -> None:
-        seats = (
-            f"{len(opened.slots)} games, {sum(each.slot is not None for each in opened.people.values())} of them given"
-        )
-        print(f"The link for participants: {url}{routes.place}\n{seats}. All is kept in {opened.folder}.", flush=True)
+        seats = f"{len(opened.slots)} games, {sum(each.slot is not None for each in opened.people.values())} assigned"
+        print(f"Link for participants: {url}{routes.place}\n{seats}. All data is in {opened.folder}.", flush=True)
 
     site = make_site(
         [*routes.routes, *PlayRoutes(host, address.is_secure).routes],
@@ -86,7 +86,7 @@ def _run(opened: StudyFolder, address: Address, models: SharedModels | None) -> 
 
 
 def _tables(study: Study) -> list[TableSettings]:
-    """A game of each condition."""
+    """The settings of a game of each condition."""
     every = [*study.conditions, *([study.practice] if study.practice else [])]
     return [study.table(condition, condition.seats[0], 0, "") for condition in every]
 
@@ -102,10 +102,10 @@ def export(
     study: Begun,
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder for the tables.")],
     text: Annotated[
-        bool, typer.Option("--text/--no-text", help="With messages, nicknames, written answers and the games.")
+        bool, typer.Option("--text/--no-text", help="Include messages, nicknames, written answers and the games.")
     ] = True,
 ) -> None:
-    """Write a study as tables: games.csv, decisions.csv, participants.csv. Stop its server first."""
+    """Export a study as tables: games.csv, decisions.csv, participants.csv. Stop its server first."""
     with errors_in_one_line(KEPT):
         from evaluation.web.study_kit.export import export as write
         from evaluation.web.study_kit.participants import StudyFolder
@@ -118,12 +118,12 @@ def export(
 @app.command("forget")
 def forget(
     study: Begun,
-    participant: Annotated[str, typer.Argument(help="The participant's ID in the tables, or its beginning.")],
+    participant: Annotated[str, typer.Argument(help="The participant's ID in the tables, or a prefix of it.")],
 ) -> None:
-    """Delete all that one participant did. Stop the study's server first; exported tables are yours to mend."""
+    """Delete all data of a participant. Stop the study's server first; exported tables are not changed."""
     with errors_in_one_line(KEPT):
         from evaluation.web.study_kit.participants import StudyFolder
 
         with contextlib.closing(StudyFolder(study)) as opened:
             who, deleted = opened.forget(participant)
-            print(f"{who} is forgotten: {', '.join(deleted)}")
+            print(f"deleted participant {who}: {', '.join(deleted)}")

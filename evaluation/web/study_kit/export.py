@@ -1,5 +1,5 @@
-"""A study's results as tables: games.csv (one row a game and power, as of any experiment), decisions.csv (one row a
-decision, with its time), and participants.csv. Without free text they hold no messages, nicknames or written answers.
+"""A study's results as tables: games.csv (one row per game and power, as for other evaluations), decisions.csv (one row
+per decision, with its time), and participants.csv; optionally without messages, nicknames and written answers.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from evaluation.web.study_kit.study import AFTER, BEFORE, CONSENT, DONE, INSTRUC
 from welfare_env.game.view import MESSAGES, ORDERS
 
 TABLES = ("games", "decisions", "participants")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets compute a cell that begins so
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # beginnings of cells that spreadsheets read as formulas
 
 
 def export(study: StudyFolder, out: Path, with_text: bool) -> list[Path]:
-    """Write the tables of all participants who have begun their game.
+    """Write the tables of a study.
 
     Args:
-        with_text: also messages, nicknames and written answers, and the games themselves as a store.
+        with_text: include messages, nicknames and written answers, and the games as a store.
 
     Returns:
-        The files.
+        The paths of the files.
 
     Raises:
         TableError, StoreError, RecordError: a file cannot be written or read.
@@ -53,7 +53,7 @@ def export(study: StudyFolder, out: Path, with_text: bool) -> list[Path]:
 
 
 def games_table(study: StudyFolder) -> list[Row]:
-    """One row a finished game and power: the columns of any experiment, after condition and participant."""
+    """One row per finished game and power: condition and participant, then the usual columns of games."""
     rows: list[Row] = []
     with GameStore(study.store) as store:
         for person in _players(study):
@@ -71,14 +71,14 @@ def games_table(study: StudyFolder) -> list[Row]:
 
 
 def _players(study: StudyFolder) -> list[Participant]:
-    """Who has begun their game, in the sequence of the slots."""
+    """The participants who have begun their game, in the order of the slots."""
     return sorted(
         (person for person in study.people.values() if person.slot is not None), key=lambda each: each.slot or 0
     )
 
 
 def decisions_table(study: StudyFolder, with_text: bool) -> list[Row]:
-    """One row a decision of a participant: a round of messages, or the orders of a phase."""
+    """One row per decision of a participant: a round of messages, or the orders of a phase."""
     return [row for person in _players(study) for row in _decisions(study, person, with_text)]
 
 
@@ -125,14 +125,14 @@ def _decision(
 
 
 def _journal(path: Path) -> Iterator[dict[str, Any]]:
-    """The entries of a game's journal, which its server may have open; a line that is being written is left out."""
+    """The entries of a game's journal, without an incomplete last line (the server may be writing it)."""
     for line in read_file(path, LARGEST).splitlines(keepends=True):
         if line.endswith(b"\n"):
             yield json.loads(line)
 
 
 def participants_table(study: StudyFolder, with_text: bool) -> list[Row]:
-    """One row a participant who agreed: answers, times of the steps, points, payment and code."""
+    """One row per participant who gave consent: answers, times of the steps, points, payment and code."""
     return [_participant(study, person, with_text) for person in study.people.values() if person.last(CONSENT)]
 
 
@@ -162,12 +162,12 @@ def _answers(name: str, questions: tuple[Question, ...], entry: Mapping[str, Any
 
 
 def _as_text(written: str) -> str:
-    """What people wrote, with an apostrophe before what a spreadsheet would take for a formula."""
+    """A written text, with an apostrophe in front if a spreadsheet would read it as a formula."""
     return f"'{written}" if written.startswith(FORMULA) else written
 
 
 def _seconds(steps: tuple[str, ...], person: Participant, step: str) -> float:
-    """From the end of the step before to the end of this one; nan if it has not ended."""
+    """Seconds from the end of the previous step to the end of this step; nan if it has not ended."""
     place = steps.index(step)
     before = person.last(steps[place - 1]) if place else person.last("come")
     here = person.last(step)

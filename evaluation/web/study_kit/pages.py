@@ -1,4 +1,4 @@
-"""The pages of a study: plain HTML and forms, no scripts. All texts are escaped."""
+"""The pages of a study: plain HTML with forms, without scripts. All texts are escaped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AGREED = "agreed"
 
 
 def page(study: Study, body: str) -> str:
-    """A whole page."""
+    """An HTML page with the study's title."""
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -39,7 +39,7 @@ def page(study: Study, body: str) -> str:
 
 
 def prose(text: str) -> str:
-    """A text as paragraphs, which empty lines divide; lines that begin with "- " are a list."""
+    """A text as HTML paragraphs, separated by empty lines; lines beginning with "- " form a list."""
     return "\n".join(_block(block.strip().splitlines()) for block in re.split(r"\n\s*\n", text.strip()))
 
 
@@ -50,7 +50,7 @@ def _block(lines: Sequence[str]) -> str:
 
 
 def form(step: str, inside: str, button: str) -> str:
-    """A form that is sent to the study."""
+    """A form of the study."""
     return (
         f'<form method="post"><input type="hidden" name="step" value="{escape(step)}">\n{inside}\n'
         f'<button type="submit" class="main">{escape(button)}</button></form>'
@@ -58,15 +58,15 @@ def form(step: str, inside: str, button: str) -> str:
 
 
 def trouble(text: str) -> str:
-    """What is wrong, above a form."""
+    """An error message above a form."""
     return f'<p class="trouble" role="alert">{escape(text)}</p>' if text else ""
 
 
 def consent_form(study: Study, step: str, problem: str, visit: str, nickname: str = "") -> str:
-    """The consent, with the chosen nickname.
+    """The consent form, with a field for a nickname.
 
     Args:
-        visit: the secret that the participant will have: a form that is sent twice makes one participant.
+        visit: the participant's future secret, so that sending the form twice does not create two participants.
     """
     own = f"""<input type="hidden" name="visit" value="{escape(visit)}">
 <p><label for="nickname">A nickname of your choice (not your name)</label>
@@ -78,7 +78,7 @@ def consent_form(study: Study, step: str, problem: str, visit: str, nickname: st
 def questions_form(
     step: str, questions: Iterable[Question], given: Mapping[str, str], problems: Mapping[str, str], button: str
 ) -> str:
-    """Questions, with what was answered before and what is wrong with it."""
+    """A form with questions, earlier answers and error messages."""
     told = trouble("Please look at the marked questions." if problems else "")
     return told + form(
         step, "\n".join(_question(each, given.get(each.name, ""), problems) for each in questions), button
@@ -114,12 +114,12 @@ def _answer(question: Question, answer: str, given: str) -> str:
 
 
 def done_page(study: Study, nickname: str, code: str, amount: str, points: float) -> str:
-    """The end, with the code to hand back."""
+    """The last page, with the completion code."""
     paid = (
         f"<p>You have {points:g} points and get {escape(amount)}.</p>"
         if amount
         else f"<p>You have {points:g} points.</p>"
     )
     return f"""<div class="card"><h2>Thank you, {escape(nickname)}</h2>{paid}
-<p>Your code, to hand back:</p><p class="code"><strong>{escape(code)}</strong></p>
+<p>Your completion code:</p><p class="code"><strong>{escape(code)}</strong></p>
 <p>You may close this page.</p></div>"""

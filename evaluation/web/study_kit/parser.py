@@ -1,22 +1,22 @@
-"""Reading a study's TOML file, as experiment files are read: all errors at once, each with its line.
+"""Parses a study's TOML file; like experiment files, with all errors at once, each with its line.
 
 ```toml
 title = "Peace with marshals"
 seed = 1
-games = 10                       # of each condition, with one participant each
-late = "hold"                    # what plays when a deadline passes
+games = 10                       # games per condition, with one participant each
+late = "hold"                    # plays for a participant after the deadline
 consent = '''
 We study how people play a game. You may stop at any time.'''
 instructions = '''
 Each Winter you get a point for each center more than you have units.'''
 
-[rules]                          # of all conditions
+[rules]                          # for all conditions
 years = 3
 
 [[conditions]]
 name = "talk"
 others = "marshal"
-seats = ["FRANCE", "ITALY"]      # where participants sit, in turn; without it everywhere
+seats = ["FRANCE", "ITALY"]      # participants' seats, in turn; by default all
 rules = { message_rounds = 1 }
 
 [[check]]
@@ -66,14 +66,14 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
 class StudyError(EvaluationError):
-    """A study that cannot be read, begun or gone on with."""
+    """A study cannot be read, started or continued."""
 
 
 def load_study(path: Path) -> Study:
     """Read a study.
 
     Raises:
-        StudyError: it cannot be read; or all that is wrong in it, with lines.
+        StudyError: the file cannot be read or is invalid; lists all errors, with lines.
     """
     try:
         text = read_file(path, LARGEST).decode()
@@ -97,7 +97,7 @@ def read_study(text: str, name: str) -> Study:
 
 
 class TableKeys(Keys):
-    """Reads the keys of a table within a file; errors are listed with those of the file."""
+    """Parses the keys of a table within a file; errors are added to those of the file."""
 
     def __init__(self, file: Lines, given: Mapping[str, Any], table: str, number: int = 0) -> None:
         self.file, self.given, self.name, self.number = file, given, table, number
@@ -107,13 +107,13 @@ class TableKeys(Keys):
         self.file.fault(message, key, table or self.name, number or self.number)
 
     def only(self, known: Collection[str]) -> None:
-        """Record keys that are not known."""
+        """Record unknown keys as errors."""
         for key in self.given:
             if key not in known:
-                self.fault(f"no key {key!r:.80}{self.near(key, known)}: known are {', '.join(known)}", key)
+                self.fault(f"unknown key {key!r:.80}{self.near(key, known)}: choose from {', '.join(known)}", key)
 
     def number_of(self, key: str, default: float, most: float) -> float:
-        """A number from 0 on."""
+        """A number from 0 to `most`."""
         value = self.given.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
             self.fault(f"{key}={quoted(value)}: give a number from 0 to {most:,}", key)
@@ -122,7 +122,7 @@ class TableKeys(Keys):
 
 
 class StudyParser(TableKeys):
-    """Reads one file and collects its errors."""
+    """Parses one file and collects its errors."""
 
     def __init__(self, text: str, given: Mapping[str, Any]) -> None:
         super().__init__(Lines(text), given, "")
@@ -130,7 +130,7 @@ class StudyParser(TableKeys):
 
     @property
     def unlisted(self) -> int:
-        """Errors that are not listed."""
+        """Number of errors beyond those listed."""
         return self.file.unlisted
 
     @unlisted.setter
@@ -138,7 +138,7 @@ class StudyParser(TableKeys):
         self.file.unlisted = count
 
     def read(self) -> Study | None:
-        """The study; only if there are no faults."""
+        """The study; None if there are errors."""
         self.only(TOP)
         map_name = self.text("map", "standard")
         knows_map = self.tried("map", load_board, map_name)
@@ -169,11 +169,11 @@ class StudyParser(TableKeys):
         return study if not self.faults else None
 
     def whole_number(self, key: str, default: int, most: int) -> int:
-        """A whole number from 1 on."""
+        """A whole number from 1 to `most`."""
         return self.whole(key, default, 1, most)
 
     def _check_games(self, study: Study) -> None:
-        """Try the games of each condition, so that their errors come before the first participant."""
+        """Set up the games of each condition, to find errors before the first participant."""
         for number, condition in enumerate(study.conditions):
             for seat in condition.seats:
                 entry = TableKeys(self.file, {}, "conditions", number)
@@ -203,11 +203,11 @@ class StudyParser(TableKeys):
     def _conditions(self, map_name: str) -> tuple[Condition, ...]:
         found = [self._condition(keys, map_name) for keys in self._tables("conditions", MOST_CONDITIONS)]
         if not found:
-            self.fault("conditions: give a table [[conditions]] for each", "conditions")
+            self.fault("conditions: give one or more tables [[conditions]]", "conditions")
         names = [condition.name for condition in found]
         for number, name in enumerate(names):
             if name in names[:number]:
-                self.fault(f"name={name!r}: another condition has it", "name", "conditions", number)
+                self.fault(f"name={name!r}: already used by another condition", "name", "conditions", number)
         return tuple(found)
 
     def _condition(self, keys: TableKeys, map_name: str) -> Condition:
@@ -216,7 +216,8 @@ class StudyParser(TableKeys):
         seats = keys.texts("seats", list(powers) or ["?"])
         for seat in seats:
             if powers and seat not in powers:
-                keys.fault(f"seats: no power {seat!r:.40}{keys.near(seat, powers)}: {', '.join(powers)}", "seats")
+                near = keys.near(seat, powers)
+                keys.fault(f"seats: unknown power {seat!r:.40}{near}: choose from {', '.join(powers)}", "seats")
         return Condition(self._name(keys), keys.text("others", None), seats, self._rules(keys))
 
     def _rules(self, keys: TableKeys) -> Rules:
@@ -229,7 +230,7 @@ class StudyParser(TableKeys):
         else:
             if rules.is_welfare:
                 return rules
-            where.fault("rules: a study counts welfare points; give variant = 'welfare'", "rules")
+            where.fault("rules: a study needs welfare points: give variant = 'welfare'", "rules")
         return Rules()
 
     def _practice(self, map_name: str) -> Condition | None:
@@ -241,7 +242,7 @@ class StudyParser(TableKeys):
     def _name(self, keys: TableKeys) -> str:
         name = keys.text("name", None)
         if name and not NAME.fullmatch(name):
-            keys.fault(f"name={quoted(name)}: give small letters, digits and _, at most 40", "name")
+            keys.fault(f"name={quoted(name)}: give at most 40 lower-case letters, digits and _", "name")
         return name
 
     def _questions(self, table: str) -> Iterator[Question]:
@@ -252,15 +253,15 @@ class StudyParser(TableKeys):
             needs = {"choice": 2, "scale": 2}.get(kind, 0)
             options = keys.texts("options", [] if needs == 0 else None)
             if len(set(options)) != len(options) or (needs and len(options) < needs):
-                keys.fault(f"options={quoted(list(options))}: give {needs} or more, each once", "options")
+                keys.fault(f"options={quoted(list(options))}: give {needs} or more different options", "options")
             if kind == "scale" and len(options) > needs:
-                keys.fault("options: a scale has two, its ends", "options")
+                keys.fault("options: for a scale, give two options, its ends", "options")
             right = keys.text("right", None if table == "check" else "")
             if right and right not in options:
-                keys.fault(f"right={right!r:.80}: it is none of the options", "right")
+                keys.fault(f"right={right!r:.80}: not one of the options", "right")
             question = Question(self._name(keys), keys.text("question", None), kind, options, right)
             if question.name in names:
-                keys.fault(f"name={question.name!r}: another question of {table} has it", "name")
+                keys.fault(f"name={question.name!r}: already used by another question of {table}", "name")
             names.add(question.name)
             yield question
 
@@ -272,6 +273,6 @@ class StudyParser(TableKeys):
         least = keys.number_of("least", 0, MOST_MONEY)
         most = keys.number_of("most", MOST_MONEY, MOST_MONEY)
         if most < least:
-            keys.fault(f"most={most}: it is less than least={least}", "most")
+            keys.fault(f"most={most}: less than least={least}", "most")
         amounts = (keys.number_of("base", 0, MOST_MONEY), keys.number_of("per_point", 0, MOST_MONEY), least, most)
         return Payment(keys.text("currency", None), *(Decimal(str(amount)) for amount in amounts))

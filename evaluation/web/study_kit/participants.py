@@ -1,8 +1,8 @@
-"""What participants did, on disk, and where each of them is in the study.
+"""The participants' data on disk, and their progress in the study.
 
-A study's folder has `study.jsonl` (its text, and a lock: one server at a time), `participants/ID/journal.jsonl` (one
-entry a step, with its time), `games` (see `evaluation.web.games.hosting`), and `games.sqlite`, the store. ID is a hash
-of the secret in the participant's cookie, which is on no disk.
+A study's folder has `study.jsonl` (its text, and a lock that allows one server at a time),
+`participants/ID/journal.jsonl` (one entry per step, with its time), `games` (see `evaluation.web.games.hosting`), and
+`games.sqlite`, the store. ID is a hash of the secret in the participant's cookie, which is not stored on the server.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ SHORTEST_ID = 4
 
 
 class Participant:
-    """Somebody who takes part.
+    """A participant.
 
     Attributes:
-        entries: what they did, each with "kind" and "time".
+        entries: the participant's journal; entries have "kind" and "time".
     """
 
     def __init__(self, folder: Path) -> None:
@@ -41,14 +41,14 @@ class Participant:
 
     @property
     def id(self) -> str:
-        """A hash of their secret."""
+        """A hash of the participant's secret."""
         return self.folder.name
 
     def add(self, kind: str, at: float = 0, **given: Any) -> None:
         """Write an entry; it is on disk when this returns.
 
         Args:
-            at: when it happened, in seconds since 1970; 0 is now.
+            at: time of the event, in seconds since 1970; 0 for now.
         """
         entry = {"kind": kind, **given, "time": round(at or time.time(), 3)}
         with Journal(self.folder / JOURNAL) as journal:
@@ -60,7 +60,7 @@ class Participant:
         return next((entry for entry in reversed(self.entries) if entry["kind"] == kind), {})
 
     def step(self, study: Study) -> str:
-        """What they are to do next; "done" at the end, and "ended" if they may not go on."""
+        """The participant's next step; "done" at the end, "ended" if they may not continue."""
         if self.last(ENDED):
             return ENDED
         over = {entry["kind"] for entry in self.entries if entry.get("over", True)}
@@ -68,12 +68,12 @@ class Participant:
 
     @property
     def slot(self) -> int | None:
-        """The number of their slot; None before they play."""
+        """The number of the participant's slot; None before the game."""
         number = self.last("slot").get("number")
         return None if number is None else int(number)
 
     def game(self, step: str) -> str:
-        """The name of their game: the practice or the one that counts; "" before."""
+        """The name of the participant's game (practice or main game); "" before it."""
         return str(self.last("slot" if step == PLAY else "practice game").get("game", ""))
 
 
@@ -81,48 +81,48 @@ class StudyFolder:
     """A study on disk.
 
     Args:
-        folder: of the study.
-        study: to be begun or gone on with; None for one that is there.
+        folder: folder of the study.
+        study: the study to start or continue; None to open an existing one.
 
     Attributes:
-        name: of its address.
-        slots: all of them, in sequence.
+        name: random name in the study's URL.
+        slots: all slots, in order.
         people: ID -> participant.
 
     Raises:
-        StudyError: there is no study, or another one than this.
-        JournalError: another process has it open, or it is damaged.
+        StudyError: the folder has no study, or a different one.
+        JournalError: the study is open in another process, or damaged.
     """
 
     def __init__(self, folder: Path, study: Study | None = None) -> None:
         self.folder = folder
         if study is None and not (folder / "study.jsonl").is_file():
-            raise StudyError(f"{folder}: no study was begun here; `welfare-env study serve STUDY.toml` begins one")
+            raise StudyError(f"{folder}: there is no study here; `welfare-env study serve STUDY.toml` starts one")
         (folder / PEOPLE).mkdir(parents=True, exist_ok=True, mode=0o700)
         self._journal = Journal(folder / "study.jsonl")
         begun = next((entry["text"] for entry in self._journal.entries if entry["kind"] == "study"), None)
         if begun is None and study is not None:
-            name = secrets.token_hex(6)  # who is not invited does not find it
+            name = secrets.token_hex(6)  # not guessable
             self._journal.append({"kind": "study", "text": study.text, "name": name, "time": time.time()})
         elif begun is None or (study is not None and begun != study.text):
             self.close()
-            raise StudyError(f"{folder}: another study was begun here, or the file has changed since: take --folder")
+            raise StudyError(f"{folder}: has another study, or the file was changed since: give another --folder")
         self.study = study or read_study(str(begun), f"{folder}/study.jsonl")
         self.name = str(self._journal.entries[0]["name"])
         self.slots = slots(self.study)
         self.people = {path.name: Participant(path) for path in sorted((folder / PEOPLE).iterdir()) if path.is_dir()}
 
     def close(self) -> None:
-        """Let other processes open it."""
+        """Close the study, so that other processes can open it."""
         self._journal.close()
 
     @property
     def store(self) -> Path:
-        """The file of its games."""
+        """The store of the study's games."""
         return self.folder / STORE
 
     def come(self, secret: str) -> Participant:
-        """A new participant."""
+        """Add a new participant."""
         path = self.folder / PEOPLE / participant_id(secret)
         path.mkdir(mode=0o700)
         person = self.people[path.name] = Participant(path)
@@ -130,19 +130,19 @@ class StudyFolder:
         return person
 
     def find(self, secret: str) -> Participant | None:
-        """Who has this secret."""
+        """The participant with this secret; None if there is none."""
         return self.people.get(participant_id(secret)) if secret else None
 
     def free_slot(self) -> Slot | None:
-        """The first slot that nobody has; None if the study is full."""
+        """The first free slot; None if the study is full."""
         taken = {person.slot for person in self.people.values()}
         return next((slot for slot in self.slots if slot.number not in taken), None)
 
     def answer_check(self, person: Participant, answers: Mapping[str, str]) -> int:
-        """Take answers to the comprehension check; writes how it went.
+        """Record answers to the comprehension check and the outcome.
 
         Returns:
-            How many are wrong.
+            The number of wrong answers.
         """
         wrong = self.study.wrong(answers)
         tries = 1 + sum(entry["kind"] == "check" for entry in person.entries)
@@ -154,11 +154,11 @@ class StudyFolder:
         return len(wrong)
 
     def is_over(self, name: str) -> bool:
-        """Whether a game is over, and saved."""
+        """Whether a game is over and saved."""
         return (self.folder / GAMES / name / "game.json").exists()
 
     def finish_game(self, person: Participant) -> None:
-        """Write down the points of a game that is over, as of its end."""
+        """Record the points of a finished game, with the time of its end."""
         slot = self.slots[person.slot or 0]
         path = self.folder / GAMES / person.game(PLAY) / "game.json"
         record = load_record(path)
@@ -166,7 +166,7 @@ class StudyFolder:
         person.add(PLAY, path.stat().st_mtime, points=points, key=record["welfare_env"]["key"])
 
     def settle(self) -> None:
-        """Go on from all games that are over: some people close the page at the end, and never come back.
+        """Record all finished games, since some participants close the page at the end and never return.
 
         Raises:
             RecordError: a saved game is damaged.
@@ -176,31 +176,34 @@ class StudyFolder:
                 self.finish_game(person)
 
     def points(self, person: Participant) -> float:
-        """Welfare points of their game; nan is not there: ask after `finish_game`."""
+        """Welfare points of the participant's game; only after `finish_game`."""
         return float(person.last(PLAY)["points"])
 
     def amount(self, person: Participant) -> str:
-        """What they get: "7.50 EUR"; "" without payment, or before the end of the game."""
+        """The participant's payment, such as "7.50 EUR"; "" without payment, or before the end of the game."""
         payment = self.study.payment
         if payment is None or not person.last(PLAY):
             return ""
         return f"{payment.amount(self.points(person))} {payment.currency}"
 
     def forget(self, beginning: str) -> tuple[str, list[str]]:
-        """Delete a participant: answers, nickname, games, and those games in the store. Can be repeated after a kill.
+        """Delete a participant's answers, nickname and games, also from the store. Can be repeated if interrupted.
 
         Args:
-            beginning: of the participant's ID.
+            beginning: prefix of the participant's ID.
 
         Returns:
-            The ID, and what was deleted.
+            The ID, and descriptions of what was deleted.
 
         Raises:
-            StudyError: it is nobody's, or several participants'. StoreError: the store is damaged.
+            StudyError: the prefix matches no participant, or several.
+            StoreError: the store is damaged.
         """
         found = [name for name in self.people if name.startswith(beginning)]
         if len(found) != 1 or len(beginning) < SHORTEST_ID:
-            raise StudyError(f"{beginning!r:.40} begins {len(found)} IDs: give {SHORTEST_ID} or more digits of one")
+            raise StudyError(
+                f"{beginning!r:.40} matches {len(found)} IDs: give at least {SHORTEST_ID} digits of one ID"
+            )
         person = self.people[found[0]]
         games = [game for game in (person.game(PRACTICE), person.game(PLAY)) if game]
         deleted = self._remove_stored(games)
@@ -208,7 +211,7 @@ class StudyFolder:
             if (self.folder / GAMES / game).exists():
                 shutil.rmtree(self.folder / GAMES / game)
                 deleted.append(f"{GAMES}/{game}")
-        for replies in self.folder.glob("replies.sqlite*"):  # prompts of language models may have their messages
+        for replies in self.folder.glob("replies.sqlite*"):  # cached prompts may contain the participant's messages
             replies.unlink()
             deleted.append(replies.name)
         shutil.rmtree(person.folder)
@@ -216,7 +219,7 @@ class StudyFolder:
         return found[0], [*deleted, f"{PEOPLE}/{found[0]}"]
 
     def _remove_stored(self, names: Collection[str]) -> list[str]:
-        """Delete games from the store by their names, which the store knows before a participant's journal does."""
+        """Delete games from the store by name, since the participant's journal may not have their keys yet."""
         if not self.store.exists():
             return []
         with GameStore(self.store) as store:
@@ -226,5 +229,5 @@ class StudyFolder:
 
 
 def participant_id(secret: str) -> str:
-    """The ID of who has a secret."""
+    """The ID of the participant with a secret."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()[:ID_DIGITS]

@@ -1,4 +1,4 @@
-"""A study: conditions, what participants read and are asked, and what they are paid."""
+"""A study: conditions, texts, questions and payment."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ CENT = Decimal("0.01")
 
 @dataclass(frozen=True)
 class Condition:
-    """What a game of a condition is like.
+    """A condition of a study.
 
     Attributes:
-        name: of the condition.
-        others: the policy, or the profile, of the other seats.
-        seats: where people sit, in turn; () for all seats of the map.
-        rules: of the game.
+        name: name of the condition.
+        others: the policy or profile of the other seats.
+        seats: participants' seats, in turn; () for all seats of the map.
+        rules: rules of the game.
     """
 
     name: str
@@ -41,9 +41,11 @@ class Question:
     """A question to participants.
 
     Attributes:
-        name: of its column.
+        name: name of its column in the tables.
+        text: the question.
         kind: "choice" (of the options), "scale" (1 to 7, between two options), "number" or "text".
-        right: the right option of a comprehension check; "" for others.
+        options: the options of a choice, or the two ends of a scale.
+        right: the right option in a comprehension check; "" for other questions.
     """
 
     name: str
@@ -54,26 +56,27 @@ class Question:
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """The answers that can be given; () for any."""
+        """The possible answers; () for free answers."""
         return tuple(map(str, range(1, SCALE + 1))) if self.kind == "scale" else self.options
 
     def problem(self, answer: str) -> str:
-        """What is wrong with an answer; "" if it is one."""
+        """What is wrong with an answer; "" if it is valid."""
         if not answer.strip():
             return "Please answer."
         if self.answers:
             return "" if answer in self.answers else "Please choose one of the answers."
         if self.kind == "number" and not answer.strip().isdecimal():
-            return "Please give a whole number."
+            return "Please enter a whole number."
         return "" if len(answer) <= LONGEST_ANSWER else f"Please write at most {LONGEST_ANSWER} characters."
 
 
 @dataclass(frozen=True)
 class Payment:
-    """What a participant gets: base + per_point x points, within limits.
+    """The payment of a participant: base + per_point * points, within limits.
 
     Attributes:
-        base, per_point, least, most: amounts of the currency.
+        currency: name of the currency.
+        base, per_point, least, most: amounts in this currency.
     """
 
     currency: str
@@ -83,23 +86,23 @@ class Payment:
     most: Decimal
 
     def amount(self, points: float) -> Decimal:
-        """What a participant with so many welfare points gets, in whole cents."""
+        """The payment for a number of welfare points, rounded to cents."""
         exact = self.base + self.per_point * Decimal(str(points))
         return min(self.most, max(self.least, exact)).quantize(CENT, ROUND_HALF_UP)
 
 
 @dataclass(frozen=True)
 class Study:
-    """Everything that is agreed before the first participant comes; `parser.load_study` reads it.
+    """A study, as read by `parser.load_study`.
 
     Attributes:
-        text: of its file.
-        games: of each condition; each has one participant.
-        check: comprehension questions, of which all must be answered rightly, in at most `tries` tries.
-        practice: the condition of a game that does not count; None for none.
-        payment: None if participants are told nothing about it.
-        completion_code: the same for all; "" for one of their own each.
-        message_seconds, order_seconds, late: deadlines of a step (0 is none), and what plays when one passes.
+        text: the text of its file.
+        games: games per condition, with one participant each.
+        check: comprehension questions, which must all be answered correctly, within `tries` attempts.
+        practice: the condition of a practice game, which does not count; None for no practice.
+        payment: the payment shown to participants; None for none.
+        completion_code: a code for all participants; "" for an individual code each.
+        message_seconds, order_seconds, late: deadlines of a step (0 for none), and what plays after a deadline.
     """
 
     text: str
@@ -123,14 +126,14 @@ class Study:
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """What a participant does, in sequence."""
+        """The steps of a participant, in order."""
         optional = {BEFORE: self.before, PRACTICE: self.practice, AFTER: self.after}
         every = (CONSENT, BEFORE, INSTRUCTIONS, PRACTICE, PLAY, AFTER)
         return tuple(step for step in every if optional.get(step, True))
 
     @property
     def most_text(self) -> int:
-        """Bytes that the answers to one questionnaire may take: all its texts as long as they may be."""
+        """Maximum encoded bytes of the written answers to one questionnaire."""
         texts = (sum(question.kind == "text" for question in asked) for asked in (self.before, self.after))
         return max(texts) * LONGEST_ANSWER * MOST_BYTES
 
@@ -138,7 +141,7 @@ class Study:
         """The game of a participant.
 
         Args:
-            onward: where its page leads when it is over.
+            onward: path of the page after the game.
         """
         return TableSettings(
             profile_with(seat, condition.others, self.map_name),
@@ -155,5 +158,5 @@ class Study:
         )
 
     def wrong(self, answers: Mapping[str, Any]) -> list[Question]:
-        """The comprehension questions that were not answered rightly."""
+        """The comprehension questions answered incorrectly."""
         return [question for question in self.check if answers.get(question.name) != question.right]

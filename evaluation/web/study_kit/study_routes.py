@@ -1,11 +1,11 @@
-"""What participants ask for: one address, whose page is the step that they are at, and whose form leads to the next.
+"""The routes of a study: one address shows the page of the participant's current step, with a form to the next step.
 
 ======  ===============  ====================================================================
-GET     /study/NAME      the page of the participant's step; of the consent for who is new
-POST    /study/NAME      {"step", answers...}: takes a step; its answer leads to the next page
+GET     /study/NAME      the page of the participant's step; for new visitors, the consent
+POST    /study/NAME      {"step", answers...}: completes a step; redirects to the next page
 ======  ===============  ====================================================================
 
-The games have the routes of `evaluation.web.games.play_routes`; participants get the cookie of their seat from here.
+Games use the routes of `evaluation.web.games.play_routes`; participants get the cookie of their seat here.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from evaluation.web.study_kit.study import (
 
 COOKIE = "participant"
 MOST_FIELDS = 300
-MOST_EACH = 20  # people who come for each slot, before the study takes them for a flood
-PATIENCE = 60.0  # seconds until a game that is over is saved
-HEADERS = {"content-security-policy": pages.POLICY, "referrer-policy": "same-origin"}  # forms then say their origin
-FULL = "This study has all the participants that it needs. Thank you for your interest."
-PAUSED = "The study pauses; no game can begin now. Please come back later: this page goes on where you are."
+MOST_EACH = 20  # maximum visitors per slot, against floods
+PATIENCE = 60.0  # seconds to wait until a finished game is saved
+HEADERS = {"content-security-policy": pages.POLICY, "referrer-policy": "same-origin"}  # so that forms send Origin
+FULL = "This study has enough participants. Thank you for your interest."
+PAUSED = "The study is paused, and no game can begin now. Please come back later; your progress is saved."
 
 
 class StudyRoutes:
     """The routes of a study.
 
     Args:
-        name: of its address.
-        is_secure: cookies are for https only.
+        name: the study's name in its URL.
+        is_secure: whether cookies are https only.
     """
 
     def __init__(self, folder: StudyFolder, host: Host, name: str, is_secure: bool = False) -> None:
@@ -60,7 +60,7 @@ class StudyRoutes:
 
     @property
     def place(self) -> str:
-        """The study's address on this server."""
+        """The study's path on this server."""
         return f"/study/{self.name}"
 
     @property
@@ -72,7 +72,7 @@ class StudyRoutes:
         return self.folder.find(request.cookies.get(COOKIE, ""))
 
     async def show(self, request: Request) -> Response:
-        """The page of a participant's step."""
+        """The page of the participant's step."""
         person = self._person(request)
         if person is None:
             new = pages.consent_form(self.folder.study, CONSENT, "", keys.new_token())
@@ -83,11 +83,11 @@ class StudyRoutes:
             return self._page(self._body(person, {}, {}))
 
     async def take(self, request: Request) -> Response:
-        """Take a step; a form that is late or sent again changes nothing."""
+        """Complete a step; a late or repeated form changes nothing."""
         try:
             pairs = parse_qsl((await request.body()).decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
         except ValueError:
-            return PlainTextResponse("this is no form", 400)
+            return PlainTextResponse("not a valid form", 400)
         given = {name: value.strip() for name, value in pairs}
         person = self._person(request)
         if person is not None:
@@ -118,13 +118,13 @@ class StudyRoutes:
         return RedirectResponse(self.place, 303)
 
     async def _come(self, given: Mapping[str, str]) -> Response:
-        """Somebody new: they have read the consent."""
+        """Register a new participant who has read the consent."""
         study, nickname, secret = self.folder.study, given.get("nickname", ""), given.get("visit", "")
         if not keys.is_whole(secret):
-            return self._page(_told("Please open the link of the study again."), 422)
+            return self._page(_told("Please open the study's link again."), 422)
         if self.folder.free_slot() is None or len(self.folder.people) > MOST_EACH * (1 + len(self.folder.slots)):
             return self._page(_told(FULL))
-        problem = "" if given.get(pages.AGREED) == "yes" else "Tick the box to take part, or close this page."
+        problem = "" if given.get(pages.AGREED) == "yes" else "Check the box to take part, or close this page."
         if not nickname or len(nickname) > pages.LONGEST_NICKNAME or not nickname.isprintable():
             problem = f"Choose a nickname of 1 to {pages.LONGEST_NICKNAME} characters."
         if problem:
@@ -133,14 +133,14 @@ class StudyRoutes:
         person = self.folder.find(secret)
         if person is None:
             person = await asyncio.to_thread(self.folder.come, secret)
-        if not person.last(CONSENT):  # else the answer to this form was lost
+        if not person.last(CONSENT):  # otherwise the form was sent again
             await asyncio.to_thread(person.add, CONSENT, nickname=nickname)
         parts = [f"{COOKIE}={secret}", f"Path={self.place}", "Max-Age=7776000", "HttpOnly", "SameSite=Strict"]
         cookie = "; ".join([*parts, *(["Secure"] if self.is_secure else [])])
         return RedirectResponse(self.place, 303, {"set-cookie": cookie})
 
     async def _saved(self, person: Participant) -> None:
-        """Wait until a game that is over is saved; others do not wait for it."""
+        """Wait until the participant's finished game is saved (outside the lock, so that nobody else waits)."""
         game = person.game(PLAY)
         if person.step(self.folder.study) == PLAY and game and not self.folder.is_over(game):
             hosted = await self.host.find(game)
@@ -148,7 +148,7 @@ class StudyRoutes:
                 await asyncio.wait([hosted.task], timeout=PATIENCE)
 
     async def _settle(self, person: Participant) -> None:
-        """Go on from a game that is over, and give who is done a code."""
+        """Record a finished game, and assign a completion code at the end."""
         study, game = self.folder.study, person.game(PLAY)
         if person.step(study) == PLAY and game and self.folder.is_over(game):
             await asyncio.to_thread(self.folder.finish_game, person)
@@ -157,7 +157,7 @@ class StudyRoutes:
             await asyncio.to_thread(person.add, DONE, code=code)
 
     async def _sit_down(self, person: Participant, step: str) -> Response:
-        """Lead to the game; it is made at the first time."""
+        """Redirect to the game, which is created on the first visit."""
         if not person.game(step):
             if self._is_spent:
                 return self._page(_told(PAUSED), 503)
@@ -166,7 +166,7 @@ class StudyRoutes:
         name = person.game(step)
         hosted = await self.host.find(name)
         if hosted is None:
-            return self._page(_told("Your game is not there any more."), 404)
+            return self._page(_told("Your game no longer exists."), 404)
         (seat,) = hosted.table.people
         await hosted.enter(seat)
         cookie = keys.cookie_header(seat, hosted.secret(seat), f"/g/{name}", self.is_secure)
@@ -174,7 +174,7 @@ class StudyRoutes:
 
     @property
     def _is_spent(self) -> bool:
-        """Whether language models have no budget left: they would hold in games that begin now."""
+        """Whether the budget of language models is exhausted, so that they would hold in new games."""
         models = self.host.models
         return models is not None and models.budget is not None and models.budget.refusal != ""
 
@@ -211,10 +211,10 @@ class StudyRoutes:
         if step == PRACTICE:
             return self._practice(person)
         if step == PLAY:
-            told = "The game begins. Its page leads back here when it is over."
+            told = "The game begins now. After the game, its page leads back here."
             return _told(told) + pages.form(step, "", "To your game")
         questions: tuple[Question, ...] = study.before if step == BEFORE else study.after
-        return pages.questions_form(step, questions, given, problems, "Go on")
+        return pages.questions_form(step, questions, given, problems, "Continue")
 
     def _instructions(self, person: Participant, given: Mapping[str, str], problems: Mapping[str, str]) -> str:
         study = self.folder.study
@@ -223,14 +223,14 @@ class StudyRoutes:
         if wrong and not problems:
             left = study.tries - sum(entry["kind"] == "check" for entry in person.entries)
             times = "once" if left == 1 else f"{left} times"
-            text += pages.trouble(f"Not all answers are right. Read the text again; you can try {times} more.")
+            text += pages.trouble(f"Not all answers are correct. Read the text again; you can try {times} more.")
         button = "Send answers" if study.check else "I have read this"
         return text + pages.questions_form(INSTRUCTIONS, study.check, given, problems, button)
 
     def _practice(self, person: Participant) -> str:
-        told = _told("A practice game: it does not count. You can leave it at any time and go on.")
+        told = _told("This is a practice game, which does not count. You can leave it at any time.")
         play = pages.form(PRACTICE, '<input type="hidden" name="go" value="play">', "To the practice game")
-        on = pages.form(PRACTICE, '<input type="hidden" name="go" value="on">', "Go on to the game that counts")
+        on = pages.form(PRACTICE, '<input type="hidden" name="go" value="on">', "Continue to the main game")
         return told + play + (on if person.game(PRACTICE) else "")
 
 

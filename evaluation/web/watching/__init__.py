@@ -1,2 +1,2 @@
-"""Running commands of this machine: `runs` (their status files), `results` (what their stores have so far), `terminal`,
-and `watch_routes` (the same in the browser). Nothing here is written but what the watcher shows."""
+"""Watching running commands of this machine: `runs` (their status files), `results` (games in their stores so far),
+`terminal`, and `watch_routes` (in the browser). All files are only read."""

@@ -17,13 +17,13 @@ from evaluation.web.need import need_web
 if TYPE_CHECKING:
     from evaluation.web.watching.results import Watcher
 
-KEPT = "what was watched goes on"
+KEPT = "the watched commands continue"
 
 
 def watch(
-    folder: Annotated[Path, typer.Option(help="Where running commands write how far they are.")] = FOLDER,
+    folder: Annotated[Path, typer.Option(help="Folder of the running commands' status files.")] = FOLDER,
     once: Annotated[
-        bool, typer.Option("--once", help="Print the tables and end; so does output that goes to no terminal.")
+        bool, typer.Option("--once", help="Print the tables once and exit; the default if stdout is not a terminal.")
     ] = False,
     browser: Annotated[
         bool, typer.Option("--browser", help="Watch in the browser, with replays of the games.")
@@ -32,8 +32,8 @@ def watch(
         int | None, typer.Option(min=0, max=65535, help="Serve the page on this port; 0 for a free one.")
     ] = None,
 ) -> None:
-    """Watch running commands of this machine: progress, finished games, tables as they fill, what models spend."""
-    from evaluation.web.watching.results import Watcher  # measures need scipy, and help does not
+    """Watch running commands of this machine: progress, finished games, intermediate tables, costs of models."""
+    from evaluation.web.watching.results import Watcher  # lazily: scipy
     from evaluation.web.watching.terminal import NOTHING, tables, watch_here
 
     with errors_in_one_line(KEPT):
@@ -50,8 +50,8 @@ def watch(
 
 
 def _serve(watcher: Watcher, opens: bool, port: int) -> None:
-    """The page on this machine, until the process is interrupted."""
-    need_web("watching in the browser", "without --browser it is in the terminal")
+    """Serve the page to this machine until the process is interrupted."""
+    need_web("watching in the browser", "without --browser, watch in the terminal")
     from evaluation.web.foundation.keys import new_token
     from evaluation.web.foundation.serving import Address, make_site, run_site
     from evaluation.web.watching.watch_routes import PLACE, WatchRoutes
@@ -61,7 +61,7 @@ def _serve(watcher: Watcher, opens: bool, port: int) -> None:
 
     def started(url: str) -> None:
         link = f"{url}{PLACE}#{token}"
-        print(f"The runs: {link}\nEnd with Ctrl-C; what is watched goes on.", flush=True)
+        print(f"The runs: {link}\nStop with Ctrl-C; the watched commands continue.", flush=True)
         if opens:
             webbrowser.open(link)
 

@@ -1,7 +1,7 @@
-"""What runs have stored so far: their games, and a table of them that fills.
+"""Intermediate results of runs: the games stored so far, and tables of them.
 
-Stores are opened for reading alone, and only when their files have changed. A game is measured once; a look measures at
-most `MOST_NEW` of a store, so that a watcher that comes late shows something soon.
+Stores are opened read-only, and only if their files have changed. A game is measured once; each update measures at most
+`MOST_NEW` games per store, so that a watcher started late shows results soon.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from evaluation.web.watching.runs import Run, plain, read_runs
 from welfare_env import WelfareEnvError
 from welfare_env.game.press import MEDIATOR
 
-MOST_NEW = 20  # games measured in a look
-MOST_KNOWN = 20_000  # games whose measures are kept
-MOST_SHOWN = 20  # games listed for a run
+MOST_NEW = 20  # games measured per store and update
+MOST_KNOWN = 20_000  # games with cached measures
+MOST_SHOWN = 20  # games listed per run
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class PlayedGame:
     """A finished game.
 
     Attributes:
-        created: when it was stored, in seconds since 1970.
+        created: time of storing, in seconds since 1970.
         root_nash_welfare, stolen_centers, conflicts: nan if the game could not be measured.
         points: power -> welfare points a year.
     """
@@ -49,7 +49,7 @@ class PlayedGame:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table: the games of the same players and rules; means over those that were measured."""
+    """A row of a table: games with the same players and rules, with means over the measured games."""
 
     players: str
     rules: str
@@ -62,12 +62,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Watched:
-    """A run and what its store has got since it began.
+    """A run, and the games stored since it began.
 
     Attributes:
-        lines: one per kind of game.
-        games: the latest ones, the last first.
-        stored: how many games there are.
+        run: the run.
+        lines: one row per combination of players and rules.
+        games: the latest games, most recent first.
+        stored: number of games.
         trouble: why the store cannot be read; "" if it can.
     """
 
@@ -80,10 +81,10 @@ class Watched:
 
 @dataclass
 class Watcher:
-    """Looks at the runs of this machine.
+    """Watches the runs of this machine.
 
     Args:
-        folder: of their status files.
+        folder: folder of their status files.
     """
 
     folder: Path
@@ -93,10 +94,10 @@ class Watcher:
     _failed: set[str] = field(default_factory=set)
 
     def look(self, measures_all: bool = False) -> list[Watched]:
-        """All runs, those that are running first.
+        """The current state of all runs, active runs first.
 
         Args:
-            measures_all: measure all games, however long that takes.
+            measures_all: measure all new games, which may take long.
         """
         runs = read_runs(self.folder)
         first: dict[str, float] = {}
@@ -110,13 +111,13 @@ class Watcher:
                 self._read(store, since, most)
                 self._failed.discard(store)
             except (WelfareEnvError, OSError) as error:
-                if measures_all or store in self._failed:  # once is chance: the file was being made, or cleared up
+                if measures_all or store in self._failed:  # ignore a single failure: the file may be in transition
                     troubles[store] = plain(str(error))
                 self._failed.add(store)
         return [self._watched(run, troubles.get(run.store, "")) for run in runs]
 
     def record(self, key: str) -> dict[str, Any] | None:
-        """The record of a game that some run has stored; None if there is none.
+        """The record of a game stored by any run; None if it is unknown.
 
         Raises:
             StoreError: the store cannot be read.
@@ -127,11 +128,11 @@ class Watcher:
             return store.record(key)
 
     def _read(self, path: str, since: float, most: int) -> None:
-        """Bring the list of a store's games up to date, and measure the last of those that are new."""
+        """Update the list of a store's games, and measure the latest new games."""
         state = (since, *(_stamp(f"{path}{ending}") for ending in ("", "-wal")))
         known = self._listed.get(path)
         if known is None and not _stamp(path)[1]:
-            return  # the run has not come so far
+            return  # the run has not created its store yet
         if known is None or known[0] != state:
             with GameStore(path, is_read_only=True) as store:
                 known = self._listed[path] = state, store.games_since(since)
@@ -146,7 +147,7 @@ class Watcher:
 
     @staticmethod
     def _name(game: StoredGame) -> str:
-        return f"{game.key} {game.created}"  # a game that is played again replaces the one before
+        return f"{game.key} {game.created}"  # a game may be played again and replaced
 
     def _watched(self, run: Run, trouble: str) -> Watched:
         if not run.store or run.store not in self._listed:
@@ -174,7 +175,7 @@ def _unmeasured(game: StoredGame) -> PlayedGame:
 
 
 def _profile(players: Mapping[str, str]) -> str:
-    """The policies whatever their seats, the most frequent first: "4*dove + 3*random"."""
+    """The policies without their seats, the most frequent first: "4*dove + 3*random"."""
     counts = Counter(policy for player, policy in players.items() if player != MEDIATOR)
     if len(counts) == 1:
         return next(iter(counts))

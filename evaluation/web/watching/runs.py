@@ -1,4 +1,4 @@
-"""The status files of this machine's commands (`agents.runtime.status`), read as what strangers may have written."""
+"""The status files of this machine's commands (`agents.runtime.status`), treated as untrusted input."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ LARGEST = 2**16  # bytes of a status file
 MOST_FILES = 200
 MOST_STAGES = 20
 LONGEST = 400  # characters of a text
-SILENT = 60.0  # seconds without a sign of life
+SILENT = 60.0  # seconds without a heartbeat
 OUTCOMES = ("finished", "interrupted", "failed")
 
 
 @dataclass(frozen=True)
 class Stage:
-    """How far a part of the work is: 12 of 60 games."""
+    """Progress of a part of the work: 12 of 60 games."""
 
     what: str
     done: int
@@ -34,15 +34,15 @@ class Stage:
 
 @dataclass(frozen=True)
 class Run:
-    """Some long work, as its status file tells.
+    """A long-running command, from its status file.
 
     Attributes:
-        name: of its file.
-        state: "running", how it ended ("finished", "interrupted", "failed"), "killed" (its process is gone), or
-            "silent" (its process is there, or on another host, and has said nothing for a minute).
-        started, ended: in seconds since 1970; the last sign of life of a run that was killed.
+        name: name of the status file.
+        state: "running", its outcome ("finished", "interrupted", "failed"), "killed" (its process is gone), or
+            "silent" (its process exists or is on another host, but has not updated its file for a minute).
+        started, ended: in seconds since 1970; for a killed run, `ended` is the last update.
         store, folder: where its results go; "" for none.
-        spent: of language models: tokens, dollars, max_tokens, max_dollars, as far as known.
+        spent: usage of language models: tokens, dollars, max_tokens, max_dollars, as far as known.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Run:
 
 
 def read_runs(folder: Path) -> list[Run]:
-    """The runs of a folder of status files, the latest first; what is damaged, or no file, is left out."""
+    """The runs in a folder of status files, active runs first, then the latest; damaged files are ignored."""
     found = sorted(folder.glob("*.json"), key=_changed, reverse=True)[:MOST_FILES]
     runs = [run for path in found if (run := read_run(path)) is not None]
     return sorted(runs, key=lambda run: (run.state == "running", run.started), reverse=True)
@@ -101,7 +101,7 @@ SPENT = ("tokens", "dollars", "max_tokens", "max_dollars")
 
 
 def _state(given: Mapping[str, Any], updated: float) -> str:
-    """Of a run that has not said that it ended."""
+    """The state of a run without a recorded outcome."""
     is_here = given["host"] == socket.gethostname()
     if is_here and not _is_alive(given["pid"], given["born"]):
         return "killed"
@@ -116,7 +116,7 @@ def _is_alive(pid: object, since: object) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        pass  # it is there, and another user's
+        pass  # it exists, but belongs to another user
     return not since or born(pid) in ("", since)
 
 
@@ -125,13 +125,13 @@ def _stage(given: Mapping[str, Any]) -> Stage:
 
 
 def plain(text: object) -> str:
-    """A text that changes nothing but its place: no control codes, nothing that turns the direction of writing.
+    """A text without control characters (including changes of the writing direction), shortened.
 
     Raises:
-        TypeError: it is none.
+        TypeError: not a string.
     """
     if not isinstance(text, str):
-        raise TypeError("no text")
+        raise TypeError("not a string")
     shown = "".join(letter if letter.isprintable() else "\ufffd" for letter in text[: LONGEST + 1])
     return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}…"
 

@@ -1,4 +1,4 @@
-"""What ``welfare-env watch`` shows in the terminal."""
+"""The display of ``welfare-env watch`` in the terminal."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from evaluation.web.watching.results import Watched, Watcher
 from evaluation.web.watching.runs import Run
 from modal_env.console import plain_console
 
-EVERY = 2.0  # seconds between looks
-NOTHING = "No long command is running, and none has ended within a day."
+EVERY = 2.0  # seconds between updates
+NOTHING = "No long command is running, and none has ended in the last day."
 
 
 def watch_here(watcher: Watcher) -> None:
-    """Show runs as they go, until the process is interrupted."""
+    """Show the current state of runs until the process is interrupted."""
     with Live(console=plain_console(), auto_refresh=False, screen=True) as live:
         while True:
             found = tables(watcher.look())
@@ -29,7 +29,7 @@ def watch_here(watcher: Watcher) -> None:
 
 
 def tables(watched: Sequence[Watched]) -> list[Table]:
-    """The runs, and the games that they have stored."""
+    """Tables of the runs and of the games they have stored."""
     if not watched:
         return []
     filling = [each for each in watched if each.lines]
@@ -47,7 +47,7 @@ def _run_table(watched: Sequence[Watched]) -> Table:
 
 def _game_table(watched: Sequence[Watched]) -> Table:
     heads = ("run", "players", "rules", ">games", ">root Nash welfare", ">stolen centers", ">conflicts", "last key")
-    table = _titled("Games stored since each run began, by any run that shares its store", heads)
+    table = _titled("Games in each run's store since the run began (from any run with the same store)", heads)
     for each in watched:
         for line in each.lines:
             last = next((game.key[:8] for game in each.games if game.players == line.players), "")
@@ -71,13 +71,13 @@ def progress(run: Run) -> str:
 
 
 def lasted(run: Run) -> str:
-    """How long a run has taken: "1:02:20"."""
+    """The duration of a run: "1:02:20"."""
     seconds = max(0, round((time.time() if run.ended is None else run.ended) - run.started))
     return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
 def spent(run: Run) -> str:
-    """What language models have used: "12,000 of 50,000 tokens, $0.10 of $2.00"; "" without them."""
+    """The usage of language models: "12,000 of 50,000 tokens, $0.10 of $2.00"; "" without them."""
     if "tokens" not in run.spent:
         return ""
     most = f" of {run.spent['max_tokens']:,.0f}" if "max_tokens" in run.spent else ""

@@ -1,10 +1,10 @@
-"""What the page of ``welfare-env watch`` asks for. Every request but the first carries the cookie of the link.
+"""The routes of ``welfare-env watch``. Every request except for the page itself needs the link's cookie.
 
 ======  ===================  =======================================================================
 GET     /watch               the page; the link has its token in the fragment
-POST    /watch/enter         {"token"}: trades it for a cookie
+POST    /watch/enter         {"token"}: exchanges it for a cookie
 GET     /watch/state         the runs, their tables and games
-GET     /watch/events        a position whenever something has changed
+GET     /watch/events        event stream with a new position after every change
 GET     /watch/replay/KEY    the replay page of a game that a run has stored
 ======  ===================  =======================================================================
 """
@@ -32,7 +32,7 @@ from evaluation.web.watching.results import PlayedGame, Watched, Watcher
 from evaluation.web.watching.terminal import lasted, spent
 from welfare_env import WelfareEnvError
 
-EVERY = 1.0  # seconds between looks while somebody watches
+EVERY = 1.0  # seconds between updates while a page is open
 SEAT, PLACE = "watch", "/watch"
 _REPLAY, _OWN = "welfare_env.render.replay", "evaluation.web.watching"
 BUNDLES["watch.css"] = (f"{_REPLAY}/page.css", f"{_OWN}/watch.css")
@@ -44,13 +44,13 @@ class WatchRoutes:
 
     Args:
         token: the secret of its link.
-        is_secure: cookies are for https only.
+        is_secure: whether cookies are https only.
     """
 
     def __init__(self, watcher: Watcher, token: str, is_secure: bool = False, streams: Streams | None = None) -> None:
         self.watcher, self.token, self.is_secure = watcher, token, is_secure
         self.streams = streams or Streams()
-        self.topic = Topic(int(time.time() * 10))  # not what a server before this one said
+        self.topic = Topic(int(time.time() * 10))  # differs from positions of an earlier server
         self._state: list[dict[str, Any]] = []
         self._looked = -math.inf
         self._looking = asyncio.Lock()
@@ -68,7 +68,7 @@ class WatchRoutes:
 
     @contextlib.asynccontextmanager
     async def looking(self, app: object) -> AsyncIterator[None]:
-        """While the server runs: look now and then, as long as somebody watches."""
+        """While the server runs, update the state regularly, as long as a page is open."""
         task = asyncio.create_task(self._look_on())
         yield
         task.cancel()
@@ -91,11 +91,11 @@ class WatchRoutes:
                 self.topic.move(self.topic.position + 1)
 
     async def page(self, request: Request) -> Response:
-        """The page, which holds nothing of the runs."""
+        """The page, without any data of runs."""
         return HTMLResponse(resources.files(_OWN).joinpath("static/watch.html").read_text("utf-8"))
 
     async def enter(self, request: Request) -> Response:
-        """Trade the token of the link for a cookie."""
+        """Exchange the link's token for a cookie."""
         given = json_object(await request.body())
         if not keys.is_token((given or {}).get("token"), self.token):
             return _not_yours()
@@ -111,12 +111,12 @@ class WatchRoutes:
         return checked
 
     async def state(self, request: Request) -> Response:
-        """The runs."""
+        """The state of all runs."""
         await self._look()
         return JSONResponse({"position": self.topic.position, "now": time.time(), "runs": self._state})
 
     async def events(self, request: Request) -> Response:
-        """The stream of positions."""
+        """The event stream of positions."""
         return self.streams.response(request, self.topic)
 
     async def replay(self, request: Request) -> Response:
@@ -133,7 +133,7 @@ class WatchRoutes:
 
 
 def _not_yours() -> Response:
-    return problem("this page is not yours: open the link that welfare-env watch printed", 404)
+    return problem("no access: open the link printed by welfare-env watch", 404)
 
 
 def _as_json(each: Watched) -> dict[str, Any]:
@@ -160,5 +160,5 @@ def _game(game: PlayedGame) -> dict[str, Any]:
 
 
 def _number(value: Any) -> Any:
-    """JSON has no nan."""
+    """A value for JSON: None for nan and infinity."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -318,7 +318,7 @@ class TestCommand:
         code, _ = self.run(f"lm:openai/fail-refusal,base_url={stub.url}/v1,summariser=none")
         assert code == 0
         (told,) = [record.message for record in caplog.records if record.name == "evaluation.play.games"]
-        assert re.fullmatch(r"openai/fail-refusal: none of its \d+ replies could be used: .*", told)
+        assert re.fullmatch(r"openai/fail-refusal: none of its \d+ replies was usable: .*", told)
         caplog.clear()
         self.run(f"lm:openai/any,base_url={stub.url}/v1,summariser=none")
         assert not caplog.records

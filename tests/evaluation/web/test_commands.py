@@ -93,7 +93,7 @@ def test_play_needs_a_budget_for_language_models_and_for_nobody_else(tmp_path: P
     code, told = run("play", "FRANCE", "--others", "lm:openai/any", "--terminal")
     assert (code, "--budget-tokens or --budget-dollars" in told) == (2, True)
     code, told = run("play", "FRANCE", "--others", "hold", "--budget-tokens", "9", "--terminal")
-    assert (code, "none of these policies is one" in told) == (2, True)
+    assert (code, "no policy here uses one" in told) == (2, True)
 
 
 def test_the_host_makes_another_link(tmp_path: Path, quick_settings) -> None:
@@ -111,7 +111,7 @@ def test_the_host_makes_another_link(tmp_path: Path, quick_settings) -> None:
     assert token not in "".join(path.read_text() for path in folder.iterdir())
     alone = run("invite", str(folder), "PLAYERA", "--alone")[1].strip().partition("#")[2]
     assert links.trade("PLAYERA", alone, BROWSER) == 1
-    with pytest.raises(LinkRefused, match="ended by the host"):
+    with pytest.raises(LinkRefused, match="the host has replaced this link"):
         links.trade("PLAYERA", token, BROWSER)
     assert run("invite", str(folder), "spectator")[0] == 0
     code, told = run("invite", str(folder), "spectator", "--alone")
@@ -126,5 +126,5 @@ def test_the_host_makes_another_link(tmp_path: Path, quick_settings) -> None:
 def test_a_game_of_a_study_has_no_links(tmp_path: Path, quick_settings) -> None:
     name = Host(tmp_path / "games").create(quick_settings("PLAYERA*human: + 2*hold", onward="/study/abc"))
     code, told = run("invite", str(tmp_path / "games" / name), "PLAYERA")
-    assert (code, "by the study's own link" in told) == (2, True)
+    assert (code, "through the study's link" in told) == (2, True)
     assert not (tmp_path / "games" / name / "links.jsonl").exists()

@@ -130,7 +130,7 @@ def test_who_listens_everywhere_is_asked_by_its_own_names_alone(host, monkeypatc
     "url", ["http://[", "https://a:b", "https://a?x", "https://a/x", "https://u@a", "https://:1", "a"]
 )
 def test_a_public_url_that_is_none_is_an_error(url):
-    with pytest.raises(EvaluationError, match="give one such as https://play"):
+    with pytest.raises(EvaluationError, match="give a URL such as https://play"):
         Address(public_url=url)
     assert Address(public_url="HTTPS://a.test/").is_secure
 
@@ -175,7 +175,7 @@ def test_refusals_are_sentences_for_pages_and_for_people(site):
         assert json.loads(answer.text)["code"] == code
         assert answer.getheader("content-security-policy") == SECURITY_POLICY
         assert answer.getheader("connection") == "close"
-    assert "'evil.test': whoever starts it can allow a name by --name" in json.loads(refusals["name"].text)["error"]
+    assert "'evil.test': allow it with --name" in json.loads(refusals["name"].text)["error"]
     assert ask(site, Host="evil.test", Accept="text/html").text.startswith("this server does not answer as")
 
 

@@ -112,10 +112,10 @@ def changed(old: str, new: str) -> str:
     [
         (changed("title =", "titles ="), 2, "did you mean 'title'"),
         (changed('others = "dove"', 'others = "dov"'), 16, "dove"),
-        (changed('name = "silent"', 'name = "doves"'), 19, "another condition has it"),
+        (changed('name = "silent"', 'name = "doves"'), 19, "already used by another condition"),
         (changed("rules = { message_rounds = 0 }", "rules = { rounds = 0 }"), 21, "unknown rule 'rounds'"),
         (changed("years = 1", "yeers = 1"), 10, "did you mean 'years'"),
-        (changed('right = "Centers without units"', 'right = "Centers"'), 32, "none of the options"),
+        (changed('right = "Centers without units"', 'right = "Centers"'), 32, "not one of the options"),
         (changed("most = 5", "most = 0"), 53, "less than least"),
         (changed("per_point = 0.5", 'per_point = "a"'), 51, "give a number"),
         (changed("games = 2", "games = 0"), 4, "whole number from 1"),
@@ -322,7 +322,7 @@ def test_a_study_that_is_opened_again_goes_on_and_a_changed_one_is_refused(tmp_p
     with served(tmp_path / "study", study()) as (opened, port):
         person.port = port
         assert "What gives points?" in person.page()
-    with pytest.raises(StudyError, match="has changed"):
+    with pytest.raises(StudyError, match="was changed since"):
         StudyFolder(tmp_path / "study", study(changed("seed = 3", "seed = 4")))
 
 

@@ -308,7 +308,7 @@ def test_answers_are_for_one_step_and_final(small):
     assert small.accept("PLAYERA", first)
     assert not small.accept("PLAYERA", first)  # sent again after a lost confirmation
     assert small.answer("PLAYERA") == {"messages": {"PLAYERB": "hello"}}
-    with pytest.raises(AnswerRefused, match=r"your first answer .* had arrived, and is final"):
+    with pytest.raises(AnswerRefused, match=r"your first answer .* was already accepted, and is final"):
         small.accept("PLAYERA", first | {"messages": {"PLAYERB": "changed since"}})
     with pytest.raises(AnswerRefused, match="final"):
         small.accept("PLAYERA", entry(small, "2", messages={}))
@@ -490,7 +490,7 @@ def test_settings_are_read_and_checked(tmp_path):
     )
     assert TableSettings.from_dict(json.loads(json.dumps(settings.to_dict()))) == settings
     for text, wrong in (
-        ('profile = "7*dove"', "nobody plays"),
+        ('profile = "7*dove"', "at least one person"),
         ('profile = "7*human:"\nspectator = "all"', "did you mean 'spectators'"),
         ('profile = "7*human:"\nspectators = "all"', "give one of none, public, end"),
         ('profile = "7*human:"\nlate = "human:"', "answers by itself"),

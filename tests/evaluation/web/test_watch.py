@@ -191,7 +191,7 @@ def test_the_terminal_shows_texts_as_they_are(tmp_path: Path) -> None:
 
 def test_without_runs_it_says_so(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, ["watch", "--once", "--folder", str(tmp_path / "none")])
-    assert (shown.exit_code, shown.output) == (0, "No long command is running, and none has ended within a day.\n")
+    assert (shown.exit_code, shown.output) == (0, "No long command is running, and none has ended in the last day.\n")
 
 
 class Reader:

@@ -1,6 +1,6 @@
-// How a page asks its server, comes in by its link, hears of changes, and says what is wrong.
+// Requests to the server, entering by a link, event streams, and error messages.
 
-const PATIENCE = 15000; // milliseconds; a connection that is half open never answers
+const PATIENCE = 15000; // timeout in milliseconds, since a half-open connection never answers
 const askAt = (base) => async (path, body) => {
   const given = body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
   const answer = await fetch(`${base}/${path}`, { ...given, credentials: "same-origin", signal: AbortSignal.timeout(PATIENCE) });
@@ -14,7 +14,7 @@ const tellTrouble = (text) => {
   byId("trouble").hidden = !text;
 };
 
-// What is called again while it runs runs once more when it is done.
+// Runs `work` at most once at a time; calls while it runs cause one further run afterwards.
 const oneAtATime = (work) => {
   let isRunning = false, isCalledAgain = false;
   const run = async () => {
@@ -36,10 +36,10 @@ const oneAtATime = (work) => {
   return run;
 };
 
-// A random text: the number of an answer, or of this browser.
+// A random string: the number of an answer, or of this browser.
 const newNumber = () => [...crypto.getRandomValues(new Uint8Array(12))].map((one) => one.toString(16).padStart(2, "0")).join("");
 
-// By this number a link whose trade was not confirmed can be traded again, from this browser and from no other one.
+// Identifies this browser, so that only it can use a link again if the first use was not confirmed.
 const browserNumber = () => {
   const fresh = newNumber();
   try {
@@ -47,7 +47,7 @@ const browserNumber = () => {
     localStorage.setItem("browser", kept);
     return kept;
   } catch {
-    return fresh; // a browser that keeps nothing
+    return fresh; // this browser has no storage
   }
 };
 
@@ -63,10 +63,10 @@ const untilAnswered = async (work) => {
   }
 };
 
-// The link's fragment is traded for a cookie, and taken out of the address. If it is refused but this browser has the
-// seat already (another tab was faster), all is well.
+// Exchange the link's fragment for a cookie, and remove it from the address. A refusal does not matter if this browser
+// already has the seat (another tab was faster).
 const comeIn = async (ask) => {
-  addEventListener("hashchange", () => location.hash.length > 1 && location.reload()); // another link was put in
+  addEventListener("hashchange", () => location.hash.length > 1 && location.reload()); // another link was opened
   const token = location.hash.slice(1), browser = browserNumber();
   if (!token) return;
   try {
@@ -79,8 +79,8 @@ const comeIn = async (ask) => {
   }
 };
 
-// A stream of positions. The server gives a sign of life every 20 seconds; after SILENCE without one the stream is opened
-// again, since a connection that is half open ends without an error. `isSilent` asks for that.
+// A stream of positions. The server sends a heartbeat every 20 seconds; if `isSilent` finds none for SILENCE
+// milliseconds, the stream is reopened, since a half-open connection ends without an error.
 const SILENCE = 50000;
 let heardAt = Date.now();
 const isSilent = () => {

@@ -1,11 +1,11 @@
-// An order by choosing, step by step: a unit, what it does, and where. Every step is a choice among legal orders.
+// Entering an order step by step: a unit, an action, a place. Every step is a choice among legal orders.
 
 const WORDS = { H: "Hold", "-": "Move", VIA: "Move by convoy", S: "Support", C: "Convoy", R: "Retreat", D: "Disband", B: "Build" };
 const base = (location) => location.split("/")[0];
 const placeIn = (unit) => unit.split(" ").at(-1);
 const choosing = { unit: null, path: [] };
 
-// "A MAR S A PAR - BUR" -> ["S", "PAR", "BUR"]; what is chosen one after the other.
+// "A MAR S A PAR - BUR" -> ["S", "PAR", "BUR"], the choices in order.
 const stepsOf = (order) => {
   const words = order.split(" ");
   const [kind, place, how, ...rest] = words;
@@ -19,7 +19,7 @@ const stepsOf = (order) => {
 const legalOf = (unit) => state.view?.legal_orders[unit] || [];
 const agrees = (order, path) => path.every((step, place) => stepsOf(order)[place] === step);
 
-// What may be chosen next; a first step that is a place is a move (or a retreat), without its being said.
+// The possible next choices. If the first choice is a place, the order is a move (or a retreat).
 const nextChoices = () => [...new Set(legalOf(choosing.unit).filter((order) => agrees(order, choosing.path)).map((order) => stepsOf(order)[choosing.path.length]))].filter((one) => one !== undefined);
 
 const ordersChosen = () => legalOf(choosing.unit).filter((order) => agrees(order, choosing.path) && stepsOf(order).length === choosing.path.length);
@@ -39,7 +39,7 @@ const setOrder = (unit, order) => {
   saveDraft();
 };
 
-// One more step; the last one gives the order.
+// Take one step; the last step completes the order.
 const take = (step) => {
   choosing.path.push(step);
   const found = ordersChosen();
@@ -71,12 +71,12 @@ const clickPlace = (province) => {
   if (near.length) {
     if (!choosing.path.length) choosing.path.push(nextChoices().includes("R") ? "R" : "-");
     if (near.length === 1) return take(near[0]);
-    showTask(near); // a coast, or army or fleet, is still open
+    showTask(near); // the coast, or army or fleet, is still to be chosen
     return;
   }
   const own = Object.keys(state.view.legal_orders).find((unit) => base(placeIn(unit)) === province);
   if (own) choose(own);
-  else if (choosing.unit) tell(`${choosing.unit} cannot ${choosing.path[0] === "S" ? "support" : choosing.path[0] === "C" ? "convoy" : "go to"} ${placeName(province)} now: the places that light up are possible.`);
+  else if (choosing.unit) tell(`${choosing.unit} cannot ${choosing.path[0] === "S" ? "support" : choosing.path[0] === "C" ? "convoy" : "go to"} ${placeName(province)} now: only the highlighted places are possible.`);
 };
 
 // An order in words.
@@ -87,9 +87,9 @@ const told = (order) => {
   const at = placeName(placeIn(order.split(" ").slice(0, 2).join(" ")));
   if (how === "H") return `holds in ${at}`;
   if (how === "-") return `moves to ${placeName(where)}`;
-  if (how === "VIA") return `is carried to ${placeName(where)} by fleets`;
+  if (how === "VIA") return `is convoyed to ${placeName(where)}`;
   if (how === "S") return base(where) === base(to) ? `supports the unit in ${placeName(where)}` : `supports ${placeName(where)} to ${placeName(to)}`;
-  if (how === "C") return `carries ${placeName(where)} to ${placeName(to)}`;
+  if (how === "C") return `convoys ${placeName(where)} to ${placeName(to)}`;
   if (how === "R") return `retreats to ${placeName(where)}`;
   if (how === "D") return "disbands";
   return `builds ${where[0] === "A" ? "an army" : "a fleet"} in ${at}`;

@@ -1,4 +1,4 @@
-// What the page asks the server for. Several tabs of a game share one event stream: browsers open only six to a server.
+// Requests of the page. Tabs of the same game share one event stream, since browsers open only six per server.
 
 const ask = askAt(`${BASE}/${SEAT}`);
 
@@ -12,7 +12,7 @@ const refresh = oneAtATime(async () => {
     showAll();
   } catch (error) {
     if (error.status === 404) return tellTrouble(error.message);
-    tellTrouble("The connection is lost. Your drafts are kept; trying again ...");
+    tellTrouble("The connection is lost. Your drafts are saved; trying again ...");
     again = setTimeout(refresh, 2000);
   }
 });
@@ -23,7 +23,7 @@ const heard = (position) => {
 };
 
 const channel = window.BroadcastChannel && new BroadcastChannel(BASE);
-let source = null; // of the tab that holds the stream
+let source = null; // the stream, in the tab that holds it
 
 const listen = () => {
   source?.close();
@@ -40,8 +40,8 @@ const stopListening = () => {
   source = null;
 };
 
-// One tab holds the stream, and tells the others. When it is closed, another one takes over; when nothing was heard of it
-// for long (browsers stop tabs that nobody looks at), another one takes the stream away from it.
+// One tab holds the stream and forwards events to the others. When it is closed, or sends nothing for long (browsers
+// suspend hidden tabs), another tab takes over.
 let turn = null;
 const lead = (isTaken) => {
   turn?.abort();
@@ -68,7 +68,7 @@ const follow = () => {
   addEventListener("online", wake);
   addEventListener("pageshow", (event) => event.persisted && wake());
   if (!navigator.locks || !channel) {
-    setInterval(refresh, 3000); // a page over plain http from another machine has no locks: it asks
+    setInterval(refresh, 3000); // without locks (plain http from another machine), poll
     return;
   }
   channel.onmessage = ({ data }) => heard(data);

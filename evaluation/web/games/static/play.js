@@ -1,4 +1,4 @@
-// The page: what is shown when something has changed, and what keys and clicks do.
+// The page: updating what is shown, and handling keys and clicks.
 
 const showPhase = (number) => {
   const before = timeline.number;
@@ -21,7 +21,7 @@ const showStandings = (phase) => {
   byId("standings").tBodies[0].replaceChildren(...rows.map(({ power, points, centers, units }) => el("tr", { class: power === SEAT ? "own" : "" }, el("th", { scope: "row" }, swatch(power), ` ${named(power)}${power === SEAT ? " (you)" : ""}`), el("td", {}, String(points)), el("td", {}, String(centers)), el("td", {}, String(units)))));
 };
 
-// The orders of the phase that is looked at, or, now, of the one before.
+// The orders of the selected phase; for the current phase, those of the previous one.
 const showResults = (phase) => {
   const shown = isNow() && timeline.number > 0 ? PHASES[timeline.number - 1] : phase;
   byId("results-title").textContent = shown === phase && isNow() ? "Orders" : `Orders of ${shown.title}`;
@@ -33,7 +33,7 @@ const showLobby = () => {
   const isWaiting = state.step === "lobby";
   byId("lobby").hidden = !isWaiting;
   byId("table").hidden = !state.view;
-  byId("you").textContent = SEAT === "SPECTATOR" ? "You look on." : `You play ${titled(SEAT)}.`;
+  byId("you").textContent = SEAT === "SPECTATOR" ? "You are a spectator." : `You play ${titled(SEAT)}.`;
   byId("title").textContent = document.title = state.title;
   byId("people").replaceChildren(...state.people.map(({ power, name, here }) => el("li", {}, `${titled(power)}${name ? `, ${name}` : ""}: ${here ? "here" : "not here yet"}`)));
   byId("replay").hidden = !state.replay;
@@ -42,7 +42,7 @@ const showLobby = () => {
   byId("onward").firstElementChild.setAttribute("href", state.onward || "#");
 };
 
-// The server says how much time is left: the clock of this device may be wrong.
+// The server sends the time left, since this device's clock may be wrong.
 const showClock = () => {
   const left = state.left === null || state.step === "end" ? null : Math.max(0, Math.round(state.left - (Date.now() - state.learned) / 1000));
   byId("clock").textContent = left === null ? "" : `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")} left`;
@@ -72,7 +72,7 @@ const startGame = () => {
   isStarted = true;
   startBoard();
   board.draft = svg("g", { class: "drafts" });
-  byId("results-word").textContent = state.view.variant === "welfare" ? "Each Winter a power gets its centers less its units as points. Nobody wins by conquest: all may do well." : "A power that owns more than half of the centers wins.";
+  byId("results-word").textContent = state.view.variant === "welfare" ? "Each Winter, a power scores its centers minus its units. Nobody wins by conquest: all powers can do well." : "A power that owns more than half of the centers wins.";
   let down = null;
   byId("map").addEventListener("pointerdown", (event) => (down = [event.clientX, event.clientY]));
   byId("map").addEventListener("click", (event) => {
@@ -82,12 +82,12 @@ const startGame = () => {
   });
 };
 
-// A link by which the same person goes on elsewhere.
+// A link for the same person to continue on another device.
 const makeLink = async () => {
   try {
     const { link, minutes } = await ask("link", {});
     byId("device-link").value = location.origin + link;
-    byId("device-told").textContent = `It works once, within ${minutes} minutes. Who has it plays your seat.`;
+    byId("device-told").textContent = `It works once, within ${minutes} minutes. Anyone with the link can play your seat.`;
     byId("device-made").hidden = false;
     byId("device-link").select();
   } catch (error) {
@@ -119,7 +119,7 @@ const start = async () => {
     tellTrouble(error.message);
     return;
   }
-  follow(); // before the first question, so that no change between the two is missed
+  follow(); // before the first request, so that no change in between is missed
   await refresh();
 };
 

@@ -1,4 +1,4 @@
-// The game as far as the page knows it. The server sends what the seat may see, and nothing is left out here.
+// The state of the game on this page. The server sends only what the seat may see, so nothing is filtered here.
 
 let game = null, PHASES = [], POWERS = [];
 const EVENTS = [], EVENT_KINDS = [];
@@ -28,7 +28,7 @@ const learn = (found) => {
   POWERS = game.powers.map((power) => power.name);
 };
 
-// Drafts stay in this browser until they are sent.
+// Drafts are saved in this browser until they are submitted.
 const draftKey = () => `${BASE}/${SEAT}/${state.step}`;
 let draft = { orders: {}, messages: {}, number: newNumber() };
 const loadDraft = () => {
@@ -36,20 +36,20 @@ const loadDraft = () => {
   try {
     Object.assign(draft, JSON.parse(localStorage.getItem(draftKey()) || "{}"));
   } catch {
-    // A browser that keeps nothing, or a draft that is damaged: begin anew.
+    // No storage, or a damaged draft: start with an empty one.
   }
 };
 const saveDraft = () => {
   try {
     localStorage.setItem(draftKey(), JSON.stringify(draft));
   } catch {
-    // It stays in the page.
+    // No storage: the draft is only in the page.
   }
 };
 const forgetDraft = () => {
   try {
     localStorage.removeItem(draftKey());
   } catch {
-    // There is none.
+    // No storage.
   }
 };

@@ -1,4 +1,4 @@
-// Messages: those that came, by phase and round, and the drafts of this round, one for each recipient.
+// Messages: received messages by phase and round, and the drafts of this round, one per recipient.
 
 const startTalk = () => {
   byId("to").addEventListener("change", showDraftMessage);

@@ -1,4 +1,4 @@
-// What the person is asked for: orders, or the messages of a round; the map's signs for it; and the arithmetic of points.
+// The person's current task (orders, or the messages of a round), its marks on the map, and the points.
 
 const canOrder = () => Boolean(state.view?.is_asked) && state.view.asked === "orders" && !state.answer && isNow();
 const canWrite = () => Boolean(state.view?.is_asked) && state.view.asked === "messages" && !state.answer;
@@ -12,7 +12,7 @@ const gain = (centers, units) => Math.max(0, centers - units);
 
 const gifts = () => Object.values(draft.orders).filter((order) => order.startsWith("GIVE "));
 
-// The units a power would have if its draft were carried out.
+// The number of the person's units after the drafted orders.
 const unitsAfter = () => {
   const kinds = Object.values(draft.orders).map((order) => stepsOf(order)[0]);
   return state.view.units[SEAT].length + kinds.filter((how) => how === "B").length - kinds.filter((how) => how === "D").length;
@@ -31,13 +31,13 @@ const sum = () => {
 const goal = () => {
   const view = state.view;
   if (state.step === "end") return "The game is over.";
-  if (!view.is_asked) return "There is nothing to decide for you now.";
-  if (state.answer) return "Sent. The game goes on when all have answered.";
-  if (view.asked === "messages") return `Round ${view.message_round} of ${view.message_rounds}: write to whom you like. All messages of a round arrive at the same time; then come the orders.`;
+  if (!view.is_asked) return "You have nothing to decide now.";
+  if (state.answer) return "Sent. The game continues when all have answered.";
+  if (view.asked === "messages") return `Round ${view.message_round} of ${view.message_rounds}: write to anyone. All messages of a round arrive at the same time; orders follow after the last round.`;
   if (view.phase_type === "M") return "Choose a unit, then where it goes. A unit without an order holds.";
-  if (view.phase_type === "R") return "Your dislodged units retreat, or disband. One without an order disbands.";
+  if (view.phase_type === "R") return "Your dislodged units retreat or disband. Units without an order disband.";
   const may = view.max_builds ? `You may build ${plural(view.max_builds, "unit")}, or disband for points.` : "You may disband units for points.";
-  return view.must_disband ? `You must disband ${plural(view.must_disband, "unit")}; without orders, units far from home go.` : `${may} Sending no orders builds nothing (waive).`;
+  return view.must_disband ? `You must disband ${plural(view.must_disband, "unit")}; without orders, the units farthest from home are removed.` : `${may} Sending no orders builds nothing (waive).`;
 };
 
 const unitButton = (unit) => {
@@ -50,10 +50,10 @@ const unitButton = (unit) => {
   return el("li", {}, button, remove);
 };
 
-// Orders of no unit: WAIVE, and GIVE, of which there may be several.
+// Orders without a unit: WAIVE, and one or more GIVE.
 const otherLines = () => Object.entries(draft.orders).filter(([key]) => !state.view.legal_orders[key]).map(([key, order]) => el("li", {}, el("code", {}, order), el("button", { type: "button", "aria-label": `Take back ${order}`, onclick: () => { setOrder(key, null); showTask(); } }, "×")));
 
-// Where an order is kept: by its unit, or by a name of its own.
+// The key of an order in the draft: its unit, or a unique name.
 const keyOf = (order) => {
   const unit = Object.keys(state.view.legal_orders).find((one) => legalOf(one).includes(order));
   if (unit || !order.startsWith("GIVE ")) return unit || order;
@@ -76,7 +76,7 @@ const showGifts = () => {
   byId("gifts").hidden = !may;
   if (!may) return;
   const isSpent = gifts().length >= own;
-  const told = el("p", {}, `You have ${plural(own, "point")}. Give one of them to:`);
+  const told = el("p", {}, `You have ${plural(own, "point")}. Give one point to:`);
   byId("gifts").replaceChildren(told, ...POWERS.filter((power) => power !== SEAT).map((power) => el("button", { type: "button", value: power, "aria-disabled": String(isSpent), onclick: () => (isSpent ? tell("You have given all your points.", true) : giveTo(power)) }, named(power))));
 };
 
@@ -96,7 +96,7 @@ const showChoices = (only) => {
   );
 };
 
-// Lines from the units of the draft to where they act.
+// Lines for the drafted orders, from the units to their targets.
 const arrows = () => Object.entries(draft.orders).filter(([unit, order]) => legalOf(unit).includes(order)).flatMap(([, order]) => {
   const [how, where, to] = stepsOf(order);
   const from = placeOf(order, how === "R" || (how === "D" && state.view.phase_type === "R"));
@@ -143,12 +143,12 @@ const showTask = (only) => {
   showSigns();
 };
 
-// Beside the button: how far the draft is.
+// The text next to the button: progress of the draft.
 const progress = () => {
   if (state.step === "end") return "The game is over.";
   if (canWrite()) return plural(Object.values(draft.messages).filter((text) => text.trim()).length, "message") + " written.";
   if (!state.view.is_asked || state.answer) return "Waiting for the others.";
-  return `${plural(Object.keys(draft.orders).length, "order")} given; each can be changed until you submit.`;
+  return `${plural(Object.keys(draft.orders).length, "order")} entered; you can change them until you submit.`;
 };
 
 const sentLines = () => {
@@ -156,7 +156,7 @@ const sentLines = () => {
   return (lines.length ? lines : [state.answer.orders ? "no orders" : "no messages"]).map((line) => el("li", {}, line));
 };
 
-// The draft as orders: those of units, and those of none (WAIVE, GIVE).
+// All drafted orders, with and without units.
 const draftOrders = () => Object.values(draft.orders);
 
 const submit = async () => {
@@ -172,7 +172,7 @@ const submit = async () => {
     stopChoosing();
     await refresh();
   } catch (error) {
-    tell(error.status ? error.message : "The server cannot be reached; nothing is lost. Try again.", true);
+    tell(error.status ? error.message : "The server cannot be reached, but your draft is saved. Try again.", true);
     if (error.status === 409) refresh();
   } finally {
     state.isBusy = false;
@@ -180,7 +180,7 @@ const submit = async () => {
   }
 };
 
-// Any notation that the game reads; the server says what it means, together with the orders that are there.
+// A typed order in any notation that the server can parse; it also checks it together with the other drafted orders.
 const typeOrder = async (text) => {
   try {
     const { orders } = await ask("check", { orders: [text] });

@@ -1,4 +1,4 @@
-// The runs of this machine: the server says that something has changed, and the page asks what.
+// The runs of this machine: the server sends an event after a change, and the page requests the new state.
 
 const ask = askAt("/watch");
 
@@ -35,7 +35,7 @@ const runCard = (run) => el("section", { class: "run" },
   run.lines.length ? lineTable(run) : null,
   run.games.length ? gameTable(run) : null);
 
-// By the server's clock: this browser's may be another one.
+// Difference between the server's clock and this browser's, in seconds.
 let ahead = 0;
 const tick = () => {
   for (const node of document.querySelectorAll("[data-since]")) node.textContent = clock(Math.max(0, Date.now() / 1000 + ahead - node.dataset.since));
@@ -61,7 +61,7 @@ const refresh = oneAtATime(async () => {
   }
 });
 
-// A page that nobody looks at holds no stream: a browser has only six to a server.
+// A hidden page has no stream, since browsers open only six per server.
 let source = null;
 const follow = () => {
   source?.close();
