@@ -274,7 +274,7 @@ def test_faults(compared: Any, options: Any, fault: str, results: list[SelfPlayR
 def test_other_seeds_and_numbers_are_not_paired(results: list[SelfPlayResult]) -> None:
     with pytest.raises(EvaluationError, match=r"seed is 0 for 'hold' but 1 for 'dove'.*same seed and number of games"):
         evaluation.compare(results[0], played("dove", seed=1))
-    with pytest.raises(EvaluationError, match="games is 6 for 'hold' and 5 for 'dove'"):
+    with pytest.raises(EvaluationError, match="games is 6 for 'hold' but 5 for 'dove'"):
         evaluation.compare(results[0], played("dove", 5))
     assert compare_sweep([results[0], played("dove", 5)]) is None
     assert compare_sweep(results[:1]) is None

@@ -77,7 +77,7 @@ def test_help_lists_all_commands(run: Run) -> None:
 def test_games_that_were_stored_are_counted(run: Run, tmp_path: Path) -> None:
     game = ("self-play", "hold", "--map", "clique:2", "--years", "1", "--message-rounds", "0", "--workers", "1")
     game += ("--store", str(tmp_path / "games.sqlite"))
-    assert "stored before" not in run(*game, "--games", "2")[2]
+    assert "already stored" not in run(*game, "--games", "2")[2]
     assert "2 of 3 games were already stored" in run(*game, "--games", "3")[2]
     attack = ("exploitability", "hold", "--deviator", "dove", "--coalitions", "all-singles", *game[2:], "--games", "3")
     assert re.search(r"\b3 of \d\d games were already stored", run(*attack)[2])  # not its own, looked up twice

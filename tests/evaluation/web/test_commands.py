@@ -115,7 +115,7 @@ def test_the_host_makes_another_link(tmp_path: Path, quick_settings) -> None:
         links.trade("PLAYERA", token, BROWSER)
     assert run("invite", str(folder), "spectator")[0] == 0
     code, told = run("invite", str(folder), "spectator", "--alone")
-    assert (code, "for many people" in told) == (2, True)
+    assert (code, "only for powers" in told) == (2, True)
     for wrong in ((str(folder), "PLAYERB"), (str(tmp_path / "none"), "PLAYERA"), (str(tmp_path), "PLAYERA")):
         assert run("invite", *wrong)[0] != 0
     assert not (tmp_path / "none").exists()

@@ -148,7 +148,7 @@ def test_another_link_can_be_put_into_the_same_tab(browser, serving):
     hosted = serving(settings())
     used, fresh = hosted.player("FRANCE").enter(), hosted.link("FRANCE")
     browser.open(f"{fresh.partition('#')[0]}#{used.token}")
-    until(lambda: "used already" in browser.ask(TROUBLE))
+    until(lambda: "already used" in browser.ask(TROUBLE))
     browser.ask(f"location.href = '{fresh}'")
     until(lambda: browser.ask("document.getElementById('table')?.hidden") is False)
 

@@ -176,7 +176,7 @@ def test_refusals_are_sentences_for_pages_and_for_people(site):
         assert answer.getheader("content-security-policy") == SECURITY_POLICY
         assert answer.getheader("connection") == "close"
     assert "'evil.test': allow it with --name" in json.loads(refusals["name"].text)["error"]
-    assert ask(site, Host="evil.test", Accept="text/html").text.startswith("this server does not answer as")
+    assert ask(site, Host="evil.test", Accept="text/html").text.startswith("this server does not accept the name")
 
 
 def test_texts_that_people_may_send_fit():

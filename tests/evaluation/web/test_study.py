@@ -433,7 +433,7 @@ def test_a_study_of_two_conditions_and_ten_games_each(tmp_path: Path) -> None:
             hand.start()
         for hand in hands:
             hand.join()
-        assert "all the participants" in Person(port, opened.name).page()
+        assert "enough participants" in Person(port, opened.name).page()
         played = Counter((each.last("slot")["condition"], each.last("slot")["seat"]) for each in opened.people.values())
         assert sum(count for (name, _), count in played.items() if name == "doves") == 10
         assert max(played.values()) - min(played.values()) <= 1
@@ -486,9 +486,9 @@ def test_the_pages_work_in_a_browser_without_scripts(tmp_path: Path) -> None:
         browser.open(f"http://127.0.0.1:{port}/study/{opened.name}")
         ticked = "document.querySelector('[name=agreed]').checked = true"
         click(f"{ticked};document.querySelector('[name=nickname]').value = 'Ada'", "How old are you?")
-        click("document.querySelector('[name=age]').value = 'x'", "Please give a whole number")
+        click("document.querySelector('[name=age]').value = 'x'", "Please enter a whole number")
         click("document.querySelector('[name=age]').value = '33'", "What gives points?")
-        click("document.querySelector('[value=Units]').checked = true", "Not all answers are right")
+        click("document.querySelector('[value=Units]').checked = true", "Not all answers are correct")
         if SHOTS:
             browser.picture(Path(SHOTS) / "study.png")
         click("document.querySelector('[value^=Centers]').checked = true", "To the practice game")

@@ -52,7 +52,7 @@ def serve(study: Path, folder: Path, port: int) -> subprocess.Popen[str]:
     given = ["study", "serve", str(study), "--folder", str(folder), "--port", str(port)]
     process = subprocess.Popen([sys.executable, "-c", code, *given], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    assert "The link for participants" in process.stdout.readline()
+    assert "Link for participants" in process.stdout.readline()
     return process
 
 

@@ -493,11 +493,11 @@ def test_settings_are_read_and_checked(tmp_path):
         ('profile = "7*dove"', "at least one person"),
         ('profile = "7*human:"\nspectator = "all"', "did you mean 'spectators'"),
         ('profile = "7*human:"\nspectators = "all"', "give one of none, public, end"),
-        ('profile = "7*human:"\nlate = "human:"', "answers by itself"),
-        ('profile = "7*human:"\n[deadlines]\norders = -1', "at most"),
+        ('profile = "7*human:"\nlate = "human:"', "a policy other than a person"),
+        ('profile = "7*human:"\n[deadlines]\norders = -1', "no deadline"),
         ('profile = "7*human:"\n[names]\nFRANCE = "\\u202eevil"', "printable"),
-        ('profile = "7*human:"\n[names]\nAMERICA = "x"', "no person has this seat"),
-        ("seed = 1", "who sits where"),
+        ('profile = "7*human:"\n[names]\nAMERICA = "x"', "not a person's seat"),
+        ("seed = 1", "policies of the seats"),
         ("= 3", "game.toml"),
     ):
         path.write_text(text)
