@@ -6,6 +6,7 @@ Orders of a side that support what the other side's mix never does are holds, so
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from welfare_env.game.position import Position
 
 MOST_CLAIM = 2_000  # points: the square of UNIT times it is a whole number of 64 bits
 
+JointMix = list[tuple[dict[int, tuple[int, ...]], int]]  # the orders of every power that gives any, and parts
 Slots = list[tuple[int, int]]  # slot and power of each column of orders
 
 
@@ -34,13 +36,18 @@ def check_drawn(certificate: DrawnCertificate) -> int:
     Raises:
         CertificateError: it does not hold, or is none; the message names the position and the numbers.
     """
+    return check_with(DrawnChecker, certificate)
+
+
+def check_with(kind: Callable[[str, str], DrawnChecker], certificate: DrawnCertificate) -> int:
+    """`check_drawn` with a kind of checker, made from the board's name and the deviator."""
     if not isinstance(certificate, DrawnCertificate):
         raise CertificateError(f"certificate={quoted(certificate)}: give a DrawnCertificate")
     plain = _plain(certificate)
     check_header(plain)
     check_rows(plain)
     _check_arrays(certificate, plain)
-    return DrawnChecker(plain.map_name, certificate.deviator).check_mixes(certificate, plain)
+    return kind(plain.map_name, certificate.deviator).check_mixes(certificate, plain)
 
 
 def _plain(certificate: DrawnCertificate) -> Certificate:
@@ -129,6 +136,20 @@ class DrawnChecker(Checker):
             self._check_claim(certificate, number, side, outcomes, lower if side == MINE else upper)
         self._check_both_ends(certificate, path, upper, lower)
         return len(plain)
+
+    def mixes(self, certificate: DrawnCertificate) -> Iterator[tuple[int, JointMix]]:
+        """The others' mixes, and the numbers of their positions."""
+        others = [power for power in range(len(self.board.powers)) if power not in self.numbers]
+        for number, row in enumerate(certificate.rows):
+            position = Position(self.engine, State(self._layout, row.astype(np.int32)))
+            mix: JointMix = []
+            for plan in np.flatnonzero((certificate.plan_rows == number) & (certificate.plan_sides == OTHERS)):
+                orders = [order for order in certificate.orders[plan].tolist() if order >= 0]
+                given: dict[int, tuple[int, ...]] = {}
+                for power, order in sorted(self._given(position, orders, others, f"position {number}").values()):
+                    given[power] = (*given.get(power, ()), order)
+                mix.append((given, int(certificate.weights[plan])))
+            yield number, mix
 
     def _worth_of_all(self, certificate: DrawnCertificate, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """At most and at least what each position is worth by the certificate: parts, int64 [years + 1, keys], twice.

@@ -27,6 +27,7 @@ from evaluation.exact import graph_kernels as g
 from evaluation.exact.clique_proofs import Naming
 from evaluation.exact.drawn.points import FrontierPoint, Vector
 from evaluation.exact.drawn.proofs import OVER, Path, PathThreats
+from evaluation.exact.drawn.sight import SightThreats, is_seen, still_given
 from evaluation.exact.drawn.threats import CLOSE, ThreatSearch
 from evaluation.exact.planner import NO_ORDER, Expander, Stepper
 from welfare_env import Rules
@@ -51,14 +52,16 @@ class FrontierSearch:
 
     Args:
         map_name: clique:n or shared-clique:n. years: of the game.
+        sight: how the others see that somebody has left: so many phases late, or `sight.NEXT`. If not at once, more
+            may be possible than is found: of the ways to the same points from a position on, only one is tried.
 
     Attributes:
         most: the welfare that is never exceeded: every center paid for in every year.
         report: is told what is going on.
     """
 
-    def __init__(self, map_name: str, years: int) -> None:
-        self.board, self.years = board_of(map_name), years
+    def __init__(self, map_name: str, years: int, sight: int = 0) -> None:
+        self.board, self.years, self.sight = board_of(map_name), years, sight
         clique, rules = clique_of(self.board), Rules(press=None, years=years)
         self.powers = len(self.board.powers)
         self.centers = len(self.board.centers)
@@ -114,7 +117,12 @@ class FrontierSearch:
 
     def certified(self, epsilon: Fraction, path: Path) -> FrontierPoint:
         """A path with certificates of what each power gets by leaving it."""
-        found = [PathThreats(self.threats[power], power, self.years, path) for power in range(self.powers)]
+        found = [
+            SightThreats(self.threats[power], power, self.years, path, self.sight)
+            if self.sight
+            else PathThreats(self.threats[power], power, self.years, path)
+            for power in range(self.powers)
+        ]
         for each in found:
             each.solve()
         points = tuple(each.path_value for each in found)
@@ -151,7 +159,9 @@ class FrontierSearch:
                 total = tuple(a + b for a, b in zip(step.points, rest or [0] * self.powers, strict=True))
                 if total in found or self._is_below(expanded, total):
                     continue
-                orders = next((plan for plan in step.plans if self._holds(expanded, plan, step.to, total)), None)
+                holding = (plan for plan in step.plans if self._holds(expanded, plan, step.to, total))
+                seen = (plan for plan in holding if self._is_seen_in_time(expanded, plan, step.to, rest, total))
+                orders = next(seen, None)
                 if orders is not None:
                     found[total] = _Choice(tuple(order for order in orders if order != NO_ORDER), step.to, rest)
         return found
@@ -181,6 +191,53 @@ class FrontierSearch:
                 if threats.solve(node, left, within, within + 10 * CLOSE)[1] > within + CLOSE:
                     return False
         return True
+
+    def _is_seen_in_time(
+        self, expanded: _Expanded, plan: tuple[int, ...], to: bytes, rest: Vector | None, total: Vector
+    ) -> bool:
+        """Whether the others need not see at once that somebody left, if they go on as was found for the rest."""
+        return (
+            not self.sight
+            or rest is None
+            or all(self._can_wait(expanded, power, plan, to, rest, total[power]) for power in range(self.powers))
+        )
+
+    def _can_wait(
+        self, expanded: _Expanded, power: int, plan: tuple[int, ...], to: bytes, rest: Vector, points: int
+    ) -> bool:
+        """Whether a power gets no more than its points and epsilon though the others see later that it left."""
+        limit, age = points + self._epsilon, 0
+        hidden = {key: gain for key, gain, *_ in self._deviations(expanded, power, plan) if key != to}
+        path, left_over = to, rest
+        while hidden:
+            following, state = dict[bytes, int](), self._state(path)
+            choice = self._known[path][1][left_over] if path else None
+            for key, gain in hidden.items():
+                now = self._state(key)
+                if is_seen(self.sight, self.board, power, now, state, age):
+                    if not self._is_within(power, key, self.years - now.year, limit - gain):
+                        return False
+                    continue
+                texts = () if choice is None else tuple(self.board.orders.texts[order] for order in choice.orders)
+                position = Position(self.engine, now)
+                found = self._alone[power].expand(position, [still_given(position, texts, power)])
+                for row, more in zip(found.rows[:, 0], found.points[:, 0, power].tolist(), strict=True):
+                    if not row[DONE]:
+                        following[row.tobytes()] = max(gain + more, following.get(row.tobytes(), 0))
+                    elif gain + more > limit + CLOSE:
+                        return False
+            hidden, age = following, age + 1
+            if choice is not None:
+                path, left_over = choice.to, choice.rest or ()
+        return True
+
+    def _is_within(self, power: int, key: bytes, left: int, limit: float) -> bool:
+        """Whether threats keep a power to so much from a position on."""
+        node = self._node(power, key)
+        return self.threats[power].solve(node, left, limit, limit + 10 * CLOSE)[1] <= limit + CLOSE
+
+    def _state(self, key: bytes) -> State:
+        return State(layout_of(self.board), np.frombuffer(key, np.int32))
 
     def _deviations(self, expanded: _Expanded, power: int, plan: tuple[int, ...]) -> list[tuple[bytes, int, int, int]]:
         """Where a power can lead if the others follow a plan: key, points of the phase, node, years left."""

@@ -24,10 +24,10 @@ ClaimOf = Callable[[int, int], int]  # node, years left -> parts
 OVER = -1  # in place of a node
 
 
-def parts_of(weights: np.ndarray) -> np.ndarray:
-    """Probabilities as parts, `UNIT` in all: int64 [n]."""
-    found = np.rint(weights / weights.sum() * UNIT).astype(np.int64)
-    found[found.argmax()] += UNIT - found.sum()
+def parts_of(weights: np.ndarray, unit: int = UNIT) -> np.ndarray:
+    """Probabilities as parts, `unit` in all: int64 [n]."""
+    found = np.rint(weights / weights.sum() * unit).astype(np.int64)
+    found[found.argmax()] += unit - found.sum()
     return np.asarray(found)
 
 
@@ -178,9 +178,13 @@ class PathThreats:
     def _bound(self, node: int, left: int) -> float:
         return 0.0 if node == OVER else self.threats.bounds(node, left)[1]
 
+    def claims(self) -> Claims:
+        """What the punishers' mixes guarantee."""
+        return Claims(self.threats)
+
     def certificate(self) -> DrawnCertificate:
         """The certificate of what `solve` found."""
-        claims = Claims(self.threats)
+        claims = self.claims()
         lower = upper = self.path_value * UNIT
         for node, left, points in self.deviations:
             if node == OVER:

@@ -1,0 +1,334 @@
+"""Punishers that draw, but each for itself: what is it worth to them to agree in secret?
+
+Who cannot agree in secret may still follow a common plan, but must draw alone. Everything that was ordered is seen, so
+backward induction holds as for punishers of one mind (`threats`): in each phase the others choose a *product* of mixes
+that keeps down the best that the deviator can order. That is no linear program any more, so here a value is bounded:
+
+- at most: by products found by linear programs for one punisher after the other, from many starts (any will do);
+- at least: each punisher's mixes, a simplex, are cut into smaller and smaller parts. The deviator is told the part, and
+  the punishers may then agree in secret on its corners; so they do no worse than any product of mixes in that part.
+
+Values are never below those of punishers that agree, nor above those of punishers that do not draw.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from itertools import count, product
+from math import prod
+
+import numpy as np
+
+from agents.cliques.kernels import MOST_PROVINCES
+from agents.cliques.punishing_kernels import DEVIATORS, PUNISHERS
+from evaluation.exact import graph_kernels as g
+from evaluation.exact.drawn.threats import CLOSE, DISARMED, Key, ThreatSearch, solve_game
+
+STARTS = 12  # random products from which the linear programs begin
+MOST_CELLS = 400  # parts into which a simplex is cut
+MOST_ENTRIES = 2_000_000  # of a matrix; with more, the lower bound is that of punishers that agree
+ENOUGH = 1e-3  # points
+
+Cell = tuple[np.ndarray, ...]  # of each punisher, corners of a part of its mixes: float64 [corners, orders]
+Shares = list[np.ndarray]  # of each punisher, the probabilities of all its orders
+Mixes = list[tuple[np.ndarray, np.ndarray]]  # of each punisher: its orders int16 [n, provinces], probabilities [n]
+
+
+class ApartSearch:
+    """Bounds on what a deviator gets if the others draw each for itself.
+
+    Args:
+        threats: of the board and kind of deviator; its values are bounds. enough: points; a smaller gap in a phase is
+            left open. seed: of the starts.
+
+    Attributes:
+        known: node and years left -> at least, at most. mixes: the product that guarantees `at most`, where no
+            deterministic orders do.
+    """
+
+    def __init__(self, threats: ThreatSearch, enough: float = ENOUGH, seed: int = 0) -> None:
+        self.threats, self.enough = threats, enough
+        self.known: dict[Key, tuple[float, float]] = {}
+        self.mixes: dict[Key, Mixes] = {}
+        self._pure: dict[Key, int] = {}
+        self._solved: set[Key] = set()
+        self.rng = np.random.default_rng(seed)
+
+    def bounds(self, node: int, years: int) -> tuple[float, float]:
+        """What is known so far: values of punishers that agree, and of such that do not draw, if nothing else."""
+        if not years:
+            return 0.0, 0.0
+        if (node, years) not in self.known:
+            self.known[node, years] = self.threats.solve(node, years)[0], float(self.pure(node, years))
+        return self.known[node, years]
+
+    def pure(self, node: int, years: int) -> int:
+        """What the best deterministic punishers keep the deviator to."""
+        if (node, years) not in self._pure:
+            bound = max(0, int(np.ceil(self.threats.bounds(node, years)[0] - CLOSE)))
+            while not self.threats.search.is_at_most(node, years, DISARMED, bound):
+                bound += 1
+            self._pure[node, years] = bound
+        return self._pure[node, years]
+
+    def solve(self, node: int, years: int) -> tuple[float, float]:
+        """Bound the value of a node, as closely as it is done here."""
+        low, high = self.bounds(node, years)
+        if high - low > CLOSE and (node, years) not in self._solved:
+            self._solved.add((node, years))
+            _Stage(self, node, years).play()
+        return self.bounds(node, years)
+
+
+class _Stage:
+    """One phase, in which all order at the same time."""
+
+    def __init__(self, apart: ApartSearch, node: int, years: int) -> None:
+        self.apart, self.node, self.years = apart, node, years
+        threats = apart.threats
+        self.is_winter = threats.phase(node) == g.WINTER
+        self.left = years - self.is_winter
+        self.mine = threats.orders(node, DEVIATORS)
+        self.each = [np.unique(part, axis=0) for part in self._parts(threats.orders(node, PUNISHERS))]
+        self._nothing = np.full(threats.search.provinces, -1, np.int16)
+        self._leads: dict[tuple[int, ...], np.ndarray] = {}
+
+    def _parts(self, joint: np.ndarray) -> list[np.ndarray]:
+        """The joint orders, each punisher's alone: int16 [n, provinces], elsewhere -1; only of those that give any."""
+        owner = self._owners(joint)
+        powers = sorted({int(who) for who in owner if who >= 0})
+        return [np.where(owner == who, joint, -1).astype(np.int16) for who in powers] or [joint]
+
+    def _owners(self, joint: np.ndarray) -> np.ndarray:
+        """Whose order it is that is given in a province, int64 [provinces]; -1 where the others give none."""
+        table = self.apart.threats.search.table
+        owner, unit, lost = np.full((3, MOST_PROVINCES), -1, np.int8)
+        options = np.zeros(MOST_PROVINCES, np.int64)
+        g.unpack(table.shape, table.keys[self.node], owner, unit, lost, options)
+        provinces, cores, front = joint.shape[1], int(table.shape[0]), int(table.shape[3])
+        found = np.full(provinces, -1)
+        for place in range(provinces):
+            if (lost[:cores] >= 0).any():
+                found[place] = lost[place] if place < cores else -1
+            elif unit[place] >= 0:
+                found[place] = unit[place]
+            elif self.is_winter and place >= cores:
+                found[place] = place - cores
+        return np.where((found == front) | (joint == -1).all(axis=0), -1, found)
+
+    def play(self) -> None:
+        """Bound the value from both sides."""
+        low, high = self.apart.bounds(self.node, self.years)
+        for start in self._starts():
+            high = self._try(start, high)
+            if high - low <= CLOSE:
+                break
+        self.apart.known[self.node, self.years] = low, high
+        if high - low > CLOSE:
+            self._cut(low, high)
+
+    # At most
+
+    def _try(self, start: Shares, high: float) -> float:
+        """The least that is known to be enough, after a start."""
+        worth, mixes = self._improved(start, high)
+        if worth < high - CLOSE:
+            self.apart.mixes[self.node, self.years] = mixes
+        return min(worth, high)
+
+    def _starts(self) -> Iterator[Shares]:
+        """Products of mixes: what punishers that agree do, each for itself, and random pairs of orders."""
+        agreed = self.apart.threats.theirs.get((self.node, self.years))
+        if agreed is not None:
+            yield [self._marginal(own, *agreed) for own in self.each]
+        for _ in range(STARTS):
+            yield [self._pair(len(own)) for own in self.each]
+
+    def _marginal(self, own: np.ndarray, joint: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """How often a punisher gives each of its orders in a mix of joint orders."""
+        given = (own != -1).any(axis=0)
+        same = (own[:, None, given] == joint[None][..., given]).all(axis=2)
+        found = same @ weights
+        return np.asarray(found / found.sum()) if found.sum() > 0 else np.full(len(own), 1 / len(own))
+
+    def _pair(self, number: int) -> np.ndarray:
+        share = np.zeros(number)
+        chosen = self.apart.rng.choice(number, min(2, number), replace=False)
+        share[chosen] = self.apart.rng.dirichlet(np.ones(len(chosen)))
+        return share
+
+    def _improved(self, shares: Shares, below: float) -> tuple[float, Mixes]:
+        """A product that is no worse than a start, and what it guarantees; given up where that is not `below`.
+
+        What follows is first taken to be worth as little as it may; then what matters is bounded more closely.
+        """
+        while True:
+            hoped = self._descend(shares)
+            if hoped >= below - CLOSE:
+                return np.inf, []
+            rows = self._rows(shares, is_high=True)
+            if rows.max() <= hoped + CLOSE or not self._refine(self._nodes(shares)[int(rows.argmax())]):
+                pairs = zip(self.each, shares, strict=True)
+                return float(rows.max()), [(own[share > CLOSE], share[share > CLOSE]) for own, share in pairs]
+
+    def _descend(self, shares: Shares) -> float:
+        """Linear programs for one punisher after the other, in place, until none improves."""
+        value = float(self._rows(shares, is_high=False).max())
+        while True:
+            before = value
+            for who, own in enumerate(self.each):
+                if len(own) > 1:
+                    found, _, mix = solve_game(self._columns(shares, who))
+                    if found < value - CLOSE:
+                        value, shares[who] = found, np.where(mix > CLOSE, mix, 0) / mix[mix > CLOSE].sum()
+            if value > before - CLOSE:
+                return value
+
+    def _columns(self, shares: Shares, who: int) -> np.ndarray:
+        """What each order of one punisher leaves to each of the deviator's, if the others draw: [deviator's, own]."""
+        numbers, weights = _support([*shares[:who], np.ones(1), *shares[who + 1 :]])
+        columns = [[(*each[:who], own, *each[who + 1 :]) for each in numbers] for own in range(len(self.each[who]))]
+        self._lead([each for column in columns for each in column])
+        nodes = np.array([[self._leads[each] for each in column] for column in columns])
+        return np.asarray(np.einsum("ocr,c->ro", self._after(nodes, is_high=False), weights))
+
+    def _nodes(self, shares: Shares) -> np.ndarray:
+        """Where each order of the deviator may lead: [deviator's, draws]."""
+        numbers, _ = _support(shares)
+        self._lead(numbers)
+        return np.array([self._leads[each] for each in numbers]).T
+
+    def _rows(self, shares: Shares, is_high: bool) -> np.ndarray:
+        """What each order of the deviator is worth."""
+        return np.asarray(self._after(self._nodes(shares), is_high) @ _support(shares)[1])
+
+    def _lead(self, numbers: list[tuple[int, ...]]) -> None:
+        """Find out where joint orders lead, against all that the deviator may order."""
+        new = [each for each in dict.fromkeys(numbers) if each not in self._leads]
+        if new:
+            to = self.apart.threats.lead(self.node, self.mine, np.array([self._joint(each) for each in new], np.int16))
+            self._leads.update(zip(new, to.T.copy(), strict=True))
+
+    def _joint(self, numbers: tuple[int, ...]) -> np.ndarray:
+        given = [own[number] for own, number in zip(self.each, numbers, strict=True)]
+        return np.asarray(np.max([self._nothing, *given], axis=0))
+
+    # What follows
+
+    def _after(self, nodes: np.ndarray, is_high: bool) -> np.ndarray:
+        """Bounds of what nodes are worth, with the points on the way."""
+        single, back = np.unique(nodes, return_inverse=True)
+        found = np.array([self.apart.bounds(int(node), self.left)[int(is_high)] for node in single])
+        if self.is_winter:
+            table = self.apart.threats.search.table
+            found = found + table.centers[single] - table.units[single]
+        return np.asarray(found[back].reshape(nodes.shape))
+
+    def _refine(self, nodes: np.ndarray) -> bool:
+        """Bound nodes more closely; False if that was done before."""
+        changed = False
+        for node in np.unique(nodes).tolist():
+            before = self.apart.bounds(node, self.left)
+            changed |= before[1] - before[0] > CLOSE and self.apart.solve(node, self.left) != before
+        return changed
+
+    # At least
+
+    def _cut(self, low: float, high: float) -> None:
+        """Cut the mixes of all punishers but one into parts, the part that may keep the deviator to least first.
+
+        For each part it is a matrix game: the others may agree on corners of it, and the deviator knows the part.
+        """
+        if len(self.mine) * prod(map(len, self.each)) > MOST_ENTRIES:
+            return
+        numbers = list(product(*(range(len(own)) for own in self.each)))
+        joint = np.array([self._joint(each) for each in numbers], np.int16)
+        to = self.apart.threats.lead(self.node, self.mine, joint).reshape(len(self.mine), *map(len, self.each))
+        firsts = []
+        for axis in range(to.ndim):
+            to, first = np.unique(to, axis=axis, return_index=True)
+            firsts.append(first)
+        last = to.ndim - 1 if to.ndim == 2 else 1 + int(np.argmax(to.shape[1:]))
+        payoffs, counter = self._after(to, is_high=False), count()
+        root = tuple(np.eye(size) for size in to.shape[1:])
+        cells = [(low, next(counter), root)]
+        for _ in range(MOST_CELLS):
+            cell = cells[0][2]
+            value, mine, theirs = _solve_cell(payoffs, cell)
+            if value < high - self.apart.enough:
+                used = to[mine > CLOSE]
+                for axis, corners in enumerate(cell):
+                    shown = _alone(theirs, axis) > CLOSE
+                    used = used.take(np.flatnonzero((corners[shown] > 0).any(axis=0)), axis=axis + 1)
+                if self._refine(used):
+                    payoffs = self._after(to, is_high=False)
+                    continue
+                high = self._try(self._shares(cell, theirs, firsts[1:]), high)
+            halves = _halves(cell, theirs, last - 1) if value < high - self.apart.enough else []
+            if not halves:
+                heapq.heapreplace(cells, (max(low, value), next(counter), cell))
+                break
+            heapq.heappop(cells)
+            for half in halves:
+                heapq.heappush(cells, (max(low, _solve_cell(payoffs, half)[0]), next(counter), half))
+        self.apart.known[self.node, self.years] = max(low, min(high, cells[0][0])), high
+
+    def _shares(self, cell: Cell, theirs: np.ndarray, firsts: list[np.ndarray]) -> Shares:
+        """What each punisher draws by itself if its part of a mix of corners is drawn alone."""
+        found = []
+        for axis, (own, corners, first) in enumerate(zip(self.each, cell, firsts, strict=True)):
+            share = np.zeros(len(own))
+            share[first] = _alone(theirs, axis) @ corners
+            found.append(np.where(share > CLOSE, share, 0) / share[share > CLOSE].sum())
+        return found
+
+
+def _alone(theirs: np.ndarray, axis: int) -> np.ndarray:
+    """How often one punisher plays each corner in a mix of corners of all."""
+    return np.asarray(theirs.sum(axis=tuple(each for each in range(theirs.ndim) if each != axis)))
+
+
+def _solve_cell(payoffs: np.ndarray, cell: Cell) -> tuple[float, np.ndarray, np.ndarray]:
+    """The game in which the punishers agree on corners of a part, which the deviator knows: value and mixes."""
+    parts = payoffs
+    for axis, corners in enumerate(cell):
+        parts = np.moveaxis(np.tensordot(parts, corners, (axis + 1, 1)), -1, axis + 1)
+    value, mine, theirs = solve_game(parts.reshape(len(parts), -1))
+    return value, mine, theirs.reshape(parts.shape[1:])
+
+
+def _halves(cell: Cell, theirs: np.ndarray, last: int) -> list[Cell]:
+    """Cut a part between the two corners that the others answer most differently; none if they answer alike.
+
+    Then the mix of corners is a product already. The mixes of the `last` punisher need not be cut.
+    """
+    best, where = CLOSE, None
+    for axis, corners in enumerate(cell):
+        if axis == last:
+            continue
+        answers = np.moveaxis(theirs, axis, 0).reshape(len(corners), -1)
+        chance = answers.sum(axis=1)
+        used = np.flatnonzero(chance > CLOSE)
+        answers = answers[used] / chance[used, None]
+        unlike = np.abs(answers[:, None] - answers[None]).sum(axis=2) * np.outer(chance[used], chance[used])
+        first, second = np.unravel_index(int(unlike.argmax()), unlike.shape)
+        if unlike[first, second] > best:
+            best, where = float(unlike[first, second]), (axis, used[first], used[second])
+    if where is None:
+        return []
+    axis, first, second = where
+    middle = (cell[axis][first] + cell[axis][second]) / 2
+    halves = []
+    for replaced in (first, second):
+        corners = cell[axis].copy()
+        corners[replaced] = middle
+        halves.append((*cell[:axis], corners, *cell[axis + 1 :]))
+    return halves
+
+
+def _support(shares: Shares) -> tuple[list[tuple[int, ...]], np.ndarray]:
+    """The draws of a product: what number of its orders each punisher gives, and how probable that is."""
+    chosen = [np.flatnonzero(share > 0).tolist() for share in shares]
+    numbers = list(product(*chosen))
+    return numbers, np.array([np.prod([share[n] for share, n in zip(shares, each, strict=True)]) for each in numbers])

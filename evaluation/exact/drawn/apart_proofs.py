@@ -1,0 +1,176 @@
+"""Certificates for punishers that draw each for itself: every mix of the others is a product of mixes of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations, product
+from math import prod
+
+import numpy as np
+
+from agents.cliques.shape import clique_of
+from evaluation.checks import board_of
+from evaluation.exact.certificates import CertificateError
+from evaluation.exact.clique_proofs import path_of
+from evaluation.exact.drawn.apart import ApartSearch, Mixes
+from evaluation.exact.drawn.certificates import UNIT, DrawnCertificate
+from evaluation.exact.drawn.checking import DrawnChecker, check_drawn
+from evaluation.exact.drawn.proofs import OVER, Claims, Path, PathThreats, Plans, parts_of
+from evaluation.exact.drawn.threats import CLOSE, DISARMED
+
+UNITS: tuple[tuple[int, ...], ...] = (
+    (),
+    (UNIT,),
+    (5940, 6188),
+    (330, 312, 357),
+    (60, 78, 77, 102),
+    (30, 33, 34, 28, 39),
+)
+"""In how many parts so many punishers may draw: the product is `UNIT`."""
+
+
+def product_of(mixes: Mixes) -> Plans:
+    """A product of mixes as joint orders in whole parts, rounded as little as can be."""
+    drawn = [who for who, (orders, _) in enumerate(mixes) if len(orders) > 1]
+    best = min(
+        permutations(UNITS[len(drawn)]),
+        key=lambda units: sum(_error(mixes[who][1], unit) for who, unit in zip(drawn, units, strict=True)),
+    )
+    units = dict(zip(drawn, best, strict=True))
+    parts = [parts_of(weights, units.get(who, 1)) for who, (_, weights) in enumerate(mixes)]
+    numbers = list(product(*(range(len(each)) for each in parts)))
+    weights = [prod(int(mine[n]) for mine, n in zip(parts, each, strict=True)) for each in numbers]
+    orders = [np.max([own[n] for (own, _), n in zip(mixes, each, strict=True)], axis=0) for each in numbers]
+    scale = UNIT // sum(weights)
+    kept = np.array(weights) > 0
+    return np.array(orders, np.int16)[kept], scale * np.array(weights, np.int64)[kept]
+
+
+def _error(weights: np.ndarray, unit: int) -> float:
+    return float(np.abs(parts_of(weights, unit) / unit - weights).sum())
+
+
+class ApartClaims(Claims):
+    """What the products of a search guarantee."""
+
+    def __init__(self, apart: ApartSearch) -> None:
+        super().__init__(apart.threats)
+        self._apart = apart
+
+    def _others(self, node: int, years: int) -> Plans | None:
+        mixes = self._apart.mixes.get((node, years))
+        if mixes is not None:
+            return product_of(mixes)
+        table = self.threats.search.table
+        self._apart.pure(node, years)
+        plan = int(table.proof[node, years, DISARMED])
+        if plan < 0 or self._high(node, years) >= self.threats.loose(np.array(node))[years]:
+            return None
+        return table.orders[[plan]], np.array([UNIT])
+
+    def _high(self, node: int, years: int) -> float:
+        known = self._apart.known.get((node, years))
+        return float(self._apart.pure(node, years)) if known is None else known[1]
+
+
+class ApartThreats(PathThreats):
+    """What one power can get by leaving a path if the others draw each for itself from then on.
+
+    Args:
+        apart: of its kind of deviator. power, years, path: see `PathThreats`.
+
+    Attributes:
+        low: what any punishers leave to it at least. high: what those here keep it to. least: what any punishers that
+            draw each for itself leave to it, by the search. pure: what the best that do not draw keep it to.
+    """
+
+    def __init__(self, apart: ApartSearch, power: int, years: int, path: Path) -> None:
+        super().__init__(apart.threats, power, years, path)
+        self.apart = apart
+        self.least = self.pure = float(self.path_value)
+
+    def solve(self, most: float = np.inf) -> tuple[float, float]:
+        """Bound both values; the most promising deviations first."""
+        super().solve(most)
+        self.least = self.high = self.pure = float(self.path_value)
+        after = [(node, left, points) for node, left, points in self.deviations if node != OVER]
+        ends = [points for node, _, points in self.deviations if node == OVER]
+        tops = [(points + self.apart.pure(node, left), points, node, left) for node, left, points in after]
+        for top, points, node, left in sorted(tops, reverse=True):
+            if top > self.least + CLOSE:
+                low, high = self.apart.solve(node, left)
+                self.least, self.high = max(self.least, points + low), max(self.high, points + high)
+        self.least, self.high = max(self.least, *ends, 0), max(self.high, *ends, 0)
+        self.pure = float(max(self.path_value, *ends, *(top for top, *_ in tops)))
+        return self.least, self.high
+
+    def claims(self) -> Claims:
+        return ApartClaims(self.apart)
+
+
+@dataclass(frozen=True)
+class ApartValue:
+    """What a deviator gets against the paper's path, by how the punishers draw. Points of the whole game.
+
+    Attributes:
+        path_value: if it does not leave.
+        agreed: if they agree in secret, at least (certified; no punishers keep it to less).
+        at_least, at_most: if each draws for itself. The first is searched, the second certified.
+        pure: if they do not draw (searched).
+        certificate: of `agreed` and `at_most`, for `check_apart`.
+    """
+
+    path_value: int
+    agreed: Fraction
+    at_least: float
+    at_most: Fraction
+    pure: int
+    certificate: DrawnCertificate
+
+
+def certify_apart(map_name: str, deviator: str, years: int, apart: ApartSearch) -> ApartValue:
+    """What a deviator gets against the paper's pi_1, on shared boards with the shared core for the first sharer.
+
+    Args:
+        map_name: clique:n or shared-clique:n. deviator: a power. years: of the game.
+        apart: a search of this board and kind of deviator.
+    """
+    board = board_of(map_name)
+    clique = clique_of(board)
+    outside = len(board.powers) - 1 if clique.is_shared else -1
+    path = tuple(path_of(clique, outside, years, years - 1))
+    found = ApartThreats(apart, board.power_index[board.check_power(deviator)], years, path)
+    found.solve()
+    certificate = found.certificate()
+    return ApartValue(
+        *(found.path_value, Fraction(certificate.lower, UNIT), found.least),
+        *(Fraction(certificate.upper, UNIT), int(found.pure), certificate),
+    )
+
+
+def check_apart(certificate: DrawnCertificate) -> int:
+    """Check that a certificate holds, and that in it all others draw each for itself.
+
+    Returns:
+        how many positions were checked.
+
+    Raises:
+        CertificateError: it does not hold, or a mix of the others is no product.
+    """
+    checked = check_drawn(certificate)
+    for number, mix in DrawnChecker(certificate.map_name, certificate.deviator).mixes(certificate):
+        powers = sorted({power for plan, _ in mix for power in plan})
+        joint: Counter[tuple[tuple[int, ...], ...]] = Counter()
+        alone: list[Counter[tuple[int, ...]]] = [Counter() for _ in powers]
+        for plan, weight in mix:
+            each = tuple(plan.get(power, ()) for power in powers)
+            joint[each] += weight
+            for own, orders in zip(alone, each, strict=True):
+                own[orders] += weight
+        for each in product(*alone):
+            parts = [own[orders] for own, orders in zip(alone, each, strict=True)]
+            if joint[each] * UNIT ** max(len(parts) - 1, 0) != prod(parts) and parts:
+                raise CertificateError(f"position {number}: the others' mix is no product, so they draw together")
+    return checked

@@ -1,0 +1,212 @@
+"""What a power gets by leaving a path if the others see it late, or only from next to it.
+
+Until they see it they give the orders of the path, as far as these can still be given. Then all know who left, and keep
+it down by threats that they draw together. An attack that dislodges somebody is seen at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from evaluation.exact.certificates import Certificate, CertificateError
+from evaluation.exact.checking import PathStep, plans_of
+from evaluation.exact.drawn.certificates import UNIT, DrawnCertificate
+from evaluation.exact.drawn.checking import DrawnChecker, check_with
+from evaluation.exact.drawn.proofs import OVER, Path, PathThreats
+from evaluation.exact.drawn.threats import ThreatSearch
+from evaluation.exact.planner import Expander, Given, Stepper
+from welfare_env import Board, Rules
+from welfare_env.engine import ADJUSTMENTS, YEAR, State, layout_of
+from welfare_env.engine.engines import make_engine
+from welfare_env.game.position import Position
+
+NEXT = -1  # sight: only from next to it; 0 or more: so many phases late
+
+
+def is_seen(sight: int, board: Board, power: int, now: State, path: State, age: int) -> bool:
+    """Whether the others know that a power has left.
+
+    Args:
+        now, path: where the game is, and where the path would be. age: phases since the one in which it left.
+    """
+    if now.phase != path.phase:
+        return True
+    return age >= sight if sight != NEXT else not _near(board, power, now, path).isdisjoint(_unlike(board, now, path))
+
+
+def _places(board: Board, state: State) -> dict[str, tuple[int, int]]:
+    """Unit and owner of each province, -1 for none."""
+    found = dict.fromkeys(board.provinces, (-1, -1))
+    for who, piece in state.units.tolist():
+        found[board.pieces[piece][2:]] = (who, -1)
+    for name, owner in zip(board.centers, state.owners.tolist(), strict=True):
+        found[name] = (found[name][0], owner)
+    return found
+
+
+def _unlike(board: Board, now: State, path: State) -> set[str]:
+    """Where a position is not that of the path."""
+    there = _places(board, path)
+    return {name for name, held in _places(board, now).items() if held != there[name]}
+
+
+def _near(board: Board, power: int, now: State, path: State) -> set[str]:
+    """What the others see: where they have a unit, or what they own, now or on the path, and what is next to that."""
+    own = set[str]()
+    for state in (now, path):
+        own |= {name for name, held in _places(board, state).items() if any(who not in (-1, power) for who in held)}
+    return own | {place for name in own for place in board.moves[f"A {name}"]}
+
+
+def still_given(position: Position, texts: tuple[str, ...], but: int) -> Given:
+    """Those orders of all powers but one that can be given in a position, by power and slot."""
+    found: Given = {}
+    for text in texts:
+        order = position.board.orders.index[text]
+        for who in range(len(position.board.powers)):
+            before = list(found.get(who, {}).values())
+            slot = position.slot_of(who, order)
+            can = slot is not None and slot not in found.get(who, {})
+            if position.state.phase_type == ADJUSTMENTS:
+                can &= order in position.winter_orders(who, before)
+            if can and slot is not None and who != but:
+                found.setdefault(who, {})[slot] = order
+                break
+    return found
+
+
+class SightThreats(PathThreats):
+    """What one power can get by leaving a path, by how the others see it.
+
+    Args:
+        sight: so many phases late, or NEXT. threats, power, years, path: see `PathThreats`.
+    """
+
+    def __init__(self, threats: ThreatSearch, power: int, years: int, path: Path, sight: int) -> None:
+        self.sight = sight
+        super().__init__(threats, power, years, path)
+
+    def _walk(self) -> Iterator[tuple[int, int, int]]:
+        rules, orders = Rules(press=None, years=self.years), dict(self.path)
+        engine, stepper = make_engine("fast", self.board, rules), Stepper(self.board, rules)
+        expander, state = Expander(self.board, (self.power,), stepper), engine.initial()
+        hidden: dict[bytes, tuple[int, int]] = {}  # positions that the others take for the path: points, age
+        while not state.done:
+            texts = orders.get(Position(engine, state).phase, ())
+            given = still_given(Position(engine, state), texts, but=OVER)
+            played = [np.array(list(given.get(who, {}).values()), np.int32) for who in range(len(self.board.powers))]
+            after, _ = engine.step(state, played)
+            ends: dict[tuple[bool, bytes], tuple[int, int]] = {}
+            for is_path, row, points, age in [(True, state.row, int(state.welfare[self.power]), -1)] + [
+                (False, np.frombuffer(key, np.int32), *each) for key, each in hidden.items()
+            ]:
+                position = Position(engine, State(layout_of(self.board), row))
+                found = expander.expand(position, [still_given(position, texts, self.power)])
+                for number in range(len(found.rows)):
+                    gained = points + int(found.points[number, 0, self.power])
+                    key = found.rows[number, 0].tobytes()
+                    ends[is_path, key] = max(ends.get((is_path, key), (-1, 0)), (gained, age + 1))
+            on_path = after.row[None].copy()
+            stepper.make_canonical(on_path)
+            hidden = {}
+            for (is_path, key), (points, age) in ends.items():
+                if is_path and key == on_path.tobytes():
+                    continue
+                now = State(layout_of(self.board), np.frombuffer(key, np.int32))
+                if after.done:
+                    yield OVER, 0, points
+                elif is_seen(self.sight, self.board, self.power, now, after, age):
+                    yield self.naming.find(now)[0], self.years - now.year, points
+                else:
+                    hidden[key] = max(hidden.get(key, (-1, 0)), (points, age))
+            state = after
+        self.path_value = int(state.welfare[self.power])
+
+
+class Way(NamedTuple):
+    """What an order leads to: points of the phase, and a phase of the walk, or else a position and the years left."""
+
+    points: int
+    phase: tuple[int, bytes, int] | None
+    number: int
+    left: int
+
+
+class SightChecker(DrawnChecker):
+    """Checks certificates of threats that begin when a deviation is seen (`check_sight`)."""
+
+    def __init__(self, map_name: str, deviator: str, sight: int) -> None:
+        super().__init__(map_name, deviator)
+        self._sight = sight
+        self._walked: dict[tuple[int, bytes, int], list[Way]] = {}  # phase, position, age (-1: on the path) -> ways
+
+    def _played_path(self, certificate: Certificate) -> list[PathStep]:
+        found = super()._played_path(certificate)
+        engine = make_engine("fast", self.board, Rules(press=None, years=certificate.years))
+        texts, states = dict(certificate.path), [engine.initial()]
+        while not states[-1].done:
+            given = still_given(Position(engine, states[-1]), texts.get(Position(engine, states[-1]).phase, ()), OVER)
+            played = [np.array(list(given.get(who, {}).values()), np.int32) for who in range(len(self.board.powers))]
+            states.append(engine.step(states[-1], played)[0])
+        waiting = [(0, self._canonical(states[0]).tobytes(), -1)]
+        while waiting:
+            phase = waiting.pop()
+            if phase not in self._walked:
+                orders = texts.get(Position(engine, states[phase[0]]).phase, ())
+                self._walked[phase] = list(self._ways(phase, orders, states[phase[0] + 1], certificate.years))
+                waiting += [way.phase for way in self._walked[phase] if way.phase is not None]
+        return found
+
+    def _ways(self, phase: tuple[int, bytes, int], texts: tuple[str, ...], path: State, years: int) -> Iterator[Way]:
+        """All that the deviator can bring about in a phase in which the others follow the path."""
+        number, row, age = phase
+        position = Position(self.engine, State(self._layout, np.frombuffer(row, np.int32)))
+        given = still_given(position, texts, self.numbers[0])
+        fixed = [(slot, who, order) for who, orders in given.items() for slot, order in orders.items()]
+        plans = list(plans_of(self.board, position, self.numbers, [order for *_, order in fixed]))
+        own = [(slot, self.numbers[0]) for slot in position.slots(self.numbers[0])]
+        orders = np.array([(*plan, *(order for *_, order in fixed)) for plan in plans], np.int32)
+        slots, powers = np.array(own + [each[:2] for each in fixed], np.int32).reshape(-1, 2).T
+        rows, points = self._stepper.step(
+            position.state.row, orders.reshape(len(plans), -1), slots.copy(), powers.copy()
+        )
+        rows[:, YEAR] = 0
+        following, left = self._canonical(path).tobytes(), years - path.year
+        for to, gained in {(to.tobytes(), int(each[self.numbers[0]])) for to, each in zip(rows, points, strict=True)}:
+            now = State(self._layout, np.frombuffer(to, np.int32))
+            if path.done:
+                yield Way(gained, None, OVER, 0)
+            elif age < 0 and to == following:
+                yield Way(gained, (number + 1, to, -1), OVER, 0)
+            elif is_seen(self._sight, self.board, self.numbers[0], now, path, age + 1):
+                yield Way(gained, None, self._number(now.row), left)
+            else:
+                yield Way(gained, (number + 1, to, age + 1), OVER, 0)
+
+    def _check_both_ends(
+        self, certificate: DrawnCertificate, path: list[PathStep], upper: np.ndarray, lower: np.ndarray
+    ) -> None:
+        worth: dict[tuple[int, bytes, int], tuple[int, int]] = {}
+        for phase in sorted(self._walked, reverse=True):
+            told = []
+            for way in self._walked[phase]:
+                gain = way.points * UNIT
+                least, most = (0, 0) if way.phase is None else worth[way.phase]
+                if way.number != OVER:
+                    least, most = int(lower[way.left, way.number]), int(upper[way.left, way.number])
+                told.append((gain + least, gain + most))
+            worth[phase] = max(least for least, _ in told), max(most for _, most in told)
+        least, most = worth[min(self._walked)]
+        if most > certificate.upper or least < certificate.lower:
+            raise CertificateError(
+                f"by this certificate the opening is worth {least / UNIT:.6f} to {most / UNIT:.6f}, "
+                f"not {certificate.lower / UNIT:.6f} to {certificate.upper / UNIT:.6f}"
+            )
+
+
+def check_sight(certificate: DrawnCertificate, sight: int) -> int:
+    """Check a certificate for others who see a deviation as `sight` says; see `check_drawn`."""
+    return check_with(lambda board, deviator: SightChecker(board, deviator, sight), certificate)

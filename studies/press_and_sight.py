@@ -1,0 +1,184 @@
+"""Press and sight of docs/theorems.md: `python -m studies.press_and_sight --docs docs`.
+
+What is it worth to punishers to agree in secret? Two tables. Games: what a deviator gains by leaving pi_1 if the
+punishers do not draw, draw each for itself, or draw together. Positions: how often it matters in single positions of
+clique:3, with two punishers, that were met in random games. And how does the frontier move if the others see late that
+somebody has left? Certificates and rows are kept in the folder, and what is there is not solved again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Optional
+
+import numpy as np
+import typer
+
+from agents.cliques.shape import clique_of
+from agents.runtime.progress import metered
+from evaluation.checks import board_of
+from evaluation.exact.clique_proofs import Naming
+from evaluation.exact.drawn.apart import ENOUGH, ApartSearch
+from evaluation.exact.drawn.apart_proofs import certify_apart, check_apart
+from evaluation.exact.drawn.frontier import FrontierSearch
+from evaluation.exact.drawn.sight import NEXT, check_sight
+from evaluation.exact.drawn.threats import CLOSE, ThreatSearch
+from evaluation.exact.planner import NO_ORDER, winter_plans
+from studies.tables import markdown, save
+from welfare_env import Rules
+from welfare_env.engine import ADJUSTMENTS
+from welfare_env.engine.engines import make_engine
+from welfare_env.game.position import Position
+
+GAMES = (
+    ("clique:3", "PLAYERA", 5),
+    ("clique:4", "PLAYERA", 3),
+    ("clique:5", "PLAYERA", 3),
+    ("shared-clique:3", "PLAYERB", 3),
+    ("shared-clique:4", "PLAYERB", 3),
+)
+"""Board, deviator and years."""
+SIGHTS = {"at once": 0, "a phase late": 1, "from next to it": NEXT}
+SEEN: dict[tuple[str, int], tuple[Fraction | int, ...]] = {
+    ("clique:3", 3): (0, Fraction(1, 2), 1),
+}
+"""Board and years -> epsilons."""
+MOST_LOST = 6
+SAMPLED, MOST_UNITS, LENGTHS = 150, 4, (1, 2, 3)  # positions, units in them, and years left
+
+
+def kept(file: Path, make: Callable[[], list[str]]) -> list[str]:
+    """A row from its file; made and written there if there is none."""
+    if not file.exists():
+        file.write_text(json.dumps(make()), encoding="utf-8")
+    return list(json.loads(file.read_text(encoding="utf-8")))
+
+
+def game(folder: Path, board: str, deviator: str, years: int) -> list[str]:
+    """A row of the table of games."""
+    number = board_of(board).power_index[deviator]
+    apart = ApartSearch(ThreatSearch(clique_of(board_of(board)), number))
+    found = certify_apart(board, deviator, years, apart)
+    checked = check_apart(found.certificate)
+    found.certificate.save(folder / f"{name_of(board, years, deviator)}.npz")
+    most, least = found.at_most - found.path_value, found.at_least - found.path_value
+    between = f"{np.floor(least * 1e4) / 1e4:.4f} to {np.ceil(float(most) * 1e4) / 1e4:.4f}"
+    return [
+        *(f"{board}, {years}", deviator, str(found.pure - found.path_value)),
+        str(most) if abs(float(most) - least) <= CLOSE else between,
+        *(str(found.agreed - found.path_value), f"{checked:,}"),
+    ]
+
+
+def seen(folder: Path, board: str, years: int) -> Iterator[list[str]]:
+    """The rows of the table of sights of a game: the best paths found, each with its certificates checked."""
+    epsilons = SEEN[board, years]
+    columns = []
+    for sight in SIGHTS.values():
+        file = folder / f"{name_of(board, years, f'sight-{sight}')}.json"
+        columns.append(kept(file, partial(best_paths, board, years, sight)))
+    for epsilon, *cells in zip(epsilons, *columns, strict=True):
+        yield [f"{board}, {years}", str(epsilon), *cells]
+
+
+def best_paths(board: str, years: int, sight: int) -> list[str]:
+    """The welfare found at each epsilon, with the points of each power."""
+    search, told = FrontierSearch(board, years, sight), list[str]()
+    for epsilon in SEEN[board, years]:
+        point = search.solve(Fraction(epsilon), MOST_LOST)
+        if point is None or point.gain > epsilon:
+            told.append("not found")
+            continue
+        for certificate in point.certificates:
+            check_sight(certificate, sight)
+        told.append(f"{point.welfare}: {' '.join(map(str, point.points))}")
+    return told
+
+
+def name_of(board: str, years: int, what: str) -> str:
+    """The name of a file."""
+    return f"{board}-{what}-years-{years}".replace(":", "-")
+
+
+def random_nodes(threats: ThreatSearch, number: int, most_units: int) -> Iterator[int]:
+    """Springs met in random games, each once."""
+    rng, board = np.random.default_rng(0), threats.search.clique.board
+    engine, naming = make_engine("fast", board, Rules(press=None, years=6)), Naming(threats.search, 0)
+    seen = set[int]()
+    while True:
+        state = engine.initial()
+        while not state.done:
+            position = Position(engine, state)
+            state, _ = engine.step(state, [_random_plan(position, power, rng) for power in range(len(board.powers))])
+            if not state.done and state.phase == 0 and len(state.units) <= most_units:
+                node = naming.find(state)[0]
+                if node not in seen:
+                    seen.add(node)
+                    yield node
+                if len(seen) == number:
+                    return
+
+
+def _random_plan(position: Position, power: int, rng: np.random.Generator) -> np.ndarray:
+    """Legal orders of one power."""
+    if position.state.phase_type == ADJUSTMENTS:
+        plan = rng.choice(winter_plans(position, power))
+        return plan[plan != NO_ORDER]
+    return np.array([rng.choice(position.slot_orders(slot)) for slot in position.slots(power)], np.int32)
+
+
+def sampled() -> Iterator[list[str]]:
+    """The rows of the table of positions."""
+    threats = ThreatSearch(clique_of(board_of("clique:3")), 0)
+    apart, nodes = ApartSearch(threats), list(random_nodes(threats, SAMPLED, MOST_UNITS))
+    for years in LENGTHS:
+        worth = []  # to draw, and to agree: at least, at most
+        for node in nodes:
+            agreed = sum(threats.solve(node, years)) / 2
+            low, high = apart.solve(node, years)
+            worth.append((apart.pure(node, years) - agreed, low - agreed, high - agreed))
+        drawing, least, most = np.array(worth).T
+        yield [
+            *(str(years), str(len(nodes)), str((drawing > CLOSE).sum()), f"{drawing.max():.2f}"),
+            *(str((least > CLOSE).sum()), str(((most > CLOSE) & (least <= CLOSE)).sum()), f"{most.max():.3f}"),
+        ]
+
+
+def main(
+    folder: Annotated[Path, typer.Option(help="Where certificates are kept.")] = Path("runs/press-and-sight"),
+    docs: Annotated[
+        Optional[Path],  # noqa: UP045 (typer reads it)
+        typer.Option(help="Write the tables of theorems.md in this folder anew."),
+    ] = None,
+) -> None:
+    """Solve, check, and print the tables."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows, sights = list[list[str]](), list[list[str]]()
+    with metered("solving", len(GAMES) + len(SEEN), "games") as meter:
+        for board, deviator, years in GAMES:
+            file = folder / f"{name_of(board, years, deviator)}.json"
+            rows.append(kept(file, partial(game, folder, board, deviator, years)))
+            meter.advance(1)
+        for board, years in SEEN:
+            sights += seen(folder, board, years)
+            meter.advance(1)
+    heads = ("board, years", "deviator", "not drawing", "each for itself", "together", "certificate")
+    listed = list(sampled())
+    named = (
+        *("years left", "positions", "drawing helps", "by up to", "agreeing helps", f"perhaps (less than {ENOUGH})"),
+        "by up to",
+    )
+    told = ("board, years", "epsilon", *SIGHTS)
+    print(f"{markdown(heads, rows)}\n\n{markdown(named, listed)}\n\n{markdown(told, sights)}")
+    if docs is not None:
+        save(docs / "tables", "theorems-press", heads, rows)
+        save(docs / "tables", "theorems-press-positions", named, listed)
+        save(docs / "tables", "theorems-sight", told, sights)
+
+
+if __name__ == "__main__":
+    typer.run(main)
