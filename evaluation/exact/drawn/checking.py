@@ -139,14 +139,14 @@ class DrawnChecker(Checker):
 
     def mixes(self, certificate: DrawnCertificate) -> Iterator[tuple[int, JointMix]]:
         """The others' mixes, and the numbers of their positions."""
-        others = [power for power in range(len(self.board.powers)) if power not in self.numbers]
+        givers = [who for who in range(len(self.board.powers)) if who not in self.numbers]
         for number, row in enumerate(certificate.rows):
             position = Position(self.engine, State(self._layout, row.astype(np.int32)))
             mix: JointMix = []
             for plan in np.flatnonzero((certificate.plan_rows == number) & (certificate.plan_sides == OTHERS)):
                 orders = [order for order in certificate.orders[plan].tolist() if order >= 0]
                 given: dict[int, tuple[int, ...]] = {}
-                for power, order in sorted(self._given(position, orders, others, f"position {number}").values()):
+                for power, order in sorted(self._given(position, orders, givers, f"position {number}").values()):
                     given[power] = (*given.get(power, ()), order)
                 mix.append((given, int(certificate.weights[plan])))
             yield number, mix
