@@ -178,7 +178,7 @@ def test_a_policy_that_needs_arrays_is_refused(monkeypatch):
 
     monkeypatch.setattr(HoldPolicy, "act", lambda self, observation, info: 5)
     assert isinstance(agents.make("hold"), HoldPolicy)
-    with pytest.raises(TrainingError, match="must answer with a list of order strings"):
+    with pytest.raises(TrainingError, match="must return a list of order strings"):
         runner_of(("hold",)).sample()
 
 
