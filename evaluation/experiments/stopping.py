@@ -29,7 +29,7 @@ def first_games(games: int, precision: float, most: int) -> int:
     check_games(games)
     check_whole("most_games", most, 1, MOST_GAMES)
     if games > most:
-        raise EvaluationError(f"games={games}, most_games={most}: most_games must be at least games")
+        raise EvaluationError(f"games={games}, most_games={most}: give a maximum of at least that many games")
     return min(max(games, FIRST_LOOK), most)
 
 
