@@ -21,7 +21,7 @@ FairBot. Two agents that read each other's formulas play the prisoner's dilemma,
 {'player_0': 1.9, 'player_1': 1.8}
 
 Agents: `parse`, `Agent`, `LIBRARY` (by name) with `SOURCES`, and each as an attribute: `FairBot`, `PrudentBot` ...
-Programs that are no formulas: `READERS` (by name), `Simulator`, `Quine`, `Chooser`.
+Programs that are not formulas: `READERS` (by name), `Simulator`, `Quine`, `Chooser`.
 Plays: `play`, `play_mixed` (of programs of all kinds, in a `Context`), `tournament`, `fixed_point`, and `replies` (all
 possible outcomes against given agents).
 The game: `Game`, `equilibria`, `ranges`, `exploitability`, `survives`, `survival_range`, `open_spiel_game`.
@@ -30,7 +30,7 @@ Populations: `replicator`, `growth`, `basins`; finite ones: `fixation`, `rare_mu
 Environments: `make`, `parallel_env`, described in `modal_env.envs.aec`. Command line: ``python -m modal_env --help``.
 """
 
-# ruff: noqa: E402 (first of all, the check of whose package this is)
+# ruff: noqa: E402 (the check for a shadowing package comes before all other imports)
 from __future__ import annotations
 
 import importlib
@@ -180,7 +180,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Imports these on first use, as they load numba and scipy."""
+    """Import the names in `_HOMES` on first use: they load numba and scipy."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     return getattr(importlib.import_module(f"modal_env.dynamics.{_HOMES[name]}"), name)
@@ -193,16 +193,16 @@ def make(*args: Any, **options: Any) -> AECEnv:
     Args:
         epsilon: the price of one unit of cost. Floats are read as the decimal number they print as: 0.1 is 1/10.
         actions: how players choose programs: "library", by number; "formula", as text; "tokens", token by token.
-        agents: the programs to choose from: agents, names in the library, formulas, or readers (`READERS`). Under
-            "formula" and "tokens" the agents that formulas may call the opponent on, which need names; no readers.
+        agents: the programs to choose from: agents, names in the library, formulas, or readers (`READERS`). With
+            "formula" and "tokens": the agents that formulas may call X on; they need names, and cannot be readers.
         rounds: number of rounds of a game, at most 100,000.
-        players: number of players, at most 1000 (fewer if they see many tokens of each other). More than two are
-            paired at random in every round; of an odd number one sits out.
-        cost: what modeling costs: "depth" (the post's), "size", "opponent", "sum" or "worlds", a table of prices or a
-            function, see `modal_env.games.costs`.
+        players: number of players, at most 1000 (fewer with a large token budget). More than two are paired at random
+            in every round; if their number is odd, one sits out.
+        cost: what modeling costs: "depth" (as in the post), "size", "opponent", "sum" or "worlds", a table of prices
+            or a function, see `modal_env.games.costs`.
         payoffs: the game that programs play: a name such as "stag-hunt", or a table, see `modal_env.games.payoffs`.
-        budget: maximal length of a formula: in characters under "formula" (1,000; at most 10,000), in tokens under
-            "tokens" (16; at most 500).
+        budget: maximum length of a formula: characters for "formula" (default 1,000, at most 10,000), tokens for
+            "tokens" (default 16, at most 500).
         strict: raise an error for invalid programs instead of playing DefectBot.
         render_mode: "human" (prints), "ansi" (returns text) or None.
 
@@ -223,8 +223,8 @@ def parallel_env(*args: Any, **options: Any) -> ParallelEnv:
 
 
 def replies(opponents: Iterable[Agent | str], calls: Iterable[Agent | str] = (), *, depth: int = 2) -> list[Reply]:
-    """All outcomes of agents of a depth against some opponents; see `modal_env.search.best_replies.replies`."""
-    from modal_env.search.best_replies import replies  # which loads numba
+    """All outcomes that agents up to a depth can reach against opponents: `modal_env.search.best_replies.replies`."""
+    from modal_env.search.best_replies import replies  # loads numba
 
     return replies(opponents, calls, depth=depth)
 

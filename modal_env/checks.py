@@ -1,4 +1,4 @@
-"""Checks of input: lists and numbers of any type, and how they are shown in error messages."""
+"""Input checks: lists and numbers of any type, and their text in error messages."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ SIZES = (-330, 330)
 EPSILONS = (-30, 6)
 """Allowed sizes of epsilon, as powers of ten."""
 MAX_DIGITS = 400
-"""Of the text of a number; numerators and denominators are bounded by about the same."""
+"""Maximum length of the text of a number; numerators and denominators have about the same bound."""
 MAX_BITS = 4 * MAX_DIGITS
-FEW = 6  # names up to which an error lists all
+FEW = 6  # an error lists all known names if there are no more than this
 MAX_SEED = 1 << 128
 _EXPONENT = re.compile(r"e([-+]?[\d_]+)\s*\Z", re.IGNORECASE)
 
@@ -56,7 +56,7 @@ def whole(name: str, value: object, least: int, most: int | None = None) -> int:
     """Check a whole number, of Python or numpy, against bounds.
 
     Raises:
-        GameError: it is not a whole number within bounds.
+        GameError: the value is not a whole number within the bounds.
     """
     found = integer(value)
     if found is None or found < least or (most is not None and found > most):
@@ -96,10 +96,10 @@ def real(value: object) -> float:
 
 
 def choice(name: str, value: object, choices: Iterable[str]) -> str:
-    """Check that a value is one of some words.
+    """Check that a value is one of the choices.
 
     Raises:
-        GameError: it is not one of them.
+        GameError: it is not.
     """
     if not isinstance(value, str) or value not in choices:
         raise GameError(f"{name}={brief(value)}: choose one of {', '.join(map(repr, choices))}")
@@ -107,7 +107,7 @@ def choice(name: str, value: object, choices: Iterable[str]) -> str:
 
 
 def nearest(name: str, known: Iterable[str], where: str = "") -> str:
-    """ "did you mean Foo or Bar?"; if none is similar, some of the known names, and where to find all."""
+    """ "did you mean Foo or Bar?"; if no name is similar, some of the known names, and where to find them all."""
     folded = {other.casefold(): other for other in known}
     near = [folded[other] for other in get_close_matches(name[:80].casefold(), folded, n=3, cutoff=0.7)]
     if near:
@@ -122,7 +122,7 @@ def exact(value: object, name: str, sizes: tuple[int, int] = SIZES) -> Fraction:
     """A number as a Fraction. Floats are read as the decimal number they print as, so 0.1 is 1/10.
 
     Args:
-        value: a whole number, a fraction or a float, of Python or numpy, or a text of one with at most `MAX_DIGITS`.
+        value: a whole number, a fraction or a float, of Python or numpy, or such a number as text, see `MAX_DIGITS`.
         name: what the number is, for the error message.
         sizes: powers of ten that bound its size, unless it is 0.
 
@@ -172,7 +172,7 @@ _Made = TypeVar("_Made")
 def takes_arguments_of(
     source: Callable[_Given, object],
 ) -> Callable[[Callable[..., _Made]], Callable[_Given, _Made]]:
-    """For a function that passes all its arguments on to `source`: its signature shows those of `source`.
+    """Decorator for a function that passes all its arguments on to `source`: gives it the signature of `source`.
 
     An unknown argument raises a TypeError that names the nearest one.
     """

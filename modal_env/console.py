@@ -1,6 +1,6 @@
-"""What commands show on stderr, so that stdout can be piped: how far long work is, and errors in one line.
+"""Progress and one-line errors on stderr, so that stdout can be piped.
 
-Work has a bar on a terminal, and elsewhere, e.g. in a log, a line every ten seconds.
+Progress is a bar on a terminal; elsewhere, e.g. in a log, it is a line every ten seconds.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def errors_printed(
     """End the command after an expected error (exit code 2) or Ctrl-C (130), with one line on stderr.
 
     Args:
-        interrupted: the line after Ctrl-C.
-        text: what to print of an error.
+        interrupted: the line to print after Ctrl-C.
+        text: error -> the text to print.
     """
     try:
         with ended_soon(interrupted):
             yield
-    except BrokenPipeError:  # the reader has seen enough; typer ends quietly
+    except BrokenPipeError:  # e.g. piped into head; typer exits quietly
         raise
     except expected as error:  # OSError: such as a full disk, a read-only folder, a folder in place of a file
         print_error(text(error))
@@ -58,7 +58,7 @@ def errors_printed(
 
 @contextmanager
 def lines_every(seconds: float, line: Callable[[], str]) -> Iterator[None]:
-    """Print a line on stderr at intervals while the block lasts, from a thread of its own."""
+    """Print a line on stderr at intervals while the block runs, from a background thread."""
     is_over = Event()
 
     def print_lines() -> None:
@@ -76,7 +76,7 @@ def lines_every(seconds: float, line: Callable[[], str]) -> Iterator[None]:
 
 @contextmanager
 def watched(doing: str) -> Iterator[Report]:
-    """Show elapsed and remaining time of some work, which must call the yielded report."""
+    """Show the progress of work that calls the yielded report with the fraction done."""
     if sys.stderr.isatty():
         with Progress(
             TextColumn(doing, markup=False),
@@ -118,9 +118,9 @@ def _time(seconds: float) -> str:
 
 
 def print_anything() -> None:
-    """In an ASCII locale (LC_ALL=C) print UTF-8, and elsewhere what cannot be encoded as \\u25a1.
+    """In an ASCII locale (LC_ALL=C) print UTF-8; in others print characters that cannot be encoded as \\u25a1.
 
-    Python does so, too, unless told not to (PYTHONUTF8=0); an encoding in PYTHONIOENCODING is kept.
+    Python does the same in the C locale unless PYTHONUTF8=0 is set; an encoding in PYTHONIOENCODING is kept.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # not in a notebook or a test

@@ -1,4 +1,4 @@
-"""Errors raised for bad input, and how to install what is missing.
+"""Errors raised for bad input, and how to install a missing extra.
 
 Every message says what was given, where, and what would be right.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class ModalError(Exception):
-    """Base of all errors that this package raises on purpose."""
+    """Base class of this package's errors."""
 
 
 class FormulaError(ModalError, ValueError):
@@ -31,11 +31,11 @@ class GameError(ModalError, ValueError):
 
 
 class ActionError(ModalError, ValueError):
-    """What was given to an environment is not an action, or is for an agent that does not exist."""
+    """A value that is not an action, a player that does not exist, or an environment that is not running."""
 
 
 def install_extra(extra: str) -> str:
-    """As `welfare_env.extras.install_extra`, which this package does not import."""
+    """How to install an extra: the same as `welfare_env.extras.install_extra`, which this package must not import."""
     if (Path(__file__).parents[1] / "constraints.txt").is_file():
         return f"the extra {extra}: in the clone, pip install -c constraints.txt -e '.[{extra}]'"
     return f"the extra {extra}: pip install 'welfare-env[{extra}]'"

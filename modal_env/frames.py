@@ -1,4 +1,4 @@
-"""Results as rows, and as frames of pandas (the extra `tables`); docs/results.md describes the columns."""
+"""Results as rows, and as pandas DataFrames (the extra `tables`); docs/results.md describes the columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Tabular:
     """A result with rows."""
 
     def rows(self) -> list[Row]:
-        """As a table: a dict per row, all with the same columns."""
+        """The table: one dict per row, all with the same columns."""
         raise NotImplementedError
 
     def to_frame(self) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """Ctrl-C in commands: they end within two seconds, even in the middle of compiled code.
 
-Python raises KeyboardInterrupt in the main thread, between two instructions of Python: not while a compiled function
-runs, which may take minutes. And where a compiler calls back into Python, it is printed and ignored.
+Python raises KeyboardInterrupt in the main thread, between two Python instructions: so not while a compiled function
+runs, which may take minutes. If it is raised in a callback from a compiler, it is printed and ignored.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ SHOW_CURSOR = "\x1b[?25h"  # progress bars hide it
 
 
 def end_at_interruptions() -> None:
-    """End the process at Ctrl-C, until a command begins (`ended_soon`): there is nothing to clean up.
+    """Until a command begins (`ended_soon`), end the process at Ctrl-C without cleanup.
 
-    A KeyboardInterrupt would print a traceback of whatever is being imported. To be in time, commands run this file by
-    its path before they import anything of ours.
+    A KeyboardInterrupt would print the traceback of an import. Commands run this file by its path before they import
+    any of our packages, so that this takes effect in time.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
@@ -41,7 +41,7 @@ def ended_soon(line: str) -> Iterator[None]:
     Does nothing outside the main thread, and if Ctrl-C is ignored (as under nohup).
 
     Args:
-        line: printed on stderr before the process is ended.
+        line: printed on stderr before the process ends.
     """
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         yield
@@ -66,9 +66,9 @@ def ended_soon(line: str) -> Iterator[None]:
 
 @contextmanager
 def patient() -> Iterator[Callable[[], None]]:
-    """Within `ended_soon`, wait however long the block takes to end after Ctrl-C.
+    """Within `ended_soon`, let the block take as long as it needs to end after Ctrl-C.
 
-    Yields a function that ends this patience.
+    Yields a function that restores the time limit.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: None
@@ -85,7 +85,10 @@ def patient() -> Iterator[Callable[[], None]]:
 
 
 def _watch(reading: int, is_over: threading.Event, line: str) -> None:
-    """Python writes the number of each signal into the pipe as it arrives, whatever the main thread does."""
+    """End the process `GRACE` seconds after Ctrl-C, unless the block has ended.
+
+    Python writes the number of each signal into the pipe as it arrives, whatever the main thread does.
+    """
     while number := os.read(reading, 1):
         if number[0] == signal.SIGINT and not is_over.wait(GRACE):
             for child in multiprocessing.active_children():

@@ -1,4 +1,4 @@
-"""Progress reports: long computations call a `Report` repeatedly with the share of work done, from 0 to 1."""
+"""Progress reports: long computations call a `Report` repeatedly with the fraction of work done, 0 to 1."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ Report = Callable[[float], object]
 
 
 def no_report(share: float) -> None:
-    """A report that is ignored."""
+    """Ignore progress."""
 
 
 def part(report: Report, low: float, high: float) -> Report:
-    """The report of one part of the work, which takes it from share `low` to `high`."""
+    """A report for one part of the work: its fractions from 0 to 1 are `low` to `high` of the whole."""
     return lambda share: report(low + share * (high - low))

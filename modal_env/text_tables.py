@@ -14,8 +14,8 @@ from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderRe
 from rich.table import Table
 from rich.text import Text
 
-WIDE = 124  # columns of a table that goes to a file or a pipe
-HEAD = 6  # characters of a name in a column head, at least
+WIDE = 124  # width of a table written to a file or a pipe, in characters
+HEAD = 6  # minimum width of a name in a column head, in characters
 BETWEEN = 3  # characters between the contents of two columns
 
 
@@ -42,7 +42,7 @@ class Square:
             yield table.as_table()
 
     def _parts(self, width: int) -> list[list[int]]:
-        """The numbers of the columns of each table."""
+        """The column indices of each partial table."""
         parts: list[list[int]] = []
         taken = 0
         for column, label in enumerate(self.labels):
@@ -57,7 +57,7 @@ class Square:
 
 @dataclass(frozen=True)
 class Rows:
-    """A table; if the words of its columns do not fit side by side, a list with one line per cell.
+    """A table; on a terminal too narrow for the longest words of its columns, a list with one line per cell.
 
     Attributes:
         columns: names; a leading > aligns right, a leading = centers.
@@ -89,7 +89,7 @@ class Rows:
         """As a table with borders.
 
         Args:
-            width: of the terminal, into which the words of the columns fit; None to let cells become narrow.
+            width: of the terminal, enough for the longest word of each column; None: rich chooses the widths.
         """
         widest = [max(map(cell_len, column)) for column in zip(self.heads, *self.rows, strict=True)]
         widths = [None] * len(widest) if width is None else column_widths(self.widest_words, widest, width)
@@ -110,10 +110,10 @@ class Rows:
 
 
 def column_widths(least: Sequence[int], most: Sequence[int], width: int) -> list[int]:
-    """The widths of a table's columns: the least, and the rest of the width to those that lack least.
+    """The widths of a table's columns: the minimum of each; spare width goes first to those that need least more.
 
     Args:
-        least, most: characters that each column needs, and that it can use.
+        least, most: minimum and maximum useful width of each column, in characters.
     """
     spare = width - 1 - sum(BETWEEN + needed for needed in least)
     widths = list(least)

@@ -19,16 +19,16 @@ NAMED = re.compile(r"\s*([^\W\d]\w*)\s*=(?!>)(.*)", re.DOTALL)
 
 
 def read_agents(texts: Sequence[str] | None) -> list[Agent]:
-    """As `read_programs`, without readers.
+    """As `read_programs`, for formulas only.
 
     Raises:
-        GameError: a reader, which is not a formula.
+        GameError: a program is a reader, not a formula.
         FormulaError: as `read_programs`.
     """
     found = read_programs(texts)
     if readers := [program.name for program in found if not isinstance(program, Agent)]:
-        takers = "play, tournament, equilibria, evolve, populations, noise and page take both"
-        raise GameError(f"{readers[0]} is not a formula; this command takes only formulas: {takers}")
+        takers = "play, tournament, equilibria, evolve, populations, noise and page take all programs"
+        raise GameError(f"{readers[0]} is not a formula; this command takes only formulas ({takers})")
     return [program for program in found if isinstance(program, Agent)]
 
 
@@ -36,7 +36,7 @@ def read_programs(texts: Sequence[str] | None) -> list[Program]:
     """The programs of a command line: names, formulas and NAME=FORMULA; by default the four of the post.
 
     Raises:
-        FormulaError: a name with two meanings, or as `modal_env.parse`.
+        FormulaError: a name that is already taken, or as `modal_env.parse`.
     """
     if not texts:
         return list(POST)
@@ -50,7 +50,7 @@ def read_programs(texts: Sequence[str] | None) -> list[Program]:
 
 
 def _named(text: str, helpers: Mapping[str, Agent]) -> Program:
-    """A program by name, or the formula; names of this command line come first."""
+    """The program of a name or formula; names defined on the command line come first."""
     reader = as_reader(text)
     return find(text, helpers) if text in helpers or reader is None else reader
 
@@ -59,21 +59,21 @@ def _check_name(name: str, text: str, defined: Mapping[str, str]) -> None:
     """Check that a name may be given to a formula.
 
     Raises:
-        FormulaError: the name is a word of formulas, or already means another agent.
+        FormulaError: the name is a keyword of formulas, or is already taken.
     """
-    if name.casefold() in OWN_WORDS and len(name) > 1:  # single letters are words, too, but are not confused with names
-        raise FormulaError(f"{name!r} is a word of formulas: choose another name")
+    if name.casefold() in OWN_WORDS and len(name) > 1:  # keywords of one letter (a, b, F, T, X) may also be names
+        raise FormulaError(f"{name!r} is a keyword of formulas: choose another name")
     alike = [other for other in defined if other.casefold() == name.casefold()]
     if alike and (alike[0], defined[alike[0]].split()) != (name, text.split()):
         raise FormulaError(f"two agents are called {name!r}: name them differently")
     if as_reader(name) is not None:
         raise FormulaError(f"the library has a program called {name}, which is not a formula: choose another name")
     for known, agent in {**LIBRARY, **SHORT}.items():
-        if known.casefold() == name.casefold() and not _means(text, agent):
+        if known.casefold() == name.casefold() and not _is_formula_of(text, agent):
             raise FormulaError(f"the library has an agent called {known}, {agent.text}: choose another name")
 
 
-def _means(text: str, agent: Agent) -> bool:
+def _is_formula_of(text: str, agent: Agent) -> bool:
     try:
         return parse(text) == agent
     except FormulaError:  # it calls agents of this command line, or is not a formula
@@ -107,7 +107,7 @@ def read_numbers(game: Game, text: str | None) -> dict[str, str] | None:
     """Read NAME=NUMBER,... as a mapping from the game's names.
 
     Raises:
-        GameError: the text has another form.
+        GameError: the text does not have this form, or gives a name twice.
     """
     if text is None:
         return None

@@ -73,12 +73,12 @@ def play(
     game: GameName = PAYOFFS.name,
     payoffs: PayoffFile = None,
 ) -> None:
-    """Play two programs against each other: world by world, or the chances if one tosses coins."""
+    """Play two programs against each other: moves world by world, or probabilities if one is not a formula."""
     with all_errors_printed():
         a, b = read_programs([first, second])
         table = chosen_game(context, game, payoffs)
         if not (isinstance(a, Agent) and isinstance(b, Agent)):
-            refuse(context, ["worlds"], "goes with two formulas: these are not")
+            refuse(context, ["worlds"], "goes with two formulas: a program here is not a formula")
             show(agents_table([a, b]), law_table(a, b, play_mixed(a, b, context_of(table, (a, b)))))
             return
         refuse(context, ["game", "payoffs"], "goes with programs that look at the payoffs: formulas do not")
@@ -123,15 +123,15 @@ def equilibria(
     cost: Cost = "depth",
     game: GameName = PAYOFFS.name,
     payoffs: PayoffFile = None,
-    symmetric: Annotated[bool, typer.Option("--symmetric", help="Only if both players use the same mix.")] = False,
-    ranges: Annotated[bool, typer.Option("--ranges", help="For all epsilon, as formulas with exact ranges.")] = False,
+    symmetric: Annotated[bool, typer.Option("--symmetric", help="Only those with the same mix for both.")] = False,
+    ranges: Annotated[bool, typer.Option("--ranges", help="As functions of epsilon, on exact ranges.")] = False,
     formulas: Formulas = False,
 ) -> None:
     """Find all Nash equilibria of the game of choosing a program, exactly."""
     with all_errors_printed():
         library, table = all_different(read_programs(agents)), chosen_game(context, game, payoffs)
         if ranges:
-            refuse(context, ["epsilon"], "is one price, --ranges is about all of them: leave one of the two out")
+            refuse(context, ["epsilon"], "is one price, but --ranges is for all prices: leave one out")
             with watched("looking for equilibria at every epsilon") as report:
                 found = find_ranges(library, cost, payoffs=table, symmetric_only=symmetric, report=report)
             show(*who(library, formulas), ranges_table(found, Game(library, 0, cost, table)))
@@ -184,7 +184,7 @@ def search(
     call: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
-            metavar="AGENT", help="Agents that they may call X on, besides themselves.", show_default="DefectBot"
+            metavar="AGENT", help="Agents that these may call X on, besides themselves.", show_default="DefectBot"
         ),
     ] = None,
     mix: Annotated[
@@ -199,15 +199,15 @@ def search(
     game: GameName = PAYOFFS.name,
     payoffs: PayoffFile = None,
     literals: Annotated[
-        int, typer.Option(min=1, max=2, help="Without opponents: size of the class of two boxes; 1 is small and quick.")
+        int, typer.Option(min=1, max=2, help="Without opponents: literals in a box of the two-box class; 1 is quick.")
     ] = 2,
     formulas: Formulas = False,
 ) -> None:
-    """List all that agents up to a depth can do against opponents; without any, answer the post's questions.
+    """List all outcomes of agents up to a depth against opponents; without opponents, answer the post's questions.
 
     The search covers agents without `me` ("what I do"), as in the post; with `me` more is possible. Against opponents
-    it is complete: every such agent up to the depth that calls X on itself and on those given with --call does one of
-    the things listed. Of agents that do the same, one of least depth is shown. Without opponents, three classes of
+    it is complete: every such agent up to the depth that calls X only on itself and on the --call agents has one of
+    the listed outcomes. Each outcome is shown with an agent of least depth. Without opponents, three classes of
     agents are searched for pure equilibria and for agents that beat the post's mix; this takes half a minute.
     """
     with all_errors_printed():
@@ -240,13 +240,15 @@ def reading(
     payoffs: PayoffFile = None,
     price: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option(metavar="NUMBER", help="What agents of depth 1, and of depth 2, pay.", show_default="1 and 2"),
+        typer.Option(
+            metavar="NUMBER", help="Price of depth 1, then of depth 2, in epsilon units.", show_default="1 and 2"
+        ),
     ] = None,
 ) -> None:
     """What reading adds to a game: outcomes that are equilibria only of programs that read each other.
 
-    The search is over all agents of depth up to 2 that say X(me) only. For the 78 strict ordinal games, rg-1 to rg-78,
-    the page "A periodic table of reading" of the documentation has the answers.
+    The search is over all agents of depth up to 2 whose only letter is X(me). For the 78 strict ordinal games, rg-1 to
+    rg-78, the page "A periodic table of reading" of the documentation has the answers.
     """
     with all_errors_printed():
         from modal_env.search.periodic_table import DEPTHS, readings  # which loads numba

@@ -1,4 +1,4 @@
-"""The commands about populations."""
+"""The command `evolve`: replicator dynamics, best-reply growth, and basins of attraction."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ from modal_env.errors import GameError
 from modal_env.games.game import PAYOFFS, Game, Mix
 from modal_env.progress import part
 
-POINTS = 5001  # of a trajectory: enough for a smooth plot
-MEMBERS = 10  # of each agent at the start of growth
+POINTS = 5001  # times of a trajectory: enough for a smooth plot
+MEMBERS = 10  # default number of each agent at the start of growth
 
 
 class Model(StrEnum):
@@ -64,7 +64,7 @@ class View(StrEnum):
 
 
 OPTIONS = {Model.replicator: ["time", "view"], Model.growth: ["steps"], Model.basins: ["starts", "seed"]}
-CORNERS = 3  # of a simplex that stand for one agent each
+CORNERS = 3  # corners of a simplex plot that show one agent each
 
 
 def evolve(
@@ -172,7 +172,7 @@ def _drawn(games: Sequence[Game]) -> str:
         GameError: there is none, or only one epsilon is given.
     """
     if len({game.epsilon for game in games}) < 2:
-        raise GameError("--plot draws shares over epsilon: give --epsilon twice at least")
+        raise GameError("--plot draws shares over epsilon: give --epsilon at least twice")
     payoffs = [payoffs_of(game) for game in games]
     ends = [[one.names[agent] for agent in one.strict_pure] for one in payoffs]
     for agent in ends[0]:

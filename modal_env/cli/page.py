@@ -21,12 +21,12 @@ from modal_env.pictures.tables import match, matrix, rows
 from modal_env.progress import Report, no_report, part
 from modal_env.text_tables import Rows
 
-MOST_SOLVED = 10  # agents whose equilibria are looked for
+MOST_SOLVED = 10  # maximum number of agents for which equilibria are computed
 MOST_MATCHES = 24
 PATHS = "A path starts at its dot, follows its arrows and is shown up to its ring."
 ABOUT = (
     "Each agent is a formula of provability logic about its opponent, X: [] says that something is provable. Agents "
-    "read each other's formulas and play the prisoner's dilemma; modeling the other costs epsilon a unit."
+    "read each other's formulas and play the prisoner's dilemma; modeling the opponent costs epsilon per unit."
 )
 
 
@@ -46,9 +46,9 @@ def library_page(game: Game, time: float, report: Report = no_report) -> str:
     found = equilibria_of(*both) if is_small else None
     outcomes = matrix("", game.names, game.played.moves, game.utilities)
     if not game.payoffs.is_symmetric:
-        outcomes += _note("The row player's seat; and the column player's:")
+        outcomes += _note("Above for the row player, below for the column player:")
         outcomes += matrix("", game.names, game.played.moves, game.turned.utilities)
-    first = _section("Who does what against whom, and is paid", outcomes)
+    first = _section("Moves and payoffs", outcomes)
     left = [_equilibria(game, found), _section("Agents", _agents(game))]
     sections = [
         "" if is_small else _wide(first),
@@ -85,7 +85,7 @@ def _table(shown: Group) -> str:
 
 
 def _evolution(game: Game, time: float, found: Sequence[Equilibrium], report: Report) -> list[str]:
-    """A population that begins with equal shares: its path in the simplex, and over time."""
+    """A population that starts with equal shares: its path in the simplex, and its shares over time."""
     size = len(game.agents)
     equal = replicator(game, [Fraction(1, size)] * size, time, report=part(report, 0, 0.5))
     over_time = bands(game.names, equal.times, equal.shares) + _note(f"From equal shares; {equal.limit}.")
@@ -94,7 +94,7 @@ def _evolution(game: Game, time: float, found: Sequence[Equilibrium], report: Re
 
 
 def _simplex(game: Game, equal: Trajectory, time: float, found: Sequence[Equilibrium], report: Report) -> str:
-    """If the population ends in a cycle of three agents, their face with a path of its own; else all agents."""
+    """The path from equal shares; if it ends in a cycle of three agents, a path from equal shares of these three."""
     around = equal.limit.agents
     if equal.limit.kind != "cycle" or len(around) != CORNERS:
         corners = largest(equal.shares)
@@ -109,14 +109,14 @@ def _simplex(game: Game, equal: Trajectory, time: float, found: Sequence[Equilib
 
 
 def _marks(found: Sequence[Equilibrium], corners: Sequence[int]) -> list[Mark]:
-    """The single symmetric equilibria in which these agents play, and no others."""
+    """The symmetric equilibria that are single points and are mixes of exactly these agents."""
     points = [one.row for one in found if one.is_point and one.is_symmetric]
     inside = [mix for mix in points if {agent for agent, share in enumerate(mix) if share} == set(corners)]
     return [Mark("equilibrium", [*map(float, mix)]) for mix in inside]
 
 
 def _equilibria(game: Game, found: Sequence[Equilibrium] | None) -> str:
-    text = f"Not looked for: of more than {MOST_SOLVED} agents they may take long. See welfare-env modal equilibria."
+    text = f"Not computed for more than {MOST_SOLVED} agents: it may take long. Use welfare-env modal equilibria."
     return _section("Nash equilibria", _note(text) if found is None else _table(equilibria_table(game, found)))
 
 
@@ -133,7 +133,7 @@ def _matches(game: Game) -> str:
     latest = sorted(pairs, key=lambda pair: -int(settles[pair]))[:MOST_MATCHES]
     shown = [_match(formulas[first], formulas[second]) for first, second in sorted(latest)]
     left = f" These {MOST_MATCHES} of {len(pairs)} matches settle last." if len(pairs) > MOST_MATCHES else ""
-    text = f"What holds at world n follows from the worlds before it; from some world on nothing changes.{left}"
+    text = f"The moves at world n follow from those at earlier worlds; from some world on nothing changes.{left}"
     return _section("Matches over worlds", f'<div class="matches">{"".join(shown)}</div>{_note(text)}')
 
 

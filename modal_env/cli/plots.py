@@ -1,8 +1,8 @@
 """Plots of evolving populations (matplotlib, from the extra `plot`); each function returns a figure to save or show.
 
-figure.savefig("cycle.png") writes it. Neither pyplot nor a display is needed. Agents have the colors of the pages
-(`modal_env.pictures.style`), and their lines also differ in their dashes. The default title names the model, epsilon
-and the cost.
+figure.savefig("cycle.png") writes it. Neither pyplot nor a display is needed. Agents have the same colors as on pages
+(`modal_env.pictures.style`), and their lines have different dashes. The default title names the model, epsilon and the
+cost.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from modal_env.dynamics.finite import Shares
 
-_INK, _PATH, _EDGE = "#000000", "#555555", "#BBBBBB"  # of what is no agent
+_INK, _PATH, _EDGE = "#000000", "#555555", "#BBBBBB"  # colors of everything but agents
 _DASHES = ("-", "--", "-.", ":")
 # Dashes of coinciding lines: each is visible in the gaps of those drawn over it.
 _GAPS = ("-", (0, (4.5, 1.5)), (0, (3, 3)), (0, (1.5, 4.5)))
@@ -60,7 +60,7 @@ def simplex(
         title: default: the model, epsilon and cost.
 
     Raises:
-        GameError: no trajectories, or of different agents; corners that are not three different agents of theirs; too
+        GameError: no trajectories, or trajectories of different agents; corners that are not three of these agents; too
             many marks, or a mark without a share for each agent.
     """
     names = _common_names(trajectories)
@@ -141,7 +141,9 @@ def basin_over_epsilon(
         GameError: no points, or different numbers of epsilons and shares.
     """
     if not epsilons or len(epsilons) != len(shares):
-        raise GameError(f"{len(epsilons)} epsilons and {len(shares)} shares: give one or more of each, as many")
+        raise GameError(
+            f"{len(epsilons)} epsilons and {len(shares)} shares: give the same number of each, at least one"
+        )
     figure, axes = _new_figure(6.4, 4.6)
     x = np.array([float(epsilon) for epsilon in epsilons])
     values = np.array([share.value for share in shares])
@@ -178,7 +180,9 @@ def cooperation_over_epsilon(epsilons: Sequence[Fraction | float], found: Sequen
         GameError: no points, or different numbers of epsilons and populations.
     """
     if not epsilons or len(epsilons) != len(found):
-        raise GameError(f"{len(epsilons)} epsilons and {len(found)} populations: give one or more of each, as many")
+        raise GameError(
+            f"{len(epsilons)} epsilons and {len(found)} populations: give the same number of each, at least one"
+        )
     figure, axes = _new_figure(6.4, 4.6)
     for number, size in enumerate(dict.fromkeys(one.size for one in found)):
         points = sorted(
@@ -219,7 +223,7 @@ def growth_shares(growth: Growth, *, title: str | None = None) -> Figure:
 
 
 def _plain(name: str) -> str:
-    """A name as a label: shortened, without matplotlib's mathematics, and not hidden for a leading _."""
+    """A name as a label: shortened, with $ escaped, and visible despite a leading _ (which hides it in matplotlib)."""
     written = f"{name:.40}".encode("utf-8", "replace").decode("utf-8")  # without halves of surrogate pairs
     return ("\N{THIN SPACE}" if name.startswith("_") else "") + written.replace("$", r"\$")
 
@@ -278,7 +282,9 @@ def _finish(axes: Axes, *, beside: bool = False) -> None:
 def _common_names(trajectories: Sequence[Trajectory]) -> tuple[str, ...]:
     kinds = {trajectory.names for trajectory in trajectories}
     if len(kinds) != 1:
-        raise GameError(f"{len(trajectories)} trajectories of {len(kinds)} sets of agents: give some, all of the same")
+        raise GameError(
+            f"{len(trajectories)} trajectories of {len(kinds)} sets of agents: give some, all of the same agents"
+        )
     return trajectories[0].names
 
 

@@ -1,4 +1,4 @@
-"""The commands about finite populations, and about large ones that answer with noise."""
+"""The commands for finite populations, and for large populations with noise."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Process(StrEnum):
 
 
 class Rule(StrEnum):
-    """How a large population answers."""
+    """How members of a large population revise."""
 
     logit = "logit"
     best_response = "best-response"
@@ -71,17 +71,17 @@ def populations(
     process: Annotated[
         Process,
         typer.Option(
-            help="moran: birth and death; imitation: pairs compare payoffs; logit, best-reply: members answer."
+            help="moran: birth and death; imitation: pairs compare payoffs; logit, best-reply: members revise."
         ),
     ] = Process.moran,
     mutation: Annotated[
         Optional[float],  # noqa: UP045
-        typer.Option(help="Rate at which a member takes any agent.", show_default="the limit of rare mutations"),
+        typer.Option(help="Rate of switching to a random agent.", show_default="the limit of rare mutations"),
     ] = None,
-    intensity: Annotated[float, typer.Option(help="Of selection: payoffs count as exp(intensity * payoff).")] = 1.0,
+    intensity: Annotated[float, typer.Option(help="Of selection: weights are exp(intensity * payoff).")] = 1.0,
     steps: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(help="Simulate ten runs of so many steps, instead of solving.", show_default="solved"),
+        typer.Option(help="Simulate ten runs of this many steps, instead of solving.", show_default="solved"),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the simulation.")] = 0,
     epsilon: Annotated[
@@ -96,8 +96,8 @@ def populations(
 ) -> None:
     """Share of time that a finite population spends with each agent, and in mutual cooperation.
 
-    Without --mutation, in the limit of rare mutations, exactly, for moran and imitation. With it, exactly if there are
-    at most 30,000 states, and else simulated, with --steps.
+    Without --mutation: exact, in the limit of rare mutations (moran and imitation only). With --mutation: exact for at
+    most 30,000 states; for more, simulate with --steps.
     """
     with all_errors_printed():
         if plot:
@@ -138,14 +138,14 @@ def noise(
     agents: Agents = None,
     shallow: Shallow = False,
     rule: Annotated[
-        Rule, typer.Option(help="logit: better agents more often; best-response: the best one but for mistakes.")
+        Rule, typer.Option(help="logit: better agents more often; best-response: the best agent, with mistakes.")
     ] = Rule.logit,
     size_of_noise: Annotated[
-        float, typer.Option("--noise", help="Of logit: payoffs are divided by it; of best-response: share of mistakes.")
+        float, typer.Option("--noise", help="logit: payoffs are divided by it; best-response: fraction of mistakes.")
     ] = 0.1,
     starts: Annotated[int, typer.Option(help="Number of random starts.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random starts.")] = 0,
-    time: Annotated[float, typer.Option(help="Duration; members revise once in a unit of time.")] = 200.0,
+    time: Annotated[float, typer.Option(help="Duration; members revise once per unit of time.")] = 200.0,
     epsilon: Epsilon = "1/10",
     cost: Cost = "depth",
     game: GameName = PAYOFFS.name,
@@ -153,7 +153,7 @@ def noise(
     formulas: Formulas = False,
 ) -> None:
     """Where random starts of a large population come to rest under logit or best response with noise."""
-    from modal_env.dynamics.noisy import noisy_basins  # which loads scipy
+    from modal_env.dynamics.noisy import noisy_basins  # loads scipy
 
     with all_errors_printed():
         library = _library(agents, shallow)
@@ -172,7 +172,7 @@ def _library(agents: list[str] | None, shallow: bool) -> list[Program]:
     if not shallow:
         return read_programs(agents)
     if agents:
-        raise GameError("agents are given, and --shallow gives others: leave one of the two out")
-    from modal_env.search.direct_agents import shallow_agents  # which loads numba
+        raise GameError("--shallow chooses the agents: leave it out, or give no agents")
+    from modal_env.search.direct_agents import shallow_agents  # loads numba
 
     return [*shallow_agents()]

@@ -1,4 +1,4 @@
-"""The commands about open questions: who is stable, and which words are equilibria."""
+"""The commands for open questions: which agents are stable, and which words are equilibria."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from modal_env.logic.library import LIBRARY
 
 
 def stable(agents: Agents = None, epsilon: Epsilon = "1/10") -> None:
-    """Which agents are evolutionarily stable under mutation to all agents of their depth, and who invades the rest.
+    """Which agents are evolutionarily stable under mutation to all agents of their depth, and what invades the others.
 
     Without agents, the whole library. Mutants of depth up to 2 that call CooperateBot, DefectBot and FairBot are
     searched completely.
     """
     with all_errors_printed():
-        from modal_env.search.invaders import verdicts  # which loads numba
+        from modal_env.search.invaders import verdicts  # loads numba
 
         residents = read_agents(agents) if agents else [*LIBRARY.values()]
         with watched("looking for mutants") as report:
@@ -32,11 +32,11 @@ def words(
     depth: Annotated[int, typer.Option(min=1, max=4, help="Depth of the agents.")] = 3,
     length: Annotated[int, typer.Option(min=1, max=14, help="Longest word.")] = 8,
 ) -> None:
-    """Words such as CCCDDC that an agent plays with itself, and with nobody shallower: pure equilibria.
+    """Pure equilibria of direct agents that play a word such as CCCDDC against themselves.
 
-    Among direct agents, which say X(me) only, at all prices up to 1/depth.
+    Direct agents have X(me) as their only letter. No shallower one gets cooperation, so all prices up to 1/depth work.
     """
     with all_errors_printed():
-        from modal_env.search.words import words as find_words  # which loads numba
+        from modal_env.search.words import words as find_words  # loads numba
 
         show(words_table(depth, length, [*find_words(depth, length)]))

@@ -1,4 +1,4 @@
-"""What commands share: options, the game that they are about, printing, files."""
+"""Code shared by the commands: options, the choice of the game, printing, files."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
 
 AGENTS = (
-    "An agent is a name, a formula, or NAME=FORMULA, which the others may then call X on. Quote formulas: "
+    "An agent is a name, a formula, or NAME=FORMULA; other formulas may then say X(NAME). Quote formulas: "
     "'[](X(me) & (X(DefectBot) -> []false))'. A name defined once can be used again: play 'Wary=[]X(PB)' Wary."
 )
 NAMES = (
-    f"Names: {', '.join(LIBRARY)}; in short {', '.join(SHORT)}. Programs that are no formulas: {', '.join(READERS)}."
+    f"Names: {', '.join(LIBRARY)}; for short {', '.join(SHORT)}. Programs that are not formulas: {', '.join(READERS)}."
 )
 
 ENDINGS = (".png", ".svg", ".pdf")
-INTERRUPTED = "interrupted: nothing is kept, the same command starts again"
+INTERRUPTED = "interrupted: nothing was saved; the same command starts over"
 Agents = Annotated[
     Optional[list[str]],  # noqa: UP045 (typer reads it)
     typer.Argument(help=AGENTS, show_default="the four of the post", metavar="AGENT"),
@@ -51,7 +51,7 @@ Cost = Annotated[
     ),
 ]
 GameName = Annotated[
-    str, typer.Option("--game", metavar="NAME", help=f"What the programs play: {NAMED}.", show_default=True)
+    str, typer.Option("--game", metavar="NAME", help=f"The game that programs play: {NAMED}.", show_default=True)
 ]
 PayoffFile = Annotated[
     Optional[Path],  # noqa: UP045
@@ -73,7 +73,7 @@ def refuse(context: typer.Context, options: Sequence[str], reason: str) -> None:
     """Check that none of these options was given.
 
     Raises:
-        GameError: one was; the message gives the reason.
+        GameError: an option was given; the message gives the reason.
     """
     for option in options:
         source = context.get_parameter_source(option)
@@ -82,14 +82,14 @@ def refuse(context: typer.Context, options: Sequence[str], reason: str) -> None:
 
 
 def chosen_game(context: typer.Context, name: str, path: Path | None) -> PayoffTable:
-    """The game that --game names or --payoffs holds.
+    """The game given by --game or --payoffs.
 
     Raises:
-        GameError: both are given; no such game; not a file of payoffs.
+        GameError: both are given; an unknown game; not a file of payoffs.
     """
     if path is None:
         return as_table(name)
-    refuse(context, ["game"], "names a game, and --payoffs gives another: leave one of the two out")
+    refuse(context, ["game"], "names a game, and --payoffs gives another: leave one out")
     return read_payoffs(path)
 
 
@@ -136,21 +136,21 @@ def write_text(path: Path, text: str) -> None:
 
 
 def who(agents: Sequence[Program], formulas: bool) -> list[Group]:
-    """The table of the agents' formulas; empty if all are in the library, unless it is asked for."""
+    """The table of the agents' formulas; empty if all are in the library and `formulas` is false."""
     library = {**LIBRARY, **READERS}
     known = all(library.get(agent.name) == agent for agent in agents)
     return [] if known and not formulas else [agents_table(agents)]
 
 
 def show(*tables: Group) -> None:
-    """Print tables; to a file or pipe they are wide, or as wide as COLUMNS says."""
+    """Print tables; in a file or pipe they have the width COLUMNS, or `WIDE` if it is not set."""
     fitted = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
     Console(width=max(Console().width, NARROW) if fitted else WIDE).print(*tables, sep="\n")
 
 
 @contextmanager
 def all_errors_printed() -> Iterator[None]:
-    """Print our own errors in one line, also that matplotlib is missing."""
+    """Print errors of this package, file errors and a missing matplotlib in one line, and exit."""
     with errors_printed(INTERRUPTED, (ModalError, OSError), _text_of):
         try:
             yield

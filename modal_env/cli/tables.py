@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 Row = TypeVar("Row")
 
-NARROW = 30  # columns of a table at least, even on a narrower terminal
+NARROW = 30  # minimum width of a table in characters, even on a narrower terminal
 LONG = 16  # characters of the longest name used as a column head
 MOST_FREQUENT = 4  # agents of a population that are named
-LEAST = 0.005  # share from which an agent is named
+LEAST = 0.005  # smallest share of an agent that is named
 SHOWN = 20  # rows shown at either end of a long table
-LONG_GAP = 0.1  # fraction of a run: shortest time without a majority that gets a row of its own
+LONG_GAP = 0.1  # shortest period without a majority that gets its own row, as a fraction of the run
 MOVES = {0.0: "D", 1.0: "C"}
 
 
@@ -67,12 +67,12 @@ def trace_table(a: Agent, b: Agent, outcome: Outcome) -> Group:
 
 
 def law_table(a: Program, b: Program, outcome: MixedOutcome) -> Group:
-    """One row per outcome that is possible: its probability."""
+    """One row per possible outcome: its probability."""
     table = new_table("Outcomes", *("=" + label for label in labels([a, b])), ">probability", ">about")
     for moves, chance in outcome.law.items():
         if chance:
             add_row(table, *moves, str(chance), f"{float(chance):.6f}")
-    return with_legend(table, "C cooperates, D defects; exactly, over all coins")
+    return with_legend(table, "C cooperates, D defects; exact probabilities over all coins")
 
 
 def moves_table(result: Tournament) -> Group:
@@ -114,9 +114,9 @@ def equilibria_table(game: Game, found: Sequence[Equilibrium]) -> Group:
         sides = [[mix_text(one.names, mix) for mix in mixes] for mixes in (one.rows, one.columns)]
         paid = [str(low) if low == high else f"{low} to {high}" for low, high in one.payoffs]
         add_row(table, str(one.component), *_profile(sides, paid))
-    legend = "exactly; where a cell has several mixes, any mixture of them"
-    hangs = len({one.component for one in found}) < len(found)
-    return with_legend(table, legend + ("; sets of one component hang together" if hangs else ""))
+    legend = "exact; several mixes in a cell stand for all their mixtures"
+    has_connected = len({one.component for one in found}) < len(found)
+    return with_legend(table, legend + ("; sets of one component are connected" if has_connected else ""))
 
 
 def ranges_table(found: Ranges, game: Game) -> Group:
@@ -129,7 +129,7 @@ def ranges_table(found: Ranges, game: Game) -> Group:
         add_row(table, str(family.interval), *_profile(sides, paid))
     where = ", ".join(map(str, found.breakpoints))
     changes = f"the equilibria change at eps = {where}" if where else "this holds at every eps"
-    return with_legend(table, f"exactly; where a cell has several mixes, any mixture of them; {changes}")
+    return with_legend(table, f"exact; several mixes in a cell stand for all their mixtures; {changes}")
 
 
 def _profile(sides: Sequence[Sequence[str]], paid: Sequence[str]) -> tuple[str, str, str]:
@@ -175,7 +175,7 @@ def _largest(trajectory: Trajectory, start: float, stop: float) -> str:
 
 
 def _twins(names: Sequence[str], game: Game) -> str:
-    """Agents whose shares keep their proportion, as a text to append to a legend."""
+    """Agents with equal payoffs, whose shares keep their ratio, as text to append to a legend."""
     alike: dict[tuple[Fraction, ...], list[str]] = {}
     for name, row in zip(names, in_both_seats(game), strict=True):
         alike.setdefault(row, []).append(name)
@@ -281,7 +281,7 @@ def verdicts_table(epsilon: str, found: Sequence[Verdict]) -> Group:
     for one in found:
         mutant = "" if one.invader is None else one.invader.unicode
         add_row(table, labels([one.agent])[0], str(one.agent.depth), one.kind, mutant, str(one.gain) if mutant else "")
-    return with_legend(table, "gain: what a mutant is paid more; of a neutral one it is 0 against both")
+    return with_legend(table, "gain: the mutant's payoff against the agent, less the agent's own")
 
 
 def words_table(depth: int, length: int, found: Sequence[WordAgent]) -> Group:
@@ -289,7 +289,9 @@ def words_table(depth: int, length: int, found: Sequence[WordAgent]) -> Group:
     table = new_table(f"Words of up to {length} letters, depth {depth}", "word", "below", "of its depth", "for epsilon")
     for one in found:
         add_row(table, one.word, ", ".join(sorted(one.below)), ", ".join(sorted(one.alike)), f"0 to 1/{depth}")
-    return with_legend(table, "outcomes of agents of smaller depth and of its depth against it, their move first")
+    return with_legend(
+        table, "outcomes of agents of smaller depth, and of the same depth, against it; their move first"
+    )
 
 
 def _paid(game: Game, mix: Mix, reply: Reply) -> Fraction:

@@ -1,12 +1,11 @@
 """Basins of attraction of the replicator dynamics: the share of random starts that ends at each pure equilibrium.
 
 Starts are uniform over all populations (Dirichlet with all parameters 1). All are integrated together in the logarithms
-of the shares, each with its own step size (`modal_env.dynamics.basins`), and each is dropped as soon as its limit
-is known:
+of the shares, each with its own step size (`integrate`), and each stops as soon as its limit is known:
 
-* It ends at a strict pure equilibrium once `populations.is_trapped` says so; that is proven.
-* In the post's game (CooperateBot, DefectBot, FairBot, PrudentBot at a cost of epsilon < 1/4 a level of depth) it does
-  not end at DefectBot once it is in the region of `_escaped_the_post`; that is proven, too.
+* Once `populations.is_trapped` holds, it provably ends at that strict pure equilibrium.
+* In the post's game (CooperateBot, DefectBot, FairBot, PrudentBot at a cost of epsilon < 1/4 per level of depth), once
+  it is in the region of `_escaped_the_post`, it provably does not end at DefectBot.
 
 In other games a start that no agent takes over stays undecided until the time is up, however small the shares of the
 pure equilibria are: in larger libraries a share of 1e-100 can grow again while others dominate for a long time.
@@ -95,7 +94,7 @@ class Basins(Tabular):
         return self.undecided == 0
 
     def share(self, agent: str) -> Estimate:
-        """The share of all starts that `agent` takes over, as far as that could be told before the time was up.
+        """The share of all starts known to be taken over by `agent` when the time was up.
 
         Raises:
             GameError: the agent is not a strict pure equilibrium of the game.
@@ -255,7 +254,7 @@ def _fates(
         return paid - paid[0]  # only differences matter
 
     def stops(going: NDArray[np.int64], shares: Floats, slopes: Floats, clock: Floats) -> Bools:
-        fates[going] = _seen(payoffs, shares, is_elsewhere)
+        fates[going] = _limits(payoffs, shares, is_elsewhere)
         is_over = (fates[going] != _UNDECIDED) | (clock >= time)
         report(1 - (1 - clock[~is_over] / time).sum() / len(fates))
         return is_over
@@ -264,8 +263,8 @@ def _fates(
     return fates
 
 
-def _seen(payoffs: Payoffs, shares: Floats, is_elsewhere: Callable[[Floats], Bools]) -> NDArray[np.int64]:
-    """[starts] the limit of each, if [n, starts] shares determine it."""
+def _limits(payoffs: Payoffs, shares: Floats, is_elsewhere: Callable[[Floats], Bools]) -> NDArray[np.int64]:
+    """[starts] the limit of each start, or `_UNDECIDED`, given [n, starts] shares."""
     fates = np.where(is_elsewhere(shares), _ELSEWHERE, _UNDECIDED)
     for agent in payoffs.strict_pure:
         fates[is_trapped(payoffs.floats, shares, agent)] = agent
@@ -284,7 +283,7 @@ _STAGES = (
 # The difference between the formulas of order 5 and 4.
 _ERROR = (71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
 EVALUATIONS = len(_STAGES)
-"""Slopes that are computed in a step."""
+"""Evaluations of the slopes per step."""
 
 Numbers = NDArray[np.int64]
 SlopesOf = Callable[[Floats, Numbers], Floats]

@@ -1,4 +1,4 @@
-"""Finite populations: fixation probabilities, and the share of time in each state, exactly where states can be listed.
+"""Finite populations: fixation probabilities, and the long-run share of each agent, exactly if states can be listed.
 
 A population of `size` members; every member plays every other, and a member's payoff is the mean. In a step one member
 is replaced:
@@ -11,9 +11,9 @@ is replaced:
 * "best-reply": a member takes a best reply to the others, drawn uniformly from equally good ones (Kandori, Mailath and
   Rob 1993).
 
-With probability `mutation` it takes an agent drawn uniformly instead. Under the first two the ratio of the chances to
-lose and to gain a member of one of two agents is exp(-intensity * difference of payoffs), so that their fixation
-probabilities are equal.
+With probability `mutation` it takes an agent drawn uniformly instead. With two agents, "moran" and "imitation" have the
+same ratio of the chances to lose and to gain a member of one of them, exp(-intensity * difference of payoffs), and so
+the same fixation probabilities.
 
 The states are the numbers of members of each agent, and the chain's stationary distribution is solved for directly. If
 there are too many states: as the mutation rate tends to 0 nearly all time is spent in populations of one agent, and
@@ -46,7 +46,7 @@ from modal_env.logic.tournaments import listed
 PROCESSES = ("moran", "imitation", "logit", "best-reply")
 MAX_STATES = 30_000
 MAX_SIZE = 1_000_000
-MAX_CHANCES = 10_000_000  # states times pairs of agents, 80 MB for each of some tables
+MAX_CHANCES = 10_000_000  # states times pairs of agents: 80 MB per table of this size
 _TIE = 1e-9  # difference of payoffs below which two replies are equally good
 _SLACK = 1e-6  # between two solutions for the shares of time
 
@@ -135,7 +135,7 @@ def rare_mutations(game: Game | Matrix, size: int, process: str = "moran", *, in
 def _grouped(moves: Floats) -> Floats:
     """[n] the stationary distribution of a small chain, without subtractions (Grassmann, Taksar and Heyman 1985).
 
-    So even chances of 1e-300 come out right to 12 digits.
+    So even chances of 1e-300 are right to 12 digits.
     """
     left = moves.copy()
     for last in range(len(left) - 1, 0, -1):
@@ -163,7 +163,7 @@ def solved_shares(
 
     Raises:
         GameError: as `fixation`; a mutation rate out of bounds; more than `MAX_STATES` states, or
-            `MAX_CHANCES` chances; moves between some states so rare that floats do not tell the time spent in each.
+            `MAX_CHANCES` chances; moves between some states too rare for a solution in floats.
     """
     payoffs = payoffs_of(game)
     choice("process", process, PROCESSES)
@@ -171,11 +171,11 @@ def solved_shares(
     rate = checked_mutation(mutation, process)
     count = math.comb(members + payoffs.size - 1, payoffs.size - 1)
     if count > MAX_STATES:
-        told = f"{payoffs.size} agents and {members} members have {count:,} states"
-        raise GameError(f"{told}, more than {MAX_STATES:,}: take rare_mutations or simulated_shares")
+        text = f"{payoffs.size} agents and {members} members have {count:,} states"
+        raise GameError(f"{text}, more than {MAX_STATES:,}: take rare_mutations or simulated_shares")
     if count * payoffs.size**2 > MAX_CHANCES:
-        told = f"{count:,} states and {payoffs.size} agents have {count * payoffs.size**2:,} chances"
-        raise GameError(f"{told}, more than {MAX_CHANCES:,}: take rare_mutations or simulated_shares")
+        text = f"{count:,} states and {payoffs.size} agents have {count * payoffs.size**2:,} chances"
+        raise GameError(f"{text}, more than {MAX_CHANCES:,}: take rare_mutations or simulated_shares")
     states = np.array(list(compositions(members, payoffs.size)))
     weights = _stationary(states, _changes(payoffs.floats, states, rate, process, weight))
     means = weights @ states / members
@@ -200,16 +200,16 @@ def _stationary(states: NDArray[np.int64], changes: Floats) -> Floats:
     balance = flow - csc_matrix(identity(size).multiply(np.asarray(flow.sum(axis=0)).ravel()))
     found, again = _balanced(balance, 0), _balanced(balance, size - 1)
     if not np.abs(found - again).max() <= _SLACK:  # or nan
-        told = "moves between some states are too rare to solve for the time spent in each"
-        raise GameError(f"{told}: give a larger mutation rate, a smaller intensity or fewer members")
+        text = "moves between some states are too rare to solve for the time spent in each"
+        raise GameError(f"{text}: give a larger mutation rate, a smaller intensity or fewer members")
     found = np.maximum(found, 0)
     return np.asarray(found / found.sum())
 
 
 def _balanced(balance: csc_matrix, place: int) -> Floats:
-    """[states] the solution, with sum 1 in place of one state's balance; nan if the system is singular.
+    """[states] the solution, with sum 1 instead of one state's balance equation; nan if the system is singular.
 
-    Any place will do; where rounding decides the solution, two places give different ones.
+    The choice of this state does not matter, unless rounding errors decide the solution.
     """
     system, right = balance.tolil(), np.zeros(balance.shape[0])
     system[place] = right[place] = 1.0

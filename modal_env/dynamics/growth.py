@@ -149,13 +149,13 @@ class Census:
 def growth(
     game: Game | Matrix, counts: Numbers, steps: int, *, max_runs: int = 10_000, report: Report = no_report
 ) -> Growth:
-    """Add the best reply to the population `steps` times. Of equally good replies the first in the sequence is added.
+    """Add the best reply to the population `steps` times; of equally good replies the first agent is added.
 
     Args:
         game: a `Game`, or a square matrix of exact payoffs.
         counts: [n] how many of each agent there are, or name -> how many; at least one in total.
         steps: how many agents to add; 10**30 is fine.
-        max_runs: stop after so many runs; `Growth.steps` is the number of steps done.
+        max_runs: stop after this many runs; `Growth.steps` is the number of steps done.
         report: see `modal_env.progress`.
 
     Raises:
@@ -180,7 +180,9 @@ def census(game: Game | Matrix, agent: str, size: int, steps: int = 10**9) -> Ce
     name = payoffs.names[payoffs.index(agent)]
     size, steps = whole("size", size, 1), whole("steps", steps, 1, MOST)
     if size > MAX_STARTS or comb(size + payoffs.size - 1, size) > MAX_STARTS:
-        raise GameError(f"size={brief(size)}: {payoffs.size} agents have more than {MAX_STARTS:,} populations of it")
+        raise GameError(
+            f"size={brief(size)}: {payoffs.size} agents have more than {MAX_STARTS:,} populations of this size"
+        )
     matrix = scaled(payoffs)
     starts = list(compositions(size, payoffs.size))
     grown = [_grown(payoffs, matrix, start, steps, max_runs=10_000) for start in starts]
@@ -227,7 +229,7 @@ def _grown(
 
 
 def _run_length(matrix: list[list[int]], scores: list[int], best: int) -> int | None:
-    """How often `best` is added before another agent is the best reply; None if there is none.
+    """How often `best` is added before another agent is the best reply; None if it stays the best reply for ever.
 
     Agent i catches up by `gain` with every step. It takes over when it is ahead, or level if it comes first.
     """

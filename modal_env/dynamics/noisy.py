@@ -1,12 +1,13 @@
-"""Large populations that answer with noise: logit and best response, beside the replicator dynamics.
+"""Large populations whose members revise with noise: logit and best-response dynamics.
 
 Members revise at rate 1, so shares move towards a target: x' = target(x) - x.
 
 * "logit": agent j has the share exp(payoff / noise), up to a factor (Fudenberg and Levine 1998, chapter 4).
-* "best-response": all but a share `noise` take a best reply, drawn uniformly from equally good ones; the rest takes an
-  agent drawn uniformly (Gilboa and Matsui 1991, with mistakes).
+* "best-response": a share 1 - noise takes a best reply, drawn uniformly from equally good ones; the rest takes an agent
+  drawn uniformly (Gilboa and Matsui 1991, with mistakes).
 
-A step of length h goes exactly to target + exp(-h) (x - target), with the target at its start; rest points are exact.
+A step of length h leads to target + exp(-h) (x - target), with the target at the start of the step; so rest points are
+exact.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ _TIE = 1e-12
 
 @dataclass(frozen=True)
 class NoisyBasins(Tabular):
-    """Where random starts are in the end.
+    """The final states of random starts.
 
     Attributes:
         starts: number of starts.
-        ends: agent with the largest share -> number of starts that come to rest so.
+        ends: agent -> number of starts that come to rest where this agent has the largest share.
         moving: number of starts that still move.
         rests: [k, n] the different rest points, the most frequent first (equal to three digits).
     """
@@ -57,7 +58,7 @@ class NoisyBasins(Tabular):
         return Estimate(count / self.starts, *wilson(count, self.starts))
 
     def rows(self) -> list[Row]:
-        """One row per agent, and one for those that move."""
+        """One row per agent, and one for the starts that still move."""
         counts = {**self.ends, "moving": self.moving}
         intervals = {end: wilson(count, self.starts) for end, count in counts.items()}
         return [

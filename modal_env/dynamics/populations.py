@@ -1,8 +1,8 @@
-"""A population whose members play a game in random pairs: its payoffs, its shares, and who is sure to take it over.
+"""A population whose members play a game in random pairs: its payoffs, its shares, and when an agent must take over.
 
 The dynamics (`replicator`, `basins`, `growth`) read their arguments through this module, so they work for every library
-of agents: a `Game`, or a square matrix of exact payoffs. If the seats of a game are paid differently, every member sits
-in each of them half of the time.
+of agents: a `Game`, or a square matrix of exact payoffs. In an asymmetric game every member has each seat half of the
+time.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def is_trapped(payoffs: Floats, shares: Floats, agent: int) -> Bools:
     Args:
         payoffs: [n, n]
         shares: [n, starts]
-        agent: position of one whose column has its only maximum on the diagonal (`Payoffs.strict_pure`).
+        agent: position of an agent in `Payoffs.strict_pure`: its column has its only maximum on the diagonal.
 
     Returns:
         [starts]
@@ -180,10 +180,10 @@ def _in_sequence(payoffs: Payoffs, given: Numbers) -> list[object]:
 
 
 def best_shares(prospects: Floats, tie: float) -> Floats:
-    """Chances along the last axis if one of the best is drawn uniformly.
+    """The probability of each reply along the last axis if one of the best is drawn uniformly.
 
     Args:
-        tie: the largest difference between two that are equally good.
+        tie: replies worse than the best by at most this count as best.
     """
     best = prospects >= prospects.max(axis=-1, keepdims=True) - tie
     return np.asarray(best / best.sum(axis=-1, keepdims=True))

@@ -53,7 +53,7 @@ CORNERS = 3
 
 _BISECTIONS = 60
 _PARTS = 8  # per step of the solver, so that straight lines between them look like the curve
-_ROUNDS = 3  # repetitions of a sequence of stays that make a cycle
+_ROUNDS = 3  # a sequence of stays repeated this often is a cycle
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Trajectory(Tabular):
         return np.exp(self.log_shares)
 
     def lengths(self, agent: str) -> Floats:
-        """[stays] the durations of the whole stays at `agent`.
+        """[stays] the durations of all complete stays of `agent`.
 
         Raises:
             GameError: there is no agent of this name.

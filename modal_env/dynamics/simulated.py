@@ -1,4 +1,4 @@
-"""Finite populations, simulated: for more states than can be listed; see `modal_env.dynamics.finite`."""
+"""Simulated finite populations, if there are too many states to solve; see `modal_env.dynamics.finite`."""
 
 from __future__ import annotations
 

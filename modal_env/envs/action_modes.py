@@ -34,8 +34,8 @@ class ContestTurn:
 
     Attributes:
         program: the agent; None while the choice is incomplete.
-        written: the choice in numbers: [1 + number of the agent], or [tokens so far]; [] where programs are texts, or
-            the program is invalid.
+        written: the choice as numbers: [1 + number of the agent], or [tokens so far]; [] if programs are texts or the
+            program is invalid.
         refused: the error of the player's last action.
     """
 
@@ -44,25 +44,26 @@ class ContestTurn:
     refused: tuple[str, ...] = ()
 
 
-# Spaces hold what `step` takes. Gymnasium's take booleans, fail for huge numbers, and have texts of some characters.
+# These spaces contain exactly the actions that `step` accepts. Gymnasium's own contain booleans, fail for huge numbers,
+# and allow only given characters in texts.
 
 
 class NumberSpace(spaces.Discrete):
     """Whole numbers of Python or numpy from 0."""
 
     def contains(self, x: Any) -> bool:
-        """Whether x is one of them."""
+        """Whether x is such a number."""
         return number_of(x, int(self.n)) is not None
 
 
 class FormulaSpace(spaces.Text):
-    """Texts of 1 to `max_length` characters, also such as are no formula; samples have characters of formulas."""
+    """Texts of 1 to `max_length` characters, formulas or not; samples consist of characters of formulas."""
 
     def __init__(self, budget: int) -> None:
         super().__init__(budget, charset=CHARACTERS)
 
     def contains(self, x: Any) -> bool:
-        """Whether x is one of them."""
+        """Whether x is such a text."""
         return isinstance(x, str) and 1 <= len(x) <= self.max_length
 
 
@@ -70,7 +71,7 @@ class Mode(Protocol):
     """A way of choosing programs.
 
     Attributes:
-        width: the largest count of numbers in a choice.
+        width: most numbers in a choice (`ContestTurn.written`).
         largest: the largest of these numbers.
     """
 
@@ -87,7 +88,7 @@ class Mode(Protocol):
         """The actions of a turn that chooses a program.
 
         Raises:
-            ActionError, FormulaError, GameError: there are no such actions.
+            ActionError, FormulaError, GameError: no actions choose this program.
         """
 
     def take(self, turn: ContestTurn, action: Any) -> ContestTurn:
@@ -95,7 +96,7 @@ class Mode(Protocol):
 
         Raises:
             ActionError: it is not an action.
-            FormulaError: it does not make a program.
+            FormulaError: the formula or token is not allowed.
         """
 
 
@@ -205,10 +206,10 @@ def refuse(turn: ContestTurn, reason: str) -> ContestTurn:
 
 
 def check_calls(agent: Agent) -> Agent:
-    """Check that an agent, and all agents that it calls, can play RandomBot; return it.
+    """Check that an agent, and all agents that it calls, can play against RandomBot; return it.
 
     Raises:
-        FormulaError: one of them calls the opponent on more agents than there can be coins.
+        FormulaError: one of them calls X on more than `MAX_CALLS` agents.
     """
     todo, seen = [agent], {agent}
     while todo:

@@ -33,9 +33,9 @@ Observations
     mask. ``action_space(agent).sample(mask)`` respects the mask. A program is encoded in ``width`` numbers: its number
     in the library plus 1 (width 1), its tokens, padded with 0 (width ``budget``), or not at all ("formula", width 0).
     Row 0 is the present: rounds played, rounds of the game, what the player itself has written in this round. Row 1 + i
-    is the last round of the player i places after the observer, cyclically, so that row 1 is the observer: the row of
-    its partner, its move (1 defected, 2 cooperated), its program. Zeros before the first round; a refused program is
-    encoded as zeros, as are the partner and the move of a player that sat out.
+    is about the last round of the player i places after the observer, cyclically, so row 1 is about the observer: the
+    row of its partner, its move (1 defected, 2 cooperated), its program. Zeros before the first round; a refused
+    program is encoded as zeros, as are the partner and the move of a player that sat out.
 
 Infos
     ``info["history"]``: all rounds so far, as `Round`: everybody's programs, partners, moves and payoffs.
@@ -65,7 +65,7 @@ Example
     ...     mask = observation["action_mask"]  # which tokens this player may choose next
     ...     env.step(None if terminated or truncated else env.action_space(player).sample(mask))
     >>> for played in info["history"]:
-    ...     told = played.programs, played.moves, played.payoffs  # one entry a player
+    ...     result = played.programs, played.moves, played.payoffs  # one entry per player
 
 End
     All players are terminated together after the last round. Nothing is truncated.
@@ -95,7 +95,7 @@ from modal_env.errors import ActionError
 class ModalCombatEnv(ContestEnv, AECEnv):
     """The bare environment; `modal_env.make` wraps it. See the module's documentation."""
 
-    metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo's way; where players write tokens, an instance has its own
+    metadata: dict[str, Any] = {  # noqa: RUF012 - a class attribute as in PettingZoo; with tokens an instance has its own
         "name": "modal_combat_v0",
         "render_modes": list(RENDER_MODES),
         "is_parallelizable": True,
@@ -120,14 +120,14 @@ class ModalCombatEnv(ContestEnv, AECEnv):
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self.agent_selection = self.agents[0]
-        self._tell_all()
+        self._update_infos()
 
     def step(self, action: Any) -> None:
         """Take the action of `agent_selection`.
 
         Raises:
             ActionError: it is not an action, or the game is over.
-            FormulaError: strict, and it does not make a program. After any error nothing has changed.
+            FormulaError: strict, and the formula or token is not allowed. After any error nothing has changed.
         """
         self._check_running()
         agent = self.agent_selection
@@ -144,7 +144,7 @@ class ModalCombatEnv(ContestEnv, AECEnv):
             self.agent_selection = self.possible_agents[(player + 1) % len(self.possible_agents)]
         if self.contest.all_ready:
             self._play()
-        self._tell_all()
+        self._update_infos()
         self._accumulate_rewards()
         self._deads_step_first()
 
@@ -154,7 +154,7 @@ class ModalCombatEnv(ContestEnv, AECEnv):
         if self.contest.is_over:
             self.terminations = dict.fromkeys(self.agents, True)
 
-    def _tell_all(self) -> None:
+    def _update_infos(self) -> None:
         self.infos = {agent: self.contest.info(self.possible_agents.index(agent)) for agent in self.agents}
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:

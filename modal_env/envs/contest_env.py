@@ -1,4 +1,4 @@
-"""What the AEC and the parallel environment have in common: players, spaces and the picture."""
+"""The common part of the AEC and the parallel environment: players, spaces and rendering."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from modal_env.errors import ActionError
 
 
 class ContestEnv:
-    """Base of the environments, beside PettingZoo's."""
+    """Base class of both environments, next to PettingZoo's base classes."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting, self.render_mode = setting, setting.render_mode
@@ -25,10 +25,10 @@ class ContestEnv:
         self.action_spaces = {agent: self.contest.mode.action_space() for agent in self.possible_agents}
 
     def __copy__(self) -> Self:
-        return copy.deepcopy(self)  # or both would play the same game
+        return copy.deepcopy(self)  # a shallow copy would share the game
 
     def observation_space(self, agent: str) -> spaces.Space:
-        """What a player may see.
+        """The observation space of a player.
 
         Raises:
             ActionError: no player of this name.
@@ -36,7 +36,7 @@ class ContestEnv:
         return self.observation_spaces[self.possible_agents[number_of(agent, self.possible_agents)]]
 
     def action_space(self, agent: str) -> spaces.Space:
-        """What a player may do.
+        """The action space of a player.
 
         Raises:
             ActionError: no player of this name.
@@ -62,7 +62,7 @@ class ContestEnv:
         return render(self.contest)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Does nothing: no resources are open."""
 
 
 def render(contest: Contest) -> str | None:
@@ -78,7 +78,7 @@ def render(contest: Contest) -> str | None:
 
 def round_text(contest: Contest) -> str:
     """The table of the last round as plain text."""
-    from modal_env.text_tables import add_row, as_text, new_table, with_legend  # which loads rich
+    from modal_env.text_tables import add_row, as_text, new_table, with_legend  # loads rich
 
     setting, history = contest.setting, contest.history
     title = f"Round {len(history)} of {setting.rounds}, epsilon {setting.epsilon}, cost: {setting.cost}"

@@ -19,8 +19,8 @@ def rows(setting: Setting) -> tuple[str, ...]:
 
 
 def columns(setting: Setting) -> tuple[str, ...]:
-    """The columns of observation["observation"]: in the first row rounds played, rounds, and what is written so far;
-    in others the row of the partner, the move (1 defected, 2 cooperated) and the program.
+    """The columns of observation["observation"]: in the first row rounds played, rounds, and the program written so
+    far; in the others the row of the partner, the move (1 defected, 2 cooperated) and the program.
     """
     written = {"library": ("program",), "formula": ()}
     tokens = tuple(f"token {number}" for number in range(1, (setting.budget or 0) + 1))

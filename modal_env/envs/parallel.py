@@ -48,13 +48,13 @@ class ParallelModalCombatEnv(ContestEnv, ParallelEnv):
 
         Raises:
             ActionError: the game is over, an action is missing or malformed, or a player does not exist.
-            FormulaError: strict, and an action does not make a program. After any error nothing has changed.
+            FormulaError: strict, and a formula or token is not allowed. After any error nothing has changed.
         """
         self._check_running()
         if not isinstance(actions, Mapping) or set(actions) != set(self.agents):
             given = list(actions) if isinstance(actions, Mapping) else actions
             names = ", ".join(self.agents)
-            raise ActionError(f"actions of {brief(given)}: give a dict with an action of each of {names:.300}")
+            raise ActionError(f"actions of {brief(given)}: give a dict with one action for each of {names:.300}")
         self.contest.take({player: actions[agent] for player, agent in enumerate(self.possible_agents)})
         rewards = self.contest.play() if self.contest.all_ready else [0.0] * len(self.agents)
         over = self.contest.is_over

@@ -31,10 +31,10 @@ class Round:
     Attributes:
         programs: the programs that played.
         partners: the number of the player that each was paired with; its own number if the player sat out.
-        moves: "C" or "D"; coins have been tossed. "-" for the one who sat out.
-        payoffs: payoffs, cost deducted; 0 for the one who sat out.
-        written: the programs in numbers, see `ContestTurn`.
-        seats: "row" or "column"; they differ only in games whose seats are paid differently.
+        moves: "C" or "D", after coins are tossed; "-" for the player that sat out.
+        payoffs: payoffs, cost deducted; 0 for the player that sat out.
+        written: the programs as numbers, see `ContestTurn`.
+        seats: "row" or "column", "" for the player that sat out; they matter only in asymmetric games.
     """
 
     programs: tuple[Program, ...]
@@ -46,7 +46,7 @@ class Round:
 
 
 class Contest:
-    """A game of some rounds, independent of PettingZoo. Players are numbers here.
+    """A game of several rounds, independent of PettingZoo. Players are numbers here.
 
     Attributes:
         mode: how programs are chosen.
@@ -63,7 +63,7 @@ class Contest:
         self.begin(None)
 
     def begin(self, seed: int | None) -> None:
-        """Begin a new game; without a seed the generator goes on."""
+        """Begin a new game; without a seed the generator continues."""
         if seed is not None:
             self._rng = np.random.default_rng(seed)
         self.history: tuple[Round, ...] = ()
@@ -87,8 +87,8 @@ class Contest:
         """Carry out the actions of some players.
 
         Raises:
-            ActionError: one is not an action.
-            FormulaError: strict, and one does not make a program. After any error nothing has changed.
+            ActionError: a value is not an action.
+            FormulaError: strict, and a formula or token is not allowed. After any error nothing has changed.
         """
         turns = {player: self._after(self.turns[player], action) for player, action in actions.items()}
         for player, turn in turns.items():
@@ -119,13 +119,13 @@ class Contest:
         return payoffs
 
     def _pairs(self) -> list[list[int]]:
-        """Pairs drawn at random, the row player first; of two players in different seats, player 0 has the row."""
+        """Pairs drawn at random, the row player first; in an asymmetric game of two players, player 0 is first."""
         number = self.setting.players
         drawn = self._rng.permutation(number)[: number - number % 2].reshape(-1, 2).tolist()
         return [[0, 1]] if number == 2 and not self.setting.payoffs.is_symmetric else drawn
 
     def _meet(self, a: Program, b: Program, everybody: tuple[Program, ...]) -> tuple[str, list[float]]:
-        """The moves and payoffs of two programs, in a round of all these."""
+        """The moves and payoffs of two programs; `everybody` has all programs of the round."""
         setting = self.setting
         counts = Counter(program.name for program in everybody if self._sees_context)
         number = len(self.history) if self._sees_context else 0
@@ -170,7 +170,7 @@ class Contest:
         last = np.roll(self._last, -player, axis=0)
         if self.history:
             last[:, 0] = 1 + (last[:, 0] - player) % players
-            last[last[:, 1] == MOVE_CODES["-"], 0] = 0  # who sat out
+            last[last[:, 1] == MOVE_CODES["-"], 0] = 0  # sat out
         mask = self.mode.mask(turn)
         seen = {"observation": np.concatenate((now, last))}
         return seen if mask is None else {**seen, "action_mask": mask}
@@ -190,11 +190,12 @@ def _meeting(
     counts: tuple[tuple[str, int], ...],
     round: int,
 ) -> Meeting:
-    """Two programs meet; cached, as the same pairs meet often.
+    """The outcome of two programs; cached, as the same pairs meet often.
 
     Args:
-        programs: those to choose from, which readers may name.
-        counts, round: how many chose each, and the number of the round from 0; none if no reader looks at these.
+        programs: the programs to choose from, which readers may name.
+        counts, round: how many players chose each program, and the number of the round from 0; () and 0 if no reader
+            looks at these.
     """
     players = sum(count for _, count in counts)
     return meet(a, b, cost, payoffs, programs, {name: Fraction(count, players) for name, count in counts}, round)

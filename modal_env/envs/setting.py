@@ -46,7 +46,7 @@ class Setting:
 
     @property
     def formulas(self) -> tuple[Agent, ...]:
-        """The programs to choose from that are formulas; those that formulas may call the opponent on."""
+        """The formulas among `agents`: those that formulas may call X on."""
         return tuple(agent for agent in self.agents if isinstance(agent, Agent))
 
     @property
@@ -104,12 +104,12 @@ def _check_players(setting: Setting) -> None:
     """Check that observations fit into memory.
 
     Raises:
-        GameError: it does not.
+        GameError: they do not.
     """
     players = setting.players
     if players * (1 + players) * (2 + setting.mode().width) > MAX_NUMBERS:
         raise GameError(
-            f"players={players}: too many to see {setting.budget} tokens of each other; give fewer of either"
+            f"players={players}: too many for observations of {setting.budget} tokens each; give fewer of either"
         )
 
 
@@ -122,10 +122,10 @@ def check_reset(seed: Any, options: Any) -> None:
     if seed is not None:
         seed_of(seed)
     if options is not None and not isinstance(options, Mapping):
-        raise GameError(f"options={brief(options)}: there are none; leave it out")
+        raise GameError(f"options={brief(options)}: reset() has no options; leave it out")
     for name in options or {}:
         if name != CONFORMANCE_OPTION:
-            raise GameError(f"options: {brief(name)} is none, reset() has no options; leave it out")
+            raise GameError(f"options: {brief(name)} is unknown: reset() has no options; leave it out")
 
 
 def number_of(player: object, names: Sequence[str]) -> int:
@@ -168,7 +168,7 @@ def _checked_budget(budget: int | None, actions: str) -> int | None:
     """Check the budget; the default depends on the kind of actions, None for a library.
 
     Raises:
-        GameError: it is out of bounds, or given for a library.
+        GameError: the budget is out of bounds, or given for a library.
     """
     if actions not in BUDGETS:
         if budget is not None:

@@ -37,7 +37,7 @@ class Vocabulary:
     """The tokens of formulas that may call the opponent on some agents.
 
     Args:
-        agents: those that formulas may call the opponent on.
+        agents: the agents that formulas may call the opponent on.
 
     Attributes:
         texts: [tokens] the text of every token.
@@ -96,7 +96,7 @@ class Vocabulary:
         if not places:
             mask[NOTHING] = 1
             return mask
-        spare = budget - len(written) - len(places)  # tokens left after one for each open place
+        spare = budget - len(written) - len(places)  # tokens left if each open place takes one
         mask[1:] = np.array(self._parts[1:]) <= spare
         if not places[-1]:
             mask[self._talks] = 0
@@ -131,7 +131,7 @@ class Vocabulary:
         """The agent of a formula in tokens, named by its text.
 
         Raises:
-            FormulaError: it is not a formula, or an X(.) or me is under no box.
+            FormulaError: it is not a formula, or an X(.) or me is outside all boxes.
         """
         if self.places(written):
             raise FormulaError(f"{self.text(written)!r}: the formula does not end here")

@@ -19,13 +19,13 @@ NARROW = 30  # bits of the first intervals of roots, enough for most comparisons
 
 @dataclass(frozen=True)
 class Polynomial:
-    """Coefficients from the constant upwards; the last is not 0, and the polynomial 0 has none."""
+    """Coefficients from the constant term up; the last is not 0, and the zero polynomial has none."""
 
     coefficients: tuple[Fraction, ...]
 
     @classmethod
     def of(cls, coefficients: Iterable[Fraction | int]) -> Polynomial:
-        """The polynomial of coefficients that may end in zeros."""
+        """The polynomial with these coefficients, which may end in zeros."""
         found = [Fraction(value) for value in coefficients]
         while found and not found[-1]:
             found.pop()
@@ -182,8 +182,8 @@ class Root:
     """An irrational root of a polynomial.
 
     Attributes:
-        polynomial: with integer coefficients; it has no double roots, and no fraction from 0 is a root.
-        low, high: fractions from 0 between which it has this root and no other.
+        polynomial: with integer coefficients, without double roots, and without rational roots >= 0.
+        low, high: fractions >= 0; this is the only root between them.
     """
 
     polynomial: Polynomial
@@ -315,7 +315,7 @@ def _isolated(simple: Polynomial) -> Iterator[Root]:
 
 
 def _as_fraction(root: Root) -> Fraction | None:
-    """The root as a fraction, if it is one: its denominator divides the lead, and such fractions are far apart."""
+    """The root as a fraction, if it is rational: its denominator divides the lead; such fractions are far apart."""
     largest = int(root.polynomial.lead)
     root = root.narrowed(Fraction(1, 2 * largest**2 + 1))
     nearest = ((root.low + root.high) / 2).limit_denominator(largest)
@@ -323,7 +323,7 @@ def _as_fraction(root: Root) -> Fraction | None:
 
 
 def between(low: Algebraic, high: Algebraic | None) -> Fraction:
-    """A simple fraction between two numbers, or above one."""
+    """A simple fraction between two numbers, or above `low` if `high` is None."""
     while isinstance(low, Root) and high is not None and not low.high < high:
         low = low.halved()
     floor = low.high if isinstance(low, Root) else low

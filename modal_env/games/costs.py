@@ -1,16 +1,16 @@
 """What modeling costs, in units that are multiplied by epsilon: a name, a table of prices, or a function.
 
-Names, `COSTS`. The post's is the depth; the others follow the comments to it.
+Names (`COSTS`): the post uses the depth; the others were proposed in comments to the post.
 
 * "depth": the depth of the agent.
 * "size": the size of its formula, in nodes.
 * "opponent": the size of the opponent's formula, for an agent whose formula contains an X(.); 0 for others.
-* "sum": the sum of the last two. Two agents that model each other pay the same.
-* "worlds": the number of worlds of the chain that have to be looked at, a proxy for the length of proofs: 1 + the world
-  at which the play settles, for an agent with a box; 0 for others, which search for no proof.
+* "sum": "size" plus "opponent". Two agents that model each other pay the same.
+* "worlds": the number of worlds of the chain that must be evaluated, a proxy for the length of proofs: 1 + the world at
+  which the play settles, for an agent with a box; 0 for others, as they search for no proof.
 
-A table has prices of units, ``{"depth": 1, "box": "1/2"}`` (see `UNITS`), which are added up; or prices of depths,
-``{0: 0, 1: 1, 2: 5}``. Both may be written as text: "depth=1,box=1/2", "0=0,1=1,2=5".
+A table gives the price of each unit, ``{"depth": 1, "box": "1/2"}`` (see `UNITS`), to be added up; or the price of each
+depth, ``{0: 0, 1: 1, 2: 5}``. Both may be written as text: "depth=1,box=1/2", "0=0,1=1,2=5".
 
 A function gets the agent, its opponent, and the world at which their play settles, and returns a number from 0.
 """
@@ -32,10 +32,10 @@ CostFunction = Callable[[Program, Program, int], Number]
 
 @dataclass(frozen=True, repr=False)
 class Cost:
-    """A cost that is none of `COSTS`.
+    """A cost given by a table or a function.
 
     Attributes:
-        text: what it is, in words.
+        text: the table as text, or the name of the function.
         units: agent, opponent and the world at which they settle -> what the agent pays, in units of epsilon.
     """
 
@@ -66,14 +66,14 @@ UNITS: Mapping[str, Callable[[Program, int], int]] = {
     "world": lambda agent, settles: settles + 1 if agent.depth else 0,
     "symbol": lambda agent, settles: agent.size,
 }
-"""What tables set a price on: a level of depth, a [] or <>, an X(.), a world looked at, a node of the formula."""
+"""The units of a price table: a level of depth, a [] or <>, an X(.), an evaluated world, a node of the formula."""
 
 
 def as_cost(given: GivenCost) -> str | Cost:
-    """Check a cost; a name stays one.
+    """Check a cost; a name is returned unchanged.
 
     Raises:
-        GameError: no such cost, or a table with other units or with prices that are not numbers from 0.
+        GameError: an unknown cost, or a table with other units or with prices that are not numbers from 0.
     """
     if isinstance(given, Cost):
         return given
@@ -120,7 +120,7 @@ def _table(given: Mapping[str, Number] | Mapping[int, Number] | Mapping[str, str
 
 
 def _depth(key: object) -> int:
-    """A depth in a table; -1 if it is none."""
+    """A key of a table as a depth; -1 if it is not a depth."""
     number = int(key) if isinstance(key, str) and key.isdecimal() and len(key) < 4 else integer(key)
     return -1 if number is None else number
 
@@ -151,7 +151,7 @@ def units_of(cost: str | Cost, agent: Program, opponent: Program, settles: int) 
     """What an agent pays against an opponent, in units of epsilon; see the module.
 
     Raises:
-        GameError: a function returns something else than a number from 0.
+        GameError: a function does not return a number from 0, or a table has no price for the agent's depth.
     """
     if isinstance(cost, Cost):
         found = exact(cost.units(agent, opponent, settles), f"the cost {cost.text!r:.40} of {agent.name!r:.60}")

@@ -1,8 +1,8 @@
 """All Nash equilibria of the game of choosing a program, exactly.
 
-The method is that of `vertices`, in integers, for the smaller game of `reduction`. Games here are small but degenerate:
-many agents do the same against many others, and at some epsilon two are paid the same. The results are therefore sets
-of equilibria, most of them points.
+The method is vertex enumeration in integers, on a reduced game (`modal_env.games.vertices`). Games here are small but
+degenerate: many agents play the same against many opponents, and at some epsilon payoffs are equal. The results are
+therefore sets of equilibria, most of them single points.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ZERO = Fraction(0)
 
 
 class EquilibriumSet:
-    """Any mixture of `rows` against any mixture of `columns`: a set of equilibria, mostly one point."""
+    """A set of equilibria, often a single point: any mixture of `rows` against any mixture of `columns`."""
 
     rows: tuple[object, ...]
     columns: tuple[object, ...]
@@ -55,15 +55,15 @@ class EquilibriumSet:
 
 @dataclass(frozen=True, repr=False)
 class Equilibrium(EquilibriumSet):
-    """A maximal convex set of equilibria; a point, too, may be connected to others, see `component`.
+    """A maximal convex set of equilibria, often a single point.
 
     Attributes:
         names: [n] the agents.
         rows: the extreme mixes of the row player; a single one if the set is a point.
-        columns: those of the column player.
+        columns: the extreme mixes of the column player.
         payoffs: (lowest, highest) in the set, of the row player and of the column player. A player's payoff in
             equilibrium depends on the other's mix, not on its own.
-        component: number of the connected component of all equilibria that this set lies in.
+        component: number of its connected component in the set of all equilibria; also points may be connected.
     """
 
     names: tuple[str, ...]
@@ -74,12 +74,12 @@ class Equilibrium(EquilibriumSet):
 
     @property
     def row(self) -> Mix:
-        """[n] the row player's mix; if the set is not a point, in one of its equilibria."""
+        """[n] the row player's mix; if the set is not a point, one of its extreme mixes."""
         return self.rows[0]
 
     @property
     def column(self) -> Mix:
-        """[n] the column player's mix; if the set is not a point, in one of its equilibria."""
+        """[n] the column player's mix; if the set is not a point, one of its extreme mixes."""
         return self.columns[0]
 
     @property
@@ -121,10 +121,10 @@ def equilibria(
         agents, epsilon, cost, payoffs: as of `Game`.
         symmetric_only: only equilibria (x, x) in which both players use the same mix. Each set then stands for all (x,
             x) with x a mixture of its `rows`. For symmetric games.
-        report: see `modal_env.progress`; the share of vertices found, most of which come with the last constraints.
+        report: see `modal_env.progress`; an estimate, as most vertices are found with the last constraints.
 
     Raises:
-        GameError, FormulaError: as `Game`; symmetric_only in a game whose seats are paid differently.
+        GameError, FormulaError: as `Game`; symmetric_only in an asymmetric game.
     """
     game = Game(agents, epsilon, cost, payoffs)
     check_symmetric(game, symmetric_only)
@@ -132,13 +132,13 @@ def equilibria(
 
 
 def check_symmetric(game: Game, symmetric_only: bool) -> None:
-    """Check that symmetric equilibria are looked for in symmetric games only.
+    """Check that `symmetric_only` is used with symmetric games only.
 
     Raises:
-        GameError: the seats are paid differently.
+        GameError: the game is asymmetric.
     """
     if symmetric_only and not game.payoffs.is_symmetric:
-        raise GameError(f"{game.payoffs}: its seats are paid differently, so leave symmetric_only out")
+        raise GameError(f"{game.payoffs}: this game is asymmetric, so leave symmetric_only out")
 
 
 def equilibria_of(
@@ -166,10 +166,10 @@ def equilibria_of(
 
 
 class _Corners:
-    """The vertices of a player's mixes in the smaller game, and in the whole one.
+    """The vertices of a player's mixes in the reduced game, and in the whole game.
 
     Attributes:
-        labels: of the smaller game's vertices.
+        labels: of the reduced game's vertices.
         ordered: the whole game's vertices.
     """
 
@@ -180,14 +180,14 @@ class _Corners:
         self._place = {vertex.mix: number for number, vertex in enumerate(self.ordered)}
 
     def placed(self, side: Sequence[int]) -> tuple[int, ...]:
-        """The numbers of all mixes of the whole game for some vertices of the smaller one."""
+        """The indices of all vertices of the whole game for some vertices of the reduced game."""
         return tuple(sorted(self._place[vertex.mix] for number in side for vertex in self._whole[number]))
 
 
 def spanned(
     names: tuple[str, ...], found: tuple[Sequence[Vertex], Sequence[Vertex]], sets: Sequence[Sides]
 ) -> list[Equilibrium]:
-    """The sets of equilibria spanned by vertices of the row player and of the column player, given by their numbers."""
+    """The sets of equilibria spanned by vertices of the row and the column player; `sets` has the vertices' indices."""
     return [
         Equilibrium(
             names,

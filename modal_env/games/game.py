@@ -2,14 +2,14 @@
 
 Garrabrant, Prisoners' Dilemma with Costs to Modeling (2018): two players choose agents, these play each other, and each
 player is paid 2 for mutual cooperation, 1 for mutual defection, 3 for exploiting and 0 for being exploited, less
-epsilon times the cost of its agent. All numbers are Fractions; expectations if RandomBot plays.
+epsilon times the cost of its agent. All numbers are Fractions; expected values if RandomBot plays.
 
-Other games of two moves are `modal_env.games.payoffs`, other costs `modal_env.games.costs`. If the two seats are paid
-differently, everything here is about the row player, and `Game.turned` has the column player's.
+`modal_env.games.payoffs` has other games of two moves, `modal_env.games.costs` other costs. In an asymmetric game,
+everything here is about the row player, and `Game.turned` is the same for the column player.
 
 Agents may be given as objects, by name ("FairBot", short "FB", in any case) or as formulas, see
-`modal_env.logic.notation.find`. All agents of a game have different names. Numbers are 0 or of a size from 10^-330 to
-10^330, which covers all floats, in at most 400 digits; an epsilon is 0 or from 10^-30 to 10^6.
+`modal_env.logic.notation.find`. All agents of a game have different names. Numbers are 0 or of absolute value
+10^-330 to 10^330, which covers all floats, in at most 400 digits; an epsilon is 0 or from 10^-30 to 10^6.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Meeting:
     """The outcome of two agents' play.
 
     Attributes:
-        moves: "C", "D" or "?" of each, which is neither for sure.
+        moves: "C", "D" or "?" (random) of each.
         law: "CC", "CD", "DC", "DD" -> probability, the first program's move first.
         points: payoff of each, cost not deducted; expected values if one tosses a coin.
         costs: cost of each, to be multiplied by epsilon.
@@ -70,7 +70,7 @@ class Meeting:
 
 @dataclass(frozen=True, init=False)
 class Game(Tabular):
-    """A library of agents to choose from, and the payoffs of each against each.
+    """A library of agents to choose from, and the payoffs of every pair.
 
     Attributes:
         agents: the n programs: formulas, and readers (`modal_env.logic.readers`).
@@ -82,8 +82,8 @@ class Game(Tabular):
             `modal_env.games.payoffs.as_table`.
 
     Raises:
-        GameError: no agents, or two of one name; an epsilon below 0, too small or too large; an unknown cost or game;
-            payoffs that are not those of two moves.
+        GameError: no agents, or two with the same name; an epsilon below 0, too small or too large; an unknown cost or
+            game; payoffs that are not given for exactly CC, CD, DC and DD.
         FormulaError: a text that is neither the name of an agent nor a formula.
     """
 
@@ -126,14 +126,14 @@ class Game(Tabular):
         )
 
     def rows(self) -> list[Row]:
-        """One row per ordered pair of agents: the tournament, and what the first is paid."""
+        """One row per ordered pair of agents: the moves and the payoff of the first."""
         paid = (float(payoff) for payoffs in self.utilities for payoff in payoffs)
         terms: Row = {"epsilon": str(self.epsilon), "cost": str(self.cost)}
         return [row | {"paid": payoff} | terms for row, payoff in zip(self.played.rows(), paid, strict=True)]
 
     @property
     def terms(self) -> str:
-        """Epsilon, cost and, unless it is the post's, the game, in words."""
+        """Epsilon and cost in words, and the game if it is not the post's."""
         terms = f"epsilon {self.epsilon}, cost {self.cost!r}"
         return terms if self.payoffs == PAYOFFS else f"{terms}, {self.payoffs}"
 
@@ -144,7 +144,7 @@ class Game(Tabular):
 
     @cached_property
     def played(self) -> Tournament:
-        """What the agents do against each other; the row's agent in the row player's seat."""
+        """The tournament of the agents; the row's agent is the row player."""
         if formulas := all_formulas(self.agents):
             return tournament(formulas)
         return of_mixed(self.agents, self.mixed)
@@ -184,11 +184,11 @@ class Game(Tabular):
 
     @cached_property
     def turned(self) -> Game:
-        """The game as the column player sees it; itself if it is symmetric."""
+        """The game as the column player sees it; the same object if the game is symmetric."""
         if self.payoffs.is_symmetric:
             return self
         other = Game(self.agents, self.epsilon, self.cost, self.payoffs.turned)
-        if all_formulas(self.agents):  # readers may look at what their seat is paid
+        if all_formulas(self.agents):  # the moves of readers may depend on the payoffs of their seat
             other.__dict__.update(played=self.played)
         return other
 
@@ -226,8 +226,8 @@ class Game(Tabular):
             raise GameError(f"mix {brief(shares)}: give a list of shares, a mapping of names to shares, or an agent")
         values = tuple(exact(share, "a share") for share in given)
         if len(values) != len(self.agents) or min(values) < 0 or sum(values) != 1:
-            told = ", ".join(map(str, values))
-            raise GameError(f"mix [{told:.300}]: give {len(self.agents)} shares from 0 that add up to 1")
+            text = ", ".join(map(str, values))
+            raise GameError(f"mix [{text:.300}]: give {len(self.agents)} shares from 0 that add up to 1")
         return values
 
     def _place(self, agent: Program | str) -> int:
@@ -257,19 +257,19 @@ class Game(Tabular):
 def context_of(
     payoffs: PayoffTable, programs: Iterable[Program], shares: Mapping[str, Fraction] = NOBODY, round: int = 0
 ) -> Context:
-    """What readers may look at in a game, as its row player sees it; see `Context`."""
+    """The context that a reader sees in the row player's seat; see `Context`."""
     return Context(payoffs, payoffs.turned, shares, round, {program.name: program for program in programs})
 
 
 def all_formulas(programs: Iterable[Program]) -> tuple[Agent, ...]:
-    """The programs, if none is a reader; else none."""
+    """The programs if all are formulas; else an empty tuple."""
     given = tuple(programs)
     found = tuple(program for program in given if isinstance(program, Agent))
     return found if len(found) == len(given) else ()
 
 
 def paid_by(payoffs: Mapping[str, Fraction], outcome: MixedOutcome) -> Fraction:
-    """What the first player is paid on average."""
+    """The first player's expected payoff."""
     return sum((payoffs[moves] * chance for moves, chance in outcome.law.items()), Fraction(0))
 
 
@@ -286,8 +286,8 @@ def meet(
 
     Args:
         cost, payoffs: as for `Game`.
-        programs: others that they may name.
-        shares, round: what readers see of the population and of time, see `Context`.
+        programs: other programs that readers may refer to by name.
+        shares, round: the population's shares and the round number that readers see, see `Context`.
 
     Raises:
         GameError: as `play` and `Game`.

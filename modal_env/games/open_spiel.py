@@ -1,7 +1,7 @@
 """The game of choosing a program as a matrix game of OpenSpiel, whose algorithms then run on it.
 
-OpenSpiel (Lanctot et al. 2019, arXiv 1908.09453) is the extra ``openspiel``. An action is the number of an agent; what
-the two players are paid are our exact payoffs, as floats.
+OpenSpiel (Lanctot et al. 2019, arXiv 1908.09453) is the extra ``openspiel``. An action is the number of an agent;
+payoffs are the exact ones as floats.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def open_spiel_game(game: Game) -> pyspiel.MatrixGame:
-    """A game as one of OpenSpiel: player 0 chooses the row, player 1 the column.
+    """A game as an OpenSpiel matrix game: player 0 chooses the row, player 1 the column.
 
     Raises:
         ImportError: OpenSpiel is not installed.

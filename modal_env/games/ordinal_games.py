@@ -1,9 +1,9 @@
 """The 78 strict ordinal games: two players, two moves each, every player ranks the four outcomes 1 to 4 without ties.
 
-Games that differ only in the names of the moves or of the players are one. Their numbers are those of Rapoport and
+Games that differ only in the names of the moves or of the players count as one. Their numbers are those of Rapoport and
 Guyer, A taxonomy of 2 x 2 games (General Systems 11, 1966), with the payoffs as listed by Albrecht, Christianos and
-Schäfer, Multi-Agent Reinforcement Learning (2024), chapter 11. Beside them stands the place in the periodic table of
-Robinson and Goforth, The Topology of the 2 x 2 Games (2005), which is derived: see `place`.
+Schäfer, Multi-Agent Reinforcement Learning (2024), chapter 11. `place` computes their place in the periodic table of
+Robinson and Goforth, The Topology of the 2 x 2 Games (2005).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def rows_of(cells: str) -> Cells:
 
 
 def variants(cells: Cells) -> set[Cells]:
-    """The games that differ from one in names only: rows, columns or players exchanged; up to eight."""
+    """A game with rows, columns or players exchanged in all ways: up to eight games."""
     found = set()
     for rows, columns, players in product((False, True), repeat=3):
         grid = [[cells[2 * (i ^ rows) + (j ^ columns)] for j in (0, 1)] for i in (0, 1)]
@@ -69,8 +69,8 @@ def place(cells: Cells) -> str:
     In their orientation the row player's 4 is in the right column and the column player's in the upper row. The layer
     says where these lie: 1 diagonally opposite, 3 in the same cell, 2 and 4 in the same row and column. Within a layer,
     each player's other ranks follow a cycle of exchanges of 1 with 2 and of 2 with 3. The prisoner's dilemma is 111,
-    chicken 122, the stag hunt 322. A game and its mirror image, which are one of the 78, mostly have two places; this
-    gives the smaller.
+    chicken 122, the stag hunt 322. A game and its mirror image count as one of the 78, but mostly have two places;
+    this gives the smaller.
     """
     found = []
     for one in variants(cells):

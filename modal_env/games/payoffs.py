@@ -1,7 +1,7 @@
-"""Games of two players with two moves each: what is paid, by name, as a table, or from a file.
+"""Games of two players with two moves each: their payoffs by name, as a table, or from a file.
 
-A game is symmetric, or the two seats are paid differently (a bimatrix game): row player and column player. The moves
-are called C and D in all of them. The named games are `PRESETS`, with payoffs from 0 to 3, and the 78 strict ordinal
+A game is symmetric or asymmetric (a bimatrix game, with a row player and a column player). The moves are called C and D
+in all of them. The named games are `PRESETS`, with payoffs from 0 to 3, and the 78 strict ordinal
 games "rg-1" to "rg-78" of `modal_env.games.ordinal_games`, with payoffs from 1 to 4. Prices are in the same unit, so
 the scale matters: a game with all payoffs doubled is the same at twice the epsilon.
 """
@@ -25,7 +25,7 @@ MAX_FILE = 100_000  # bytes of a file of payoffs
 
 @dataclass(frozen=True, eq=False)
 class PayoffTable(Mapping[str, Fraction]):
-    """What both players are paid. As a mapping: what the row player is paid, its own move first.
+    """The payoffs of both players. As a mapping: its own move and the other's -> the row player's payoff.
 
     Two tables are equal if the payoffs are; a symmetric one also equals a mapping of the same payoffs.
 
@@ -62,13 +62,13 @@ class PayoffTable(Mapping[str, Fraction]):
         return self.name or f"payoffs {', '.join(f'{moves} {self._cell(moves)}' for moves in MOVES)}"
 
     def _cell(self, moves: str) -> str:
-        """What is paid for the row player's move and the column player's."""
+        """The payoffs at a pair of moves, as text."""
         paid = str(self[moves])
         return paid if self.is_symmetric else f"{paid}/{self.turned[moves[::-1]]}"
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether both players are paid alike."""
+        """Whether both players have the same payoffs."""
         return self.own == self.other
 
     @property
@@ -83,7 +83,7 @@ class PayoffTable(Mapping[str, Fraction]):
 
     @property
     def pure(self) -> tuple[str, ...]:
-        """The pure equilibria of players that do not read each other: row player's move, column player's."""
+        """The pure equilibria of the game without reading: the row player's move, then the column player's."""
         flipped = {"C": "D", "D": "C"}
         return tuple(
             moves
@@ -106,7 +106,7 @@ def bimatrix(name: str, *cells: tuple[int, int]) -> PayoffTable:
 
 
 PAYOFFS = symmetric("prisoners-dilemma", 2, 0, 3, 1)
-"""The post's: a player's move and its opponent's -> the player's payoff, cost not deducted."""
+"""The post's payoffs: a player's move and its opponent's -> the player's payoff, cost not deducted."""
 
 PRESETS: dict[str, PayoffTable] = {
     table.name: table
@@ -128,14 +128,14 @@ NAMED = ", ".join([*list(PRESETS)[:-78], "rg-1 to rg-78"])
 
 
 def as_table(given: str | Mapping[str, object]) -> PayoffTable:
-    """The payoffs that were given.
+    """The payoff table of a game given by name, as a table, or by its payoffs.
 
     Args:
         given: a name of `PRESETS`; a `PayoffTable`; the payoffs of CC, CD, DC and DD, own move first, in a symmetric
             game; or pairs of them, the row player's move and payoff first.
 
     Raises:
-        GameError: no such game, or not four payoffs, or four pairs.
+        GameError: an unknown game, or neither four payoffs nor four pairs.
     """
     if isinstance(given, PayoffTable):
         return given
@@ -173,7 +173,7 @@ def read_payoffs(path: str | Path) -> PayoffTable:
     """The payoffs in a TOML file: ``CC = 2`` and so on in a symmetric game, or ``CC = [2, 1]``; "1/3" for fractions.
 
     Raises:
-        GameError: the file cannot be read, is no TOML, or has other entries, see `as_table`.
+        GameError: the file cannot be read, is not TOML, or has other entries, see `as_table`.
     """
     path = Path(path)
     try:

@@ -3,8 +3,8 @@
 Between the events of `vertex_paths` the vertices move, but the pairs that are equilibria do not change. At an event the
 vertices are limits of those nearby, and their equilibria are computed anew.
 
-Equilibria cannot end abruptly: a limit of equilibria is one. So the bounds of ranges always belong to them, though
-there the mix may have lost an agent, or be part of a larger set of equilibria.
+A limit of equilibria is an equilibrium, so ranges include their bounds. There the mix may have lost an agent, or be
+part of a larger set of equilibria.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Interval(NamedTuple):
 
 
 Span = tuple[Paths, Paths]
-"""A moving set of equilibria: the extreme mixes of the row player, and of the column player."""
+"""A set of equilibria as functions of epsilon: the extreme mixes of the row player, and of the column player."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,7 +61,7 @@ class Family(EquilibriumSet):
     Attributes:
         names: [n] the agents.
         rows: the extreme mixes of the row player; a single one if the set is a point.
-        columns: those of the column player.
+        columns: the extreme mixes of the column player.
         interval: the epsilons for which these are equilibria. Inside, the set is maximal, and no share is 0 except
             those that always are. At the bounds the formulas still give equilibria.
     """
@@ -93,7 +93,7 @@ class Ranges:
         names: [n] the agents.
         families: the equilibria as functions of epsilon, with their ranges. Families at a single epsilon are the sets
             that are not limits of others.
-        pieces: the same in ascending epsilon: the numbers at which they change and the open intervals between.
+        pieces: the same by ascending epsilon: the points where equilibria change, and the open intervals between.
     """
 
     names: tuple[str, ...]
@@ -117,7 +117,7 @@ class Ranges:
         return tuple(piece.interval.low for piece in self.pieces if piece.interval.is_point)
 
     def at(self, epsilon: Number) -> list[Equilibrium]:
-        """The equilibria at an epsilon: evaluated from the formulas, the same as by `equilibria`.
+        """The equilibria at an epsilon, evaluated from the formulas; equal to the result of `equilibria`.
 
         Raises:
             GameError: it is not a number from 0.
@@ -149,7 +149,7 @@ def ranges(
 
     Args:
         agents, cost, payoffs, symmetric_only: as for `equilibria`.
-        report: see `modal_env.progress`; the share of epsilon done, of which 1 is the middle.
+        report: see `modal_env.progress`; the fraction of all epsilons done, of which 0 to 1 count as half.
 
     Raises:
         GameError, FormulaError: as `Game`.
@@ -170,7 +170,7 @@ def follow(
     """The equilibria of the games base - epsilon * slope, [n][n] each.
 
     Args:
-        turned: the same of the column player, its own agent first; None in a symmetric game.
+        turned: base and slope of the column player, its own agent first; None in a symmetric game.
     """
     row, column = (base, slope), (base, slope) if turned is None else turned
     alike = classes(row, column)
@@ -185,12 +185,12 @@ def follow(
 
 
 def _spreading(alike: Sequence[Class], paid: tuple[Matrix, Matrix]) -> Callable[[Path], Paths]:
-    """From a path of the smaller game to all paths of the whole game, each made once."""
+    """A cached function from a path of the reduced game to all its paths in the whole game."""
     return lru_cache(maxsize=None)(lambda path: _whole(path, alike, *paid))
 
 
 def _spread(span: Span, sides: Sequence[Callable[[Path], Paths]]) -> Span:
-    """A set of the smaller game as a set of the whole game."""
+    """A set of the reduced game as a set of the whole game."""
     rows, columns = (
         tuple(one for path in paths for one in whole(path)) for paths, whole in zip(span, sides, strict=True)
     )
@@ -198,7 +198,7 @@ def _spread(span: Span, sides: Sequence[Callable[[Path], Paths]]) -> Span:
 
 
 def _whole(path: Path, alike: Sequence[Class], base: Matrix, slope: Matrix) -> Paths:
-    """All paths of the whole game for one path of the smaller game, given what the other player is paid."""
+    """All paths of the whole game for one path of the reduced game, given the other player's payoffs."""
     rows = [list(zip(*pair, strict=True)) for pair in zip(base, slope, strict=True)]
     return tuple(
         Path(shares, path.value, tuple(gap(path.value, shares, row) for row in rows))
@@ -252,7 +252,7 @@ def _same(span: Span, other: Span) -> bool:
 
 
 def _merged(pieces: Sequence[Piece]) -> list[Piece]:
-    """The pieces without events at which no equilibrium changes."""
+    """The pieces, with intervals joined at events where no equilibrium changes."""
     start, first = pieces[:2]
     begins_there = len(start.spans) == len(first.spans) and _arrives(start, first)
     merged = [first] if begins_there else [start, first]
@@ -267,11 +267,11 @@ def _merged(pieces: Sequence[Piece]) -> list[Piece]:
     return merged
 
 
-def _arrives(point: Piece, beside: Piece) -> bool:
-    """Whether all sets at an event are limits of those beside it."""
+def _arrives(point: Piece, neighbor: Piece) -> bool:
+    """Whether all sets at an event are limits of sets in a neighboring interval."""
     epsilon = point.interval.low
-    arrive = [_image(span, epsilon) for span in beside.spans]
-    return all(_image(span, epsilon) in arrive for span in point.spans)
+    limits = [_image(span, epsilon) for span in neighbor.spans]
+    return all(_image(span, epsilon) in limits for span in point.spans)
 
 
 def _families(names: tuple[str, ...], pieces: Sequence[Piece]) -> list[Family]:

@@ -27,10 +27,10 @@ Row = tuple[tuple[Fraction, Fraction | int], ...]
 
 @dataclass(frozen=True)
 class Survival:
-    """How a mix does against deviants.
+    """Whether a mix survives deviants.
 
     Attributes:
-        deviant: the one with the highest payoff against the mix; the first of equals.
+        deviant: the deviant with the highest payoff against the mix; the first one in a tie.
         gain: its payoff less that of the mix.
     """
 
@@ -61,7 +61,7 @@ class SurvivalRange:
     """The epsilons at which a family of equilibria survives deviants.
 
     Attributes:
-        intervals: the epsilons at which it does, ascending; bounds included.
+        intervals: these epsilons, ascending; bounds included.
         threats: the deviants that gain somewhere.
     """
 
@@ -113,7 +113,7 @@ def survival_range(
     *,
     payoffs: GivenPayoffs = PAYOFFS,
 ) -> SurvivalRange:
-    """The epsilons at which a family of equilibria survives deviants: for a set, at which all of it does.
+    """The epsilons at which a family of equilibria survives deviants; a set survives if all its mixes do.
 
     Args:
         family: one of the families of `ranges` for these agents, cost and payoffs.
@@ -125,7 +125,7 @@ def survival_range(
     """
     game = Game(agents, 0, cost, payoffs)
     if not isinstance(family, Family):
-        raise GameError(f"family={brief(family)}: give one of those that `ranges` finds")
+        raise GameError(f"family={brief(family)}: give one of the families that `ranges` finds")
     seats = [(game, dict.fromkeys(family.columns)), (game.turned, dict.fromkeys(family.rows))]
     if game.names != family.names or not all(
         _is_path_of(seat, path, family.interval) for seat, paths in seats for path in paths
@@ -146,7 +146,7 @@ def survival_range(
 
 
 def _is_path_of(game: Game, path: Path, interval: Interval) -> bool:
-    """Whether a path is right about the payoffs of the game's agents against its mix."""
+    """Whether a path has the right payoffs of the game's agents against its mix."""
     rows = (tuple(zip(points, units, strict=True)) for points, units in zip(*game.affine, strict=True))
     wrong = [_gain(path, row) + gap for row, gap in zip(rows, path.gaps, strict=True)]
     return not any(ratio.sign(interval.low) if interval.is_point else ratio for ratio in wrong)
@@ -166,7 +166,7 @@ def _rows(game: Game, deviants: Iterable[Program]) -> dict[Row, Program]:
 
 
 def _gain(path: Path, row: Row) -> Ratio:
-    """A deviant's payoff against a moving mix, less that of a best reply of the library."""
+    """A deviant's payoff against a mix that moves with epsilon, less that of a best reply of the library."""
     return -gap(path.value, path.shares, row)
 
 

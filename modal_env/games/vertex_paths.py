@@ -1,10 +1,10 @@
 """How the vertices of `modal_env.games.vertices` move with epsilon.
 
 The payoffs are affine in epsilon, so a vertex moves along quotients of polynomials (Cramer's rule) as long as its
-agents and best replies stay the same. Something may change where a share, or the disadvantage of another reply, becomes
-0 or a quotient has a pole: between such events, which are roots of polynomials, the structure of the game is constant.
-The events are found from inside: take any epsilon, follow all vertices there to the nearest events on both sides, and
-go on beyond these. No vertex appears in between: if the polyhedron touched another face, a vertex would.
+agents and best replies stay the same. These may change where a share, or the gap of another reply, becomes 0 or a
+quotient has a pole: between such events, which are roots of polynomials, the structure of the game is constant. The
+events are found from inside: take any epsilon, follow all its vertices to the nearest events on both sides, and
+continue beyond these. No vertex appears in between: when the polyhedron touches another face, so does a vertex.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Path:
     Attributes:
         shares: [n] the mix.
         value: the payoff of a best reply to it.
-        gaps: [m] how much less than that each agent of the other player gets against it.
+        gaps: [m] the value, less the payoff of each agent of the other player against the mix.
     """
 
     shares: tuple[Ratio, ...]
@@ -78,7 +78,7 @@ class Cell(NamedTuple):
 
 
 def _part(epsilon: Algebraic | None) -> float:
-    """The share of epsilon that lies below a number, for progress reports; 1 is in the middle."""
+    """Progress at an epsilon, if these are visited in ascending order; epsilon 1 counts as half."""
     return 1.0 if epsilon is None else float(epsilon) / (1 + float(epsilon))
 
 
@@ -88,8 +88,8 @@ class Walk:
     def __init__(self, rows: Moving, columns: Moving) -> None:
         """
         Args:
-            rows, columns: whose vertices are followed, the row player's mixes and the column player's; the same object
-                in a symmetric game.
+            rows, columns: the vertices of the row player's and of the column player's mixes; the same object in a
+                symmetric game.
         """
         self.rows, self.columns = rows, columns
 
@@ -165,7 +165,7 @@ class Moving:
 
 
 def gap(value: Ratio, shares: Sequence[Ratio], row: Sequence[tuple[Fraction, Fraction | int]]) -> Ratio:
-    """How much less than a best reply an agent gets against a moving mix.
+    """How much less than a best reply an agent gets against a mix that moves with epsilon.
 
     Args:
         value: the payoff of a best reply.

@@ -64,7 +64,7 @@ def vertices(
     size = len(utilities[0])
     low = min(min(row) for row in utilities)
     scale = lcm(*(value.denominator for row in utilities for value in row))
-    equal: dict[tuple[Fraction, ...], int] = {}  # a row -> the agents paid it, as bits
+    equal: dict[tuple[Fraction, ...], int] = {}  # a row -> the agents with these payoffs, as bits
     for number, row in enumerate(utilities):
         equal[tuple(row)] = equal.get(tuple(row), 0) | 1 << number
     rows = [[int((value - low) * scale) + 1 for value in row] for row in equal]
@@ -90,10 +90,10 @@ def _double_description(rows: Sequence[Sequence[int]], report: Report, paid: Seq
     Double description method revisited, 1996).
 
     Args:
-        paid: of each row the agents that are paid it, as bits. If given, only those rays are kept, at every step, on
-            which the row is tight or these agents' z are 0. The ends of an edge have all that holds on it, so none is
-            lost (De Moor, Vandenberghe and Vandewalle, The generalized linear complementarity problem and an algorithm
-            to find all its solutions, 1992).
+        paid: for each row the agents with these payoffs, as bits. If given, every step keeps only the rays on which the
+            row is tight or these agents' z are 0. Both ends of an edge satisfy all that holds on it, so none is lost
+            (De Moor, Vandenberghe and Vandewalle, The generalized linear complementarity problem and an algorithm to
+            find all its solutions, 1992).
 
     Returns:
         Each ray (t, z_0, ..., z_n-1) with the constraints that are tight on it, as bits: those of z first.
@@ -114,7 +114,7 @@ def _double_description(rows: Sequence[Sequence[int]], report: Report, paid: Seq
 
 
 def _meets(tight: int, either: Sequence[tuple[int, int]]) -> bool:
-    """Whether of each pair the constraints of one side are all tight."""
+    """Whether, for each pair of constraint sets, all constraints in at least one of the two are tight."""
     return all(tight & one == one or tight & other == other for one, other in either)
 
 
@@ -174,9 +174,9 @@ def bicliques(rows: Sequence[Labels], columns: Sequence[Labels]) -> list[Sides]:
 
 
 def cliques(labels: Sequence[Labels], _columns: Sequence[Labels]) -> list[Sides]:
-    """The maximal sets of vertices that are all equilibria with each other and themselves, as both sides.
+    """The maximal sets of vertices that are all equilibria with each other and with themselves, as both sides.
 
-    That is for symmetric games, in which both players have the same vertices.
+    For symmetric games: both players have the same vertices.
     """
     graph = {i: mask & ~(1 << i) for i, mask in enumerate(_partners(labels, labels)) if mask >> i & 1}
     everybody = sum(1 << i for i in graph)
@@ -197,7 +197,7 @@ def _grow(clique: int, candidates: int, excluded: int, graph: dict[int, int]) ->
 
 
 def connected(sets: Sequence[Sides]) -> list[int]:
-    """For each set, the number of its connected component; sets that meet share a vertex."""
+    """For each set, the number of its connected component; two sets intersect if and only if they share a vertex."""
     component = list(range(len(sets)))
     for i, (rows, columns) in enumerate(sets):
         for j, (others_rows, others_columns) in enumerate(sets[:i]):

@@ -94,14 +94,14 @@ def machine(agent: Agent | str, calls: Sequence[Agent | str] | None = None) -> M
         calls: the letters of the symbols; by default the agents that the agent calls.
 
     Raises:
-        GameError: RandomBot, which is not a function of its opponent; the agent calls one that is not among `calls`;
+        GameError: RandomBot, which is not a function of its opponent; the agent calls an agent that is not in `calls`;
             more than MAX_CALLS calls or MAX_STATES states.
     """
     agent = as_agent(agent)
     letters = agent.called if calls is None else _letters(calls)
     if coins := [one for one in (agent, *letters) if one.is_random]:
         raise GameError(
-            f"{coins[0].name[:60]!r} is RandomBot, which is not a machine, and none of {agent.name[:60]!r}'s calls"
+            f"{coins[0].name[:60]!r} is RandomBot, which is not a machine: no machine for {agent.name[:60]!r}"
         )
     if missing := [call.name for call in agent.called if call not in letters]:
         raise GameError(f"{agent.name[:60]!r} calls {missing[0]!r}, which is not among the calls given")
@@ -118,7 +118,7 @@ def _letters(calls: object) -> tuple[Agent, ...]:
 
 
 class _BoxValues:
-    """The values of an agent's boxes: a state is a tuple of them, in the sequence of the program."""
+    """The values of an agent's boxes: a state is a tuple of these values, in program order."""
 
     def __init__(self, agent: Agent, letters: tuple[Agent, ...]) -> None:
         self.program = agent.program
@@ -195,7 +195,7 @@ def check_machines(name: str, agents: Sequence[Agent]) -> None:
         name: what to call the agents in the message.
 
     Raises:
-        GameError: RandomBot, or one that calls X on it, itself or through others.
+        GameError: an agent is RandomBot, or calls X on RandomBot directly or indirectly.
     """
     for agent in agents:
         if agent.is_random:

@@ -1,4 +1,4 @@
-"""Agents from the literature, and three of our own (OneBot with the four that it calls), with their sources.
+"""Agents from the literature, and our own SlipBot, MirrorBot and OneBot (with four helpers), with their sources.
 
 `LIBRARY` maps names to agents, `SOURCES` names to sources, `POST` has the four of Garrabrant's post, and `SHORT` maps
 the abbreviations of some agents in formulas, as in X(DB). The families `WaitFairBot(k)`, `ConFairBot(k)` and
@@ -86,7 +86,7 @@ def ConFairBot(k: int) -> Agent:
 
 
 def ToughButFairBot(k: int) -> Agent:
-    """Cooperates if for a j up to k PA + ~[]^j false proves X(me), and no earlier one proves ~X(me).
+    """Cooperates if PA + ~[]^j false proves X(me) for a j <= k, and PA + ~[]^i false proves ~X(me) for no i < j.
 
     From MIRI's program, Agents.hs. ToughButFairBot(0) is FairBot.
 
@@ -132,11 +132,11 @@ CUPOD = LIBRARY["CUPOD"]
 CIMCIC = LIBRARY["CIMCIC"]
 DIMCID = LIBRARY["DIMCID"]
 SlipBot = LIBRARY["SlipBot"]
-"""Cooperates with those that defect on it at exactly one world, other than 0 and 1. Against itself an equilibrium for
-epsilon up to 1/2 among all agents without `me`."""
+"""Cooperates with opponents that defect on it at exactly one world, other than 0 and 1. Against itself an equilibrium
+for epsilon up to 1/2 among all agents without `me`."""
 MirrorBot = LIBRARY["MirrorBot"]
-"""Defects at world 1, then cooperates with those that did the same. Against itself an equilibrium for epsilon up to 1
-among all agents with `me`."""
+"""Defects at world 1, then cooperates with opponents that did the same. Against itself an equilibrium for epsilon up to
+1 among all agents with `me`."""
 FalseBot = LIBRARY["FalseBot"]
 TrueBot = LIBRARY["TrueBot"]
 AlikeBot = LIBRARY["AlikeBot"]

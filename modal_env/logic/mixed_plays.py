@@ -1,18 +1,18 @@
-"""What programs of all kinds do against each other: formulas, and readers that are not provers.
+"""The play of programs of all kinds against each other: formulas, and readers that are not provers.
 
-A play depends on other plays: a formula's move on X(me) and X(B), a simulator's on the run that it starts. Each is a
-pair (program, opponent).
+A play depends on other plays: a formula's move on X(me) and X(B), a simulator's on the run that it starts. Each play is
+a pair (program, opponent).
 
 *Formulas* are evaluated on the chain of worlds (`modal_env.logic.provability`). Nothing is provable about a coin: a box
 holds at a world iff at all worlds before its content holds for all moves that the coins of simulators allow, those of
-different plays being independent. A simulator's run is no proof: at a world it may make the moves that it makes in
-answer to those that its opponent may make at the same world. So a formula, in the end, does one thing against a
-simulator, whatever the coins show.
+different plays being independent. A simulator's run is not a proof: its possible moves at a world are its answers to
+the moves possible for its opponent at the same world. So a formula's final move against a simulator does not depend on
+coins.
 
 *Simulators with coins of their own* start one run, so their chances of cooperating are the solution of linear
-equations. *Simulators with shared coins* are a Markov chain whose rounds are the levels of simulation, from far below
-to the top; its state is what each has seen since it stopped. The chain starts anew whenever all stop, so it has one
-stationary distribution, that of the top level. Both are solved in fractions.
+equations. *Simulators with shared coins* are a Markov chain whose steps are the levels of simulation, from the lowest
+to the top; its state is what each simulator has seen since it stopped. The chain starts anew whenever all stop, so it
+has one stationary distribution, that of the top level. Both are solved in fractions.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def play_mixed(a: Program | str, b: Program | str, context: Context | None = Non
 
     Args:
         a, b: programs, names of the library or of `READERS`, or formulas.
-        context: as the first one sees it; by default the post's prisoner's dilemma, with these two programs.
+        context: as the first program sees it; by default the post's prisoner's dilemma, with these two programs.
 
     Raises:
         FormulaError: a text that is neither name nor formula.
-        GameError: unknown helpers; simulators of which some have shared coins and some do not, so that their levels
-            hang together in no simple way; a play that depends on more than `MAX_PAIRS` others.
+        GameError: unknown helpers; some simulators have shared coins and some their own, in a combination that cannot
+            be solved; a play that depends on more than `MAX_PAIRS` others.
     """
     first, second = as_program(a), as_program(b)
     if context is None:
@@ -88,9 +88,9 @@ class _Plays:
 
     Attributes:
         acts: the formula or simulator that the program of each pair plays as.
-        reads: the numbers of the plays that it looks at: of a formula X(me) (-1 if it does not say so) and then X on
-            its `called`; of a simulator the run that it starts.
-        simulators: number of a play -> the simulator, where it is one.
+        reads: for each play, the numbers of the plays that it looks at: for a formula X(me) (-1 without X(me)), then X
+            on each of its `called`; for a simulator the run that it starts.
+        simulators: number of a play -> the simulator, if the program plays as one.
     """
 
     def __init__(self, a: Program, b: Program, context: Context) -> None:
@@ -110,7 +110,7 @@ class _Plays:
         self.simulators = {number: acts for number, acts in enumerate(self.acts) if isinstance(acts, Simulator)}
 
     def _number(self, program: Program, opponent: Program, first: bool) -> int:
-        """The number of a play. `first` says whose seat the program has: helpers sit where their callers do."""
+        """The number of a play. `first`: whether the program has the first seat; helpers have their caller's seat."""
         key = program.name, program, opponent.name, opponent, first
         if key not in self.numbers:
             self.numbers[key] = len(self.pairs)
@@ -171,10 +171,10 @@ class _Plays:
         return law_of(first, second)
 
     def _check_apart(self) -> None:
-        """Check that plays 0 and 1 share no coin: one side has none that are shared, and nobody remembers rounds.
+        """Check that plays 0 and 1 share no coin: only one side has shared coins, and no simulator remembers rounds.
 
-        A run passes from one side to the other at each level. So if only one side has shared coins, play 0 sees them at
-        even levels only and play 1 at odd ones, or the other way round.
+        A run changes sides at each level. So if only one side has shared coins, one of plays 0 and 1 sees them only at
+        even levels, and the other only at odd levels.
         """
         sides: set[bool] = set()
         for n, acts in self.simulators.items():
@@ -183,10 +183,12 @@ class _Plays:
                 if acts.memory > 1 or acts.sees_own:
                     raise GameError(f"{acts.name!r:.60} remembers rounds, so its opponents' coins must be shared, too")
         if len(sides) > 1:
-            raise GameError("some simulators have shared coins and some their own, on both sides: give all the same")
+            raise GameError(
+                "some simulators have shared coins and some their own, on both sides: use the same coins for all"
+            )
 
     def _chances(self, possible: list[str]) -> list[Fraction]:
-        """The chance of cooperating in each play, of simulators that start one run."""
+        """The chance of cooperating in each play, for simulators that start one run."""
         place = {n: row for row, n in enumerate(self.simulators)}
         known = [HALF if moves == "CD" else Fraction(moves == "C") for moves in possible]
         rows = []
@@ -206,7 +208,7 @@ class _Plays:
         return known
 
     def _chain(self, possible: list[str]) -> Law:
-        """The moves at the top level, of simulators with shared coins."""
+        """The law of the moves at the top level, for simulators with shared coins."""
         start: State = ("",) * len(self.simulators)
         numbers, states = {start: 0}, [start]
         steps: list[list[tuple[Fraction, State, str]]] = []

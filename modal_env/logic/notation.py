@@ -42,8 +42,8 @@ def parse(text: str, *, name: str | None = None, helpers: Mapping[str, Agent | s
             `modal_env.logic.library`. Texts may call each other, but not in a circle.
 
     Raises:
-        FormulaError: not a formula, an X(.) or `me` under no box, an unknown name, helpers that call each other in a
-            circle, a formula too long or too deep. The message points at the place and says what is possible there.
+        FormulaError: not a formula, an X(.) or `me` outside all boxes, an unknown name, helpers that call each other in
+            a circle, a formula too long or too deep. The message points at the place and says what is possible there.
     """
     if not isinstance(text, str):
         raise FormulaError(f"formula {brief(text)}: give a text such as '[]X(me)'")
@@ -77,13 +77,13 @@ def as_agent(given: object) -> Agent:
     """An agent given as an object, by name or as a formula.
 
     Raises:
-        GameError: it is something else.
+        GameError: neither an agent nor a text.
         FormulaError: a text that is neither name nor formula, see `find`.
     """
     if isinstance(given, str):
         return find(given)
     if not isinstance(given, Agent):
-        raise GameError(f"{brief(given)} is not an agent: give one, a name, or a formula like '[]X(me)'")
+        raise GameError(f"{brief(given)} is not an agent: give an Agent, a name, or a formula like '[]X(me)'")
     return given
 
 
@@ -91,7 +91,7 @@ def as_agents(given: object, name: str = "agents") -> tuple[Agent, ...]:
     """One or more agents, each an object, a name or a formula; `name` is used in the error message.
 
     Raises:
-        GameError: no agents, or something else.
+        GameError: not a list of agents and texts, or an empty list.
         FormulaError: a text that is neither name nor formula, see `find`.
     """
     found = items(given)

@@ -56,7 +56,7 @@ class Token(NamedTuple):
 
 
 class FormulaParser:
-    """The tokens of a text, the current position, and the pending operators that await an operand.
+    """The tokens of a text, the current position, and the pending operators.
 
     Args:
         text: the formula.
@@ -84,7 +84,7 @@ class FormulaParser:
             found = TOKEN.match(self.text, start)
             if found is None:
                 wrong = len(self.text) - len(self.text[start:].lstrip())
-                self.fail(wrong, f"{self.text[wrong]!r} is not a sign of formulas", f"these are: {SIGNS}")
+                self.fail(wrong, f"{self.text[wrong]!r} is not a sign of formulas", f"use {SIGNS}")
             kind = str(found.lastgroup)
             tokens.append(Token(kind, found[kind], found.start(kind)))
             start = found.end()
@@ -130,10 +130,10 @@ class FormulaParser:
         return token
 
     def need_box(self, token: Token) -> None:
-        """Fail if the token is under no [] or <>."""
+        """Fail if the token is outside all [] and <>."""
         if not self.boxes:
-            wrong = f"{token.text!r} stands under no [] or <>"
-            self.fail(token.start, wrong, "only what is provable can be used: [](...) around it")
+            wrong = f"{token.text!r} is not under a [] or <>"
+            self.fail(token.start, wrong, "agents can only use what is provable: put [](...) around it")
 
     def fail(self, start: int, wrong: str, hint: str) -> NoReturn:
         """Raise FormulaError with the place marked in the text."""
@@ -260,7 +260,7 @@ def parse_agents(given: Mapping[str, Agent | str], known: Mapping[str, Agent]) -
     """The agents of a mapping, whose texts may call each other and the known agents.
 
     Raises:
-        FormulaError: not a formula, an X(.) or `me` under no box, an unknown name, texts that call each other in a
+        FormulaError: not a formula, an X(.) or `me` outside all boxes, an unknown name, texts that call each other in a
             circle, a formula too long or too deep.
     """
     parsers = {name: FormulaParser(text, _title(name)) for name, text in given.items() if not isinstance(text, Agent)}
@@ -285,7 +285,7 @@ class _Names:
             self._folded.setdefault(name.casefold(), []).append(name)
 
     def meant(self, name: str) -> str | None:
-        """This name, or the only one that differs in case alone."""
+        """This name, or the only known name that differs from it in case alone."""
         if name in self.all:
             return name
         alike = self._folded.get(name.casefold(), [])
@@ -357,7 +357,7 @@ class _Atoms:
         if parser.take("OPEN"):
             token = parser.expect("NAME", "write me or Me(Them)")
             if token.text.casefold() not in OPPONENT:
-                parser.fail(token.start, "an agent knows what it does against X alone", "write me or Me(Them)")
+                parser.fail(token.start, "an agent only knows its own move against X", "write me or Me(Them)")
             parser.expect("CLOSE", "close Me( with )")
         return Formula(Op.ME)
 

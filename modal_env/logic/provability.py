@@ -245,8 +245,8 @@ def play(a: Agent | str, b: Agent | str, worlds: int | None = None) -> Outcome:
         worlds: length of the trace, at most 10,000; by default it ends one world after it settles.
 
     Raises:
-        GameError: not agents, or readers, which `play_mixed` takes; fewer than one world or too many; against
-            RandomBot, an agent that calls it on twelve or more others; a play that depends on more than `MAX_PLAYS`
+        GameError: not agents, or readers (for these use `play_mixed`); fewer than one world or too many; against
+            RandomBot, an agent that calls X on twelve or more others; a play that depends on more than `MAX_PLAYS`
             others.
         FormulaError: a text that is neither name nor formula.
     """

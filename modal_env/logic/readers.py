@@ -1,21 +1,22 @@
-"""Readers that are not provers: programs that run their opponent, compare names, or look at the context.
+"""Programs that are not formulas (readers): they run their opponent, compare names, or look at the context.
 
-* A `Simulator` runs its opponent against itself (or against a helper) and answers what it does. So that this ends, it
-  first tosses a coin: with probability `stop` it makes its first move instead. This is the epsilon-grounded FairBot of
-  Oesterheld (Robust Program Equilibrium, 2019) and the epsilon-grounded pi-Bots of Cooper, Oesterheld and Conitzer
-  (Characterising Simulation-Based Program Equilibria, 2024, arXiv:2412.14570).
-* A `Quine` knows programs by name, itself among them, and plays one way against these and another against the rest.
-* A `Chooser` looks at the context (the payoffs; who else is in the population; the round) and lets a program play.
+* A `Simulator` runs its opponent against itself (or against a helper) and answers the opponent's move. To make this
+  end, it first tosses a coin: with probability `stop` it makes a fixed first move instead. This is the epsilon-grounded
+  FairBot of Oesterheld (Robust Program Equilibrium, 2019) and the epsilon-grounded pi-Bots of Cooper, Oesterheld and
+  Conitzer (Characterising Simulation-Based Program Equilibria, 2024, arXiv:2412.14570).
+* A `Quine` recognizes programs by name, also itself: it plays as one program against these and as another against the
+  rest.
+* A `Chooser` looks at the context (the payoffs, the population, the round) and chooses the program that it plays as.
 
 What they do against each other, and against formulas: `modal_env.logic.mixed_plays`. `READERS` has some by name.
 
 Coins. Every run of a simulator with coins of its own ("own", the uncorrelated context) tosses a new coin. Simulators
 with "shared" coins (the correlated context) read one sequence of random numbers, one for each level of simulation: all
-that run at a level see the same number. Then the levels, from the one at which they stop to the top, are the rounds of
-a repeated game that ends after each round with probability `stop`, and the answer may depend on several rounds.
+simulators at a level see the same number. Then the levels, from the one at which they stop to the top, are the rounds
+of a repeated game that ends after each round with probability `stop`, and the answer may depend on several rounds.
 
-Costs. What a reader pays for "depth" is its attribute `depth`, by default 1 as for FairBot, and 0 for one that looks at
-nothing of its opponent's. Its size is 1.
+Costs. The depth of a reader is its attribute `depth`: by default 1, as for FairBot; give 0 for a program that ignores
+its opponent. Its size is 1.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ class Reader:
     """A program that is not a formula.
 
     Attributes:
-        name: as of an agent.
-        depth: what it pays for depth, in levels.
+        name: as for an agent.
+        depth: the depth for which it pays.
     """
 
     name: str
@@ -90,9 +91,9 @@ class Context:
 
     Attributes:
         own, other: the payoffs of its seat and of the opponent's, own move first: "CC", "CD", "DC", "DD".
-        shares: name -> share in the population; empty if there is none.
+        shares: name -> share in the population; empty without a population.
         round: number of the round, from 0.
-        programs: the programs that helpers and names may mean, besides the library's.
+        programs: the programs that can be named, besides the library's.
     """
 
     own: Mapping[str, Fraction]
@@ -110,7 +111,7 @@ class Context:
         """A program by name.
 
         Raises:
-            GameError: there is none.
+            GameError: no program has this name.
         """
         known = {**LIBRARY, **READERS, **self.programs}
         if name not in known:
@@ -120,10 +121,10 @@ class Context:
 
 @dataclass(frozen=True)
 class Simulator(Reader):
-    """Runs its opponent, and answers the last `memory` moves.
+    """Runs its opponent, and answers the last `memory` rounds.
 
     With shared coins the history is the rounds since the level at which it stopped, the oldest first. With coins of its
-    own it runs the opponent once, so `memory` is 1: two runs that start two runs each need not end.
+    own it runs the opponent once, so `memory` is 1: if every run started two others, they might never end.
 
     Attributes:
         stop: probability of making the first move instead of a simulation; above 0, so that every run ends. Given as a
@@ -138,7 +139,7 @@ class Simulator(Reader):
         against: name of the helper against whom it runs its opponent; "" is itself.
 
     Raises:
-        GameError: one of these is not of its kind, or more than one run with coins of its own.
+        GameError: an attribute is invalid, or `memory` above 1 or `sees_own` with coins of its own.
     """
 
     stop: Fraction
@@ -167,13 +168,13 @@ class Simulator(Reader):
             raise GameError(f"{self.name}: with coins of its own it starts one run; give memory 1, or shared coins")
 
     def move(self, history: str) -> str:
-        """Its move after the rounds since it stopped, the oldest first; "" is the level at which it stops."""
+        """Its move after a history, the oldest round first; "" is the level at which it stops."""
         if not history:
             return self.first
         return dict(self.answers).get(self.recalled(history), self.other)
 
     def recalled(self, history: str) -> str:
-        """The last rounds of a history: those that it looks at."""
+        """The end of a history: the last `memory` rounds."""
         return history[-self.memory * (1 + self.sees_own) :]
 
     @property
@@ -196,7 +197,7 @@ class Quine(Reader):
         inside, outside: name of the program that it plays as against friends, and against others.
 
     Raises:
-        GameError: friends that are not a list of names, or another that is not a name.
+        GameError: `friends` is not a list of names, or `inside` or `outside` is not a name.
     """
 
     friends: tuple[str, ...] = ("me",)
@@ -225,14 +226,14 @@ class Quine(Reader):
 
 @dataclass(frozen=True)
 class Chooser(Reader):
-    """Looks at the context, and lets a program play.
+    """Looks at the context, and plays as the program that it chooses.
 
     Attributes:
         choose: the context, seen from its own seat -> name of the program.
-        words: what it does.
+        words: what it does, for tables.
 
     Raises:
-        GameError: `choose` is no function, or `words` no text.
+        GameError: `choose` is not a function, or `words` not a text.
     """
 
     choose: Callable[[Context], str]
@@ -255,12 +256,12 @@ def resolved(program: Program, opponent: Program, context: Context) -> Agent | S
     """The formula or simulator that a program plays as.
 
     Raises:
-        GameError: a program chooses another that is not known, or some choose each other in a circle.
+        GameError: a program chooses an unknown program, or some choose each other in a circle.
     """
     met: set[str] = set()
     while not isinstance(program, (Agent, Simulator)):
         if program.name in met:
-            raise GameError(f"{program.name!r:.60} plays as others that play as it: give one that plays on its own")
+            raise GameError(f"{program.name!r:.60} in the end plays as itself: let it play as a formula or a Simulator")
         met.add(program.name)
         if isinstance(program, Quine):
             program = context.find(program.inside if program.knows(opponent.name) else program.outside)
@@ -354,7 +355,7 @@ def as_programs(given: object, name: str = "agents") -> tuple[Program, ...]:
     """One or more programs: formulas, readers, or names of either; `name` is used in the error message.
 
     Raises:
-        GameError: no programs, or something else.
+        GameError: not a list of programs and texts, or an empty list.
         FormulaError: a text that is neither name nor formula, see `modal_env.logic.notation.find`.
     """
     found = items(given)
@@ -380,14 +381,14 @@ def as_formula(given: object) -> Agent:
     """A formula given as an object, by name or as a text.
 
     Raises:
-        GameError: a reader, which this does not take; or as `as_programs`.
+        GameError: a reader; or as `as_programs`.
         FormulaError: as `as_programs`.
     """
     program = as_program(given)
     if isinstance(program, Reader):
         raise GameError(
-            f"{program.name!r:.60} is not a formula, which this takes only: play_mixed, tournament, Game and "
-            'make(actions="library") take both'
+            f"{program.name!r:.60} is not a formula; only formulas are possible here, but play_mixed, tournament, Game "
+            'and make(actions="library") take all programs'
         )
     return program
 

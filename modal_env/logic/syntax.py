@@ -184,8 +184,8 @@ class Agent:
         formula: when it cooperates.
 
     Raises:
-        FormulaError: an X(.) or `me` under no box, a letter, a coin inside a formula, or two different agents with the
-            same name.
+        FormulaError: an X(.) or `me` outside all boxes, a letter, a coin inside a formula, or two different agents with
+            the same name.
     """
 
     name: str
@@ -202,7 +202,7 @@ class Agent:
         if any(node.op is Op.LETTER for node in nodes):
             raise FormulaError(f"agent {self.formula.text()[:60]!r}: letters have no meaning in an agent")
         if len(nodes) > 1 and any(node.op is Op.COIN for node in nodes):
-            raise FormulaError(f"agent {self.formula.text()[:60]!r}: a coin stands alone or not at all")
+            raise FormulaError(f"agent {self.formula.text()[:60]!r}: a coin must be the whole formula")
         names: dict[str, Agent] = {}
         for agent in _calls(nodes):
             if names.setdefault(agent.name, agent) != agent:
@@ -326,14 +326,13 @@ def closure(agents: Iterable[Agent]) -> tuple[Agent, ...]:
     return tuple(seen)
 
 
-# Pickling (and deepcopy) goes through flat rows: pickle itself recurses, and would not get to the end of a long chain
-# of agents.
+# Pickling (and deepcopy) uses flat rows: pickle itself is recursive, and fails for a long chain of agents.
 Row = tuple[int, str, int]  # op, letter, place of the agent called (-1: none)
 FlatAgent = tuple[str, tuple[Row, ...]]
 
 
 def _family(formula: Formula) -> list[Agent]:
-    """All agents that the formula calls, directly or not, each after those that it calls."""
+    """All agents that the formula calls, directly or not, each after the agents that it calls itself."""
     found: dict[int, Agent] = {}
     todo = [(agent, False) for agent in _calls(formula.postfix())]
     while todo:

@@ -1,10 +1,10 @@
 """Tournaments: all agents against all, world by world.
 
-The worlds are those of `modal_env.logic.provability`, whose `play` must agree with this. A box holds at a world iff at
-the world before both it and its content held; <> is ~[]~. So only boxes are kept from world to world, and the first
-world at which no box changes is final. X(H) needs the opponents' plays against H, so every agent that is called takes
-part. The values against all opponents are the bits of an integer; transposing their square at each world gives the
-opponents' moves.
+The worlds are those of `modal_env.logic.provability`, and `play` there gives the same results. A box holds at a world
+iff at the world before both it and its content held; <> is ~[]~. So only boxes are kept from world to world, and the
+first world at which no box changes is final. X(H) needs the opponents' plays against H, so every agent that is called
+takes part. The values against all opponents are the bits of an integer; transposing their square at each world gives
+the opponents' moves.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Tournament(Tabular):
     Attributes:
         agents: the n players, in the sequence given.
         cooperates: [n, n], whether the row's agent cooperates with the column's: bool, or float64 (probabilities 0,
-            0.5, 1) if RandomBot takes part, or readers.
+            0.5, 1) if RandomBot takes part; with readers any probabilities.
         settles: [n, n] the world at which each play settles, if readers take part; else it is computed when needed.
     """
 
@@ -54,7 +54,7 @@ class Tournament(Tabular):
 
     def _repr_html_(self) -> str:
         """The table, for a notebook."""
-        return notebook(matrix("Who does what against whom", self.names, self.moves))
+        return notebook(matrix("Moves", self.names, self.moves))
 
     def rows(self) -> list[Row]:
         """One row per ordered pair of agents."""
@@ -92,7 +92,7 @@ def tournament(agents: Iterable[Program | str], report: Report = no_report) -> T
     Args:
         agents: agents, names such as "FairBot", or formulas, see `modal_env.logic.notation.find`; readers, too, which
             see the payoffs of the post's prisoner's dilemma (`Game.played` is for other games).
-        report: see `modal_env.progress`; not of games with readers.
+        report: see `modal_env.progress`; not called if readers take part.
 
     Raises:
         GameError, FormulaError: not agents, no agents, or as `play` and `play_mixed`.
@@ -265,7 +265,7 @@ class _Game:
             self.settles[row, where] = self.world + 1
 
     def _new_boxes(self, number: int) -> int:
-        """Update an agent's boxes; returns the opponents against whom any box fell."""
+        """Update an agent's boxes; returns the opponents against whom any box became false."""
         parts, boxes = self.parts[number], self.boxes[number]
         calls = [self.seen[letter] for letter in parts.letters]
         bodies = [_evaluate(body, boxes, self.values[number], calls) for body in parts.bodies]

@@ -14,13 +14,13 @@ from modal_env.pictures.style import PALETTE, as_text
 Floats = NDArray[np.float64]
 
 WIDTH = 480
-MOST_BANDS = 8  # further agents are one band
+MOST_BANDS = 8  # with more agents the smallest share one band
 LABEL = 20  # characters of a name in a picture
-SEEN = 0.6  # of a picture's units: the shortest step that is drawn
-ARROWS = 110.0  # of a picture's units between arrows
+SEEN = 0.6  # shortest step that is drawn, in units of the picture
+ARROWS = 110.0  # distance between arrows, in units of the picture
 # Left, right, top, and the fourth corner below: a projection of the tetrahedron that keeps the corners apart.
 CORNERS = np.array([[50.0, 370.0], [430.0, 370.0], [240.0, 41.0], [240.0, 600.0]])
-LEFT, RIGHT, TOP, BOTTOM = 54, 472, 12, 192  # of bands
+LEFT, RIGHT, TOP, BOTTOM = 54, 472, 12, 192  # edges of the bands
 OTHERS = "all others"
 SOFT, INK, ACCENT = "#5d6472", "#1f2430", "#1f5fbf"
 
@@ -33,7 +33,7 @@ class Mark(NamedTuple):
 
 
 def simplex(names: Sequence[str], corners: Sequence[int], path: Floats, marks: Sequence[Mark] = ()) -> str:
-    """The path of a population between three corners; other agents that take part share a fourth below.
+    """The path of a population between three corners; all other agents on the path share a fourth below.
 
     A population is drawn at the mean of the corners, weighted by the shares. The path has a dot at its start, arrows
     in its direction, and a ring at its end.
@@ -60,13 +60,13 @@ def simplex(names: Sequence[str], corners: Sequence[int], path: Floats, marks: S
 
 
 def _color(agent: int, names: Sequence[str], others: Sequence[int]) -> str:
-    """The fill of a corner: the agent's own color, where it has one in `bands` too."""
+    """The fill of a corner: the agent's color, if it has one in `bands`; else gray."""
     is_own = len(names) <= MOST_BANDS and (agent not in others or len(others) == 1)
     return f'fill="{PALETTE[agent]}"' if is_own else f'class="soft" fill="{SOFT}"'
 
 
 def largest(shares: Floats) -> tuple[int, int, int]:
-    """The numbers of the three agents with the largest shares at any time, in their sequence: corners to choose.
+    """The indices of the three agents with the largest peak shares, ascending: corners for `simplex`.
 
     Args:
         shares: [T, n], n three at least.
@@ -134,7 +134,7 @@ def _key(names: Sequence[str]) -> tuple[int, str]:
 
 
 def _svg(height: int, about: str, content: str) -> str:
-    """A picture; `about` is markup already."""
+    """A picture; `about` is already escaped."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
         f'role="img" aria-label="{about}" font-family="system-ui, DejaVu Sans, sans-serif" font-size="14.5">'
@@ -147,7 +147,7 @@ def _line(a: Floats, b: Floats) -> str:
 
 
 def _label(x: float, y: float, text: str, anchor: str, kind: str = "soft") -> str:
-    """A text; what of it is cut is given where the pointer rests."""
+    """A text; if it is shortened, it has a tooltip."""
     whole = f"<title>{as_text(text, 1000)}</title>" if len(text) > LABEL else ""
     color = {"soft": SOFT, "ink": INK}[kind]
     place = f'x="{x:g}" y="{y:g}" text-anchor="{anchor}"'
@@ -156,11 +156,11 @@ def _label(x: float, y: float, text: str, anchor: str, kind: str = "soft") -> st
 
 def _corner(name: str, number: int) -> str:
     (x, y), anchor = CORNERS[number], ("start", "end", "middle", "middle")[number]
-    return _grounded(_label(x + (-44, 44, 0, 0)[number], y + (28, 28, -17, 29)[number], name, anchor, "ink"))
+    return _with_halo(_label(x + (-44, 44, 0, 0)[number], y + (28, 28, -17, 29)[number], name, anchor, "ink"))
 
 
-def _grounded(label: str) -> str:
-    """A label with a rim of the paper's color, to be read above lines."""
+def _with_halo(label: str) -> str:
+    """A label with a halo in the background color, to be readable on top of lines."""
     rim = 'class="halo" stroke="#ffffff" stroke-width="5" stroke-linejoin="round" paint-order="stroke"'
     return f"<g {rim}>{label}</g>"
 
@@ -179,7 +179,7 @@ def _path(points: Floats) -> str:
 
 
 def _apart(points: Floats) -> Floats:
-    """[T, 2] points without those that are too close to the one kept before."""
+    """[T, 2] points, without those closer than `SEEN` to the point before."""
     chosen = [points[0].tolist()]
     for x, y in points[1:].tolist():
         if abs(x - chosen[-1][0]) + abs(y - chosen[-1][1]) >= SEEN:
@@ -188,7 +188,7 @@ def _apart(points: Floats) -> Floats:
 
 
 def _arrows(points: Floats) -> str:
-    """Heads at equal distances along a line; none where one is already, as on later rounds of a cycle."""
+    """Arrowheads at equal distances along a line, except close to earlier ones (later rounds of a cycle)."""
     along = np.append(0.0, np.cumsum(np.hypot(*np.diff(points, axis=0).T)))
     places = np.arange(ARROWS / 2, along[-1], ARROWS)
     at, ahead, behind = ([np.interp(places + d, along, axis) for axis in points.T] for d in (0.0, 1.0, -1.0))
@@ -207,9 +207,9 @@ def _head(placed: str) -> str:
 
 
 def _mark(mark: Mark, place: Floats) -> str:
-    """A diamond, with its label towards the middle, on a ground of its own."""
+    """A diamond, with its label towards the middle of the picture."""
     x, y = place
     sign = f'<path class="ink" d="M0 -8L8 0L0 8L-8 0Z" fill="{INK}" transform="translate({x:.1f} {y:.1f})" />'
     is_left = x < WIDTH / 2
     label = _label(x + (14 if is_left else -14), y + 5, mark.label, "start" if is_left else "end", "ink")
-    return sign + _grounded(label)
+    return sign + _with_halo(label)

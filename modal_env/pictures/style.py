@@ -1,7 +1,7 @@
 """Colors, the style sheet, names as text, and a page around pictures.
 
-Colors are those of Okabe and Ito, which color-blind readers can distinguish; letters always say the same as colors.
-All markup is well-formed XML, and none has a `style` attribute, so that a page can forbid them.
+Colors are those of Okabe and Ito, which color-blind readers can distinguish; letters repeat what colors show. All
+markup is well-formed XML without `style` attributes, so that a page's content security policy can forbid them.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from html import escape
 from importlib import resources
 
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#8c8c8c")
-"""Of agents, in the sequence of a library."""
+"""Colors of agents, in library order."""
 
-# What XML and UTF-8 cannot hold: control characters, halves of surrogate pairs, U+FFFE and U+FFFF.
+# Characters that XML or UTF-8 cannot contain: control characters, halves of surrogate pairs, U+FFFE and U+FFFF.
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -27,21 +27,18 @@ def as_text(text: str, most: int = 40) -> str:
 
 
 def name_of(name: str, most: int = 40) -> str:
-    """An agent's name as an element: set apart from its surroundings, in whatever direction it is written.
-
-    A name that is cut is given at more length where the pointer rests.
-    """
+    """An agent's name as an element that isolates its writing direction; a shortened name has a tooltip."""
     whole = f' title="{as_text(name, 1000)}"' if len(name) > most else ""
     return f"<bdi{whole}>{as_text(name, most)}</bdi>"
 
 
 def notebook(*pictures: str) -> str:
-    """Pictures as a notebook shows them: with their style."""
+    """Pictures with their style sheet, for a notebook."""
     return f'<div class="modal-env"><style>{_file("pictures.css")}</style>{"".join(pictures)}</div>'
 
 
 def page(title: str, body: str) -> str:
-    """A page that needs nothing else: no script, and a content security policy that allows its own style only.
+    """A self-contained page: no script, and a content security policy that allows only its own style.
 
     Args:
         title: text.

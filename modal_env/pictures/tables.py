@@ -1,4 +1,4 @@
-"""Tables as HTML: who does what against whom, one match over its worlds, and rows of text."""
+"""Tables as HTML: the moves of all pairs of agents, one match over its worlds, and rows of text."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def matrix(
     moves: Sequence[str],
     paid: Sequence[Sequence[Fraction]] = (),
 ) -> str:
-    """The outcomes of all agents against all; of more than `MOST_AGENTS` agents, those of the first.
+    """The outcomes of all agents against all; only the first `MOST_AGENTS` agents are shown.
 
     Args:
         caption: text; may be empty.
         names: [n]
         moves: [n] the row's move against each column, as n letters C, D or ?.
-        paid: [n][n] what the row's agent is paid; best replies are then marked.
+        paid: [n][n] the row agent's payoffs; if given, best replies are marked.
     """
     shown = range(min(len(names), MOST_AGENTS))
     best = [max(row[column] for row in paid) for column in shown] if paid else []
@@ -57,7 +57,7 @@ def matrix(
 
 
 def _outcome(pair: str, paid: Fraction | None = None, is_best: bool = False) -> str:
-    """A cell: the moves of row and column, and below what the row is paid."""
+    """A cell: the moves of row and column, and below them the row's payoff."""
     kind = "coin" if "?" in pair else pair
     below = "" if paid is None else f"<small>{number(paid)}</small>"
     return f'<td class="{kind}{" best" if is_best else ""}">{pair}{below}</td>'

@@ -16,7 +16,7 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    """Imports a name's module on first use, as most load numba."""
+    """Import a name's module on first use, as most of them load numba."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,4 +1,4 @@
-"""Behaviorally distinct agents: classes of agents, reduced to distinct ones, and played all against all.
+"""Behaviorally distinct agents: classes of agents, one for each behavior, and their play of all against all.
 
 `two_boxes` lists every agent that is a truth function of at most two boxes [](a | b), where a and b are X(me), X on one
 of the agents called, []false or []X(me), or the negation of one: 10,283 behaviors with CooperateBot, DefectBot and
@@ -30,9 +30,9 @@ from modal_env.logic.syntax import closure
 from modal_env.progress import Report, no_report
 from modal_env.search.best_replies import check_called
 
-ROWS = 200  # of the table of all against all, between two reports
+ROWS = 200  # agents played between two progress reports
 MAX_WORLDS = 60
-MAX_LITERALS = 3  # gives some 400,000 formulas
+MAX_LITERALS = 3  # 3 gives some 400,000 formulas
 Bools = NDArray[np.bool_]
 
 
@@ -96,15 +96,15 @@ class Behaviors:
     def _meet(self, report: Report) -> Bools:
         count = len(self)
         cooperates = np.zeros((count, count), np.bool_)
-        words, until = self._heard()
+        words, until = self._moves_against_calls()
         for first in range(0, count, ROWS):
             report(1 - (1 - first / count) ** 2)  # later rows are shorter
             if _meet(self.outputs, self.moves, words, until, cooperates, first, min(first + ROWS, count)):
                 raise GameError(f"two of the agents do not settle within {MAX_WORLDS} worlds")
         return cooperates
 
-    def _heard(self) -> tuple[NDArray[np.int64], int]:
-        """[n, calls]: each one's moves against the agents called, worlds as bits; and when all of them settle."""
+    def _moves_against_calls(self) -> tuple[NDArray[np.int64], int]:
+        """[n, calls]: each agent's moves against the agents called, worlds as bits; and when all of these settle."""
         everybody = np.arange(len(self))
         called = [machine(call, self.calls) for call in self.calls]
         mutual, until = _mutual(self.calls)
@@ -283,11 +283,11 @@ def _meet(outputs, moves, words, until, cooperates, first, last):  # type: ignor
                 if world == MAX_WORLDS:
                     return True
                 at = min(world, until)
-                read, told = np.int64(outputs[b, t]), np.int64(outputs[a, s])
+                read_a, read_b = np.int64(outputs[b, t]), np.int64(outputs[a, s])
                 for k in range(calls):
-                    read |= (words[b, k] >> at & 1) << k + 1
-                    told |= (words[a, k] >> at & 1) << k + 1
-                u, v = moves[a, s, read], moves[b, t, told]
+                    read_a |= (words[b, k] >> at & 1) << k + 1
+                    read_b |= (words[a, k] >> at & 1) << k + 1
+                u, v = moves[a, s, read_a], moves[b, t, read_b]
                 if u == s and v == t and world >= until:
                     break
                 s, t = u, v

@@ -1,4 +1,4 @@
-"""A complete search of what agents up to a depth can do against given opponents.
+"""A complete search for the outcomes that agents up to a depth can reach against given opponents.
 
 There are far too many agents to list: with two others to call, 2**193 truth functions at depth 1 alone. But an agent of
 depth d that calls the opponent on given agents is a function of the histories that it can distinguish, the *types* of
@@ -26,7 +26,7 @@ from modal_env.logic.syntax import closure
 from modal_env.progress import Report, no_report
 
 MAX_DEPTH = 3
-SEARCHED = 0.1  # share of the time until all replies are found, with an agent for each still to be written
+SEARCHED = 0.1  # fraction of the time spent on finding replies; the rest is for writing an agent for each
 
 Word = tuple[int, ...]
 Moves = tuple[tuple[str, str], ...]
@@ -35,11 +35,11 @@ Seats = tuple[tuple[int, int], ...]  # for each opponent: its machine's state, a
 
 @dataclass(frozen=True)
 class Reply:
-    """Moves that an agent of the class can bring about.
+    """Outcomes against the opponents that an agent of the class can reach.
 
     Attributes:
         moves: for each opponent, the moves "C" or "D" of the agent and of the opponent.
-        agent: an agent that does so, within the given depth.
+        agent: an agent of the class that reaches them.
     """
 
     moves: Moves
@@ -49,7 +49,7 @@ class Reply:
 def replies(
     opponents: Iterable[Agent | str], calls: Iterable[Agent | str] = (), *, depth: int = 2, report: Report = no_report
 ) -> list[Reply]:
-    """All outcomes of agents of a depth against the opponents, each with an agent that reaches it.
+    """All outcomes of agents up to a depth against the opponents, each with an agent that reaches it.
 
     The class is complete: all agents of at most this depth that call X only on themselves and on `calls`.
 
@@ -57,8 +57,8 @@ def replies(
         opponents: agents, names or formulas; the same agent plays against all of them.
         calls: agents that may be called, besides the agents themselves.
         depth: of the agents, 0 to 3. Time and memory grow fast from 3 on.
-        report: see `modal_env.progress`. First the share of the search tree done, in which each branching halves the
-            weight, and then that of the agents written, which takes most of the time.
+        report: see `modal_env.progress`. First the fraction of the search tree, in which each branching halves the
+            weight, then the fraction of the agents written, which takes most of the time.
 
     Raises:
         GameError: no opponents; RandomBot among the opponents or calls, or called by them; a depth out of bounds; more
@@ -72,7 +72,7 @@ def replies(
 
 
 def check_called(calls: Iterable[Agent | str], depth: int) -> tuple[Agent, ...]:
-    """Check the agents that agents of a depth may call.
+    """Check `calls`: the agents that agents of this depth may call.
 
     Raises:
         GameError, FormulaError: as `replies`.
@@ -89,7 +89,7 @@ def check_called(calls: Iterable[Agent | str], depth: int) -> tuple[Agent, ...]:
 
 
 class Types:
-    """Types of histories, numbered in order of discovery; 0 is the empty history's. See the module.
+    """Types of histories (see the module), numbered in order of discovery; 0 is the type of the empty history.
 
     Attributes:
         words: for each type, a history of this type (symbols, world by world).
@@ -111,7 +111,7 @@ class Types:
         return self._next[key]
 
     def completed(self) -> Types:
-        """These, after all types of the depth have been found."""
+        """Find all types of the depth, for histories of symbols 0 and 1; return self."""
         number = 0
         while number < len(self.words):  # grows
             for symbol in (0, 1):
@@ -153,7 +153,7 @@ class Types:
 
 
 class _Search:
-    """The opponents, the agents that they call, and all that does not depend on the searched agent."""
+    """The search; attributes have the opponents, all agents that they call, and what is fixed for all replies."""
 
     def __init__(
         self, opponents: tuple[Agent, ...], calls: tuple[Agent, ...], depth: int, report: Report = no_report
@@ -212,7 +212,7 @@ class _Search:
         return tuple(following)
 
     def _needed(self, seats: Seats, decided: dict[int, bool]) -> frozenset[tuple[int, bool]]:
-        """The decisions that may still matter: two branches with equal ones have the same outcomes."""
+        """The decisions that may still matter: branches that agree on these have the same outcomes."""
         now = {kind for _, kind in seats}
         return frozenset(
             (kind, move) for kind, move in decided.items() if any(self.types.may_follow(t, kind) for t in now)
@@ -256,7 +256,7 @@ class _Tree:
         return _choice(question, yes, no)
 
     def _best(self, decided: dict[int, bool]) -> tuple[str, dict[int, bool]]:
-        """The question that separates best; one made for two types if no listed question separates any."""
+        """The question that separates best; if no listed question separates any types, a new one for two of them."""
         answers = [
             (question, {kind: self._holds(asked, kind) for kind in decided}) for question, asked in self.questions
         ]
@@ -280,14 +280,14 @@ class _Tree:
         return f"<>({self._world(word, self.types.depth - 1, symbol)})"
 
     def _being(self, word: Word, depth: int) -> str:
-        """A formula: the history has the same type of this depth as the word."""
+        """A formula saying that the history has the same type of this depth as the word."""
         parts = [self._world(word[:n], depth - 1, symbol) for n, symbol in enumerate(word)]
         parts = list(dict.fromkeys(parts))
         some = "".join(f" & <>({part})" for part in parts)
         return f"[]({' | '.join(f'({part})' for part in parts) or 'false'}){some}"
 
     def _world(self, word: Word, depth: int, symbol: int) -> str:
-        """A formula: this symbol is read at a world after a history of the same type of this depth as the word."""
+        """A formula saying that this symbol follows a history of the same type of this depth as the word."""
         reading = self._reading(symbol)
         return f"{reading} & {self._being(word, depth)}" if depth else reading
 

@@ -1,4 +1,4 @@
-"""Claims about best replies that can be checked just by playing, without any search.
+"""Claims about best replies that can be checked by playing, without a search.
 
 A certificate says that some agents are best replies to a mix of opponents for a range of epsilon, and lists all other
 replies, each with an agent that makes it. `faults` plays every agent in it against every opponent and does the sums.
@@ -23,12 +23,12 @@ Line = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True)
 class Certificate:
-    """The claim that the agents in `support` are best replies, at cost epsilon * depth, if low <= epsilon <= high.
+    """The claim that, at cost epsilon * depth, the agents in `support` are best replies for low <= epsilon <= high.
 
     Attributes:
-        title: what it is about.
-        opponents: the opponents.
-        shares: their shares.
+        title: the subject.
+        opponents: the agents in the mix.
+        shares: their shares in the mix.
         support: agents claimed to be best replies; all are paid the same.
         replies: all replies of agents of the class (none with `me`), each by an agent of least depth.
         low, high: the exact range; None is infinity.
@@ -49,7 +49,7 @@ class Certificate:
         return constant, slope - reply.agent.depth
 
     def lines(self) -> Iterator[str]:
-        """As text, a line a reply."""
+        """As text, with one line per reply."""
         yield f"{self.title}: best replies for {range_text(self.low, self.high)}"
         for agent, share in zip(self.opponents, self.shares, strict=True):
             yield f"  met: {agent.name} = {agent.unicode}, share {line_text(share)}"

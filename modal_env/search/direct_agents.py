@@ -88,12 +88,12 @@ def _number(kinds: Types, word: tuple[int, ...]) -> int:
 
 @dataclass(frozen=True)
 class Survey:
-    """What every direct agent gives to its opponents. Arrays are indexed by codes.
+    """What opponents of each depth can reach against every direct agent. Arrays are indexed by codes.
 
     Attributes:
         depth: depth of the class.
         best: [codes, depth + 1] int8, the best payoff that agents of depth d or less get against it, costs not counted.
-        befriends: [codes, depth + 1] bool, whether it cooperates with one of those.
+        befriends: [codes, depth + 1] bool, whether it cooperates with any agent of depth d or less.
         least: [codes] int8, the least depth of an agent with this behavior.
     """
 
@@ -141,7 +141,7 @@ def partners(depth: int = MAX_DEPTH) -> NDArray[np.int64]:
     """[pairs, 2]: all pairs of codes, the first <= the second, that cooperate with each other, where each has the least
     depth that gets the other's cooperation, and no agent of that depth or less gets more.
 
-    These are the pure equilibria in which both cooperate, if deeper agents that exploit one are disregarded.
+    These are the pure equilibria in which both cooperate, if exploitation by deeper agents is ignored.
     """
     seen = survey(depth)
     # The depth required of a partner: below it the payoff is at most 1, at it 2. -1: there is none.
@@ -230,7 +230,7 @@ def _meet_all(following, payoffs, best, befriends):  # type: ignore[no-untyped-d
 def shallow_agents() -> tuple[Agent, ...]:
     """The 16 direct agents of depth up to 1, then PrudentBot, SlipBot, MirrorBot and OneBot.
 
-    Those that behave like an agent of the library have its name.
+    Direct agents that behave like an agent of the library have its name.
     """
     known = {code_of(LIBRARY[name], 1): name for name in NAMED_SHALLOW}
     found = [agent_with(code, 1).renamed(known.get(code, f"Direct{code}")) for code in range(16)]

@@ -5,15 +5,14 @@ PrudentBot is an equilibrium among all modal agents. It conjectures that DefectB
 because an agent of depth n that cooperates with one of depth n also cooperates with one of depth n - 1 (the post's
 lemma). `findings` looks at three classes of agents:
 
-* direct: depth up to 2, saying X(me) only (`modal_env.search.direct_agents`): everybody against everybody;
-* two boxes: `modal_env.search.behaviors.two_boxes`: everybody against everybody;
-* with calls: depth up to 2, calling any of `CALLS` (`modal_env.search.best_replies`): everybody against given
-  opponents.
+* direct: depth up to 2, with X(me) as the only letter (`modal_env.search.direct_agents`): all against all;
+* two boxes: `modal_env.search.behaviors.two_boxes`: all against all;
+* with calls: depth up to 2, calling any of `CALLS` (`modal_env.search.best_replies`): all against given opponents.
 
-None of these has agents with `me` ("what I do"), as in the post: with `me` SlipBot against itself is not an
-equilibrium, and MirrorBot is.
+As in the post, none of these classes has agents with `me` ("what I do"): with `me`, SlipBot against itself is not an
+equilibrium, but MirrorBot against itself is.
 
-The page docs/modal-search.md has the results, and proofs of what holds for all modal agents.
+The page docs/modal-search.md has the results, and the proofs for all modal agents.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from modal_env.search.certificates import Certificate, Line, line_text, range_te
 CALLS = (CooperateBot, DefectBot, FairBot, parse("[]false", name="FalseBot"), parse("~[]false", name="TrueBot"))
 """Agents that may be called in the complete searches."""
 
-HARDER = 30.0
+HARDER = 30.0  # the search takes this many times longer with each level of depth
 ONE, ZERO = Fraction(1), Fraction(0)
 GOOD_MIX: dict[Agent, Line] = {
     CooperateBot: (ZERO, ONE),
@@ -96,7 +95,7 @@ def certify(
 def least_replies(
     opponents: Iterable[Agent | str], calls: Iterable[Agent | str] = (), depth: int = 2, report: Report = no_report
 ) -> list[Reply]:
-    """As `replies`, each by an agent of the least possible depth.
+    """As `replies`, but each outcome has an agent of the least possible depth.
 
     Raises:
         GameError, FormulaError: as `replies`.
@@ -105,7 +104,7 @@ def least_replies(
     others, called = as_formulas(opponents, "opponents"), check_called(calls, depth)
     found: dict[tuple[tuple[str, str], ...], Reply] = {}
     for d in range(depth + 1):
-        done = [HARDER ** (below - depth) for below in (d - 1, d)]  # time of each depth relative to the one before it
+        done = [HARDER ** (below - depth) for below in (d - 1, d)]  # progress before and after this depth
         report_depth = part(report, done[0] if d else 0.0, done[1])
         for reply in replies(others, [call for call in called if call.depth <= d], depth=d, report=report_depth):
             found.setdefault(reply.moves, reply)
@@ -181,8 +180,8 @@ def _margins(payoff: int, depth: int, best: NDArray[np.int8]) -> list[Line]:
 def direct_equilibria(depth: int = 2) -> list[PureEquilibrium]:
     """All pure equilibria in the class of direct agents except DefectBot against itself, for epsilon > 0.
 
-    In all others both cooperate: an agent that defects, alone or with the other, gets 1 less a cost, or the
-    other has a better reply; DefectBot gets at least 1. And cooperating with an agent of depth 0 is never a best reply.
+    In all others both cooperate: DefectBot is paid at least 1 against anybody, but an agent whose opponent defects is
+    paid at most 1, less its cost. And cooperating with an agent of depth 0 is never a best reply.
     """
     seen = direct.survey(depth)
     agents = {code: direct.agent_with(code, depth) for code in np.unique(direct.partners(depth)).tolist()}
@@ -202,8 +201,8 @@ class Lemma:
     Attributes:
         depth: n.
         agents: how many behaviors have this least depth.
-        friendly: how many of these cooperate with an agent of depth up to n, whatever its move.
-        counterexamples: how many of the friendly ones cooperate with none of a smaller depth.
+        friendly: how many of these cooperate with some agent of depth up to n, whatever this agent's move.
+        counterexamples: how many of the friendly ones cooperate with no agent of a smaller depth.
     """
 
     depth: int
@@ -255,11 +254,11 @@ class Findings:
 
     Attributes:
         behaviors: the class of two boxes.
-        told_apart: how many of them are distinguished by play within the class.
-        listed: the pure equilibria among them.
+        told_apart: number of behaviors that can be distinguished by play within the class.
+        listed: the pure equilibria among these behaviors.
         direct: the pure equilibria among direct agents, except DefectBot against itself.
         robust: the agents in `direct` that cooperate with no agent of depth 1, even if it calls `CALLS`.
-        lemmas: for depth 1 and 2.
+        lemmas: the lemma's counts for depth 1 and 2.
         mix, slip: certificates that the good mix, and SlipBot against itself, are equilibria.
     """
 
@@ -321,7 +320,7 @@ class Findings:
 
 
 def _yes(certificate: Certificate) -> str:
-    """Yes or No: whether it holds for some epsilon above 0."""
+    """Yes or No: whether the certificate holds for some epsilon above 0."""
     return "No" if certificate.high == 0 else "Yes"
 
 

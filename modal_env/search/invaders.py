@@ -1,13 +1,13 @@
-"""Which agents are evolutionarily stable under mutation to all agents of their depth, and who invades the others.
+"""Which agents are evolutionarily stable under mutation to all agents of their depth, and what invades the others.
 
-A mutant M invades a population of R if it is paid more against R than R is, or as much and then more against M than R
-is (Maynard Smith and Price 1973). R is *stable* if every mutant that behaves otherwise is paid less in this sense, and
-*neutrally stable* if none is paid more.
+A mutant M invades a population of R if it is paid more against R than R is, or the same against R and more against M
+than R is (Maynard Smith and Price 1973). R is *stable* if every mutant that behaves differently is paid less in this
+sense, and *neutrally stable* if none is paid more.
 
 Replies against R are complete for agents without `me` that call given ones (`modal_env.search.best_replies`); of those
-with the same outcome one of the least depth stands for all. So "invaded" is proven by the mutant, "stable" rests on the
-search, and where a mutant is paid as much as R, only the listed mutants are looked at. docs/modal-search.md has what is
-proven of all.
+with the same outcome one of the least depth stands for all. So "invaded" is proven by the mutant, and "stable" relies
+on the search; among mutants that are paid the same as R against R, only those listed are compared against themselves.
+docs/modal-search.md has the proofs about all mutants.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Verdict:
     Attributes:
         agent: the resident.
         kind: "stable", "neutrally stable" or "invaded".
-        invader: a mutant that invades, the one with the largest gain; else one that is paid as much, or None.
-        gain: what the invader is paid more against the resident; 0 if it gains only against itself.
+        invader: the invading mutant with the largest gain; if neutrally stable, one that is paid the same; or None.
+        gain: the invader's payoff against the resident, less the resident's own; 0 if it gains only against itself.
     """
 
     agent: Agent
@@ -52,10 +52,10 @@ def verdicts(
     calls: Sequence[Agent] = CALLED_BY_MUTANTS,
     report: Report = no_report,
 ) -> list[Verdict]:
-    """What becomes of populations of each agent, in the prisoner's dilemma with the price of depth.
+    """Whether populations of each agent resist mutants, in the prisoner's dilemma with a price of depth.
 
-    Mutants are all agents of the resident's depth (of depth up to 2, if it is deeper) that call X on themselves and on
-    `calls`, and those agents of the library that are no deeper. RandomBot, which has no proof, is left out.
+    Mutants are all agents up to the resident's depth (2 at most) that call X only on themselves and on `calls`, and the
+    agents of the library that are no deeper than the resident. RandomBot is left out.
 
     Raises:
         GameError, FormulaError: as `Game` and `replies`.

@@ -1,4 +1,4 @@
-"""What reading does to a game of two moves: the outcomes that are equilibria only of programs that read each other.
+"""Effects of reading in a game of two moves: the outcomes that are equilibria only of programs that read each other.
 
 Players that do not read each other choose a move, and the pure equilibria of a game are `PayoffTable.pure`. Programs of
 depth 0 do the same, at no cost, so these always remain. Here are the other outcomes in which two direct agents of depth
@@ -27,9 +27,9 @@ from modal_env.progress import Report, no_report
 from modal_env.search.direct_agents import MAX_DEPTH, agent_with
 from modal_env.search.plays import OUTCOMES, Plays, plays
 
-TRIED = 12  # agents of a kind of which the one with the shortest formula is shown
+TRIED = 12  # agents of a set that are tried; the one with the shortest formula is shown
 DEPTHS = tuple(Fraction(depth) for depth in range(MAX_DEPTH + 1))
-"""What agents of depth 0, 1, 2 pay in units of epsilon, unless other prices are given."""
+"""The default prices of depth 0, 1, 2, in units of epsilon."""
 
 KINDS = {
     "rescued": "a new outcome is better for both than every equilibrium without reading",
@@ -41,13 +41,13 @@ KINDS = {
 
 
 class Range(NamedTuple):
-    """The epsilons from `low` to `high`; to infinity if that is None."""
+    """The epsilons from `low` to `high`; to infinity if `high` is None."""
 
     low: Fraction
     high: Fraction | None
 
     def meets(self, other: Range) -> Range | None:
-        """What two ranges have in common."""
+        """The intersection of two ranges; None if it is empty."""
         highs = [high for high in (self.high, other.high) if high is not None]
         found = Range(max(self.low, other.low), min(highs, default=None))
         return None if found.high is not None and found.high < found.low else found
@@ -59,7 +59,7 @@ class Reading:
 
     Attributes:
         outcome: the row player's move and the column player's.
-        low, high: the epsilons for which they are; no limit if `high` is None.
+        low, high: the range of epsilon; no upper limit if `high` is None.
         first, second: the row player's agent, and the column player's.
     """
 
@@ -75,11 +75,11 @@ class Entry:
     """A game of the periodic table.
 
     Attributes:
-        number: Rapoport and Guyer's.
-        place: Robinson and Goforth's.
+        number: Rapoport and Guyer's number.
+        place: Robinson and Goforth's place.
         name: the name in common use, or "".
         payoffs: the game.
-        kinds: what reading does, of `KINDS`.
+        kinds: the effects of reading, from `KINDS`.
         readings: the new outcomes.
     """
 
@@ -96,13 +96,13 @@ def readings(payoffs: GivenPayoffs, prices: Sequence[Number] = DEPTHS) -> list[R
 
     Args:
         payoffs: a game, see `modal_env.games.payoffs.as_table`.
-        prices: what agents of depth 0, 1, 2 pay, in units of epsilon: rising numbers from 0.
+        prices: the prices of depth 0, 1, 2, in units of epsilon: rising numbers from 0.
 
     Returns:
-        For each outcome ranges of epsilon that together are all at which it is an equilibrium.
+        For each outcome, ranges of epsilon that together cover all epsilons at which it is an equilibrium.
 
     Raises:
-        GameError: no such game, or no such prices.
+        GameError: an unknown game, or invalid prices.
     """
     table, costs, all_plays = as_table(payoffs), _check_prices(prices), plays()
     new = [number for number, outcome in enumerate(OUTCOMES) if outcome not in table.pure]
@@ -116,7 +116,7 @@ def readings(payoffs: GivenPayoffs, prices: Sequence[Number] = DEPTHS) -> list[R
 def _check_prices(prices: Sequence[Number]) -> tuple[Fraction, ...]:
     given = items(prices, MAX_DEPTH + 2)
     if given is None or len(given) != MAX_DEPTH + 1:
-        raise GameError(f"prices={brief(prices)}: give those of agents of depth 0, 1 and 2")
+        raise GameError(f"prices={brief(prices)}: give three, for agents of depth 0, 1 and 2")
     found = tuple(exact(price, "a price") for price in given)
     if found[0] != 0 or not found[0] < found[1] < found[2]:
         raise GameError(f"prices={brief(prices)}: give 0 and two rising numbers")
@@ -131,7 +131,7 @@ def _found(all_plays: Plays, table: PayoffTable, costs: Sequence[Fraction], outc
     profiles = all_plays.profiles.tolist()
     flipped = 2 * (outcome & 1) + (outcome >> 1)
     rows, columns = ([seat[moves] for moves in OUTCOMES] for seat in (table, table.turned))
-    # A profile says what its agent lets opponents of each depth reach: so it bounds the other player's replies.
+    # A profile has the outcomes that opponents of each depth can reach: so it bounds the other player's replies.
     against = [[_best(rows, profile[1:], costs, d, outcome) for d in range(len(costs))] for profile in profiles]
     by_column = [[_best(columns, profile[1:], costs, d, flipped) for d in range(len(costs))] for profile in profiles]
     found: dict[Range, Pair] = {}
@@ -166,7 +166,7 @@ def _best(
 
 
 def _covering(found: dict[Range, Pair]) -> Iterator[tuple[Range, Pair]]:
-    """Ranges, none within another, that together are all of them."""
+    """The ranges that lie in no other range; together they cover all."""
     for one, pair in sorted(found.items(), key=lambda item: item[0].low):
         if not any(other != one and other.meets(one) == one for other in found):
             yield one, pair
@@ -174,7 +174,7 @@ def _covering(found: dict[Range, Pair]) -> Iterator[tuple[Range, Pair]]:
 
 @cache  # the same few in most games
 def _agents(pair: Pair, outcome: int) -> tuple[Agent, Agent]:
-    """The shortest of some agents of two profiles that have an outcome with each other."""
+    """A pair of short agents with these profiles that have the outcome against each other."""
     choices, all_plays = [], plays()
     for sides in all_plays.pairs(*pair, outcome):
         agents = []
@@ -186,7 +186,7 @@ def _agents(pair: Pair, outcome: int) -> tuple[Agent, Agent]:
 
 
 def kinds(table: PayoffTable, outcomes: Iterable[str]) -> tuple[str, ...]:
-    """What new outcomes do to a game, see `KINDS`."""
+    """The effects of new outcomes on a game, from `KINDS`."""
     pure, found = table.pure, []
     for outcome in outcomes:
         gains = [(table[outcome] - table[old], table.turned[outcome[::-1]] - table.turned[old[::-1]]) for old in pure]
@@ -202,7 +202,7 @@ def kinds(table: PayoffTable, outcomes: Iterable[str]) -> tuple[str, ...]:
 
 
 def periodic_table(report: Report = no_report) -> list[Entry]:
-    """The 78 strict ordinal games, and what reading does to each; under a minute.
+    """The 78 strict ordinal games, and the effects of reading on each; takes under a minute.
 
     Args:
         report: see `modal_env.progress`.
@@ -219,7 +219,7 @@ def periodic_table(report: Report = no_report) -> list[Entry]:
 
 
 def as_data(entries: Iterable[Entry]) -> list[dict[str, object]]:
-    """The entries as JSON has them, with the formulas as certificates."""
+    """The entries as data for JSON, with the formulas as certificates."""
     return [
         {
             "number": entry.number,

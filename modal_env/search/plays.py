@@ -1,11 +1,11 @@
-"""All plays of two direct agents: a few hundred products of sets that make up all pairs of agents.
+"""All plays of two direct agents: products of two sets of agents that together make up all pairs.
 
 A direct agent is a function from types of histories to moves (`modal_env.search.direct_agents`). In one play only some
 types occur, on either side; the moves there are all that the play depends on. Branching on a move where its type first
 occurs gives the plays: 44 at depth 1 and 1,100 at depth 2, each for all agents on the one side with these moves against
-all on the other, so together for all 2**42 pairs of depth up to 2. What holds of every pair, for any payoffs, can be
-read off the plays, and what agents are good for off their *profiles*: the outcomes that opponents of each depth can
-reach against them. At depth 2 there are few profiles.
+all on the other, so together for all 2**42 pairs of depth up to 2. The outcomes of all pairs, for any payoffs, can be
+read off the plays, and best replies off the agents' *profiles*: the outcomes that opponents of each depth can reach
+against them. At depth 2 there are few profiles.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _plays(depth: int) -> Plays:
 
 
 def _any_of(codes: NDArray[np.int64], sides: Iterable[Side]) -> list[bool]:
-    """For each set of agents, whether it has one of these."""
+    """For each set of agents, whether it has one of these codes."""
     return [bool(((codes & side.decided) == side.moves).any()) for side in sides]
 
 
@@ -154,8 +154,8 @@ def _side(moves: dict[int, int]) -> Side:
     return Side(sum(1 << kind for kind in moves), sum(move << kind for kind, move in moves.items()))
 
 
-# The codes are visited by their lowest bits, which are the types that come first: of the sets of agents few agree with
-# these, and only they are looked at for the codes that have them.
+# The codes are visited by their lowest bits, the moves at the types that occur first: few sets of agents agree with
+# these bits, and only these sets are tried for all codes with the same lowest bits.
 LOW = 11
 
 

@@ -11,12 +11,14 @@ from __future__ import annotations
 from modal_env.checks import whole
 from modal_env.search.best_replies import Types
 
-Stand = tuple[int, int, int, int]  # the type that the first sees, its move, and the same of the second
-MAX_DEPTH = 4  # a million stands, ten seconds
+Stand = tuple[
+    int, int, int, int
+]  # the type that the first agent sees, its move; the type that the second sees, its move
+MAX_DEPTH = 4  # a million states of play, ten seconds
 
 
 def latest_world(depth: int) -> int:
-    """The latest world at which a type changes for the last time, of two direct agents of a depth: 3, 8, 15, 24.
+    """The latest world from which no type changes, over all plays of two direct agents of a depth: 3, 8, 15, 24.
 
     Raises:
         GameError: a depth that is not from 0 to `MAX_DEPTH`.
@@ -43,7 +45,7 @@ def longest_play(depth: int) -> tuple[str, str]:
         Two words of n(n + 2) moves, C or D; after them both go on with their last moves.
 
     Raises:
-        GameError: a depth that is no whole number from 1.
+        GameError: a depth that is not a whole number from 1.
     """
     lengths = [whole("depth", depth, 1)]  # of the blocks in which neither changes its move
     for length in range(depth, 0, -1):
@@ -56,7 +58,7 @@ def longest_play(depth: int) -> tuple[str, str]:
 
 
 def _following(stand: Stand, types: Types) -> list[Stand]:
-    """Where a play may stand one world later; nowhere if it has settled."""
+    """The possible states of a play one world later; none if it has settled."""
     first, move, second, reply = stand
     seen, shown = types.after(first, reply), types.after(second, move)
     if (seen, shown) == (first, second):

@@ -3,13 +3,13 @@
 It has its own parser and its own evaluator on the chain of worlds, and shares no code with the search or with the rest
 of this package, so a mistake there is not repeated here. What it checks of every game:
 
-* The two formulas of each new outcome have this outcome with each other: []p holds at world n iff p holds at all worlds
-  before n, and the moves are those that stay.
+* The two formulas of each new outcome have this outcome against each other: []p holds at world n iff p holds at all
+  worlds before n, and the moves are those of the last worlds, which stay.
 * Neither player has a better reply among *all* agents of depth up to 2 whose only letter is X(me), at both ends of the
   range of epsilon; as payoffs are affine in epsilon, so also between them. A reply of depth d is a function of what a
   history shows to formulas of this depth, `view`; all functions are tried, move by move.
-* No other outcome is an equilibrium of any modal agents at epsilon > 0: one that is none of the game without reading
-  has two players of depth 1 or more, so each is paid more than its best constant move pays, whatever the other does.
+* No other outcome is an equilibrium of any modal agents at epsilon > 0: in an equilibrium with an outcome that is not
+  one without reading, both agents have depth 1 or more, so each is paid more than any constant move guarantees.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Parser:
     def __init__(self, text: str) -> None:
         self.tokens = _TOKENS.findall(text)
         if "".join(self.tokens) != re.sub(r"\s", "", text):
-            raise ValueError(f"no formula: {text!r:.200}")
+            raise ValueError(f"not a formula: {text!r:.200}")
         self.place = 0
 
     def formula(self, least: int = 0) -> Formula:
@@ -70,12 +70,12 @@ def read(text: str) -> Formula:
     """A formula as a tree.
 
     Raises:
-        ValueError: the text is none.
+        ValueError: the text is not a formula.
     """
     parser = Parser(text)
     found = parser.formula()
     if parser.place != len(parser.tokens):
-        raise ValueError(f"no formula: {text!r:.200}")
+        raise ValueError(f"not a formula: {text!r:.200}")
     return found
 
 
@@ -111,12 +111,12 @@ def _modal(formula: Formula, before: tuple[bool, ...]) -> bool:
 
 
 def boxes(formula: Formula) -> int:
-    """The number of boxes: worlds from this one on are all alike in a play of two formulas with so many together."""
+    """The number of boxes; if two formulas have n boxes together, nothing in their play changes from world n on."""
     return (formula.kind in ("[]", "<>")) + sum(map(boxes, formula.parts))
 
 
 def outcome(first: Formula, second: Formula) -> str:
-    """The moves that stay, of two agents with each other."""
+    """The final moves of two agents against each other."""
     mine: tuple[bool, ...] = ()
     theirs: tuple[bool, ...] = ()
     for world in range(boxes(first) + boxes(second) + 1):
@@ -136,7 +136,7 @@ def view(history: tuple[bool, ...], level: int) -> View:
 
 @lru_cache(maxsize=1000)
 def reachable(agent: Formula, level: int) -> frozenset[str]:
-    """All outcomes of agents of a depth with an agent, the other agents' move first."""
+    """All outcomes of agents up to a depth against `agent`, their move first."""
     found: set[str] = set()
     todo: list[tuple[dict[View, bool], tuple[bool, ...], tuple[bool, ...]]] = [({}, (), ())]
     while todo:
@@ -170,7 +170,7 @@ def _all_boxes(formula: Formula) -> Iterator[Formula]:
 
 
 class CheckedGame:
-    """A game of the table, as its JSON has it."""
+    """A game of the table, from its JSON entry."""
 
     def __init__(self, entry: Mapping[str, object]) -> None:
         payoffs: Mapping[str, Sequence[str]] = entry["payoffs"]  # type: ignore[assignment]
@@ -179,17 +179,17 @@ class CheckedGame:
         self.entry = entry
 
     def is_equilibrium(self, moves: str) -> bool:
-        """Whether no player wants another move."""
+        """Whether no player gains by another move."""
         seats = ((self.rows, moves), (self.columns, moves[::-1]))
         return all(paid[two] >= paid[FLIPPED[two[0]] + two[1]] for paid, two in seats)
 
     def exceeds_constants(self, moves: str) -> bool:
-        """Whether both players are paid more than some constant move pays whatever the other does."""
+        """Whether both players are paid more than any constant move guarantees."""
         seats = ((self.rows, moves), (self.columns, moves[::-1]))
         return all(paid[two] > max(min(paid[own + other] for other in "CD") for own in "CD") for paid, two in seats)
 
     def faults(self) -> Iterator[str]:
-        """What is wrong with an entry."""
+        """The errors in the entry."""
         number, listed = self.entry["number"], self.entry["with_reading"]
         pure = [moves for moves in self.rows if self.is_equilibrium(moves)]
         if sorted(pure) != sorted(self.entry["without_reading"]):  # type: ignore[call-overload]
@@ -198,8 +198,8 @@ class CheckedGame:
         for moves in self.rows:
             possible = not self.is_equilibrium(moves) and self.exceeds_constants(moves)
             if possible != (moves in new):
-                told = "possible, but not listed" if possible else "listed, but impossible"
-                yield f"game {number}: {moves} is {told}"
+                error = "possible, but not listed" if possible else "listed, but impossible"
+                yield f"game {number}: {moves} is {error}"
         for claim in listed:  # type: ignore[attr-defined]
             yield from (f"game {number}, {claim['outcome']}: {fault}" for fault in self._faults(claim))
 
@@ -222,7 +222,7 @@ class CheckedGame:
 
 
 def table_faults(table: Sequence[Mapping[str, object]]) -> list[str]:
-    """What is wrong with a periodic table, as its JSON has it; empty if nothing is."""
+    """The errors in a periodic table, given as its JSON data; empty if there are none."""
     numbers = [entry["number"] for entry in table]
     found = [] if numbers == list(range(1, 79)) else ["the games are not numbered from 1 to 78"]
     return [*found, *(fault for entry in table for fault in CheckedGame(entry).faults())]

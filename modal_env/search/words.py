@@ -1,10 +1,10 @@
-"""Agents that know a word: direct agents of depth n that cooperate with themselves and with nobody shallower.
+"""Agents given by a word: direct agents of depth n that cooperate with themselves and with no shallower agent.
 
-A *word* is what an agent does against itself, world by world, such as CCCDDC: the last move stays. The agent of a word
-and a depth follows the word as long as its opponent does, as far as agents of this depth can tell (by the types of
-histories, `modal_env.search.best_replies`), and defects otherwise. Nobody exploits it, and if no agent of a smaller
-depth has its cooperation, then it is, against itself, a pure equilibrium among direct agents (those whose only letter
-is X(me)), at all prices up to 1 / depth, and the post's lemma fails for it.
+A *word* is an agent's sequence of moves against itself, world by world, such as CCCDDC; the last move stays. The agent
+of a word and a depth follows the word as long as its opponent does, as far as agents of this depth can tell (by the
+types of histories, `modal_env.search.best_replies`), and defects otherwise. No agent exploits it. If also no agent
+of a smaller depth gets its cooperation, then it is, against itself, a pure equilibrium among direct agents (with X(me)
+as the only letter) at all prices up to 1 / depth, and the post's lemma fails for it.
 
 C^n D^(n-1) C is such a word for every depth n from 2 on; docs/modal-search.md has the proof.
 """
@@ -31,10 +31,10 @@ class WordAgent:
     """The agent of a word, and what direct agents can reach against it.
 
     Attributes:
-        word: what it does against itself; the last move stays.
+        word: its moves against itself, world by world; the last move stays.
         depth: of the agent.
         below: outcomes of agents of smaller depth, their move first, such as "DD".
-        alike: outcomes of agents of its depth.
+        alike: outcomes of agents of its own depth, their move first.
     """
 
     word: str
@@ -62,7 +62,7 @@ class WordAgent:
 
 
 def word_agent(word: str, depth: int) -> WordAgent | None:
-    """The agent of a word; None if no agent of this depth does this against itself.
+    """The agent of a word; None if no agent of this depth plays the word against itself.
 
     Raises:
         GameError: not a word of C and D, of at most `MAX_LENGTH` letters; a depth that is not from 1 to `MAX_DEPTH`.
@@ -83,7 +83,7 @@ def words(depth: int, length: int) -> Iterator[WordAgent]:
 
     Args:
         depth: of the agents, 1 to 4.
-        length: of the words at most, to `MAX_SEARCHED`.
+        length: longest word, at most `MAX_SEARCHED`.
 
     Raises:
         GameError: a number is out of bounds.
@@ -92,7 +92,7 @@ def words(depth: int, length: int) -> Iterator[WordAgent]:
     for letters in range(1, length + 1):
         for moves in product("CD", repeat=letters):
             word = "".join(moves)
-            if word == "C" or word.endswith("DC"):  # others are longer than they need be, or end in defection
+            if word == "C" or word.endswith("DC"):  # other words repeat their last move, or end in defection
                 found = word_agent(word, depth)
                 if found is not None and found.is_equilibrium:
                     yield found

@@ -141,7 +141,7 @@ def test_search_without_opponents_answers_the_post(small_findings, monkeypatch):
     ("arguments", "told"),
     [
         (["play", "FB", "[]X(Nobot)"], "did you mean"),
-        (["play", "FB", "X(me)"], "stands under no"),
+        (["play", "FB", "X(me)"], "is not under a [] or <>"),
         (["play", "FB", "PB", "--worlds", "0"], "--worlds"),
         (["play", "FB", "PB", "--worlds", "10001"], "10000"),
         (["play", "FB", "Zorro"], "see modal_env.LIBRARY"),
@@ -152,7 +152,7 @@ def test_search_without_opponents_answers_the_post(small_findings, monkeypatch):
         (["play", "pb=[]X(me)", "FB"], "called PB"),
         (["play", "FairBot=[]X(Wary)", "Wary=true"], "called FairBot"),
         (["play", "FairBot=[]X(", "FB"], "called FairBot"),
-        (["play", "coin=true", "FB"], "a word of formulas"),
+        (["play", "coin=true", "FB"], "a keyword of formulas"),
         (["tournament", "--cost", "size"], "--cost goes with --epsilon"),
         (["equilibria", "FB", "DB", "FairBot"], "given twice, as 'FairBot'"),
         (["equilibria", "--ranges", "FB", "Fair=[]X(me)"], "given twice, as 'FairBot' and 'Fair'"),

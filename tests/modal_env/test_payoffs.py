@@ -171,7 +171,7 @@ def test_a_missing_file_is_told(tmp_path) -> None:
 
 
 def test_symmetric_equilibria_are_of_symmetric_games() -> None:
-    with pytest.raises(GameError, match="seats are paid differently"):
+    with pytest.raises(GameError, match="this game is asymmetric"):
         equilibria(POST, 0, payoffs="matching-pennies", symmetric_only=True)
 
 

@@ -272,7 +272,7 @@ class TestPage:
     def test_a_large_library(self) -> None:
         agents = dict.fromkeys(modal_env.LIBRARY.values())
         drawn = library_page(modal_env.Game(agents, "1/10"), 50.0)
-        assert "Not looked for: of more than 10 agents" in drawn
+        assert "Not computed for more than 10 agents" in drawn
         assert "These 24 of" in drawn
         assert read(drawn).find(".//*[@class='matches']").__len__() == 24
 

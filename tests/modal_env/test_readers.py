@@ -216,7 +216,7 @@ def test_what_cannot_be_computed_is_refused() -> None:
         Simulator("Two", Fraction(1, 2), memory=2)
     with pytest.raises(GameError, match="remembers rounds"):
         law("GroundedShift", "ColdFairBot")
-    with pytest.raises(GameError, match="others that play as it"):
+    with pytest.raises(GameError, match="in the end plays as itself"):
         law(Quine("Round", outside="Round"), "FairBot", context_of(PAYOFFS, [Quine("Round", outside="Round")]))
     with pytest.raises(GameError, match="stop is 'half'"):
         Simulator("Half", "half")  # type: ignore[arg-type]
@@ -350,7 +350,7 @@ class TestEnvironments:
             lambda: modal_env.replies(["CliqueBot"]),
             lambda: modal_env.replies(["FairBot"], ["CliqueBot"]),
         ):
-            with pytest.raises(GameError, match="not a formula, which this takes only: play_mixed"):
+            with pytest.raises(GameError, match="only formulas are possible here, but play_mixed"):
                 call()
         with pytest.raises(GameError, match="called 'CliqueBot'"):
             modal_env.make(agents=["CliqueBot", Quine("CliqueBot", friends=("FairBot",))])
