@@ -156,7 +156,7 @@ def test_search_without_opponents_answers_the_post(small_findings, monkeypatch):
         (["tournament", "--cost", "size"], "--cost goes with --epsilon"),
         (["equilibria", "FB", "DB", "FairBot"], "given twice, as 'FairBot'"),
         (["equilibria", "--ranges", "FB", "Fair=[]X(me)"], "given twice, as 'FairBot' and 'Fair'"),
-        (["equilibria", "--ranges", "--epsilon", "1/10"], "--ranges is about all"),
+        (["equilibria", "--ranges", "--epsilon", "1/10"], "--ranges is for all"),
         (["tournament", "A=[]X(B)", "B=[]X(A)"], "circle"),
         (["equilibria", "--epsilon", "lots"], "1/100"),
         (["equilibria", "--cost", "weight"], "'depth'"),

@@ -255,7 +255,7 @@ def test_trees_made_by_hand_are_checked() -> None:
     both = Formula(Op.BOX, (Formula(Op.AND, namesakes),))
     with pytest.raises(FormulaError, match="called 'A'"):
         Agent("B", both)
-    with pytest.raises(FormulaError, match="stands alone"):
+    with pytest.raises(FormulaError, match="must be the whole formula"):
         Agent("A", Formula(Op.NOT, (Formula(Op.COIN),)))
     with pytest.raises(FormulaError, match="letters have no meaning"):
         Agent("A", Formula(Op.BOX, (Formula(Op.LETTER, letter="p"),)))

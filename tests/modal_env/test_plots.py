@@ -181,7 +181,7 @@ class TestBasins:
 
     @pytest.mark.parametrize(("epsilons", "shares"), [([], []), ([0.1], [])])
     def test_points(self, epsilons: list, shares: list) -> None:
-        with pytest.raises(GameError, match="one or more of each"):
+        with pytest.raises(GameError, match="the same number of each"):
             plots.basin_over_epsilon(epsilons, shares, LAW)
 
 
