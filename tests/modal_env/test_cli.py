@@ -399,7 +399,7 @@ def test_verbs_about_readers_and_populations(words, said):
         ("play FB PB --game chicken", "formulas do not"),
         ("search GroundedFairBot", "is not a formula"),
         ("play Bully=true FB", "choose another name"),
-        ("populations FB --shallow", "error: agents are given"),
+        ("populations FB --shallow", "error: --shallow chooses the agents"),
         ("populations --steps 1000", "goes with --mutation"),
         ("populations --process logit", "needs --mutation"),
     ],
