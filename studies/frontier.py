@@ -1,9 +1,9 @@
-"""The frontier of docs/theorems.md, attacked, and its picture: `python -m studies.frontier --docs docs`.
+"""Attacks on the frontier of docs/theorems.md, and its picture: `python -m studies.frontier --docs docs`.
 
-Each point of the frontier is computed (minutes; saved in the folder), then played by the policies made from it. Gains
-of deviating are measured by exact best responses, and by a red team on fresh games; other policies are listed with
-their exact gains for comparison. All points are those of the whole game. `--docs` rewrites the tables theorems-attacks
-and theorems-beside in its `tables`, and the picture.
+Each point of the frontier is computed (minutes; saved in the folder) and played by its policies. Gains from deviating
+are measured by exact best responses, and by a red team on fresh games. Other policies are listed with their exact gains
+for comparison. Points are totals of the whole game. `--docs` rewrites the picture, and the tables theorems-attacks and
+theorems-beside in the folder's `tables`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Beside:
 
 
 def found_points(folder: Path, board: str, years: int) -> list[FrontierPoint]:
-    """The frontier of a game, loaded from the folder if it is saved there."""
+    """The frontier of a game; saved points are loaded from the folder."""
     points = []
     for epsilon in GAMES[board, years]:
         file = folder / file_name(board, years, epsilon)
@@ -73,7 +73,7 @@ def beside(board: str, years: int) -> list[Beside]:
 
 
 def attacked(point: FrontierPoint, spec: str, store: evaluation.GameStore) -> tuple[str, Estimate]:
-    """The best single-power attack in the choosing games, with its gain in fresh games."""
+    """The best single-power attack of the selection games, with its gain in fresh games."""
     rules = Rules(press=None, years=point.years)
     team = evaluation.red_team(
         spec, "quick", games=ATTACKED, seed=SEED, rules=rules, map_name=point.map_name, seats="fixed", store=store
@@ -85,7 +85,7 @@ def attacked(point: FrontierPoint, spec: str, store: evaluation.GameStore) -> tu
 
 
 def attack_rows(folder: Path, points: Sequence[FrontierPoint], store: evaluation.GameStore) -> Iterator[list[str]]:
-    """A row of the table for each path, at the smallest epsilon for which it is the best."""
+    """One row per distinct path, at the smallest epsilon for which it is optimal."""
     for point in [point for number, point in enumerate(points) if point.path not in [x.path for x in points[:number]]]:
         spec = f"frontier:point={folder / point.file_name}"
         exact = exploitability(point.map_name, spec, point.years)
@@ -145,11 +145,11 @@ def panel(axes: Axes, points: Sequence[FrontierPoint], others: Sequence[Beside])
 
 
 def name_policies(axes: Axes, shown: Sequence[Beside], last: float) -> None:
-    """Names below the marks; names at the same welfare are stacked."""
+    """Write names below the marks; names at the same welfare are stacked."""
     places: dict[tuple[float, float], list[str]] = {}
     for each in sorted(shown, key=lambda other: other.gain):
         places.setdefault((each.gain, each.welfare), []).append(each.policy.removesuffix(",remembers=yes"))
-    above: dict[float, int] = {}  # lines written at a welfare
+    above: dict[float, int] = {}  # welfare -> lines written so far
     for (gain, welfare), names in places.items():
         on_right = gain > 0.7 * last
         side, where = ("right", -5) if on_right else ("left", 7)

@@ -1,9 +1,9 @@
-"""Press and sight of docs/theorems.md: `python -m studies.press_and_sight --docs docs`.
+"""The press and sight tables of docs/theorems.md: `python -m studies.press_and_sight --docs docs`.
 
-What is it worth to punishers to agree in secret? Two tables. Games: what a deviator gains by leaving pi_1 if the
-punishers do not draw, draw each for itself, or draw together. Positions: how often it matters in single positions of
-clique:3, with two punishers, that were met in random games. And how does the frontier move if the others see late that
-somebody has left? Certificates and rows are kept in the folder, and what is there is not solved again.
+Two tables show how much punishers profit from agreeing in secret. Games: a deviator's gain from leaving pi_1 if the
+punishers are deterministic, randomize independently, or randomize jointly. Positions: how often this matters in single
+positions of clique:3, with two punishers, sampled from random games. A third table shows the frontier if the others
+notice a deviation late. Certificates and rows are saved in the folder and not recomputed.
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ GAMES = (
     ("shared-clique:3", "PLAYERB", 3),
     ("shared-clique:4", "PLAYERB", 3),
 )
-"""Board, deviator and years."""
+"""Board, deviator, years."""
 SIGHTS = {"at once": 0, "a phase late": 1, "from next to it": NEXT}
 SEEN: dict[tuple[str, int], tuple[Fraction | int, ...]] = {
     ("clique:3", 3): (0, Fraction(1, 2), 1),
 }
 """Board and years -> epsilons."""
 MOST_LOST = 6
-SAMPLED, MOST_UNITS, LENGTHS = 150, 4, (1, 2, 3)  # positions, units in them, and years left
+SAMPLED, MOST_UNITS, LENGTHS = 150, 4, (1, 2, 3)  # number of positions, units at most, and years left
 
 
 def kept(file: Path, make: Callable[[], list[str]]) -> list[str]:
-    """A row from its file; made and written there if there is none."""
+    """A row from its file; computed and saved first if there is no file."""
     if not file.exists():
         file.write_text(json.dumps(make()), encoding="utf-8")
     return list(json.loads(file.read_text(encoding="utf-8")))
 
 
 def game(folder: Path, board: str, deviator: str, years: int) -> list[str]:
-    """A row of the table of games."""
+    """One row of the table of games."""
     number = board_of(board).power_index[deviator]
     apart = ApartSearch(ThreatSearch(clique_of(board_of(board)), number))
     found = certify_apart(board, deviator, years, apart)
@@ -75,7 +75,7 @@ def game(folder: Path, board: str, deviator: str, years: int) -> list[str]:
 
 
 def seen(folder: Path, board: str, years: int) -> Iterator[list[str]]:
-    """The rows of the table of sights of a game: the best paths found, each with its certificates checked."""
+    """A game's rows of the sight table: the best paths found; their certificates are checked."""
     epsilons = SEEN[board, years]
     columns = []
     for sight in SIGHTS.values():
@@ -86,7 +86,7 @@ def seen(folder: Path, board: str, years: int) -> Iterator[list[str]]:
 
 
 def best_paths(board: str, years: int, sight: int) -> list[str]:
-    """The welfare found at each epsilon, with the points of each power."""
+    """The welfare found at each epsilon, and each power's points."""
     search, told = FrontierSearch(board, years, sight), list[str]()
     for epsilon in SEEN[board, years]:
         point = search.solve(Fraction(epsilon), MOST_LOST)
@@ -100,12 +100,12 @@ def best_paths(board: str, years: int, sight: int) -> list[str]:
 
 
 def name_of(board: str, years: int, what: str) -> str:
-    """The name of a file."""
+    """The name of a result's file, without ending."""
     return f"{board}-{what}-years-{years}".replace(":", "-")
 
 
 def random_nodes(threats: ThreatSearch, number: int, most_units: int) -> Iterator[int]:
-    """Springs met in random games, each once."""
+    """Distinct Spring positions from random games, as nodes."""
     rng, board = np.random.default_rng(0), threats.search.clique.board
     engine, naming = make_engine("fast", board, Rules(press=None, years=6)), Naming(threats.search, 0)
     seen = set[int]()
@@ -124,7 +124,7 @@ def random_nodes(threats: ThreatSearch, number: int, most_units: int) -> Iterato
 
 
 def _random_plan(position: Position, power: int, rng: np.random.Generator) -> np.ndarray:
-    """Legal orders of one power."""
+    """Random legal orders of one power."""
     if position.state.phase_type == ADJUSTMENTS:
         plan = rng.choice(winter_plans(position, power))
         return plan[plan != NO_ORDER]
@@ -136,7 +136,7 @@ def sampled() -> Iterator[list[str]]:
     threats = ThreatSearch(clique_of(board_of("clique:3")), 0)
     apart, nodes = ApartSearch(threats), list(random_nodes(threats, SAMPLED, MOST_UNITS))
     for years in LENGTHS:
-        worth = []  # to draw, and to agree: at least, at most
+        worth = []  # value of randomizing; of agreeing: lower bound, upper bound
         for node in nodes:
             agreed = sum(threats.solve(node, years)) / 2
             low, high = apart.solve(node, years)

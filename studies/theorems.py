@@ -2,8 +2,8 @@
 
 The tables come from docs/theorems.jsonl, written by `welfare-env theorems --cells docs/theorems.jsonl --board ...`, and
 for randomizing punishers from docs/threats.jsonl, written by `welfare-env threats --cells docs/threats.jsonl ...`. The
-first table has a column for every T - t: games that differ only in the years before disarmament have the same gain; if
-not, all gains are listed. The second table has the costs of the searches. The lines of play are computed again.
+first table has a column per T - t. Games with the same T - t should have the same gain; if not, the cell lists all
+gains. The second table has the costs of the searches. The lines of play are recomputed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def write(docs: Path, texts: dict[str, str]) -> None:
 
 
 def certified(board: str, deviator: str, years: int) -> Certified:
-    """The largest gain of a power in a game with t = 1 against optimal punishers."""
+    """A power's best deviation in a game with t = 1 against the best punishers, certified."""
     return certify_punishers(board, 1, deviator, years, punishers="best")
 
 
@@ -87,7 +87,7 @@ def tables(cells: Iterable[Cell]) -> str:
 
 
 def threats(cells: Iterable[ThreatCell]) -> str:
-    """The table of gains from randomizing punishers, with the costs of the searches."""
+    """The table of gains against randomizing punishers, with the costs of the searches."""
     groups: dict[tuple[str, str], dict[int, ThreatCell]] = defaultdict(dict)
     for cell in cells:
         groups[cell.map_name, cell.role][cell.years - 1] = cell  # with t = 1
@@ -108,7 +108,7 @@ def threats(cells: Iterable[ThreatCell]) -> str:
 
 
 def gains_of(cells: list[Cell]) -> str:
-    """The gain of games with the same T - t: one number if all are equal."""
+    """The gains of games with the same T - t, separated by slashes if they differ."""
     return "/".join(str(gain) for gain in sorted({cell.gain for cell in cells})) or "-"
 
 

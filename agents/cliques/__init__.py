@@ -1,1 +1,1 @@
-"""The paper's toy boards (G_n and G'_n): their rules as kernels, and how a deviator is punished on them."""
+"""The paper's toy boards (G_n and G'_n): their rules as kernels, and the punishing policies."""

@@ -1,7 +1,7 @@
-"""What is played at a point of the frontier: a path, and drawn punishments, from the file of `FrontierPoint.save`.
+"""The profile of a point of the frontier: a path and randomized punishments, from a file of `FrontierPoint.save`.
 
-A certificate of `evaluation.exact.DrawnCertificate` has a mix of joint orders in each position listed with years left:
-all others draw from it together. There is one certificate against each power.
+The file has one `evaluation.exact.DrawnCertificate` per deviating power. For each listed position and years left it has
+a mix of joint orders, from which all others draw jointly.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ if TYPE_CHECKING:
     from welfare_env.game.position import Position
 
 FORMAT = "welfare-env frontier point 1"
-OTHERS = 0  # the side of a plan
+OTHERS = 0  # value of `plan_sides` for the punishers' plans
 ROWS, PLANS = ("rows", "years_left", "uppers"), ("plan_rows", "plan_sides", "weights", "orders")
 DAMAGE = (
     *(OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, EOFError, MemoryError, OverflowError),
     *(NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error),
 )
-"""What is raised where a file is another one, or damaged."""
+"""Errors that a damaged file, or one of another format, can raise."""
 Mix = list[tuple[int, Orders]]  # weight, orders of all punishers
 
 
 class DrawnOrders:
-    """The path of a file, and what follows when somebody has left it.
+    """The path of a point of the frontier, and the mixes against a deviator.
 
     Args:
         path: a file of `evaluation.exact.FrontierPoint.save`.
 
     Raises:
-        ValueError: another file.
+        ValueError: not a point of the frontier.
 
     Attributes:
-        board, years: of the game.
+        board, years: the game.
     """
 
     def __init__(self, path: Path) -> None:
@@ -69,22 +69,23 @@ class DrawnOrders:
             ) from error
 
     def has(self, position: Position) -> bool:
-        """Whether a position is one of the path."""
+        """Whether a position is on the path."""
         known = self._path.get(position.phase)
         return known is not None and known[0] == self._key(position.state)
 
     def path_orders(self, phase: str) -> Orders:
-        """What everybody orders on the path in a phase."""
+        """Everybody's orders on the path in a phase."""
         return self._path[phase][1]
 
     def path_points(self) -> dict[str, int]:
-        """What each power gets on the path."""
+        """Each power's points on the path."""
         return dict(self._points)
 
     def left_by(self, history: Iterable[PhaseRecord]) -> str | None:
-        """Who left the path first, by other orders than its own in a phase that led off; None if nobody did.
+        """The first power to leave the path; None if no power has.
 
-        Of several, the first in the board's order.
+        It is a power whose orders differ from the path's in the phase in which the game left the path. If there are
+        several, the first in the board's order.
         """
         for record in history:
             if self.has(record.position) and not record.after.state.done and not self.has(record.after):
@@ -95,9 +96,9 @@ class DrawnOrders:
         return None
 
     def mix(self, state: State, deviator: str) -> Mix:
-        """What all others draw from: orders with weights, in a fixed sequence.
+        """The mix of all others: joint orders with weights, in a fixed sequence.
 
-        Where the certificate lists nothing, `agents.cliques.punishing` says what to order.
+        In unlisted positions, the orders of `agents.cliques.punishing`.
         """
         years_left, number = self.years - state.year, self.board.power_index[deviator]
         found = self._mixes[number].find(state, years_left)
@@ -127,7 +128,7 @@ class _Mixes(Listing):
         }
 
     def find(self, state: State, years_left: int) -> Mix | None:
-        """The mix of a position; None if it is not listed: any orders do there."""
+        """The mix of a position; None if it is not listed, where the proof holds for any orders."""
         for names in self.renamings(self.deviator):
             if (found := self._listed.get(position_key(self.clique, state, years_left, names))) is not None:
                 return [(weight, self.renamed(texts, names, state)) for weight, texts in found]
@@ -135,7 +136,7 @@ class _Mixes(Listing):
 
 
 def _check(board: Board, arrays: Mapping[str, np.ndarray]) -> None:
-    """ValueError if sizes do not agree, or a number stands for nothing."""
+    """Raise ValueError if array sizes do not match or a number is out of range."""
     size = layout_of(board).size
     if arrays["rows"].ndim != 2 or arrays["rows"].shape[1] != size or arrays["orders"].ndim != 2:
         raise ValueError(f"rows or orders are no tables, or not of {size} numbers a position")
@@ -155,7 +156,7 @@ def _check(board: Board, arrays: Mapping[str, np.ndarray]) -> None:
 def _played(
     board: Board, years: int, path: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, tuple[bytes, Orders]], dict[str, int]]:
-    """The positions of the path by phase, with the orders given in each; and everybody's points."""
+    """The path by phase, as position key and orders; and everybody's points."""
     game, clique = Game(board.name, Rules(press=None, years=years)), clique_of(board)
     found: dict[str, tuple[bytes, Orders]] = {}
     while not game.is_done:
@@ -174,5 +175,5 @@ def _without_holds(orders: Iterable[str]) -> set[str]:
 
 @functools.lru_cache(maxsize=8)
 def drawn_orders(path: Path) -> DrawnOrders:
-    """The orders in a file, read once; errors as `DrawnOrders`."""
+    """The orders of a file, cached; errors as `DrawnOrders`."""
     return DrawnOrders(path)

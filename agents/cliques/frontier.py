@@ -1,4 +1,4 @@
-"""The profile of a point of the frontier: follow its path, and punish together, by lot, whoever leaves it."""
+"""The policy of a point of the frontier: follow its path, and punish a deviator with jointly randomized orders."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from agents.cliques.drawn_orders import DrawnOrders, Mix
     from welfare_env.game.view import View
 
-STREAM = 30  # of a seed, for the draws
+STREAM = 30  # part of the random seed, for the draws
 
 
 class FrontierPolicy(ScriptedPolicy):
-    """A player of the profile that `evaluation.exact.FrontierPoint` found on clique:n or shared-clique:n.
+    """A player of the profile in an `evaluation.exact.FrontierPoint` on clique:n or shared-clique:n.
 
-    It follows the path until somebody has left it: gave other orders than the path's, and led to another position (of
-    several, the first in the board's order). From then on, also if the game comes back to the path, all others draw
-    their joint orders from the certificate's mix for the position and the years left; where it lists none, they order
-    what `agents.cliques.punishing` says. Who left orders nothing, and so does everybody in a game that begins off the
-    path.
+    It follows the path until a power leaves it, that is, gives orders that differ from the path's and lead to another
+    position (if several do, the first in the board's order counts). From then on, even if the game returns to the path,
+    all others draw joint orders from the certificate's mix for the position and the years left. In unlisted positions
+    they give the orders of `agents.cliques.punishing`. The deviator itself gives no orders; nor does anybody in a game
+    that begins off the path.
 
-    The draw of a phase follows from the game's seed, `secret`, year and phase, so all punishers draw the same, whatever
-    they are called, if they were reset with one seed (as `evaluation.play` and training do). Whoever knows the position
-    only cannot predict it; who knows the seed cannot without the `secret`.
+    The draw of a phase is a function of the game's seed, `secret`, year and phase. So all punishers draw the same joint
+    orders if they were reset with the same seed (as `evaluation.play` and training do). A deviator can predict the draw
+    only with both the seed and the `secret`.
 
     Args:
         point: a file of `evaluation.exact.FrontierPoint.save`.
-        secret: a whole number that the players share, from 0.
+        secret: a whole number from 0, the same for all players of the profile.
 
     Raises:
-        ValueError: a negative secret, or the file is none.
+        ValueError: a negative secret, or a file that is not a point of the frontier.
     """
 
     def __init__(self, point: Path, secret: int = 0) -> None:
@@ -49,7 +49,7 @@ class FrontierPolicy(ScriptedPolicy):
     def reset(self, agent: str, seed: int = 0) -> None:
         """As `ScriptedPolicy.reset`; give all players of a game the same seed."""
         super().reset(agent, seed)
-        self._seed, self._seen = seed, 0  # phases of the history looked at
+        self._seed, self._seen = seed, 0  # _seen: number of phases of the history already checked
         self._accused: str | None = None
 
     def reseed(self, seed: int) -> None:
@@ -58,7 +58,7 @@ class FrontierPolicy(ScriptedPolicy):
         self._seed = seed
 
     def orders(self, view: View) -> list[str]:
-        """The path's, or its part of what the punishers drew."""
+        """The path's orders, or after a deviation the power's part of the punishers' joint draw."""
         from agents.cliques.drawn_orders import drawn_orders  # lazily: numba
         from agents.cliques.listed_orders import check_board
 
@@ -76,7 +76,7 @@ class FrontierPolicy(ScriptedPolicy):
         return self._accused
 
     def _drawn(self, mix: Mix, view: View) -> dict[str, list[str]]:
-        """The same for all who share seed and secret."""
+        """A draw from a mix; the same for all players with the same seed and secret."""
         rng = np.random.default_rng([self.secret, self._seed, STREAM, view.state.year, view.state.phase])
         ends = np.cumsum([weight for weight, _ in mix])
         return mix[int(np.searchsorted(ends, rng.integers(ends[-1]), side="right"))][1]

@@ -1,14 +1,14 @@
-"""Kernels for the toy boards clique:n and shared-clique:n: adjudication of armies, and the choice of the punishers.
+"""Kernels for the toy boards clique:n and shared-clique:n: adjudication of army movements.
 
-The rules here are only those that such boards need (armies, no convoys, a center in every province). They are compared
-with the engine's in `tests/agents/test_cliques.py`; the checker of certificates uses the engine and nothing of this.
+They implement only the rules that these boards need (armies, no convoys, a center in every province).
+`tests/agents/test_cliques.py` compares them with the engine; the checker of certificates uses the engine only.
 
 A position is two rows int8 [provinces]: `owner` and `unit`, a power or NOBODY. Province c < n is a core, province
 n + j is the leaf of power j. `shape` is int64 [4]: cores n, powers m, provinces n + m, deviator. The leaf of power
 j < n is at core j, that of power n (on shared boards) at core 0.
 
-Orders are int16 [provinces], where a unit stands: its own province to hold, another one to move there, or
-SUPPORT + 16 * source + target to support what goes from source to target (a hold if they are the same).
+Orders are int16 [provinces], one per unit at its province: its own province to hold, another province to move there, or
+SUPPORT + 16 * source + target to support the unit in source moving to target (or holding, if source is target).
 """
 
 from __future__ import annotations
@@ -25,23 +25,26 @@ kernel = compiler_of(Path(__file__).parent.glob("*.py"), [], error_model="numpy"
 MOST_PROVINCES = 16
 CORES, POWERS, PROVINCES, DEVIATOR = range(4)
 
-# Rows of the scratch memory `w`, int16 [SCRATCH_ROWS, MOST_PROVINCES]. Of the unit in a province: whether it moves
-# (MOVING: 0 no, 1 yes, 2 bounced), the support it has, how much of that does not help against the guard, whether its
-# own support counts. Results: the unit there in the end, where the one that dislodged it came from, attempts to enter.
-# Last the provinces with a unit, those of them that are to move, and whether these did before places became free.
+# Rows of the scratch memory `w`, int16 [SCRATCH_ROWS, MOST_PROVINCES].
+# For the unit in a province: MOVING (0 no move, 1 move, 2 bounced); HELP, number of its supports; NO_HELP, those of
+# them by the power of the unit at its target, which cannot help to dislodge it; GIVES, whether its own support counts.
+# Results: AFTER, the power there at the end; LOST_FROM, where the unit that dislodged this one came from, or -1; TRIED,
+# whether a unit bounced here.
+# Lists: PLACES, provinces with units; MOVERS, provinces with move orders; MOVED, the movers' MOVING before bounced
+# units enter vacated provinces.
 MOVING, HELP, NO_HELP, GIVES, AFTER, LOST_FROM, TRIED, PLACES, MOVERS, MOVED = range(10)
 SCRATCH_ROWS = 10
 
 
 @kernel
 def nobodies():
-    """A row of nobody: int8 [MOST_PROVINCES]."""
+    """A row of NOBODY: int8 [MOST_PROVINCES]."""
     return np.full(MOST_PROVINCES, NOBODY, np.int8)
 
 
 @kernel
 def core_of(shape, leaf):
-    """The core that a leaf is at."""
+    """The core next to a leaf."""
     j = leaf - shape[CORES]
     return j if j < shape[CORES] else 0
 
@@ -59,7 +62,7 @@ def adjacent(shape, a, b):
 
 @kernel
 def adjudicate(shape, unit, order, w):
-    """Resolve a movement phase: AFTER, LOST_FROM and TRIED of `w`. The steps are those of the engine's kernels."""
+    """Resolve a movement phase into AFTER, LOST_FROM and TRIED of `w`, with the same steps as the engine's kernels."""
     units, movers = _read(shape[PROVINCES], unit, order, w)
     if movers:
         cut = True
@@ -71,7 +74,7 @@ def adjudicate(shape, unit, order, w):
 
 @kernel
 def _read(provinces, unit, order, w):
-    """Sort the orders, and count the supports that fit and are not cut. Returns numbers of units and of movers."""
+    """Classify the orders, and count valid, uncut supports. Returns the numbers of units and of movers."""
     units, movers = 0, 0
     for p in range(provinces):
         w[LOST_FROM, p] = -1
@@ -108,7 +111,7 @@ def _read(provinces, unit, order, w):
 
 @kernel
 def _rivals(unit, order, w, movers, place, but):
-    """The highest strength in a place, of all but one who want to be there; 0 if there are none."""
+    """The highest strength at `place`, of its unit and all units moving there except `but`; 0 if there are none."""
     best = 0
     for i in range(movers):
         q = w[MOVERS, i]
@@ -121,14 +124,14 @@ def _rivals(unit, order, w, movers, place, but):
 
 @kernel
 def _bounce_all(unit, order, w, units, movers):
-    """Bounce those that cannot move, the surest first, until all others can."""
+    """Bounce units that cannot move, head-on moves first, until all remaining moves succeed."""
     while _bounce_swaps(unit, order, w, movers) or _bounce_outgunned(unit, order, w, movers):
         pass
 
 
 @kernel
 def _bounce_swaps(unit, order, w, movers):
-    """Two units that would trade places."""
+    """Bounce one or both of two units that would trade places. Returns whether any bounced."""
     bounced = False
     for i in range(movers):
         p = w[MOVERS, i]
@@ -149,7 +152,11 @@ def _bounce_swaps(unit, order, w, movers):
 
 @kernel
 def _bounce_outgunned(unit, order, w, movers):
-    """Units that are not the only strongest where they want to go; else attacks that would dislodge a friend."""
+    """Bounce units that are not the strongest at their target; if there are none, attacks that cannot dislodge.
+
+    These are attacks on a unit of the same power, or attacks that need supports by the attacked unit's power. Returns
+    whether any bounced.
+    """
     bounced, again = False, True
     while again:
         again = False
@@ -175,7 +182,7 @@ def _bounce_outgunned(unit, order, w, movers):
 
 @kernel
 def _cut_by_dislodgement(unit, order, w, movers):
-    """A unit that will be dislodged gives no support."""
+    """Remove the supports of units that will be dislodged. Returns whether there were any."""
     cut = False
     for i in range(movers):
         p = w[MOVERS, i]
@@ -191,7 +198,7 @@ def _cut_by_dislodgement(unit, order, w, movers):
 
 @kernel
 def _move(provinces, unit, order, w, units, movers):
-    """Dislodge, let those in who bounced off a place that became free, and move."""
+    """Dislodge units, let bounced units enter vacated provinces, and move."""
     for p in range(provinces):
         w[AFTER, p] = NOBODY
     for i in range(movers):
@@ -205,7 +212,7 @@ def _move(provinces, unit, order, w, units, movers):
         if unit[place] >= 0 and w[MOVING, place] != 1:
             w[LOST_FROM, place] = p
             if w[MOVING, place] == 2 and order[place] == p:
-                w[MOVING, place] = 0  # dislodged head-on: it keeps nobody out of where its attacker came from
+                w[MOVING, place] = 0  # dislodged head-on: it has no effect on the province its attacker came from
         _enter(order, w, movers, p)
     for i in range(units):
         p = w[PLACES, i]
@@ -221,7 +228,7 @@ def _move(provinces, unit, order, w, units, movers):
 
 @kernel
 def _enter(order, w, movers, place):
-    """A place has become free: its strongest bounced attacker gets in, which may free another place, and so on."""
+    """Let the strongest bounced attacker of a vacated place enter; this may vacate another place, and so on."""
     while True:
         best, many, first = 0, 0, -1
         for i in range(movers):

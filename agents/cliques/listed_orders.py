@@ -1,7 +1,7 @@
-"""What punishers order in positions that a certificate lists: read from the file that `Certificate.save` wrote.
+"""Punishers' orders in the positions of a certificate, from a file of `Certificate.save`.
 
-A certificate of `evaluation.exact` has positions with years left, and the others' orders there against one deviator.
-Players that differ in names only are treated alike, so it serves against every deviator of the same kind.
+A certificate of `evaluation.exact` lists positions with years left, and the others' orders against one deviator. By
+symmetry, renamed orders serve against every deviator of the same kind.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Orders = dict[str, list[str]]  # power -> orders
 
 
 class OfGame(Protocol):
-    """What was read from a file and is of one board and length of game."""
+    """Orders read from a file for one board and length of game."""
 
     board: Board
     years: int
 
 
 class Listing:
-    """Names of players and places in a list of positions with one deviator, and those of a game.
+    """Translates between the names in a list of positions with one deviator, and the names in a game.
 
     Args:
         board: a toy board. deviator: its number in the list.
@@ -43,7 +43,7 @@ class Listing:
         self.board, self.clique, self.deviator = board, clique_of(board), deviator
 
     def renamings(self, deviator: int) -> Iterator[np.ndarray]:
-        """New numbers of the powers, by which a deviator becomes the listed one and neighbors stay neighbors."""
+        """New numbers of the powers that map a deviator to the listed one and preserve adjacency."""
         clique = self.clique
         sharers = {0, clique.cores} if clique.is_shared else set()
         for names in permutations(range(clique.powers)):
@@ -53,20 +53,20 @@ class Listing:
                 yield np.array(names)
 
     def renamed(self, texts: Iterable[str], names: np.ndarray, state: State) -> Orders:
-        """Listed orders in the names of a position."""
+        """Listed orders translated to the names of a position."""
         clique, back = self.clique, np.argsort(_places(self.clique, names))
         words = {clique.piece[new][2:]: clique.piece[old][2:] for new, old in enumerate(back)}
         return by_giver(self.board, [" ".join(words.get(word, word) for word in text.split()) for text in texts], state)
 
 
 class ListedOrders(Listing):
-    """The orders of a certificate, found again under any names.
+    """The orders of a certificate, looked up under any renaming.
 
     Args:
         path: a file of `evaluation.exact.Certificate.save`.
 
     Raises:
-        ValueError: another file, or one for another kind of board.
+        ValueError: not a certificate, or not of a toy board and one deviator.
     """
 
     def __init__(self, path: Path) -> None:
@@ -91,7 +91,7 @@ class ListedOrders(Listing):
         }
 
     def orders(self, state: State, years_left: int, deviator: int) -> Orders | None:
-        """What everybody but the deviator orders; None if the position is not listed: any orders do there."""
+        """The others' orders; None if the position is not listed, where the proof holds for any orders."""
         for names in self.renamings(deviator):
             if (found := self._orders.get(position_key(self.clique, state, years_left, names))) is not None:
                 return self.renamed(found, names, state)
@@ -99,7 +99,7 @@ class ListedOrders(Listing):
 
 
 def by_giver(board: Board, texts: Iterable[str], state: State) -> Orders:
-    """Orders by who gives them: whose unit or dislodged unit it is, else whose home it is built in."""
+    """Power -> its orders: by the owner of the unit or dislodged unit, or of the home of a build."""
     units = state.dislodged if len(state.dislodged) else state.units
     owners = {f"A {homes[0]}": power for power, homes in board.homes.items()}
     owners |= {board.pieces[piece]: board.powers[power] for power, piece in units.tolist()}
@@ -110,13 +110,13 @@ def by_giver(board: Board, texts: Iterable[str], state: State) -> Orders:
 
 
 def _places(clique: Clique, names: np.ndarray) -> np.ndarray:
-    """New numbers of provinces when the powers have new numbers."""
+    """New numbers of the provinces when the powers get new numbers."""
     cores = [0 if clique.is_shared and core == 0 else names[core] for core in range(clique.cores)]
     return np.array([*cores, *(clique.cores + names)])
 
 
 def position_key(clique: Clique, state: State, years_left: int, names: np.ndarray | None = None) -> bytes:
-    """A position with its years left, the powers being called `names`."""
+    """A key for a position and its years left, with the powers renumbered by `names` if given."""
     owner, unit = clique.rows(state)
     lost, options = clique.lost_rows(state)
     if names is not None:
@@ -137,15 +137,15 @@ def position_key(clique: Clique, state: State, years_left: int, names: np.ndarra
 
 @functools.lru_cache(maxsize=8)
 def listed_orders(path: Path) -> ListedOrders:
-    """The orders in a file, read once; errors as `ListedOrders`."""
+    """The orders of a file, cached; errors as `ListedOrders`."""
     return ListedOrders(path)
 
 
 def check_board(listed: OfGame, board: Board, years: int) -> None:
-    """That a certificate, or a point of the frontier, is of this game.
+    """Check that a certificate or a point of the frontier is of this game.
 
     Raises:
-        ValueError: it is of another one.
+        ValueError: another board or number of years.
     """
     if (listed.board.name, listed.years) != (board.name, years):
         raise ValueError(

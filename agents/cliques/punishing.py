@@ -1,10 +1,9 @@
-"""How the others punish a deviator on clique:n and shared-clique:n: orders as text, from the position alone.
+"""The punishing policy against a deviator on clique:n and shared-clique:n: orders as text, from the position alone.
 
-The choice looks one movement phase ahead: of the joint orders that make sense, those whose worst reply of the deviator
-leaves it with least (`agents.cliques.punishing_kernels` has the score). In Winter the punishers build at home whenever
-they may and never disband by choice; dislodged units go home, else to another leaf, else to a core. Nothing in it is
-random, and players who are alike are treated alike: the position is relabelled first
-(`agents.cliques.symmetry_kernels`).
+It looks one movement phase ahead: of the sensible joint orders, it takes those that minimize the score of the
+deviator's best reply (`agents.cliques.punishing_kernels` has the score). In Winter the punishers build at home whenever
+they may, and disband only what they must; dislodged units retreat to their own leaf, else to another leaf, else to a
+core. The policy is deterministic and symmetric: it relabels the position first (`agents.cliques.symmetry_kernels`).
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ Orders = dict[str, list[str]]  # power -> orders
 
 
 def punishing_orders(board: Board, state: State, deviator: str) -> Orders:
-    """What everybody but the deviator orders to punish it: power -> orders, all of them legal.
+    """The others' punishing orders: power -> orders, all legal.
 
-    A function of units, centers and phase: neither of the year nor of what happened before.
+    They depend on units, centers and phase only, not on the year or the history.
 
     Args:
         board: clique:n or shared-clique:n, n from 2 to 6.
-        state: a position that is not over.
+        state: a position of a game that is not over.
         deviator: the power to punish.
 
     Raises:
-        UnknownMapError: another board. UnknownPowerError: no power of it.
+        UnknownMapError: another board. UnknownPowerError: not a power of the board.
     """
     clique = clique_of(board)
     number = board.power_index[board.check_power(deviator)]
@@ -66,7 +65,7 @@ def _orders(
 
 
 class _Relabelled:
-    """A position with its names taken off, and the way back to them."""
+    """A relabeled position, and the translation of its orders back to the original names."""
 
     def __init__(
         self, clique: Clique, deviator: int, owner: np.ndarray, unit: np.ndarray, lost: np.ndarray, options: np.ndarray

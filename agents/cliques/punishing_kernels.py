@@ -1,7 +1,7 @@
-"""Kernels of the punishers: the orders that leave a deviator with least, looking one movement phase ahead.
+"""Kernels of the punishing policy: orders that minimize a deviator's score one movement phase ahead.
 
-Positions and orders are those of `agents.cliques.kernels`. The rule is a good one, not the best: `evaluation.exact`
-says exactly how good.
+Positions and orders are those of `agents.cliques.kernels`. The policy is a heuristic; `evaluation.exact` computes how
+good it is.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from agents.cliques.kernels import (
 )
 from agents.cliques.shape import NOBODY, SUPPORT
 
-MOST_REPLIES = 20_000  # of the deviator that are looked at
-MOST_PLANS = 2_000  # of the punishers that are looked at before the best of them is improved
-MOST_OPTIONS = 128  # of one unit
+MOST_REPLIES = 20_000  # the deviator's replies that are tried
+MOST_PLANS = 2_000  # the punishers' plans that are tried before the best is improved
+MOST_OPTIONS = 128  # orders of one unit
 WORST = 1 << 30
 
-# Whose orders, and which supports. Numba compiles a kernel anew for every literal number that it is called with, and
-# for rows of other layouts: hence no plain numbers here, and no rows by unpacking a table.
+# Sides, and kinds of supports. Numba recompiles a kernel for every literal argument and array layout, so these are not
+# plain numbers, and kernels do not unpack rows from tables.
 DEVIATORS, PUNISHERS = np.int64(0), np.int64(1)
 OWN, KNOWN, GUESSED, ANY = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
 
-# What a unit, a center and so on is worth to the deviator after a movement phase.
+# Weights of the deviator's score after a movement phase.
 UNIT, UNIT_IN_CORE, ON_OWN = 30, 25, 60
 ON_OTHERS_SPRING, ON_OTHERS_FALL = 80, 100
 EMPTY_CENTER = 80
@@ -56,7 +56,7 @@ def can_retreat(shape, w, lost, place):
 
 @kernel
 def _score(shape, owner, unit, is_fall, w):
-    """How well the deviator stands after a movement phase."""
+    """The deviator's score after a movement phase."""
     n, d = shape[CORES], shape[DEVIATOR]
     total = 0
     for p in range(shape[PROVINCES]):
@@ -92,7 +92,7 @@ def _score(shape, owner, unit, is_fall, w):
 
 @kernel
 def list_moves(shape, p, options):
-    """Holding, then every step of a unit in p. Returns how many."""
+    """List a hold, then all moves of a unit in p. Returns their number."""
     options[0] = p
     count = 1
     for q in range(shape[PROVINCES]):
@@ -104,11 +104,11 @@ def list_moves(shape, p, options):
 
 @kernel
 def list_supports(shape, unit, order, p, supports, options):
-    """Holding, then the supports of a unit in p that fit the orders of others. Returns how many.
+    """List a hold, then the supports of a unit in p that match the others' orders. Returns their number.
 
     Args:
-        supports: OWN, of its own power's units only; KNOWN, of all units; GUESSED, also of all moves that the
-            deviator's units could make; ANY, of its side's units, and of all that the other side's could do.
+        supports: the supported units. OWN: its own power's. KNOWN: all. GUESSED: all, plus all possible moves of the
+            deviator's units. ANY: its side's, plus all possible moves and holds of the other side's units.
     """
     options[0] = p
     count = 1
@@ -136,14 +136,14 @@ def list_supports(shape, unit, order, p, supports, options):
 
 @kernel
 def counter(number):
-    """To count through combinations of orders: the options of each unit, how many it has, and which are chosen."""
+    """Arrays to enumerate combinations of orders: each unit's options, their number, and the chosen index."""
     options = np.empty((number, MOST_OPTIONS), np.int16)
     return options, np.zeros(number, np.int64), np.zeros(number, np.int64)
 
 
 @kernel
 def advance(choice, counts, number):
-    """The next combination, the last fastest; False after the last one."""
+    """Advance to the next combination, the last unit fastest; False after the last combination."""
     i = number - 1
     while i >= 0:
         choice[i] += 1
@@ -156,7 +156,7 @@ def advance(choice, counts, number):
 
 @kernel
 def places_of(shape, unit, side):
-    """Where the units of one side stand: int64 [units]."""
+    """The provinces of one side's units: int64 [units]."""
     places = np.empty(MOST_PROVINCES, np.int64)
     number = 0
     for p in range(shape[PROVINCES]):
@@ -168,7 +168,7 @@ def places_of(shape, unit, side):
 
 @kernel
 def units_hold(shape, unit):
-    """Orders by which every unit holds."""
+    """Orders with every unit holding."""
     order = np.full(shape[PROVINCES], NOBODY, np.int16)
     for p in range(shape[PROVINCES]):
         if unit[p] >= 0:
@@ -178,14 +178,14 @@ def units_hold(shape, unit):
 
 @kernel
 def list_orders(shape, unit, order, side, supports, rows):
-    """All joint orders of one side that can make a difference, into `rows` int16 [most, provinces].
+    """Write all joint orders of one side, without redundant supports, into `rows` int16 [most, provinces].
 
     Args:
-        order: what the other side does; stands in the rows as well.
+        order: the other side's orders; copied to every row.
         side: DEVIATORS or PUNISHERS. supports: see `list_supports`.
 
     Returns:
-        how many; one more than there is room for if there are too many.
+        their number; `most` + 1 if there are more than `most`.
     """
     provinces, places, plan = shape[PROVINCES], places_of(shape, unit, side), order.copy()
     number = len(places)
@@ -218,7 +218,7 @@ def list_orders(shape, unit, order, side, supports, rows):
 
 @kernel
 def _is_reached(shape, unit, place):
-    """Whether the deviator stands in a place or next to it."""
+    """Whether the deviator has a unit in a place or next to it."""
     if unit[place] == shape[DEVIATOR]:
         return True
     for q in range(shape[PROVINCES]):
@@ -229,7 +229,7 @@ def _is_reached(shape, unit, place):
 
 @kernel
 def _matters(shape, owner, unit, core):
-    """Whether a punisher has a reason to go to a core: the deviator owns it or a leaf behind it, or can get there."""
+    """Whether a core is worth moving to: the deviator can reach it, or owns it, or owns or occupies a leaf of it."""
     d = shape[DEVIATOR]
     if owner[core] == d or _is_reached(shape, unit, core):
         return True
@@ -241,10 +241,10 @@ def _matters(shape, owner, unit, core):
 
 @kernel
 def _list_steps(shape, owner, unit, p, options):
-    """What a punisher's unit may do but support: go where it matters, or hold. Returns how many.
+    """List the sensible moves of a punisher's unit, and a hold. Returns their number.
 
-    Of plans that are equally good the first is taken, so a unit in a leaf rather enters its core, in case that becomes
-    free, and one in a core rather stays.
+    Ties go to the first plan, so a unit in a core lists its hold first, and a unit in a leaf lists it last, preferring
+    to enter its core.
     """
     d, n = shape[DEVIATOR], shape[CORES]
     count = 0
@@ -265,7 +265,7 @@ def _list_steps(shape, owner, unit, p, options):
 
 @kernel
 def _are_apart(shape, unit, order, places):
-    """That no punisher runs into a friend who stays, or trades places with one."""
+    """Whether no punisher moves against another punisher that stays, or trades places with one."""
     for p in places:
         q = order[p]
         if q >= SUPPORT or q == p or unit[q] < 0 or unit[q] == shape[DEVIATOR]:
@@ -277,7 +277,10 @@ def _are_apart(shape, unit, order, places):
 
 @kernel
 def _list_help(shape, unit, order, p, options):
-    """The supports of a punisher's unit that can matter: for friends whom the deviator can oppose."""
+    """List a hold, then the useful supports of a punisher's unit. Returns their number.
+
+    A support is useful if the deviator can reach the supported unit's target, a core.
+    """
     d = shape[DEVIATOR]
     options[0] = p
     count = 1
@@ -295,9 +298,9 @@ def _list_help(shape, unit, order, p, options):
 
 @kernel
 def _worst(shape, owner, unit, is_fall, plan, replies, number, bound, order, w):
-    """The highest score that a reply reaches against a plan, or one of at least `bound`.
+    """The highest score of any reply to a plan; stops early at a score of at least `bound`.
 
-    The reply that shows that a plan is bad comes to the front: it is bad for others as well.
+    A refuting reply moves toward the front of `replies`, since it often refutes other plans, too.
     """
     d, provinces = shape[DEVIATOR], shape[PROVINCES]
     for p in range(provinces):
@@ -319,10 +322,10 @@ def _worst(shape, owner, unit, is_fall, plan, replies, number, bound, order, w):
 
 @kernel
 def punishing_moves(shape, owner, unit, is_fall, best):
-    """The punishers' orders in a movement phase, into `best` int16 [provinces]; the deviator's units hold there.
+    """Write the punishers' orders in a movement phase into `best` int16 [provinces]; the deviator's units hold in it.
 
-    The plan whose worst reply is least bad, the first of equals. If there are more than MOST_PLANS, the best of the
-    first ones, improved as far as `_improve` gets.
+    The plan with the lowest best-reply score, the first of equals. If there are more than MOST_PLANS plans, the best of
+    the first MOST_PLANS, improved by `_improve`.
     """
     rows, scores = np.empty((1, shape[PROVINCES]), np.int16), np.empty(1, np.int64)
     ranked_moves(shape, owner, unit, is_fall, rows, scores)
@@ -331,13 +334,13 @@ def punishing_moves(shape, owner, unit, is_fall, best):
 
 @kernel
 def ranked_moves(shape, owner, unit, is_fall, rows, scores):
-    """The best plans of the punishers, the best first, and their scores.
+    """Write the punishers' best plans and their scores, best first.
 
     Args:
         rows: int16 [room, provinces]. scores: int64 [room].
 
     Returns:
-        how many there are: `room`, or all.
+        the number of plans, at most `room`.
     """
     provinces, places = shape[PROVINCES], places_of(shape, unit, PUNISHERS)
     number = len(places)
@@ -378,9 +381,9 @@ def ranked_moves(shape, owner, unit, is_fall, rows, scores):
 
 @kernel
 def _improve(shape, owner, unit, is_fall, plan, score, places, steps, counts, replies, order, w):
-    """Change a unit's order, or order a step with all the support there is, while that makes a plan better.
+    """Improve a plan by local search, in place: change one unit's order, or add all possible supports to a move.
 
-    Returns the score of the plan.
+    Returns the plan's score.
     """
     tried, helps = plan.copy(), np.empty(MOST_OPTIONS, np.int16)
     again = True
@@ -410,7 +413,7 @@ def _improve(shape, owner, unit, is_fall, plan, score, places, steps, counts, re
 
 @kernel
 def _all_support(shape, order, places, p):
-    """Punishers who stay support what the unit in p does, where they can."""
+    """Let all holding or supporting punishers support the unit in p, if they can."""
     target = np.int64(order[p])
     for q in places:
         if q != p and q != target and (order[q] == q or order[q] >= SUPPORT) and adjacent(shape, q, target):
@@ -419,7 +422,7 @@ def _all_support(shape, order, places, p):
 
 @kernel
 def _rank(plan, score, rows, scores, found):
-    """Put a plan behind those that are as good; the last one goes if there is no room. Returns how many there are."""
+    """Insert a plan by score, after equals; if full, it replaces the last. Returns the number of plans."""
     at = min(found, len(rows) - 1)
     while at > 0 and scores[at - 1] > score:
         scores[at] = scores[at - 1]
@@ -433,13 +436,13 @@ def _rank(plan, score, rows, scores, found):
 
 @kernel
 def punishing_retreats(shape, lost, options, to):
-    """Where the punishers' dislodged units go, into `to` int16 [cores]; NOBODY disbands.
+    """Write the punishers' retreats into `to` int16 [cores]; NOBODY is a disband.
 
-    The own leaf, else the first leaf, else the first core, that no friend has taken.
+    Each unit retreats to its own leaf, else the first leaf, else the first core, that no other punisher has taken.
 
     Args:
-        lost: int8 [cores], whose unit was dislodged there, or NOBODY.
-        options: int64 [cores], a bit for each province that it may go to.
+        lost: int8 [cores], the power of the dislodged unit, or NOBODY.
+        options: int64 [cores], its possible retreats as bits.
     """
     n = shape[CORES]
     taken = 0
@@ -462,9 +465,9 @@ def punishing_retreats(shape, lost, options, to):
 
 @kernel
 def punishing_winter(shape, owner, unit):
-    """Provinces in which the punishers disband, and in which they build, as bits.
+    """The provinces in which the punishers disband and build, as bits.
 
-    They build at home whenever they may, and disband only what they must: in others' leaves first, then at home, then
+    They build at home whenever they may. They disband only what they must: first in others' leaves, then at home, then
     in cores.
     """
     n = shape[CORES]

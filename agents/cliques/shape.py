@@ -1,4 +1,4 @@
-"""A toy board as the kernels see it: its provinces numbered, positions as two rows, orders to and from text."""
+"""A toy board in the form of the kernels: numbered provinces, positions as two rows, orders as numbers and text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from welfare_env.errors import UnknownMapError
 
 MOST_CORES = 6
 NOBODY = -1  # no owner, no unit
-SUPPORT = 16  # orders from here on are supports
+SUPPORT = 16  # orders of this number or higher are supports
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,10 +22,10 @@ class Clique:
 
     Attributes:
         board: the board.
-        cores, powers: how many there are; provinces are cores + powers.
-        province: int64 [provinces], the board's number of each of ours. Cores first, then the leaf of each power.
-        ours: int64 [provinces], the reverse.
-        piece: the unit in each of our provinces, as text ("A CAX").
+        cores, powers: their numbers; there are cores + powers provinces.
+        province: int64 [provinces], the board's number of each province here: first the cores, then each power's leaf.
+        ours: int64 [provinces], the inverse of `province`.
+        piece: the unit in each province, as text ("A CAX").
     """
 
     board: Board
@@ -53,7 +53,7 @@ class Clique:
         return owner, unit
 
     def lost_rows(self, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """Whose unit was dislodged from each core, int8 [cores], and where it may go, as bits, int64 [cores]."""
+        """The power of each core's dislodged unit, int8 [cores], and its possible retreats as bits, int64 [cores]."""
         lost, options = np.full(self.cores, NOBODY, np.int8), np.zeros(self.cores, np.int64)
         for (power, piece), places in zip(state.dislodged.tolist(), state.retreats.tolist(), strict=True):
             core = self.ours[self.board.piece_province[piece]]
@@ -64,7 +64,11 @@ class Clique:
         return lost, options
 
     def relabelled(self, order: np.ndarray, new: np.ndarray, old: np.ndarray) -> np.ndarray:
-        """Orders for the places numbered `new` as orders for our places; `old` leads back. int16 [provinces]."""
+        """Translate orders of a relabeled position back: int16 [provinces].
+
+        Args:
+            order: orders in the new numbering. new: each place's new number. old: the inverse.
+        """
         found = np.full(len(new), NOBODY, np.int16)
         for place in range(len(new)):
             given = int(order[new[place]])
@@ -76,7 +80,7 @@ class Clique:
         return found
 
     def order_text(self, place: int, order: int) -> str:
-        """An order of the unit in a place, as text."""
+        """The text of an order to the unit in a place."""
         if order == place:
             return f"{self.piece[place]} H"
         if order < SUPPORT:
@@ -91,7 +95,7 @@ def clique_of(board: Board) -> Clique:
     """The shape of a toy board.
 
     Raises:
-        UnknownMapError: it is another board, or one of more than six cores.
+        UnknownMapError: not a toy board, or more than six cores.
     """
     kind, _, size = board.name.partition(":")
     if kind not in ("clique", "shared-clique") or int(size) > MOST_CORES:

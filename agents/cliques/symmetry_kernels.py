@@ -1,9 +1,8 @@
-"""Relabelling the players of a toy board, so that positions that differ only in names become one.
+"""Relabels the players of a toy board, so that positions that differ only in names become equal.
 
-The deviator takes the first seat of its kind (0, or 1 if two others share a core), and the other players follow in a
-sequence that does not depend on their names, as far as a few rounds of comparing can tell them apart. What is done in
-the relabelled position and carried back is then a function of the position alone, and treats equals equally. See
-`agents.cliques.kernels` for positions.
+The deviator gets the first seat of its kind (0, or 1 if two others share a core). The other players follow, sorted by a
+color from a few rounds of refinement that does not depend on names; ties keep the given sequence. A policy that orders
+in the relabeled position is then symmetric between players, up to ties. See `agents.cliques.kernels` for positions.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def _mix(a, b):
 
 @kernel
 def _color(who, me, colors):
-    """Another power as a power sees it."""
+    """The color of `who` as seen by `me`: 0 for nobody, 1 for itself."""
     if who == NOBODY:
         return 0
     return 1 if who == me else colors[who]
@@ -33,7 +32,7 @@ def _color(who, me, colors):
 
 @kernel
 def _colors(shape, owner, unit, lost, options, colors):
-    """A number for each power that does not depend on names, into `colors` int64 [powers]."""
+    """Write a color for each power, independent of names, into `colors` int64 [powers]."""
     n, m, d = shape[CORES], shape[POWERS], shape[DEVIATOR]
     fresh = np.zeros(MOST_PROVINCES, np.int64)
     for x in range(m):
@@ -68,7 +67,7 @@ def _colors(shape, owner, unit, lost, options, colors):
 
 @kernel
 def relabelling(shape, owner, unit, lost, options, seat):
-    """The new number of each power, into `seat` int64 [powers]. Returns the deviator's."""
+    """Write each power's new number into `seat` int64 [powers]. Returns the deviator's new number."""
     n, m, d = shape[CORES], shape[POWERS], shape[DEVIATOR]
     colors = np.zeros(MOST_PROVINCES, np.int64)
     _colors(shape, owner, unit, lost, options, colors)
@@ -106,7 +105,7 @@ def new_place(shape, seat, p):
 
 @kernel
 def relabel(shape, seat, owner, unit, new_owner, new_unit):
-    """The position under a relabelling."""
+    """Write the relabeled position into `new_owner` and `new_unit`."""
     for p in range(shape[PROVINCES]):
         q = new_place(shape, seat, p)
         new_owner[q] = seat[owner[p]] if owner[p] >= 0 else NOBODY
@@ -115,7 +114,7 @@ def relabel(shape, seat, owner, unit, new_owner, new_unit):
 
 @kernel
 def relabel_lost(shape, seat, lost, options, new_lost, new_options):
-    """The dislodged units under a relabelling."""
+    """Write the relabeled dislodged units into `new_lost` and `new_options`."""
     for c in range(shape[CORES]):
         q = new_place(shape, seat, c)
         new_lost[q] = seat[lost[c]] if lost[c] >= 0 else NOBODY

@@ -1,4 +1,4 @@
-"""Exact values on small boards: the most that a power can get against fixed players, with certificates."""
+"""Exact best-response values against fixed players on small boards, with certificates."""
 
 from evaluation.exact.best_responses import BestResponse, best_response
 from evaluation.exact.certificates import Certificate, CertificateError

@@ -1,12 +1,12 @@
-"""The most points that a power can expect against opponents that may be drawn once a game, or draw their orders.
+"""The highest expected points of a power against opponents drawn once per game, or opponents that randomize orders.
 
-A depth-first search over what the deviator knows (position, who may sit in each seat). A node has *plans* (what the
-deviator orders) and, for each, *outcomes* (what the others order, with probabilities). Values are expectations: exact
-up to the rounding of sums of float64.
+A depth-first search over what the deviator knows: the position and the possible players per seat. A node has *plans*
+(the deviator's joint orders), and each plan has *outcomes* (the others' orders, with probabilities). Values are
+expectations, exact up to the rounding of float64 sums.
 
-A call asks whether a node is worth more than a threshold. A plan is left as soon as upper bounds on its outcomes show
-that it is not (Ballard 1983, "The *-minimax search procedure for trees containing chance nodes"; its Star1), and what
-was shown is kept with the node.
+A call asks whether a node is worth more than a threshold. A plan is pruned as soon as upper bounds on its outcomes show
+that it does not reach the threshold (Star1 of Ballard 1983, "The *-minimax search procedure for trees containing chance
+nodes"). Each node stores its bounds.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
 
 Node = tuple[bytes, Masks]
-AHEAD = 256  # nodes whose opponents are asked together
+AHEAD = 256  # plans whose successors are queried in one batch
 CLOSE = 1e-9
 
 
 @dataclass(slots=True)
 class Choices:
-    """What can be ordered at a node, plans with the same successors once.
+    """The possible orders at a node; of plans with the same successors, one is kept.
 
     Attributes:
-        orders: of each plan, int32 [plans, slots], NO_ORDER where a slot has none.
-        chances: float64 [outcomes]. gains: points of the phase, float64 [plans, outcomes].
+        orders: int32 [plans, slots], NO_ORDER for a slot without an order.
+        chances: probability of each outcome, float64 [outcomes].
+        gains: points of the phase, float64 [plans, outcomes].
         nodes: numbers of the next nodes, int64 [plans, outcomes]; -1 where the game is over.
     """
 
@@ -46,14 +47,14 @@ class Choices:
 
 
 class SequencedStepper(Stepper):
-    """A stepper whose canonical form keeps what opponents read: points, and the sequence of units of some powers."""
+    """A stepper whose canonical form keeps what opponents read: points, and the unit order of some powers."""
 
     def __init__(self, board: Board, rules: Rules, reads_points: bool, sequenced: tuple[int, ...]) -> None:
         super().__init__(board, rules)
         self._reads_points, self._sequenced = reads_points, np.isin(np.arange(len(board.powers)), sequenced)
 
     def make_canonical(self, rows: np.ndarray) -> None:
-        """As `Stepper.make_canonical`, less what opponents read."""
+        """As `Stepper.make_canonical`, but what opponents read stays unchanged."""
         at, points = self._layout, rows[:, self._layout.welfare : self._layout.influence].copy()
         powers, pieces = rows[:, at.power : at.piece].copy(), rows[:, at.piece : at.lost_power].copy()
         super().make_canonical(rows)
@@ -69,13 +70,13 @@ class SequencedStepper(Stepper):
 
 
 class BeliefSearch:
-    """Solves the game for one power; without one, it only tells what everybody can expect.
+    """Solves the game for one power. Without a deciding power, it only computes everybody's expected points.
 
     Args:
         board, rules: as for `Planner`.
-        power: who decides; None if nobody does.
-        seats: of all others.
-        most: nodes to expand at most.
+        power: the deciding power; None if all seats have fixed players.
+        seats: the players of all other powers.
+        most: the largest number of nodes to expand.
     """
 
     def __init__(self, board: Board, rules: Rules, power: int | None, seats: OpponentSeats, most: int) -> None:
@@ -93,21 +94,21 @@ class BeliefSearch:
 
     @property
     def root(self) -> int:
-        """The number of the first position's node."""
+        """The number of the opening's node."""
         rows = self.engine.initial().row[None].copy()
         self._stepper.make_canonical(rows)
         return int(self._numbered(rows, self.seats.start)[0])
 
     @property
     def expanded(self) -> int:
-        """How many nodes were expanded."""
+        """Number of expanded nodes."""
         return len(self._choices)
 
     def best(self, least: float) -> float:
-        """What the power can expect from the first position, if it is more than `least`; else an upper bound on it.
+        """The power's best expected points from the opening if they exceed `least`; else an upper bound on them.
 
-        Thresholds come down from the upper bound by a point at a time, as in MTD(f) (Plaat et al. 1996): what one has
-        shown makes the next cheap, and little is looked at that is not needed for the proof.
+        As in MTD(f) (Plaat et al. 1996), the threshold starts at the upper bound and falls by a point at a time. Stored
+        bounds make later queries cheap, and the search expands few nodes that the proof does not need.
         """
         root, found = self.root, np.inf
         while found > least:
@@ -118,7 +119,7 @@ class BeliefSearch:
         return found
 
     def value(self, node: int, above: float = -1.0) -> float:
-        """What the power can expect from a node, if it is more than `above`; else an upper bound on it."""
+        """The power's best expected points from a node if they exceed `above`; else an upper bound on them."""
         if self._low[node] == self._high[node] or self._high[node] <= above:
             return self._high[node]
         choices = self.choices(node)
@@ -144,7 +145,7 @@ class BeliefSearch:
         return best
 
     def _worth(self, choices: Choices, plan: int, best: float) -> float:
-        """The value of a plan if it is more than `best`; else an upper bound on it."""
+        """The value of a plan if it exceeds `best`; else an upper bound on it."""
         gains, nodes = choices.gains[plan], choices.nodes[plan]
         high = np.array([self._high[node] if node >= 0 else 0.0 for node in nodes.tolist()])
         worth = float((gains + high) @ choices.chances)
@@ -164,16 +165,16 @@ class BeliefSearch:
         return choices.gains + high[place.reshape(choices.nodes.shape)]
 
     def _ask_ahead(self, choices: Choices, plans: list[int]) -> None:
-        """Ask the opponents about the nodes that may be looked at next."""
+        """Query the opponents in one batch about the nodes that may be searched next."""
         nodes = [node for node in np.unique(choices.nodes[plans]).tolist() if node >= 0 and node not in self._choices]
         self.seats.ask(self._nodes[node] for node in nodes if self._low[node] < self._high[node])
 
     def policy(self) -> Iterator[tuple[np.ndarray, tuple[int, ...], float]]:
-        """The best response in every position that it can reach, after `best`: positions, orders, values."""
+        """The best response in every position that it can reach: positions, orders, values. Call `best` first."""
         waiting, seen = [self.root], {self.root}
         while waiting:
             node = waiting.pop()
-            if node not in self._best:  # nothing can be had there any more
+            if node not in self._best:  # no more points are possible here
                 continue
             choices, plan = self._choices[node], self._best[node]
             row, orders = np.frombuffer(self._nodes[node][0], np.int32), choices.orders[plan]
@@ -183,10 +184,10 @@ class BeliefSearch:
             waiting += dict.fromkeys(following)
 
     def choices(self, node: int) -> Choices:
-        """What can be ordered at a node, and what comes of it.
+        """The possible orders at a node, and their outcomes.
 
         Raises:
-            EvaluationError: too many nodes, or outcomes.
+            EvaluationError: too many nodes or outcomes.
         """
         if node in self._choices:
             return self._choices[node]
@@ -207,7 +208,7 @@ class BeliefSearch:
         return self._choices[node]
 
     def _plays(self, node: int) -> tuple[list[Outcome], Expansion]:
-        """What can be brought about at a node: what the others may order, and all plans of the power against that."""
+        """The others' possible orders at a node, and the result of every plan of the power against them."""
         key, masks = self._nodes[node]
         position = Position(self.engine, State(layout_of(self.board), np.frombuffer(key, np.int32)))
         outcomes = self.seats.outcomes(key, masks)
@@ -217,7 +218,7 @@ class BeliefSearch:
         """The others' orders by slot.
 
         Raises:
-            EvaluationError: one is not legal.
+            EvaluationError: an order is illegal.
         """
         found: Given = {}
         for power, orders in ordered.items():
@@ -232,7 +233,7 @@ class BeliefSearch:
         return found
 
     def _numbered(self, rows: np.ndarray, masks: Masks) -> np.ndarray:
-        """The numbers of nodes, new or known: int64 [n], for positions int32 [n, state size]."""
+        """Node numbers of positions int32 [n, state size], adding new nodes: int64 [n]."""
         rows, new = np.ascontiguousarray(rows), []
         texts: list[bytes] = rows.view(f"V{rows.dtype.itemsize * rows.shape[1]}")[:, 0].tolist()
         for at, text in enumerate(texts):
@@ -246,10 +247,10 @@ class BeliefSearch:
         return np.array([self._numbers[text, masks] for text in texts])
 
     def expected(self) -> np.ndarray:
-        """What everybody can expect if nobody decides: float64 [powers].
+        """Everybody's expected points if all seats have fixed players: float64 [powers].
 
         Raises:
-            EvaluationError: too many nodes, or outcomes.
+            EvaluationError: too many nodes or outcomes.
         """
         total, layer = np.zeros(len(self.board.powers)), {self.root: 1.0}
         while layer:

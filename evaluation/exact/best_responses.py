@@ -1,4 +1,4 @@
-"""Exact best responses: the most welfare points that one power can get against fixed stateless policies.
+"""Exact best responses of one power against fixed stateless policies, in welfare points.
 
 >>> from evaluation.exact import best_response
 >>> result = best_response("clique:3", "prosocial", "PLAYERA", years=3)
@@ -43,7 +43,7 @@ Profile = str | Mapping[str, str | Policy]
 Line = tuple[tuple[str, tuple[str, ...]], ...]  # phase, orders
 
 MOST_YEARS = 100
-PROBES = 8  # games of random play in which the policies are checked
+PROBES = 8  # games with a random deviator, in which the other policies are checked
 SEEDS = (0, 1)
 UNSOLVED = ("transfers", "retreat_welfare", "build_and_disband")  # options of the rules
 
@@ -95,11 +95,11 @@ class BestResponse(ExactResult):
     """The best response to a profile: its value and a line of play.
 
     Attributes:
-        map_name, rules, power: what was played, and the power that deviates.
-        value: the maximum of the power's points in the whole game.
-        profile_value: its points with its own policy of the profile; None if the profile has none for it.
+        map_name, rules, power: the game, and the power that deviates.
+        value: the power's maximum points in the whole game.
+        profile_value: its points when it plays its own policy; None if the profile has no policy for it.
         orders: an optimal line of play: (short phase name, the power's orders) for every phase of the game.
-        states: number of different positions looked at.
+        states: number of distinct positions searched.
     """
 
     map_name: str
@@ -124,26 +124,26 @@ class BestResponse(ExactResult):
 def best_response(
     map_name: str, profile: Profile, power: str, years: int | None = None, rules: Rules | None = None
 ) -> BestResponse:
-    """The exact value of the best response of one power to a fixed profile, and a line of play that attains it.
+    """One power's best response to a fixed profile: its exact value, and a line of play that attains it.
 
     Every other policy must answer the same position with the same orders, whatever the history and seed. Policies that
-    read points, history or observation arrays are refused, and so are those whose answers differ: in the search, where
-    each is asked twice in every position, with another seed and another order of the units; in some games of random
-    play; and in a game of the line found. Memory or randomness that shows in none of these is not detected, and makes
-    the value wrong. Punishers who remember are accepted if all others are such, and the same (`with_known_deviator`).
+    read points, history or observation arrays are rejected. So are policies whose answers differ when checked: the
+    search asks each policy twice in every position, with a different seed and unit order; the policies also play some
+    games against a random deviator, and one game of the optimal line. Memory or randomness that these checks miss makes
+    the value wrong. Punishers with memory are accepted if all others are identical punishers (`with_known_deviator`).
 
     Args:
         map_name: a board without convoys, such as "clique:4".
         profile: one spec for all powers, a profile such as "2*dove + 1*hold" (in the board's order), or power -> spec
-            or policy; `power` may be left out.
+            or policy; `power` may be omitted.
         power: the power that deviates.
-        years: length of the game; that of `rules` by default.
-        rules: welfare, without press, transfers, `retreat_welfare` and `build_and_disband`; by default ten years.
+        years: length of the game; default: as in `rules`.
+        rules: welfare, without press, transfers, `retreat_welfare` and `build_and_disband`; default: ten years.
 
     Raises:
         UnknownMapError, UnknownPowerError, UnknownAgentError, ProfileError, RulesError: invalid input of this kind.
-        EvaluationError: rules or a board without exact values, or a policy that is refused; of a mix or a network the
-            message says that `evaluation.exact.exploitability` solves it.
+        EvaluationError: unsupported rules or board, or a rejected policy. For a mix or a network, the message refers
+            to `evaluation.exact.exploitability`.
     """
     board = board_of(map_name)
     check_power(board, power)
@@ -172,7 +172,7 @@ def best_response(
 
 
 def check_land(board: Board) -> None:
-    """Refuse a board on which armies can be convoyed."""
+    """Raise EvaluationError if the board has convoys."""
     if board.convoys:
         raise EvaluationError(
             f"map {board.name!r}: armies can be convoyed there; exact values are for boards of land, such as clique:4"
@@ -180,7 +180,7 @@ def check_land(board: Board) -> None:
 
 
 def checked_rules(rules: Rules | None, years: int | None) -> Rules:
-    """The rules of the game; RulesError or EvaluationError as `best_response` says."""
+    """The rules of the game. Raises RulesError or EvaluationError as `best_response` does."""
     if rules is not None and not isinstance(rules, Rules):
         raise welfare_env.RulesError(f"rules={quoted(rules)}: give welfare_env.Rules(...)")
     played = Rules(press=None) if rules is None else rules
@@ -206,7 +206,7 @@ def check_power(board: Board, power: object) -> None:
 
 
 def policies_of(board: Board, profile: Profile, deviators: tuple[str, ...]) -> dict[str, Policy]:
-    """Power -> its policy; those of deviators may be missing. Errors are those of `best_response`."""
+    """Power -> policy; deviators need none. Raises the errors of `best_response`."""
     if isinstance(profile, str):
         seats = read_profile(profile).seats(board.powers, seating="fixed")
         return {who: _made(who, policy) for who, policy in seats.items()}
@@ -228,12 +228,12 @@ def _made(power: str, spec: Spec) -> Policy:
 
 
 def with_known_deviator(board: Board, policies: Mapping[str, Policy], deviator: str) -> dict[str, Policy]:
-    """The policies of the others; punishers who remember who left the path are told `deviator`.
+    """The others' policies; punishers with memory are replaced by punishers that know `deviator`.
 
-    That is what they find out in a game of such punishers: nobody else leaves the path before.
+    This is equivalent if all others are such punishers: then only the deviator can be the first to leave the path.
 
     Raises:
-        EvaluationError: some remember, and not all of them are the same.
+        EvaluationError: some punishers have memory, but the others are not all identical punishers.
     """
     remembering = {
         who: policy for who, policy in policies.items() if type(policy) is PunisherPolicy and policy.remembers
@@ -255,7 +255,7 @@ def with_known_deviator(board: Board, policies: Mapping[str, Policy], deviator: 
 
 
 class _PositionView(View):
-    """A view of the position alone: points and history are refused."""
+    """A view of the position alone; reading points or history raises EvaluationError."""
 
     def __init__(self, position: Position, power: str, opening: Position) -> None:
         super().__init__(position, power)
@@ -280,7 +280,7 @@ class _PositionView(View):
 
 @dataclass(frozen=True)
 class _NoObservation:
-    """Replaces the observation arrays; refuses policies that read them."""
+    """Replaces the observation arrays; reading them raises EvaluationError."""
 
     power: str
 
@@ -306,10 +306,10 @@ class PolicyAnswers:
         self._opening = Position(self.engine, self.engine.initial())
 
     def given(self, position: Position) -> Given:
-        """The orders of all powers that have something to order: power -> slot -> order number.
+        """The orders of all powers that have units or builds to order: power -> slot -> order number.
 
         Raises:
-            EvaluationError: a policy is refused.
+            EvaluationError: a policy is rejected.
         """
         asked = [power for power in self.policies if position.slots(self.board.power_index[power])]
         if not asked:
@@ -324,10 +324,10 @@ class PolicyAnswers:
         return given
 
     def check_game(self, position: Position, actions: Mapping[str, Any]) -> None:
-        """That the policies order in a game what they order when asked about the position alone.
+        """Check that the policies give the same orders in a game as for the position alone.
 
         Raises:
-            EvaluationError: they do not.
+            EvaluationError: a policy's orders differ.
         """
         given = self.given(position)
         for power in self.policies:
@@ -338,7 +338,7 @@ class PolicyAnswers:
             )
 
     def _check_same(self, power: str, first: list[int], second: list[int], where: str) -> None:
-        """Two answers must be the same orders, in any sequence."""
+        """Check that two answers have the same orders, in any sequence."""
         if sorted(first) != sorted(second):
             texts = self.board.orders.texts
             one, other = (repr([texts[order] for order in orders])[:200] for orders in (first, second))
@@ -379,7 +379,7 @@ class PolicyAnswers:
 
 
 def _units_reversed(state: State) -> State:
-    """The same position with every power's units in reverse order."""
+    """The same position, with each power's units in reverse order."""
     units = state.units[::-1]
     return state.replaced(units=units[np.argsort(units[:, 0], kind="stable")])
 
@@ -401,7 +401,7 @@ class _LinePolicy:
 
 
 def play_game(answers: PolicyAnswers, deviators: Mapping[str, Policy], seed: int) -> Game:
-    """A game of the real policies, and some others in the deviators' seats, played to its end.
+    """Play a whole game of the real policies, with the given policies for the deviators.
 
     Raises:
         EvaluationError: a policy's orders differ from its answer to the position alone.

@@ -1,9 +1,9 @@
-"""Certificates: proofs that a deviator gets at most so much, which can be checked without a search.
+"""Certificates: proofs of an upper bound on a deviator's points, which can be checked without a search.
 
-A certificate lists positions; for each the years left, the others' orders, and a claim: the most points still to come.
-It holds if in every listed position every order of the deviator leads to points and a listed position (or one where
-even a loose bound is small enough) whose sum is not above the claim, and if the same is true along the path that all
-follow if nobody deviates: see `evaluation.exact.checking`.
+A certificate lists positions. Each has the years left, the others' orders, and a claim: the deviator's maximum points
+from there on. The certificate holds if no order of the deviator exceeds the claim: points of the phase plus the claim
+of the next position (or a loose bound, if the next position is not listed). The same must hold along the path that all
+follow if nobody deviates. See `evaluation.exact.checking`.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ DAMAGE = (
     *(OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, OverflowError, SyntaxError),
     *(NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error, struct.error),
 )
-"""What numpy and zipfile raise if a file is another one, or damaged."""
+"""What numpy and zipfile raise for a damaged file, or one of another format."""
 
 
 class CertificateError(EvaluationError):
-    """A certificate that cannot be read, or does not hold: with the position in which it fails."""
+    """The certificate cannot be read or does not hold. The message says where it fails."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate(Frozen):
-    """Proof that a deviator, or a coalition, gets at most `value` points in a game against fixed players.
+    """Proof that a deviator or a coalition gets at most `value` points in a game against fixed players.
 
     Attributes:
         map_name, years: the game; welfare rules without press.
         deviators: the powers that deviate; their points are added up.
-        value: what they get at most.
-        path: what everybody orders if they do not deviate: phase -> orders, in phases in which anything is ordered.
-        path_value: what the deviators get then.
-        is_symmetric: a listed position stands for all that come from it by renaming the other powers.
-        rows: int32 [positions, state size], in the engine's layout, in canonical form; the year is 0. What is ordered
-            there holds off the path; on it the others follow the path.
-        years_left: int16 [positions], years still to play, the present one included.
-        claims: int16 [positions], the most points still to come.
-        orders: int32 [positions, most orders], order numbers of the others, then -1.
+        value: upper bound on the deviators' points.
+        path: everybody's orders if nobody deviates: phase -> orders, for phases with any orders.
+        path_value: the deviators' points on the path.
+        is_symmetric: a listed position stands for all its renamings of the other powers.
+        rows: int32 [positions, state size], positions in canonical form, in the engine's layout, with year 0. Their
+            `orders` apply off the path; on the path the others follow `path`.
+        years_left: int16 [positions], years still to play, including the current one.
+        claims: int16 [positions], the deviators' maximum points from here on.
+        orders: int32 [positions, most orders], order numbers of the others, padded with -1.
     """
 
     map_name: str
@@ -82,28 +82,28 @@ class Certificate(Frozen):
         )
 
     def save(self, path: Path | str) -> None:
-        """Write it to a file (.npz).
+        """Write the certificate to a file (.npz).
 
         Raises:
-            CertificateError: it cannot be written.
+            CertificateError: the file cannot be written.
         """
         write_certificate(self, path, FORMAT, ARRAYS)
 
     @classmethod
     def load(cls, path: Path | str) -> Certificate:
-        """Read what `save` wrote.
+        """Read a file that `save` wrote.
 
         Raises:
-            CertificateError: no such file, or something else in it.
+            CertificateError: no such file, or not a certificate.
         """
         return read_certificate(cls, path, FORMAT, ARRAYS, _checked)
 
 
 def write_certificate(certificate: Frozen, path: Path | str, form: str, names: Collection[str]) -> None:
-    """Write a certificate of any kind to a file (.npz): its format, its arrays by name, and all else as JSON.
+    """Write a certificate of any kind to a file (.npz): arrays by name; format and other fields as JSON.
 
     Raises:
-        CertificateError: it cannot be written.
+        CertificateError: the file cannot be written.
     """
     arrays = {name: getattr(certificate, name) for name in names}
     header = {name: value for name, value in vars(certificate).items() if name not in arrays} | {"format": form}
@@ -111,10 +111,10 @@ def write_certificate(certificate: Frozen, path: Path | str, form: str, names: C
 
 
 def write_arrays(path: Path | str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-    """Write arrays to a file (.npz), and a header as JSON.
+    """Write arrays and a JSON header to a file (.npz).
 
     Raises:
-        CertificateError: it cannot be written.
+        CertificateError: the file cannot be written.
     """
     try:
         with replaced(Path(path)) as draft, draft.open("wb") as file:
@@ -130,13 +130,13 @@ def read_certificate(
     names: Collection[str],
     make: Callable[[dict[str, Any]], Read],
 ) -> Read:
-    """Read what `write_certificate` wrote.
+    """Read a file that `write_certificate` wrote.
 
     Args:
-        make: makes one of its attributes, and raises one of `DAMAGE` if they are wrong.
+        make: makes a certificate from its attributes; raises an error of `DAMAGE` if an attribute is wrong.
 
     Raises:
-        CertificateError: no such file, or something else in it.
+        CertificateError: no such file, or not a certificate of this kind.
     """
     if not isinstance(path, (str, Path)):
         raise CertificateError(f"path={quoted(path)}: give the path of a file that {kind.__name__}.save wrote")
@@ -146,13 +146,13 @@ def read_certificate(
             if (found := fields.pop("format")) != form:
                 raise ValueError(f"of format {found!r:.60}, not {form!r}")
             fields["path"] = tuple((phase, tuple(orders)) for phase, orders in fields["path"])
-            return make(dict(**fields, **{name: file[name] for name in names}))  # TypeError if one is there twice
+            return make(dict(**fields, **{name: file[name] for name in names}))  # TypeError if a name occurs twice
     except DAMAGE as error:
         raise CertificateError(f"{str(path)!r:.200}: no certificate of this program ({error!r:.100})") from error
 
 
 def _checked(fields: dict[str, Any]) -> Certificate:
-    """A certificate of these attributes; KeyError, TypeError or ValueError if one is wrong."""
+    """A certificate of these attributes. Raises KeyError, TypeError or ValueError if an attribute is wrong."""
     fields["deviators"] = tuple(fields["deviators"])
     texts = [fields["map_name"], *fields["deviators"]]
     texts += [word for phase, orders in fields["path"] for word in (phase, *orders)]
@@ -169,6 +169,6 @@ def _checked(fields: dict[str, Any]) -> Certificate:
 
 
 def orders_array(orders: Sequence[Sequence[int]]) -> np.ndarray:
-    """Lists of order numbers as rows of a certificate: int32 [positions, most orders], -1 behind the last."""
+    """Lists of order numbers as a certificate's array: int32 [positions, most orders], padded with -1."""
     width = max(map(len, orders), default=0)
     return np.array([[*given, *[-1] * (width - len(given))] for given in orders], np.int32).reshape(len(orders), width)

@@ -1,4 +1,4 @@
-"""The most that a deviator or a coalition gains against fixed players, with a certificate.
+"""The maximum gain of a deviator or a coalition against fixed players, with a certificate.
 
 >>> from evaluation.exact import certify, check_certificate
 >>> found = certify("clique:3", "punisher:t=2,remembers=yes", "PLAYERA", years=4)
@@ -51,14 +51,14 @@ PUNISHERS = {"stated": STATED, "ranked": 300, "best": ALL_MOVES}
 
 @dataclass(frozen=True, repr=False)
 class Certified(ExactResult):
-    """What a deviator or a coalition can get, and what shows it.
+    """The best-response value of a deviator or a coalition, with a line of play and a certificate.
 
     Attributes:
-        map_name, years, deviators: the game, and who deviates.
-        path_value: what the deviators get together if they do not.
-        value: what they get together at most.
-        line: a game in which they get it: phase after phase, power -> orders.
-        certificate: that they do not get more; for `check_certificate`.
+        map_name, years, deviators: the game, and the powers that deviate.
+        path_value: the deviators' total points if they do not deviate.
+        value: their maximum total points.
+        line: a game in which they get `value`: phase by phase, power -> orders.
+        certificate: proof that they cannot get more; see `check_certificate`.
     """
 
     map_name: str
@@ -71,12 +71,12 @@ class Certified(ExactResult):
 
     @property
     def gain(self) -> int:
-        """What the deviation is worth; 0 for everybody in an equilibrium."""
+        """The gain from deviating; 0 for every power in an equilibrium."""
         return self.value - self.path_value
 
     @property
     def states(self) -> int:
-        """Positions in the certificate."""
+        """Number of positions in the certificate."""
         return len(self.certificate)
 
     def rows(self) -> list[Row]:
@@ -91,22 +91,22 @@ def certify(
     years: int,
     most_states: int = MOST_STATES,
 ) -> Certified:
-    """The most that a deviator, or a coalition that shares its points, gets against a profile; and a certificate.
+    """The maximum points of a deviator or a coalition (points added up) against a profile, with a certificate.
 
-    Which policies can be certified is said at `evaluation.exact.best_response`; others are refused. The profile of
-    punishers who know, or find out, who has deviated ("punisher:t=2,remembers=yes") is solved by a search of its own
-    for one deviator; see `certify_punishers`.
+    The policies must meet the conditions of `evaluation.exact.best_response`. With a single deviator, a profile of
+    punishers with memory or a known deviator ("punisher:t=2,remembers=yes") is solved by a specialized search; see
+    `certify_punishers`.
 
     Args:
         map_name: a board without convoys, such as "clique:4".
-        profile: what everybody plays; see `best_response`. It must have a part for the deviators, too.
-        deviators: a power, or several.
-        years: of the game.
-        most_states: refuse, before the search, if there may be more positions than this.
+        profile: everybody's policy, including the deviators'; see `best_response`.
+        deviators: one power, or several.
+        years: length of the game.
+        most_states: raise EvaluationError before the search if the estimated number of positions is higher.
 
     Raises:
-        EvaluationError: a policy that cannot be certified, or too large a board.
-        UnknownMapError, UnknownPowerError, UnknownAgentError: as their names say.
+        EvaluationError: a policy that cannot be certified, or a board that is too large.
+        UnknownMapError, UnknownPowerError, UnknownAgentError: invalid input of this kind.
     """
     board = board_of(map_name)
     names = _checked_deviators(board, deviators)
@@ -132,21 +132,20 @@ def certify(
 def certify_punishers(
     map_name: str, t: int, deviator: str, years: int, shared: str | None = None, punishers: str = "stated"
 ) -> Certified:
-    """The most that a deviator gets against the paper's profile pi_t.
+    """The maximum points of a deviator against the paper's profile pi_t.
 
     Args:
         map_name: clique:n or shared-clique:n, n from 2 to 6.
         t: the year in whose Winter all disband.
         deviator: a power.
-        years: of the game, up to 8.
+        years: length of the game, up to 8.
         shared: who gets the shared core; see `agents.PunisherPolicy`.
-        punishers: "stated", those of `agents.cliques.punishing`. "ranked", the same, but in Spring and Fall, for each
-            number of years left, the first that does of the 300 movements which score best there. "best": whatever the
-            punishers could order in Spring, Fall and retreats, the best of that against this deviator. In Winter all
-            of them build all they may.
+        punishers: "stated": those of `agents.cliques.punishing`. "ranked": the same, but in Spring and Fall they may
+            choose among the 300 best-scored movements, depending on the years left. "best": the best joint orders of
+            all in Spring, Fall and retreats against this deviator. In Winter all three build as much as they may.
 
     Raises:
-        EvaluationError, UnknownMapError, UnknownPowerError: as their names say.
+        EvaluationError, UnknownMapError, UnknownPowerError: invalid input of this kind.
     """
     search = punishers_search(map_name, deviator, shared, punishers)
     check_whole("years", years, 1, MOST_YEARS)
@@ -156,7 +155,7 @@ def certify_punishers(
 
 
 def punishers_search(map_name: str, deviator: str, shared: str | None, punishers: str) -> CliqueSearch:
-    """The search behind `certify_punishers`, for all t and years; same arguments and errors."""
+    """The search behind `certify_punishers`, usable for all t and years; same arguments and errors."""
     board = board_of(map_name)
     clique = clique_of(board)
     number = board.power_index[board.check_power(deviator)]
@@ -170,9 +169,9 @@ def punishers_search(map_name: str, deviator: str, shared: str | None, punishers
 
 
 def estimated_states(board: Board, years: int) -> int:
-    """A rough upper estimate of the positions that a search meets.
+    """A rough upper estimate of the number of positions in a search.
 
-    In every year the deviator's units stand somewhere, and it owns some centers, of each at most one more than before.
+    It counts, per year, the deviator's possible unit places and centers, both growing by at most one per year.
     """
     places = len(board.provinces)
     most = min(years, places // 2)
@@ -189,7 +188,7 @@ def _checked_deviators(board: Board, deviators: str | Sequence[str]) -> tuple[st
     return tuple(sorted(names, key=board.power_index.__getitem__))
 
 
-# Any policies that can be certified
+# General policies
 
 
 def _certify_policies(board: Board, profile: Profile, names: tuple[str, ...], years: int) -> Certified:
@@ -214,14 +213,14 @@ def _certify_policies(board: Board, profile: Profile, names: tuple[str, ...], ye
 
 
 def _given(record: PhaseRecord) -> tuple[str, ...]:
-    """What everybody ordered in a phase, without WAIVE."""
+    """Everybody's orders in a phase, without WAIVE."""
     return tuple(text for orders in record.orders.values() for text in orders if text != "WAIVE")
 
 
 def _certificate(
     planner: Planner, names: tuple[str, ...], years: int, value: int, path: Path, path_value: int
 ) -> Certificate:
-    """All positions on which the value rests: those whose loose bound would not do are solved."""
+    """List and solve the positions that the proof needs: those where the loose bound does not suffice."""
     board, numbers = planner.board, list(planner.powers)
     layout, most = layout_of(board), relaxed_bounds(len(board.provinces), years, len(names))
 

@@ -1,9 +1,9 @@
-"""Checks certificates: reads positions, plays every order of the deviator with the engine, and compares numbers.
+"""Checks certificates: plays every order of the deviator in each listed position and compares with the claims.
 
-Nothing here searches. Positions that differ only in names are found by trying renamings. Two things are shared with the
-search of `evaluation.exact.planner`: `Stepper`, and behind it the engine, with its tables of legal orders. (The search
-for punishers has rules of its own, `agents.cliques.kernels`.) So a share of the steps can be played a second time by
-the reference engine, which is the `diplomacy` package: `reference_share`.
+There is no search here. Positions equal up to names are matched by trying renamings. The checker shares two things with
+the search of `evaluation.exact.planner`: `Stepper` and the engine behind it, with its tables of legal orders. (The
+search for punishers implements the rules separately, in `agents.cliques.kernels`.) For an independent check,
+`reference_share` replays a fraction of the steps on the reference engine, the `diplomacy` package.
 """
 
 from __future__ import annotations
@@ -34,17 +34,18 @@ MOST_GAIN = 1 << 12  # points of a phase
 
 
 def check_certificate(certificate: Certificate, reference_share: float = 0.0, seed: int = 0) -> int:
-    """Check that a certificate holds: nobody of those it is about gets more than it says, and the path pays as it says.
+    """Check that a certificate holds: its upper bound on the deviators' points, and its points on the path.
 
     Args:
-        reference_share: of the deviator's plans, drawn by `seed`, that the `diplomacy` package adjudicates as well
-            (about 200 a second).
+        reference_share: fraction of the deviators' plans that the `diplomacy` package adjudicates, too (about 200 a
+            second).
+        seed: for drawing these plans.
 
     Returns:
-        how many positions were checked.
+        the number of positions checked.
 
     Raises:
-        CertificateError: it does not hold, or is none; the message names the position, the order and the numbers.
+        CertificateError: the certificate does not hold, or is not a `Certificate`; the message says where.
     """
     if not isinstance(certificate, Certificate):
         raise CertificateError(f"certificate={quoted(certificate)}: give a Certificate; Certificate.load reads one")
@@ -54,12 +55,12 @@ def check_certificate(certificate: Certificate, reference_share: float = 0.0, se
 
 
 class Expanded(NamedTuple):
-    """What the deviators can bring about from a position, each outcome once.
+    """The distinct outcomes that the deviators can reach from a position in one phase.
 
     Attributes:
         keys: int64 [n], numbers of the next positions.
         gains: int64 [n], points of the phase.
-        passed: 1 if the year is over then, else 0.
+        passed: 1 if the phase ends the year, else 0.
     """
 
     keys: np.ndarray
@@ -68,7 +69,7 @@ class Expanded(NamedTuple):
 
 
 class PathStep(NamedTuple):
-    """A phase of the path: what can be brought about in it, the years left, and the number of the next position."""
+    """A phase of the path: the deviators' reachable outcomes, the years left, and the path's next position number."""
 
     found: Expanded
     years: int
@@ -78,10 +79,10 @@ class PathStep(NamedTuple):
 class Checker:
     """Checks certificates of one board and one deviator or coalition.
 
-    What a position and its orders lead to is kept, so that certificates which share positions are checked faster.
+    Outcomes are cached, so certificates that share positions are checked faster.
 
     Attributes:
-        compared: plans that the reference engine adjudicated as well.
+        compared: number of plans that the reference engine adjudicated, too.
     """
 
     def __init__(
@@ -98,7 +99,7 @@ class Checker:
                 f"map {map_name!r:.80}: armies can be convoyed there; certificates are of land boards"
             )
         if is_symmetric:
-            clique_of(self.board)  # only there are homes and cores renamed with the players
+            clique_of(self.board)  # raises on other boards; only here do homes and cores follow their players
         if not isinstance(reference_share, int | float) or not 0 <= reference_share <= 1:
             raise CertificateError(f"reference_share={quoted(reference_share)}: give a share from 0 to 1")
         self.map_name, self.deviators, self.is_symmetric = self.board.name, deviators, is_symmetric
@@ -115,7 +116,7 @@ class Checker:
         self._expanded: dict[tuple[bytes, bytes], Expanded] = {}
 
     def check(self, certificate: Certificate) -> int:
-        """As `check_certificate`; the certificate is about this board and these deviators."""
+        """As `check_certificate`; the certificate must be for this board and these deviators."""
         check_header(certificate)
         mine = (self.map_name, self.deviators, self.is_symmetric)
         if (board_of(certificate.map_name).name, certificate.deviators, certificate.is_symmetric) != mine:
@@ -135,9 +136,9 @@ class Checker:
         return len(certificate)
 
     def _claims(self, certificate: Certificate) -> np.ndarray:
-        """The claims by years left and number of the position, MISSING where there is none: int64 [years + 1, keys].
+        """Claims by years left and position number, MISSING if there is none: int64 [years + 1, keys].
 
-        The lowest if there are several, as each is checked.
+        Of several claims, the lowest: every claim is checked.
         """
         numbers = np.array([self._number(row) for row in certificate.rows], np.int64)
         found = np.full((certificate.years + 1, len(self._key_numbers)), MISSING, np.int64)
@@ -145,7 +146,7 @@ class Checker:
         return found
 
     def _number(self, row: np.ndarray) -> int:
-        """The number of a position, whatever the names."""
+        """The number of a position; the same for all its renamings."""
         key = self._names.key(row)
         if key not in self._key_numbers:
             self._key_numbers[key] = len(self._key_numbers)
@@ -166,7 +167,7 @@ class Checker:
             )
 
     def _played_path(self, certificate: Certificate) -> list[PathStep]:
-        """The path, phase by phase, as far as it is one and pays what it should."""
+        """Play and check the path: its orders must be legal, and it must pay `path_value`."""
         played = make_engine("fast", self.board, Rules(press=None, years=certificate.years))
         state, found = played.initial(), []
         path = dict(certificate.path)
@@ -185,7 +186,7 @@ class Checker:
         return found
 
     def _path_orders(self, position: Position, texts: tuple[str, ...]) -> list[list[int]]:
-        """The orders of each power on the path; those of the others are legal, and so are the deviators'."""
+        """Each power's orders in a phase of the path. Raises CertificateError if an order is illegal."""
         found: list[list[int]] = [[] for _ in self.board.powers]
         for text in texts:
             order = self.board.orders.index.get(text, NOTHING)
@@ -199,7 +200,7 @@ class Checker:
     def _check_path(
         self, certificate: Certificate, path: list[PathStep], claims: np.ndarray, limits: np.ndarray
     ) -> None:
-        """That nobody gets more than `value` by leaving the path at any time, if the others follow it until then."""
+        """Check that leaving the path in any phase gets the deviators at most `value`."""
         worth = 0
         for found, years, to in reversed(path):
             told = _worth(found, years, claims, limits)
@@ -208,14 +209,14 @@ class Checker:
             raise CertificateError(f"the opening is worth up to {worth} by this certificate, not {certificate.value}")
 
     def _canonical(self, state: State) -> np.ndarray:
-        """The row of a position, without its year."""
+        """The canonical row of a position, with year 0."""
         rows = state.row[None].copy()
         self._stepper.make_canonical(rows)
         rows[0, YEAR] = 0
         return np.asarray(rows[0])
 
     def _expand(self, row: np.ndarray, given: np.ndarray, where: str) -> Expanded:
-        """What the deviators can bring about; the year does not count."""
+        """The deviators' reachable outcomes from a position. Cached regardless of the year."""
         given = given[given >= 0]
         known = (row.astype(np.int16).tobytes(), given.astype(np.int16).tobytes())
         if known not in self._expanded:
@@ -233,7 +234,7 @@ class Checker:
         return self._expanded[known]
 
     def _options(self, row: np.ndarray, given: np.ndarray, where: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Orders of all, int32 [n, k], a row for each plan of the deviators; slots and powers of the columns."""
+        """Everybody's orders, int32 [n, k], one row per plan of the deviators; slots and powers of the columns."""
         position = Position(self.engine, State(self._layout, row.astype(np.int32)))
         own = [(slot, power) for power in self.numbers for slot in position.slots(power)]
         others: dict[int, tuple[int, int]] = {}
@@ -253,14 +254,14 @@ class Checker:
         return orders, slots.copy(), powers.copy()
 
     def _slot(self, position: Position, order: int, ordered: dict[int, list[int]]) -> tuple[int, int]:
-        """The slot of another power's order, and the power; -1 twice if nobody can give it."""
+        """The slot of an order of the others, and its power; (-1, -1) if none of them can give it."""
         for power in range(len(self.board.powers)):
             if power not in self.numbers and self._can_give(position, power, order, ordered[power]):
                 return position.slot_of(power, order) or 0, power
         return -1, -1
 
     def _can_give(self, position: Position, power: int, order: int, before: list[int]) -> bool:
-        """Whether a power may give an order, too."""
+        """Whether a power may give an order in addition to those before it."""
         if position.state.phase_type == ADJUSTMENTS:
             return order in position.winter_orders(power, before)
         return position.slot_of(power, order) is not None
@@ -268,7 +269,7 @@ class Checker:
     def _compare(
         self, row: np.ndarray, orders: np.ndarray, powers: np.ndarray, rows: np.ndarray, points: np.ndarray
     ) -> None:
-        """That the `diplomacy` package finds the same for a share of the plans, and the same legal orders."""
+        """Check a random fraction of the plans, and the legal orders, against the `diplomacy` package."""
         chosen = np.flatnonzero(self._rng.random(len(orders)) < self._share)
         state = State(self._layout, row.astype(np.int32))
         if self._reference is None or not len(chosen):
@@ -296,7 +297,7 @@ class Checker:
 
 
 def _worth(found: Expanded, years: int, claims: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """The most points still to come after each outcome, by the claims or else by loose bounds: int64 [n]."""
+    """Upper bound on the points after each outcome, from claims and loose bounds: int64 [n]."""
     left = years - found.passed
     return np.minimum(claims[left, found.keys], limits[left, found.keys])
 
@@ -310,16 +311,16 @@ def _first_of_each(rows: np.ndarray) -> list[int]:
 
 
 def holdings(state: State, powers: list[int]) -> tuple[int, int, int]:
-    """Whether it is Winter, and the centers and units of some powers, dislodged ones included."""
+    """Whether it is Winter, and the powers' total centers and units, including dislodged units."""
     units = np.isin(state.units[:, 0], powers).sum() + np.isin(state.dislodged[:, 0], powers).sum()
     return int(state.phase == WINTER), int(np.isin(state.owners, powers).sum()), int(units)
 
 
 def relaxed_bounds(provinces: int, years: int, homes: int) -> np.ndarray:
-    """A bound that needs no looking at the board: int64 [years left, is it Winter, centers, units].
+    """An upper bound on points that ignores positions: int64 [years left, is it Winter, centers, units].
 
-    Every unit takes a center a year; in Winter any units may be disbanded, or one built in each home while there are
-    more centers than units.
+    It assumes that every unit takes a center a year. In Winter any units may be disbanded, or one built per home while
+    there are more centers than units.
     """
     size = provinces + 1
     found = np.zeros((years + 1, 2, size, size), np.int64)
@@ -335,9 +336,9 @@ def relaxed_bounds(provinces: int, years: int, homes: int) -> np.ndarray:
 
 
 def plans_of(board: Board, position: Position, powers: list[int], given: list[int]) -> Iterator[tuple[int, ...]]:
-    """Every set of orders of some powers, an order or NO_ORDER for each slot, in sequence of powers and slots.
+    """All joint orders of some powers: an order or NO_ORDER per slot, by power and slot.
 
-    Left out are supports of what is not ordered: they are holds.
+    Supports that do not match the supported unit's order are left out, as they act as holds.
     """
     if position.state.phase_type == ADJUSTMENTS:
         choices = [list(_winter(board, position, power)) for power in powers]
@@ -364,9 +365,9 @@ def plans_of(board: Board, position: Position, powers: list[int], given: list[in
 
 @functools.lru_cache(maxsize=32)
 def _deeds(board: Board) -> tuple[list[int], list[int]]:
-    """Of each order who goes where, as a number, and the deed that it supports, or NOTHING.
+    """Each order's deed (its unit and destination, as a number), and the deed that it supports, or NOTHING.
 
-    Holding and supporting is going nowhere.
+    Holds and supports have no destination.
     """
     table, places = board.orders, len(board.locations) + 1
     is_move, supports_move = table.kind == MOVE, table.kind == SUPPORT_MOVE
@@ -376,7 +377,7 @@ def _deeds(board: Board) -> tuple[list[int], list[int]]:
 
 
 def _winter(board: Board, position: Position, power: int) -> Iterator[tuple[int, ...]]:
-    """Every set of disbands, and every set of builds, of a power."""
+    """All sets of disbands and all sets of builds of a power."""
     lists = [(NO_ORDER, *position.slot_orders(slot).tolist()) for slot in position.slots(power)]
     most = int(position.adjustments[0][power])
     for plan in product(*lists):

@@ -1,4 +1,4 @@
-"""What `evaluation.exact.clique_search` has found, in the terms of the game: certificates and lines of play."""
+"""Translates results of `evaluation.exact.clique_search` into certificates and lines of play."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Line = tuple[tuple[str, dict[str, tuple[str, ...]]], ...]  # phase, power -> ord
 
 
 def named_orders(board: Board, moves: Mapping[int, Sequence[int]]) -> dict[str, tuple[str, ...]]:
-    """Orders as texts: power -> orders, from indices and order numbers."""
+    """Power -> orders as text, from power indices and order numbers."""
     return {board.powers[who]: tuple(board.orders.texts[order] for order in moves[who]) for who in sorted(moves)}
 
 
 def path_of(clique: Clique, outside: int, years: int, disarmed: int) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """What everybody orders on the paper's path, where anybody moves or disbands; `outside` gets no core."""
+    """Everybody's orders in the two phases of the paper's path with moves or disbands; `outside` gets no core."""
     year = clique.board.first_year
     leaves = [clique.piece[clique.cores + who] for who in range(clique.powers)]
     cores = [clique.piece[clique.home(who)] for who in range(clique.powers)]
@@ -37,10 +37,10 @@ def path_of(clique: Clique, outside: int, years: int, disarmed: int) -> Iterator
 
 
 class Naming:
-    """From nodes of a search to positions and orders of the game, and back.
+    """Translates nodes of a search to positions and orders of the game, and back.
 
     Args:
-        deviator: of the same kind as the search's, and in its place; then no position is one of the path.
+        deviator: replaces the search's deviator by another of the same kind; then path nodes are not used.
     """
 
     def __init__(self, search: CliqueSearch, deviator: int | None = None) -> None:
@@ -56,20 +56,20 @@ class Naming:
         return np.array([self.clique.cores, self.clique.powers, self.search.provinces, self._deviator])
 
     def _rows(self, node: int) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Phase and position of a node."""
+        """Phase, owners, units, dislodged units and retreat options of a node."""
         owner, unit, lost = np.full((3, MOST_PROVINCES), NOBODY, np.int8)
         options = np.zeros(MOST_PROVINCES, np.int64)
         code = g.unpack(self.search.table.shape, self.search.table.keys[node], owner, unit, lost, options)
         return int(g.PHASE_OF[code]), owner, unit, lost, options
 
     def names(self) -> tuple[np.ndarray, np.ndarray]:
-        """From the numbers of powers and of places in nodes to those of the board."""
+        """For the powers and the places in nodes: their numbers on the board and in `Clique`."""
         powers, shape = self.clique.powers, self.search.table.shape
         seat = np.argsort(self._seat[:powers])
         return seat, np.array([new_place(shape, seat, place) for place in range(self.search.provinces)])
 
     def state(self, node: int) -> State:
-        """A node as a position of the game, with the deviator in its own seat."""
+        """A node as a position of the game; the deviator keeps its own seat."""
         phase, owner, unit, lost, options = self._rows(node)
         seat, places = self.names()
         board, clique = self.board, self.clique
@@ -100,7 +100,11 @@ class Naming:
     def numbers(
         self, node: int, given: np.ndarray, places: np.ndarray, back: np.ndarray, are_mine: bool = False
     ) -> list[int]:
-        """Orders of the others, or the deviator's, at a node as order numbers, its places being called `places`."""
+        """Order numbers of the others (or, if `are_mine`, the deviator) at a node.
+
+        Args:
+            given: orders in the node's numbering. places: our place for each place of the node. back: the inverse.
+        """
         phase, _, unit, lost, _ = self._rows(node)
         front = int(self.search.table.shape[DEVIATOR])
         text, piece = self.board.orders.index, self.clique.piece
@@ -122,7 +126,7 @@ class Naming:
         return found
 
     def find(self, state: State) -> tuple[int, np.ndarray]:
-        """The node of a position of the game, and the number there of each place."""
+        """The node of a position of the game, and each place's number in the node."""
         provinces, shape = self.search.provinces, self._shape()
         owner, unit, lost, new_owner, new_unit, new_lost = np.full((6, MOST_PROVINCES), NOBODY, np.int8)
         options, new_options, seat = np.zeros((3, MOST_PROVINCES), np.int64)
@@ -136,10 +140,10 @@ class Naming:
 
 
 class Proof:
-    """A search asked for one game: T years, of which so many come after the Winter in which all disband.
+    """The result of a search for one game of T years in which all disband in the Winter of year t.
 
     Args:
-        search: of the board.
+        search: a search of the board.
         years: T. disarmed: T - t.
     """
 
@@ -150,10 +154,10 @@ class Proof:
         self._naming = Naming(search)
         self.value = search.value(years, disarmed)
         self.path_value = search.path_value(years, disarmed)
-        self._at, self._worth = g.OPENING, self.value  # where a line of play is, and what it still pays
+        self._at, self._worth = g.OPENING, self.value  # current node of a line of play, and the points it still pays
 
     def certificate(self) -> Certificate:
-        """The certificate that the deviator gets no more than `value`."""
+        """The certificate that the deviator gets at most `value`."""
         nodes = list(self._needed())
         table, layout = self.search.table, layout_of(self.board)
         claims = [table.high[node, years, min(years, self.disarmed)] for node, years in nodes]
@@ -176,14 +180,14 @@ class Proof:
         )
 
     def _needed(self) -> Iterator[tuple[int, int]]:
-        """Nodes with years left, on which the value of the opening rests; the best punishers' path is left out."""
+        """Nodes (with years left) that the proof needs. With the best punishers, path nodes are left out."""
         table = self.search.table
         waiting, seen = [(g.OPENING, self.years)], set()
         while waiting:
             node, years = waiting.pop()
             plan = table.proof[node, years, min(years, self.disarmed)]
             if (node, years) in seen or plan < 0:
-                continue  # a loose bound was enough
+                continue  # already listed, or a loose bound suffices
             seen.add((node, years))
             if not (self.search.remembers and g.is_on_path(node)):
                 yield node, years
@@ -194,7 +198,7 @@ class Proof:
                 waiting += [(int(g.following(table, node, to, left, self.disarmed)), int(left)) for to in following]
 
     def _plan(self, node: int, years: int) -> np.ndarray:
-        """What the others order at a node to keep the deviator down; where a bound was enough, what they stated."""
+        """The others' orders that prove the bound at a node; if a loose bound suffices, the stated policy's."""
         plan = int(self.search.table.proof[node, years, min(years, self.disarmed)])
         if plan < 0:
             plan = self.search.first_plan(node)
@@ -203,7 +207,7 @@ class Proof:
     # Lines of play
 
     def line(self) -> Line:
-        """A game in which the deviator gets `value`: phase after phase, what everybody orders."""
+        """A game in which the deviator gets `value`: everybody's orders, phase by phase."""
         rules = Rules(press=None, years=self.years)
         planner = Planner(self.board, rules, self.search.deviator, self._answers)
         state, found = planner.engine.initial(), []
@@ -218,10 +222,10 @@ class Proof:
         return tuple(found)
 
     def _best(self, planner: Planner, position: Position) -> dict[int, list[int]]:
-        """What everybody orders if the deviator plays its best: power -> order numbers.
+        """Everybody's orders if the deviator plays optimally: power -> order numbers.
 
-        Only one question is put to the search about each next position: proving a value takes all plans of the
-        punishers, from 0 upwards too many.
+        Each next position takes one threshold query only. Finding exact values by raising the threshold from 0 would be
+        too slow, since each query may try all plans of the punishers.
         """
         orders, powers, rows, points = planner.plays(position)
         gains = points[:, self.search.deviator]
@@ -235,18 +239,18 @@ class Proof:
         raise RuntimeError(f"no order in {position.phase} is worth {self._worth}: internal error; please report it")
 
     def _after(self, state: State) -> int:
-        """The node of a position to which the line may come next."""
+        """The node of a possible next position of the line."""
         node = self._naming.find(state)[0]
         return int(g.following(self.search.table, self._at, node, self.years - state.year, self.disarmed))
 
     def _is_at_most(self, node: int, years: int, bound: int) -> bool:
-        """Whether the deviator gets no more from a node on."""
+        """Whether the deviator gets at most `bound` from a node on."""
         return bound >= 0 and self.search.is_at_most(node, years, self.disarmed, bound)
 
     def _answers(self, position: Position) -> Given:
-        """The others' orders where the line is: power -> slot -> order number."""
+        """The others' orders at the current node of the line: power -> slot -> order number."""
         years, node = self.years - position.state.year, self._at
-        self._is_at_most(node, years, self._worth)  # then there is a plan for it
+        self._is_at_most(node, years, self._worth)  # so that the search has a plan for this bound
         _, places = self._naming.find(position.state)
         found: Given = {}
         for order in self._naming.numbers(node, self._plan(node, years), np.argsort(places), places):

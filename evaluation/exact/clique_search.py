@@ -1,6 +1,6 @@
-"""The most that a deviator gets against the punishing profile of a toy board, by threshold search over its positions.
+"""The maximum points of a deviator against the punishing profile of a toy board, by threshold search over positions.
 
-The kernels are in `graph_kernels` and `value_kernels`; here their memory grows, and values are asked for.
+The kernels are in `graph_kernels` and `value_kernels`; this module allocates their memory and runs the queries.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from evaluation.exact import value_kernels as v
 
 STEP = 2_000  # nodes expanded between two reports
 FIRST_NODES, FIRST_EDGES, FIRST_REPLIES, FIRST_ROWS = 1 << 14, 1 << 18, 1 << 15, 1 << 10
-MOST_PLANS = 1 << 18  # joint orders of the punishers that are looked at in one position
-STATED, ALL, ALL_MOVES = 1, 0, -1  # breadths
+MOST_PLANS = 1 << 18  # the punishers' joint orders in one position
+STATED, ALL, ALL_MOVES = 1, 0, -1  # values of `breadth`
 OF_NODES = ("keys", "centers", "units", "plan", "widened", "proof", "low", "high", "mark")
 OF_PLANS = ("orders", "following", "first", "many", "best")
 
 
 class CliqueSearch:
-    """The search for one board, deviator and allocation of the shared center: games and paths of all lengths.
+    """The search for one board, deviator and allocation of the shared center; serves all lengths of game and path.
 
     Args:
         clique: the board.
         deviator: its number.
-        excluded: on a shared board the number of the player that gets no core (0 or the last); else -1.
-        breadth: STATED, only the stated punishing policy; ALL, the best of all orders that the punishers can give;
-            ALL_MOVES, the same but for Winters, which are those of the policy; or so many of the best movements by the
-            policy's own measure, tried where it fails.
+        excluded: on a shared board, the number of the player without a core (0 or the last); else -1.
+        breadth: the punishers' plans. STATED: only the stated punishing policy. ALL: all joint orders. ALL_MOVES: all
+            joint orders, except in Winter, where they follow the stated policy. A number above 1: where the stated
+            policy fails, this many of the movements that it scores best.
 
     Attributes:
-        report: is called now and then with the number of nodes.
+        report: progress callback, called with the number of nodes.
     """
 
     def __init__(
@@ -64,20 +64,20 @@ class CliqueSearch:
 
     @property
     def remembers(self) -> bool:
-        """Whether the punishers know who left the path, also where a position looks like one of it."""
+        """Whether the punishers remember who left the path, even if a position equals one of the path."""
         return self.breadth <= 0
 
     def gain(self, years: int, disarmed: int) -> int:
-        """How much more than on the path the deviator gets at most in a game of T years, T - t of them disarmed."""
+        """The deviator's maximum gain over the path in a game of `years` = T years, with `disarmed` = T - t."""
         return self.value(years, disarmed) - self.path_value(years, disarmed)
 
     def path_value(self, years: int, disarmed: int) -> int:
-        """What the deviator gets if it follows the path: all its centers a year, less its unit before it disarms."""
+        """The deviator's points on the path: its centers each year, minus its unit until it disarms."""
         centers = 1 if self.deviator == self.excluded else 2
         return centers * (disarmed + 1) + (centers - 1) * (years - disarmed - 1)
 
     def value(self, years: int, disarmed: int) -> int:
-        """The most points that the deviator can get."""
+        """The deviator's maximum points."""
         bound = self.path_value(years, disarmed)
         while not self.is_at_most(g.OPENING, years, disarmed, bound):
             bound += 1
@@ -98,7 +98,7 @@ class CliqueSearch:
             self.report(int(numbers[g.NODES]))
 
     def grow(self) -> None:
-        """Twice the room for what is nearly full."""
+        """Double the array that is full or nearly full."""
         t, numbers = self.table, self.table.numbers
         if numbers[g.NODES] == len(t.keys):
             self._double(OF_NODES)
@@ -158,7 +158,7 @@ class CliqueSearch:
         )
 
     def _path(self) -> Iterator[tuple[int, tuple[np.ndarray, np.ndarray]]]:
-        """Phase code and position of the nodes with fixed numbers."""
+        """Phase code, owners and units of the nodes with fixed numbers."""
         clique, none = self.clique, np.full(self.provinces, NOBODY, np.int8)
         start_owner, start_unit = opening(clique)
         owner, unit = start_owner.copy(), none.copy()
@@ -189,7 +189,7 @@ class CliqueSearch:
         options: np.ndarray,
         is_path: bool = True,
     ) -> int:
-        """The node of a relabeled position; of the opening the one that is on the path, if `is_path`."""
+        """The node of a relabeled position. With `is_path`, the opening is its path node."""
         key = np.zeros(4, np.int64)
         g.pack(self.table.shape, phase, owner, unit, lost, options, key)
         opening = self.table.keys[g.OPENING].copy()
@@ -201,7 +201,7 @@ class CliqueSearch:
         return found
 
     def first_plan(self, node: int) -> int:
-        """What the stated policy orders at a node, as a plan."""
+        """The plan with the stated policy's orders at a node."""
         while self.table.plan[node] < 0 and not v.add_first_plan(self.table, node):
             self.grow()
         return int(self.table.plan[node])
@@ -215,7 +215,7 @@ def opening(clique: Clique) -> tuple[np.ndarray, np.ndarray]:
 
 
 def no_retreats() -> tuple[np.ndarray, np.ndarray]:
-    """Nobody dislodged: rows as the kernels want them."""
+    """Empty rows of dislodged units and retreat options, as the kernels expect them."""
     return np.full(MOST_PROVINCES, NOBODY, np.int8), np.zeros(MOST_PROVINCES, np.int64)
 
 
@@ -226,9 +226,9 @@ def _doubled(array: np.ndarray) -> np.ndarray:
 
 
 def first_bounds(provinces: int) -> np.ndarray:
-    """What is never exceeded: int8 [years left, phases, centers, units].
+    """Upper bounds on the deviator's points: int8 [years left, phases, centers, units].
 
-    Every unit takes a center a year; in Winter any units may be disbanded, or one built.
+    They assume that every unit takes a center a year. In Winter any units may be disbanded, or one built.
     """
     size = provinces + 1
     found = np.zeros((g.MOST_YEARS + 1, 5, size, size), np.int8)

@@ -1,9 +1,9 @@
-"""Kernels of the positions of a toy board and of what a deviator can make of each against a plan of the punishers.
+"""Kernels of the search graph of a toy board: positions, the punishers' plans, and the deviator's outcomes.
 
-A *node* is a position and a phase, relabelled by `agents.cliques.symmetry_kernels`. It has one or more *plans* of the
-punishers (`evaluation.exact.value_kernels`), and a plan has as *edges* what the deviator can bring about when they play
-it. Positions of the path have nodes of their own, where the players follow the path: whether a position is on it
-follows from the years left (`variant`).
+A *node* is a position and a phase, relabeled by `agents.cliques.symmetry_kernels`. It has one or more *plans* of the
+punishers (`evaluation.exact.value_kernels`). The *edges* of a plan are the nodes that the deviator can reach against
+it. A position of the path has a second node, at which the players follow the path; `variant` chooses between the two
+from the years left.
 """
 
 from __future__ import annotations
@@ -35,18 +35,19 @@ kernel = compiler_of(
 )
 
 MOST_YEARS = 8
-MOST_SEEN, MOST_PROBES = 1024, 16  # results of replies that are remembered while a plan is expanded
-DISBAND_HERE, BUILD_HERE = 100, 101  # in rows of orders, in Winter
+MOST_SEEN, MOST_PROBES = 1024, 16  # hash set of replies' results while a plan is expanded: size, probes
+DISBAND_HERE, BUILD_HERE = 100, 101  # Winter orders
 
-# Phases, and the nodes of the path: armed (until the Winter in which all disband) and then disarmed.
+# Phase codes; the last four are for nodes of the path.
 SPRING, SPRING_RETREATS, FALL, FALL_RETREATS, WINTER, PATH_SPRING, PATH_FALL, PATH_KEEP, PATH_DISBAND = range(9)
 PHASE_OF = np.array([SPRING, SPRING_RETREATS, FALL, FALL_RETREATS, WINTER, SPRING, FALL, WINTER, WINTER])
 
-# Numbers in `Table.numbers`.
+# Indices into `Table.numbers`.
 NODES, EDGES, EXPANDED, EXCLUDED, LIMIT, FULL, STAMP, PLANS, BREADTH = range(9)
-# Nodes with fixed numbers: first positions of the path as others see them, then where the path is followed.
+# Nodes with fixed numbers: positions of the path as ordinary nodes, then (from OPENING) as nodes of the path. The path
+# is armed until the Winter in which all disband, then disarmed.
 ARMED, DISARMED, ENTERED, OPENING, SPECIALS = 0, 3, 6, 7, 16
-TO_PATH = 8  # from a position of the path to the node of the path; ARMED in Winter has two
+TO_PATH = 8  # offset from an ordinary node to its node of the path; the armed Winter has two
 
 
 class Table(NamedTuple):
@@ -54,19 +55,19 @@ class Table(NamedTuple):
 
     Attributes:
         shape: int64 [4], see `agents.cliques.kernels`.
-        numbers: int64 [8], counts and limits.
-        keys: int64 [nodes, 4], the positions.
-        buckets: int32 [a power of two], node + 1 by hash.
+        numbers: int64 [16], counts and limits.
+        keys: int64 [nodes, 4], packed positions.
+        buckets: int32 [a power of two], hash table of node + 1; 0 is empty.
         centers, units: int8 [nodes], the deviator's.
-        plan: int64 [nodes], the first plan, -1 before there is one. widened: bool [nodes], whether all plans are there.
-        orders: int16 [plans, provinces], what the punishers order. following: int64 [plans], the next plan, or -1.
-        first, many: int64 [plans], the edges of a plan; many is -1 before it is expanded.
-        best: int64 [plans], the edge that refuted last.
-        to: int32 [edges], nodes.
-        proof: int32 [nodes, years left, years left after the path disarms], the plan that keeps to `high`, or -1.
-        low, high: int8 [nodes, years left, years left after the path disarms], bounds of values; high -1 is unknown.
-        bound: int8 [years left, phases, centers, units], what is never exceeded.
-        mark: int32 [nodes], the expansion that saw a node last.
+        plan: int64 [nodes], the first plan, or -1. widened: bool [nodes], whether all plans have been added.
+        orders: int16 [plans, provinces], the punishers' orders. following: int64 [plans], the node's next plan, or -1.
+        first, many: int64 [plans], a plan's first edge and number of edges; many is -1 before expansion.
+        best: int64 [plans], the edge that last refuted the plan, or -1.
+        to: int32 [edges], the edges' nodes.
+        proof: int32 [nodes, years left, years left after the path disarms], the plan that proves `high`, or -1.
+        low, high: int8 [nodes, years left, years left after the path disarms], bounds on values; high is -1 if not set.
+        bound: int8 [years left, phases, centers, units], loose upper bounds.
+        mark: int32 [nodes], the last expansion that reached the node.
     """
 
     shape: np.ndarray
@@ -92,7 +93,7 @@ class Table(NamedTuple):
 
 @kernel
 def pack(shape, phase, owner, unit, lost, options, key):
-    """A position as four numbers."""
+    """Pack a position into four numbers, in place."""
     key[0] = phase
     key[1] = key[2] = key[3] = 0
     for p in range(shape[PROVINCES]):
@@ -108,7 +109,7 @@ def pack(shape, phase, owner, unit, lost, options, key):
 
 @kernel
 def unpack(shape, key, owner, unit, lost, options):
-    """The position of a key. Returns its phase."""
+    """Unpack the position of a key, in place. Returns its phase code."""
     for p in range(shape[PROVINCES]):
         owner[p] = (key[0] >> (4 + 4 * p) & 15) - 1
         unit[p] = (key[1] >> (4 * p) & 15) - 1
@@ -120,7 +121,7 @@ def unpack(shape, key, owner, unit, lost, options):
 
 @kernel
 def position(t, node):
-    """Its phase (or node of the path), owners, units, dislodged units, and where these may go."""
+    """A node's phase code, owners, units, dislodged units, and their retreat options."""
     owner, unit, lost, options = nobodies(), nobodies(), nobodies(), np.zeros(MOST_PROVINCES, np.int64)
     code = unpack(t.shape, t.keys[node], owner, unit, lost, options)
     return code, owner, unit, lost, options
@@ -137,7 +138,7 @@ def _hash(key):
 
 @kernel
 def node_of(t, key):
-    """The node of a key, a new one if need be; -1 if there is no room."""
+    """The node of a key, added if it is new; -1 if there is no room."""
     slot = _hash(key) & (len(t.buckets) - 1)
     while t.buckets[slot]:
         node = t.buckets[slot] - 1
@@ -167,7 +168,7 @@ def node_of(t, key):
 
 @kernel
 def _holdings(shape, key):
-    """Centres and units of the deviator, dislodged ones included."""
+    """Numbers of the deviator's centers and units, including dislodged units."""
     mine, centers, units = shape[DEVIATOR] + 1, 0, 0
     for p in range(shape[PROVINCES]):
         centers += key[0] >> (4 + 4 * p) & 15 == mine
@@ -179,7 +180,7 @@ def _holdings(shape, key):
 
 @kernel
 def rehash(t):
-    """Fill the buckets anew."""
+    """Rebuild the hash table."""
     t.buckets[:] = 0
     for node in range(t.numbers[NODES]):
         slot = _hash(t.keys[node]) & (len(t.buckets) - 1)
@@ -190,7 +191,7 @@ def rehash(t):
 
 @kernel
 def insert(t, phase, owner, unit, lost, options):
-    """The node of a position, relabelled; -1 if there is no room."""
+    """The node of a position, which is relabeled first; -1 if there is no room."""
     seat = np.zeros(MOST_PROVINCES, np.int64)
     relabelling(t.shape, owner, unit, lost, options, seat)
     new_owner, new_unit, new_lost = nobodies(), nobodies(), nobodies()
@@ -203,11 +204,11 @@ def insert(t, phase, owner, unit, lost, options):
 
 @kernel
 def variant(node, years, disarmed):
-    """The node where play goes on: that of the path, if the position is on it.
+    """The node of the path if the position is on the path; else the same node.
 
     Args:
-        node: of a position.
-        years: left, this one included.
+        node: the position's node.
+        years: years left, including this one.
         disarmed: years of the path after the Winter in which all disband.
     """
     if node >= OPENING:
@@ -223,19 +224,19 @@ def variant(node, years, disarmed):
 
 @kernel
 def is_on_path(node):
-    """Whether a node is one of the path, where it is followed."""
+    """Whether a node is a node of the path."""
     return OPENING <= node < SPECIALS
 
 
 @kernel
 def following(t, node, to, years, disarmed):
-    """The node where play goes on when it comes to a position from another node.
+    """The node at which play continues after moving from one node to another.
 
-    The stated and ranked punishers follow the path wherever the position is one of it. The best ones remember who left
-    the path, so they follow it only as long as everybody has.
+    The stated and ranked punishers follow the path in every position of the path. The best punishers remember who left
+    the path, so they follow it only as long as nobody has left.
 
     Args:
-        node: where play was. to: of the position. years, disarmed: as for `variant`.
+        node: the previous node. to: the new position's node. years, disarmed: as for `variant`.
     """
     if t.numbers[BREADTH] <= 0 and not is_on_path(node):
         return np.int64(to)
@@ -244,7 +245,7 @@ def following(t, node, to, years, disarmed):
 
 @kernel
 def _settle(shape, phase, owner, unit, lost, options, w):
-    """From the results of a movement phase to the next position, in place. Returns its phase."""
+    """Turn the results of a movement phase into the next position, in place. Returns its phase."""
     retreats = False
     for c in range(shape[CORES]):
         was = unit[c]
@@ -265,7 +266,7 @@ def _settle(shape, phase, owner, unit, lost, options, w):
 
 @kernel
 def _after_retreats(shape, phase, owner, unit):
-    """In Fall the centers go to those who stand on them. Returns the next phase."""
+    """In Fall, give each occupied center to the power of its unit. Returns the next phase."""
     if phase < FALL:
         return FALL
     for p in range(shape[PROVINCES]):
@@ -276,7 +277,7 @@ def _after_retreats(shape, phase, owner, unit):
 
 @kernel
 def next_node(t, code, order, owner, unit):
-    """The node to which orders lead in a movement phase; -1 if there is no room."""
+    """The node after a movement phase with the given orders; -1 if there is no room."""
     w = np.zeros((SCRATCH_ROWS, MOST_PROVINCES), np.int16)
     lost, options = nobodies(), np.zeros(MOST_PROVINCES, np.int64)
     new_owner, new_unit = owner.copy(), unit.copy()
@@ -287,7 +288,7 @@ def next_node(t, code, order, owner, unit):
 
 @kernel
 def _add(t, node):
-    """An edge to a node. False if there is no room, or was none for the node."""
+    """Add an edge to a node, unless the plan has it. False if there is no room; `node` is -1 if there was none."""
     if node < 0 or t.numbers[EDGES] == len(t.to):
         return False
     if t.mark[node] != t.numbers[STAMP]:
@@ -299,7 +300,7 @@ def _add(t, node):
 
 @kernel
 def path_moves(t, owner, unit, order):
-    """On the path: enter the own core in the first Spring, but for the one without a share; else hold."""
+    """Orders on the path: in the first Spring all but the excluded player enter their cores; later all hold."""
     n = t.shape[CORES]
     is_opening = owner[0] == NOBODY and unit[0] == NOBODY
     for p in range(t.shape[PROVINCES]):
@@ -310,10 +311,10 @@ def path_moves(t, owner, unit, order):
 
 @kernel
 def _is_new(seen, key):
-    """Whether a key was not met before, as far as there is room to remember; it is remembered now.
+    """Whether a key is new; it is stored if there is room. Keys without room count as new every time.
 
     Args:
-        seen: int64 [MOST_SEEN, 4], zeros at first.
+        seen: hash set, int64 [MOST_SEEN, 4], initially zeros.
     """
     slot = _hash(key) & (MOST_SEEN - 1)
     for _ in range(MOST_PROBES):
@@ -329,7 +330,10 @@ def _is_new(seen, key):
 
 @kernel
 def _expand_moves(t, order, code, owner, unit, replies):
-    """Most replies lead to few positions: only those not met before are relabelled and looked up."""
+    """Add the edges of a movement phase. False if there is no room.
+
+    Most replies lead to few distinct positions, so only new positions are relabeled and looked up.
+    """
     number = list_orders(t.shape, unit, order, DEVIATORS, KNOWN, replies)
     if number > len(replies):
         return False
@@ -374,7 +378,7 @@ def _expand_retreats(t, order, phase, owner, unit, lost, options):
 
 @kernel
 def _next_retreat(shape, lost, options, to):
-    """The deviator's next choice of retreats; False after the last."""
+    """Advance to the deviator's next choice of retreats; False after the last."""
     for c in range(shape[CORES]):
         if lost[c] != shape[DEVIATOR]:
             continue
@@ -421,7 +425,7 @@ def _expand_winter(t, node, order, owner, unit, lost, options):
 
 @kernel
 def expand(t, node, plan, replies):
-    """Find the edges of a plan. False if there is no room; nothing is changed then but some nodes that are added."""
+    """Find the edges of a plan. False if there is no room; then only some new nodes may have been added."""
     code, owner, unit, lost, options = position(t, node)
     phase = PHASE_OF[code]
     first = t.numbers[EDGES]
@@ -445,7 +449,7 @@ def expand(t, node, plan, replies):
 
 @kernel
 def _sort(t, first, last):
-    """The most promising edges first."""
+    """Sort edges by promise, highest first."""
     for i in range(first + 1, last):
         node = t.to[i]
         worth = _promise(t, node)
@@ -463,13 +467,13 @@ def _promise(t, node):
 
 @kernel
 def is_mine(shape, who, side):
-    """Whether a power is of a side, DEVIATORS or PUNISHERS."""
+    """Whether a power belongs to a side, DEVIATORS or PUNISHERS."""
     return (who == shape[DEVIATOR]) == (side == DEVIATORS)
 
 
 @kernel
 def list_retreats(shape, lost, options, side, rows):
-    """Every choice of a side's dislodged units, into `rows`; NOBODY disbands. Returns how many, as `list_orders`."""
+    """Write all joint retreats of a side into `rows`; NOBODY is a disband. Returns their number, as `list_orders`."""
     n, provinces = shape[CORES], shape[PROVINCES]
     places = np.full((MOST_PROVINCES, MOST_PROVINCES), NOBODY, np.int64)
     counts, choice = np.ones(MOST_PROVINCES, np.int64), np.zeros(MOST_PROVINCES, np.int64)

@@ -1,4 +1,4 @@
-"""A line of play on a toy board as text, and as a picture: board after board."""
+"""A line of play on a toy board as text, and as a picture with one board per phase."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from evaluation.exact.theorems import states
 from welfare_env.engine import State
 from welfare_env.render.words import KINDS, phase_title
 
-COLORS = (*SERIES[:-1], GRAY)  # of powers; black is for frames
+COLORS = (*SERIES[:-1], GRAY)  # of powers; black is reserved for frames
 SIZE, RADIUS, LEAF, DOT = 150, 34, 60, 9
-KEY = 22  # height of a line of the legend
+KEY = 22  # height of a legend line
 STYLE = """.paper, .nobody { fill: #fff } .ink { fill: #1a1a1a } .edge { stroke: #bbb }
 .center { stroke: #555 } .unit { stroke: #000; stroke-width: 2 }
 @media (prefers-color-scheme: dark) { .paper, .nobody { fill: #121212 } .ink { fill: #e6e6e6 } .edge { stroke: #666 }
 .center { stroke: #aaa } .unit { stroke: #fff } }"""
-ACROSS = 6  # boards in a row
+ACROSS = 6  # boards per row
 
 
 def line_text(map_name: str, years: int, line: Line, deviator: str) -> str:
-    """Phase after phase what everybody orders, and the deviator's centers, units and points after every Winter."""
+    """Everybody's orders phase by phase, with the deviator's centers, units and points after every Winter."""
     board = board_of(map_name)
     number, rows = board.power_index[deviator], []
     after = list(states(map_name, years, line))[1:]
@@ -38,7 +38,7 @@ def line_text(map_name: str, years: int, line: Line, deviator: str) -> str:
 
 
 def line_picture(map_name: str, years: int, line: Line) -> str:
-    """An SVG picture of a line: a board before every phase, the last one, and a legend."""
+    """An SVG picture of a line: the board before every phase, the final board, and a legend."""
     clique = clique_of(board_of(map_name))
     phases = [phase for phase, _ in line]
     titles = [f"before {_named(phase)}" for phase in phases] + [f"after {_named(phases[-1])}"]
@@ -58,13 +58,13 @@ def line_picture(map_name: str, years: int, line: Line) -> str:
 
 
 def _named(phase: str) -> str:
-    """The phase's title without a kind that its season tells, as boards are narrow: "Spring 1901" for S1901M."""
+    """The phase's title as short as possible, since boards are narrow: "Spring 1901" for S1901M."""
     season, _, kind = phase_title(phase).partition(", ")
     return f"{season} {kind}" if kind == KINDS["R"] else season
 
 
 def _legend(powers: Sequence[str], top: float) -> Iterator[str]:
-    """What the signs mean, and below it each power's color."""
+    """A legend of the symbols, and below it each power's color."""
     signs = (
         (_center(14, top + 8, 0), "supply center, in its owner's color"),
         (_center(314, top + 8, NOBODY), "nobody's supply center"),
@@ -80,7 +80,7 @@ def _legend(powers: Sequence[str], top: float) -> Iterator[str]:
 
 
 def places(clique: Clique) -> list[tuple[float, float]]:
-    """Where the provinces are drawn: the cores on a circle, each leaf outside of its core."""
+    """Coordinates of the provinces: the cores on a circle, each leaf outside its core."""
     middle = SIZE / 2
     angles = [2 * pi * core / clique.cores - pi / 2 for core in range(clique.cores)]
     turns = [0.28 if clique.is_shared and power in (0, clique.cores) else 0.0 for power in range(clique.powers)]

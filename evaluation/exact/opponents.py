@@ -1,7 +1,7 @@
-"""Opponents of an exact search: the possible opponents per seat, and the orders each would give.
+"""Opponents of an exact search: the possible players per seat, and the orders each would give.
 
-A seat is a mix of players, drawn once a game. What a seat has ordered so far tells which of them it can still be: that
-is all that a deviator can learn, so (position, who may sit in each seat) is the state of its problem.
+A seat is a mix of players, drawn once per game. Its past orders rule out some of these players. The deviator can learn
+nothing else, so its state is the position together with the possible players per seat.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from welfare_env.engine import DISLODGED, FALL_RETREATS, PHASE, SPRING_RETREATS,
 from welfare_env.game.position import Position
 
 Orders = tuple[int, ...]  # order numbers of one power, without WAIVE
-Answer = list[tuple[float, Orders]]  # what a player may order in a position, with probabilities
-Masks = tuple[int, ...]  # for each seat, bits of the players that may sit there
+Answer = list[tuple[float, Orders]]  # a player's possible orders in a position, with probabilities
+Masks = tuple[int, ...]  # for each seat, the possible players as bits
 Outcome = tuple[float, dict[int, Orders], Masks]
 
 MOST_WAYS = 4096
-"""Joint orders of one power, or outcomes of a position, that are told apart."""
+"""Largest number of joint orders of one power, or of outcomes of a position."""
 
 
 class Player(Protocol):
-    """A player whose orders follow from the position.
+    """A player whose orders (or their distribution) depend on the position only.
 
     Attributes:
-        is_deterministic: whether it orders the same in the same position.
-        reads_points: whether welfare points are a part of the position for it.
-        reads_sequence: whether the sequence of its units is.
+        is_deterministic: whether it gives the same orders in the same position.
+        reads_points: whether its orders may depend on welfare points.
+        reads_sequence: whether its orders may depend on the sequence of its units.
     """
 
     is_deterministic: bool
@@ -46,11 +46,11 @@ class Player(Protocol):
     reads_sequence: bool
 
     def answers(self, rows: np.ndarray, powers: np.ndarray) -> list[Answer]:
-        """What it orders as `powers` int [n] in positions int32 [n, state size]."""
+        """Its possible orders as each of `powers` int [n] in positions int32 [n, state size]."""
 
 
 class ScriptedPlayer:
-    """A policy that answers the same position with the same orders, as `best_response` wants it."""
+    """A policy that answers the same position with the same orders, as `best_response` requires."""
 
     is_deterministic, reads_points, reads_sequence = True, False, False
 
@@ -62,7 +62,7 @@ class ScriptedPlayer:
         """As `Player.answers`.
 
         Raises:
-            EvaluationError: the policy is refused.
+            EvaluationError: the policy is rejected.
         """
         return [[(1.0, self._orders(row, power))] for row, power in zip(rows, powers.tolist(), strict=True)]
 
@@ -73,16 +73,16 @@ class ScriptedPlayer:
 
 
 class NetworkPlayer:
-    """A checkpoint's network, asked about many positions at once.
+    """A checkpoint's network, queried about many positions at once.
 
     Args:
         policy: an `agents.rl.player.LearnedPolicy`.
 
     Raises:
-        CheckpointError: it does not fit.
+        CheckpointError: the network does not fit the board and rules.
     """
 
-    reads_sequence = True  # it orders one unit after the other
+    reads_sequence = True  # it orders its units one by one
 
     def __init__(self, board: Board, rules: Rules, policy: Any) -> None:
         from agents.rl.inputs import InputEncoder
@@ -94,7 +94,7 @@ class NetworkPlayer:
         """As `Player.answers`.
 
         Raises:
-            EvaluationError: a network that draws its orders has too many ways to order.
+            EvaluationError: a network that samples its orders has too many joint orders.
         """
         packed = self._reader.pack(rows, powers)
         inputs = self._reader.read(packed)
@@ -106,7 +106,7 @@ class NetworkPlayer:
         return [self._drawn(one, counts) for one, counts in zip(packed, lengths, strict=True)]
 
     def _drawn(self, packed: np.ndarray, counts: np.ndarray) -> Answer:
-        """All that it may order in one position, given the number of orders that each unit may get."""
+        """All its possible joint orders in one position. `counts` has the number of legal orders per unit."""
         ways = prod(counts.tolist())
         if ways > MOST_WAYS:
             raise EvaluationError(
@@ -134,21 +134,21 @@ def _without_waive(orders: np.ndarray) -> Orders:
 
 @dataclass(frozen=True)
 class OpponentSeat:
-    """Who may play a power: players, and their probabilities."""
+    """The possible players of a power, and their probabilities."""
 
     players: tuple[Player, ...]
     weights: tuple[float, ...]
 
 
 class OpponentSeats:
-    """The seats that others have, and what they order.
+    """The others' seats, and the orders that they may give.
 
     Args:
         board: of the game.
-        seats: power -> who may sit there.
+        seats: power -> its possible players.
 
     Raises:
-        EvaluationError: a mix of several players of which one draws its orders.
+        EvaluationError: a mix contains a player that samples its orders.
     """
 
     def __init__(self, board: Board, seats: Mapping[int, OpponentSeat]) -> None:
@@ -160,7 +160,7 @@ class OpponentSeats:
                 )
         self.powers, self._seats = tuple(seats), tuple(seats.values())
         self._layout = layout_of(board)
-        self._known: dict[tuple[Player, int, bytes], Answer] = {}  # of a player as a power in a position
+        self._known: dict[tuple[Player, int, bytes], Answer] = {}  # player, power, position -> answer
         players = [player for seat in self._seats for player in seat.players]
         self.reads_points = any(player.reads_points for player in players)
         self.sequenced = tuple(
@@ -169,11 +169,11 @@ class OpponentSeats:
 
     @property
     def start(self) -> Masks:
-        """Everybody may sit everywhere."""
+        """The masks with every player of each seat possible."""
         return tuple((1 << len(seat.players)) - 1 for seat in self._seats)
 
     def ask(self, nodes: Iterable[tuple[bytes, Masks]]) -> None:
-        """Ask the players about many positions at once; `outcomes` of these is quick then."""
+        """Query the players about many positions at once; `outcomes` then reuses the answers."""
         wanted: dict[Player, dict[tuple[int, bytes], None]] = defaultdict(dict)
         for key, masks in nodes:
             for seat, power, mask in zip(self._seats, self.powers, masks, strict=True):
@@ -189,7 +189,7 @@ class OpponentSeats:
                 self._known[player, power, key] = next(found) if has else [(1.0, ())]
 
     def _has_orders(self, rows: np.ndarray, powers: np.ndarray) -> np.ndarray:
-        """Whether powers [n] may have something to order: bool [n]. False only if they surely have not."""
+        """Whether powers [n] may have orders to give: bool [n]. False only if a power certainly has none."""
         at, places, own = self._layout, np.arange(self._layout.most_units), powers[:, None]
         units = ((rows[:, at.power : at.piece] == own) & (places < rows[:, UNITS, None])).any(axis=1)
         waiting = np.arange(at.most_dislodged) < rows[:, DISLODGED, None]
@@ -200,10 +200,10 @@ class OpponentSeats:
         return np.where(is_retreat, lost, units | (is_winter & owns))
 
     def outcomes(self, key: bytes, masks: Masks) -> list[Outcome]:
-        """What may be ordered in a position: probability, orders by power, and who may sit where afterwards.
+        """The others' possible joint orders in a position: probability, orders by power, and updated masks.
 
         Raises:
-            EvaluationError: too many.
+            EvaluationError: more than `MOST_WAYS` outcomes, or a rejected policy.
         """
         self.ask([(key, masks)])
         parts = [self._of_seat(at, key, mask) for at, mask in enumerate(masks)]
@@ -223,7 +223,7 @@ class OpponentSeats:
         ]
 
     def _of_seat(self, at: int, key: bytes, mask: int) -> list[tuple[float, Orders, int]]:
-        """What a seat may order: probability, orders, and who may sit there afterwards."""
+        """A seat's possible orders: probability, orders, and the updated mask."""
         weights, players, power = self._seats[at].weights, self._seats[at].players, self.powers[at]
         total = sum(weights[number] for number in _members(mask))
         chances: dict[Orders, float] = defaultdict(float)

@@ -1,7 +1,7 @@
-"""Which payoffs a game can have at all: what dominates what, decided by counting everything that can be played.
+"""Pareto efficiency of payoffs, by enumerating all games.
 
-For boards and games small enough. On larger ones a bound often settles it: nobody can be paid for a center that does
-not exist, so the points of all together are at most centers times years (`is_total_the_most`).
+This works for small boards and short games. For larger ones a bound often suffices: total points are at most centers
+times years, so payoffs with that total are efficient (`is_total_the_most`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ MOST_POSITIONS = 20_000
 
 
 def reachable_payoffs(map_name: str, years: int, most_positions: int = MOST_POSITIONS) -> frozenset[Payoffs]:
-    """The payoffs of all games that can be played, whatever anybody orders.
+    """The payoffs of all possible games, over all legal orders.
 
     Raises:
-        EvaluationError: more positions than `most_positions` are met, or a board with convoys.
+        EvaluationError: more than `most_positions` positions, or a board with convoys.
         UnknownMapError: no such board.
     """
     board = board_of(map_name)
@@ -49,15 +49,15 @@ def reachable_payoffs(map_name: str, years: int, most_positions: int = MOST_POSI
 
 
 def dominates(one: Payoffs, other: Payoffs) -> bool:
-    """Whether nobody has less, and somebody more."""
+    """Whether `one` Pareto-dominates `other`: no power gets less, and some power gets more."""
     return one != other and all(mine >= theirs for mine, theirs in zip(one, other, strict=True))
 
 
 def is_efficient(payoffs: Payoffs, reachable: frozenset[Payoffs]) -> bool:
-    """Whether nothing that can be reached dominates a payoff."""
+    """Whether no reachable payoffs dominate `payoffs`."""
     return not any(dominates(other, payoffs) for other in reachable)
 
 
 def is_total_the_most(map_name: str, years: int, payoffs: Payoffs) -> bool:
-    """Whether all together have as much as there are centers, every year: then nothing dominates."""
+    """Whether the total equals centers times years; then nothing can dominate `payoffs`."""
     return sum(payoffs) == len(board_of(map_name).centers) * years

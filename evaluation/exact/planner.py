@@ -1,4 +1,4 @@
-"""Exact planning for one power, when the orders of all others are a function of the position."""
+"""Exact planning for one power or a coalition, if the orders of all others are a function of the position."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ class Stepper:
     def step(
         self, row: np.ndarray, orders: np.ndarray, slots: np.ndarray, powers: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The positions that follow.
+        """Play one phase with each set of orders.
 
         Args:
             row: int32 [state size], a position that is not over.
-            orders: int32 [n, k], in every row an order for each slot, or NO_ORDER.
+            orders: int32 [n, k], one set per row: an order or NO_ORDER for each slot.
             slots, powers: int32 [k], slot and power of each column.
 
         Returns:
-            int32 [n, state size], the next positions in canonical form, identical if the game is over; and
+            int32 [n, state size], the next positions in canonical form; if the game is over, all rows are equal.
             int32 [n, powers], the points gained.
         """
         count, width = orders.shape
@@ -93,8 +93,8 @@ class Stepper:
     def make_canonical(self, rows: np.ndarray) -> None:
         """Bring equivalent positions to the same canonical form, in place: int32 [n, state size].
 
-        Points and influence are 0, the units of a power follow the sequence of the board's pieces, and what lies behind
-        the last unit is 0. Dislodged units follow the sequence of the units before, so they need no sorting.
+        Points and influence become 0, each power's units are sorted by piece, and unused entries become 0. Dislodged
+        units keep the sequence of the sorted units before, so they need no sorting.
         """
         at = self._layout
         rows[:, at.welfare :] = 0
@@ -106,10 +106,10 @@ class Stepper:
 
 
 class PointBounds:
-    """Upper bounds on the points that a power can still get from a position, whatever the orders.
+    """Upper bounds on the points that a power can still get from a position, over all orders.
 
-    A unit takes at most one center a year, and this year only one to which it can still walk; in Winter a power may
-    disband any units, or build in its homes while it owns more centers than units; it is paid for centers less units.
+    A unit takes at most one center a year; this year it must be one within reach. In Winter a power may disband any
+    units, or build in its homes while it owns more centers than units. It is paid for centers minus units.
     """
 
     def __init__(self, board: Board, rules: Rules, power: int) -> None:
@@ -117,7 +117,7 @@ class PointBounds:
         self._reach = _reach(board)
         centers, units = len(board.centers), len(board.provinces)
         sites = centers if board.build_anywhere else int((board.home_power == power).sum())
-        # [year, centers, units] before Winter, and before Spring as if every unit took a center; 0 after the last year
+        # [year, centers, units]: bounds before Winter, and before Spring if every unit takes a center; 0 after the end
         self._winter, self._spring = np.zeros((2, rules.years + 1, centers + 1, units + 1), np.int64)
         for year in range(rules.years)[::-1]:
             for owned, held in product(range(centers + 1), range(units + 1)):
@@ -129,7 +129,7 @@ class PointBounds:
             self._spring[year] = self._winter[year, taken, np.arange(units + 1)]
 
     def upper(self, rows: np.ndarray) -> np.ndarray:
-        """The bounds of canonical positions that are not over: int64 [n], from int32 [n, state size]."""
+        """Bounds for canonical positions int32 [n, state size] of games that are not over: int64 [n]."""
         at = self._layout
         owned = rows[:, at.owner : at.welfare] == self._power
         held, paths = np.zeros(len(rows), np.int64), np.zeros(owned.shape, np.int64)
@@ -149,7 +149,7 @@ class PointBounds:
 
 
 def _reach(board: Board) -> np.ndarray:
-    """Which centers a unit can reach within a number of steps: bool [TURNS + 1, provinces, centers]."""
+    """Which centers a unit can reach in 0, 1, ... TURNS moves: bool [TURNS + 1, provinces, centers]."""
     provinces = len(board.provinces)
     step = np.eye(provinces, dtype=bool)
     for piece, places in board.moves.items():
@@ -163,11 +163,12 @@ def _reach(board: Board) -> np.ndarray:
 
 
 class Expansion(NamedTuple):
-    """What can be brought about from a position.
+    """The results of all plans in a position against each way in which the others may order.
 
     Attributes:
-        orders: of all, int32 [plans, ways, k], NO_ORDER where a slot has none; the deciders' columns come first.
-        powers: of the columns, int32 [k]. own: how many columns are the deciders'.
+        orders: everybody's orders, int32 [plans, ways, k], NO_ORDER for a slot without one; the deciding powers'
+            columns come first.
+        powers: the power of each column, int32 [k]. own: number of the deciding powers' columns.
         rows: next positions in canonical form, int32 [plans, ways, state size].
         points: everybody's points of the phase, int32 [plans, ways, powers].
     """
@@ -180,15 +181,15 @@ class Expansion(NamedTuple):
 
 
 class Expander:
-    """Plays a phase with all that the `powers` who decide can order, against each way in which others may order."""
+    """Plays a phase with every plan of the deciding `powers`, against each way in which the others may order."""
 
     def __init__(self, board: Board, powers: tuple[int, ...], stepper: Stepper) -> None:
         self._board, self._powers, self._stepper = board, powers, stepper
 
     def expand(self, position: Position, ways: Sequence[Given]) -> Expansion:
-        """Every plan against every way; plans that amount to the same are left out (`movement_plans`)."""
+        """Play every plan against every way; redundant plans are left out (`movement_plans`)."""
         own = [(power, slot) for power in self._powers for slot in position.slots(power)]
-        # In Winter the sequence counts where a power's builds and disbands exclude each other: that of the slots.
+        # Sorted by slot: in Winter a power's builds and disbands exclude each other, so their sequence matters.
         others = sorted({(who, slot) for given in ways for who, orders in given.items() for slot in orders})
         columns = [[given.get(who, {}).get(slot, NO_ORDER) for who, slot in others] for given in ways]
         fixed = np.array(columns, np.int32).reshape(len(ways), len(others))
@@ -200,7 +201,7 @@ class Expander:
         return Expansion(orders, powers, len(own), rows, points)
 
     def _plans(self, position: Position, slots: list[int], others: np.ndarray) -> np.ndarray:
-        """What those who decide can order: int32 [plans, slots]."""
+        """The plans of the deciding powers: int32 [plans, slots]."""
         if position.state.phase_type == ADJUSTMENTS:
             return reduce(
                 _beside, [winter_plans(position, power) for power in self._powers], np.zeros((1, 0), np.int32)
@@ -213,7 +214,7 @@ class Expander:
 
 
 class Solved(NamedTuple):
-    """What is known of a position: points to come, or an upper bound; and the best orders, if they are known."""
+    """Search result for a position: the exact points to come with the best orders, or an upper bound without orders."""
 
     bound: int
     is_exact: bool
@@ -221,12 +222,12 @@ class Solved(NamedTuple):
 
 
 class Planner:
-    """Solves the game for one power, or for several that share what they get.
+    """Solves the game for one power, or for a coalition (points added up).
 
     Args:
         board: without convoys. rules: welfare; without press, transfers and `retreat_welfare`.
-        powers: indices of the powers that decide.
-        answers: what all others order in a position.
+        powers: indices of the deciding powers.
+        answers: gives the orders of all others in a position.
     """
 
     def __init__(self, board: Board, rules: Rules, powers: int | tuple[int, ...], answers: Answers) -> None:
@@ -240,15 +241,15 @@ class Planner:
 
     @property
     def states(self) -> int:
-        """Number of positions looked at so far."""
+        """Number of positions searched so far."""
         return len(self._solved)
 
     def value(self, state: State) -> int:
-        """The most points that the power can still get."""
+        """The maximum points that the deciding powers can still get."""
         return self.solve(self.key(state))
 
     def best_line(self, state: State) -> Iterator[tuple[str, dict[int, list[int]]]]:
-        """A line of play that gets as much: each phase's short name, and the order numbers of every power with any."""
+        """An optimal line of play: each phase's short name, and power -> order numbers."""
         while not state.done:
             position = Position(self.engine, state)
             key = self.key(state)
@@ -272,10 +273,10 @@ class Planner:
         return rows.tobytes()
 
     def solve(self, key: bytes, above: int = -1) -> int:
-        """The value of a position in canonical form if it is more than `above`, else an upper bound of that at most.
+        """The value of a canonical position if it exceeds `above`; else an upper bound that does not exceed `above`.
 
-        Its successors are looked at in the sequence of their bounds, until no bound is above the best. What is worth no
-        more than something found before need not be solved: often a bound is enough.
+        Successors are searched by decreasing upper bound, until no bound exceeds the best value found. Successors that
+        cannot exceed it need a bound only.
         """
         known = self._solved.get(key)
         if known is not None and (known.is_exact or known.bound <= above):
@@ -294,9 +295,9 @@ class Planner:
         return bound
 
     def _search(self, rows: np.ndarray, gains: np.ndarray, above: int) -> tuple[int, int | None]:
-        """The best sum of gain and value among successors, and which one has it.
+        """The best sum of gain and value among successors, and the successor's index.
 
-        If none is more than `above`: an upper bound, and None.
+        If no sum exceeds `above`: an upper bound, and None.
         """
         bounds = gains + sum(bounds.upper(rows) for bounds in self._bounds)
         best, choice, rest = above, None, 0
@@ -313,16 +314,16 @@ class Planner:
         return (rest, None) if choice is None else (best, choice)
 
     def _expand(self, position: Position) -> Expansion:
-        """All plans against the one way in which the others order; no dimension for ways."""
+        """All plans against the others' fixed orders; the arrays have no dimension for ways."""
         found = self._expander.expand(position, [self.answers(position)])
         return found._replace(orders=found.orders[:, 0], rows=found.rows[:, 0], points=found.points[:, 0])
 
     def plays(self, position: Position) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """What can be brought about from a position, each next position once (the end, as often as it is reached).
+        """The plans of a position, one for each distinct next position (all plans if the game ends).
 
         Returns:
-            orders of all, int32 [n, k], NO_ORDER where a slot has none; powers of the columns, int32 [k]; next
-            positions in canonical form, int32 [n, state size]; everybody's points, int32 [n, powers].
+            everybody's orders, int32 [n, k], NO_ORDER for a slot without one; the power of each column, int32 [k];
+            next positions in canonical form, int32 [n, state size]; everybody's points, int32 [n, powers].
         """
         orders, powers, _, rows, points = self._expand(position)
         first = np.arange(len(rows)) if rows[0, DONE] else first_of_each(rows)
@@ -330,7 +331,7 @@ class Planner:
 
 
 def _beside(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Every row of the one, followed by every row of the other: int32 [n * m, k + l]."""
+    """All pairs of a row of `left` and a row of `right`, concatenated: int32 [n * m, k + l]."""
     return np.concatenate([np.repeat(left, len(right), axis=0), np.tile(right, (len(left), 1))], axis=1)
 
 
@@ -349,7 +350,7 @@ def combinations_of(lists: list[np.ndarray]) -> np.ndarray:
 
 
 def winter_plans(position: Position, power: int) -> np.ndarray:
-    """A power's sets of disbands, and its sets of as many builds as it may order: int32 [n, slots]."""
+    """A power's sets of disbands, and its sets of builds up to the allowed number: int32 [n, slots]."""
     slots, wait = position.slots(power), np.array([NO_ORDER], np.int32)
     lists = [np.concatenate([wait, position.slot_orders(slot)]) for slot in slots]
     units = sum(slot < len(position.state.units) for slot in slots)
@@ -360,15 +361,15 @@ def winter_plans(position: Position, power: int) -> np.ndarray:
 
 
 def movement_plans(board: Board, lists: list[np.ndarray], others: np.ndarray, alone: bool) -> np.ndarray:
-    """Orders of a power's units in a movement phase, without redundant ones: int32 [n, units].
+    """Joint orders of some units in a movement phase, without redundant ones: int32 [n, units].
 
-    A support that does not match the supported unit's order is a hold, so it is left out. A power alone on the board
-    needs no supports at all: whatever units arrive with their help would arrive as well if all that do not arrive held.
+    A support that does not match the supported unit's order acts as a hold, so it is left out. A power alone on the
+    board needs no supports: the same units arrive if all units that would not arrive hold instead.
 
     Args:
         lists: the legal orders of each unit.
-        others: the orders of the other powers' units, int32 [k] or [ways, k] if they may give several; units without
-            an order hold.
+        others: the orders of the other powers' units, int32 [k], or [ways, k] for several ways; units without an order
+            hold.
         alone: whether no other power has units.
     """
     kind = board.orders.kind

@@ -1,7 +1,7 @@
-"""The paper's theorems, cell by cell: what each kind of deviator gains in each game, kept in a file.
+"""Tests the paper's theorems: the gain of each kind of deviator in each game, saved to a file of cells.
 
-A cell is a board, a deviator, T years and disarmament in year t. The cells of one board and deviator share a search, so
-the rest of a row costs little. A table continues where an earlier run stopped: cells in the file are not recomputed.
+A cell is a board, a deviator, T years and disarmament in year t. Cells of the same board and deviator share a search,
+so further cells are cheap. Rerunning continues a file: its cells are not recomputed.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from welfare_env import Rules
 from welfare_env.engine import State
 from welfare_env.engine.engines import make_engine
 
-VERSION = "0217f3fe5aa24753"  # of the punishers; a test says when they order something else, and it must change
+VERSION = "0217f3fe5aa24753"  # of the punishers; must change when their orders change (a test checks this)
 
 
 @dataclass(frozen=True, repr=False)
 class Cell:
-    """What one deviator gains in one game.
+    """One deviator's gain in one game.
 
     Attributes:
         map_name, years, t: the game, and the year in whose Winter all disband.
         role: see `roles`. On shared-clique:n the "sharer" gets the shared core.
         deviator: the power.
         punishers: "stated", "ranked" or "best"; see `certify_punishers`.
-        path_value, value: points of the whole game if it follows the path, and at most.
-        positions: in the certificate; 0 if none was made. checked: whether the checker has accepted it.
-        states: positions that the search had met by then. seconds: CPU seconds of it, without those of cells before.
-        line: a game in which it gets `value`, for the first cell with a gain of its T - t; else empty.
+        path_value, value: the deviator's points of the whole game on the path, and at most.
+        positions: in the certificate; 0 if none was made. checked: whether the checker accepted the certificate.
+        states: positions in the search so far. seconds: CPU seconds of the search for this cell alone.
+        line: a game in which the deviator gets `value`, for cells with a gain and t = 1; else empty.
         version: of the punishers, `VERSION`.
     """
 
@@ -84,12 +84,12 @@ class Cell:
 
     @property
     def name(self) -> tuple[str, str, str, int, int]:
-        """What tells it from other cells."""
+        """The cell's unique key."""
         return self.map_name, self.role, self.punishers, self.years, self.t
 
 
 def roles(map_name: str) -> dict[str, str]:
-    """The kinds of deviator that differ on a toy board: role -> a power that has it."""
+    """The distinct kinds of deviator on a toy board: role -> one power of this role."""
     powers = board_of(map_name).powers
     if not map_name.startswith("shared-"):
         return {"player": powers[0]}
@@ -97,10 +97,10 @@ def roles(map_name: str) -> dict[str, str]:
 
 
 def read_cells(path: Path) -> list[Cell]:
-    """The cells in a file, in sequence; none if there is no file.
+    """The cells of a file, in sequence; an empty list if there is no file.
 
     Raises:
-        EvaluationError: something else is in it.
+        EvaluationError: the file is unreadable or has a line that is not a cell.
     """
     if not path.exists():
         return []
@@ -129,16 +129,17 @@ def fill(
     most_checked: int | None = None,
     report: Callable[[str], None] = lambda text: None,
 ) -> None:
-    """Compute the cells of a board that are not in a file yet, shorter games first, and append each when it is known.
+    """Compute the cells of a board that are missing in a file, shorter games first, and append each to the file.
 
     Args:
         path: the file.
+        map_name, punishers: see `Cell`.
         years: the longest game, up to 8.
-        most_checked: check the certificates of games of at most so many years; None: of all.
-        report: is told what is going on.
+        most_checked: verify certificates up to this many years; None: all.
+        report: progress callback.
 
     Raises:
-        EvaluationError: the file is none of cells, or has some of this board by another version of the punishers.
+        EvaluationError: not a file of cells, or its cells of this board are of another version of the punishers.
     """
     earlier = [cell for cell in read_cells(path) if (cell.map_name, cell.punishers) == (map_name, punishers)]
     if any(cell.version != VERSION for cell in earlier):
@@ -174,7 +175,7 @@ def _report_size(report: Callable[[str], None], what: str, nodes: int) -> None:
 
 
 def _replayed_line(cell: Cell, proof: Proof) -> Line:
-    """A game in which the deviator gets the cell's value, played on the reference engine, too."""
+    """A game in which the deviator gets the cell's value, verified on the reference engine."""
     line = proof.line()
     paid = payoffs(cell.map_name, cell.years, line, "reference")[cell.deviator]
     if paid != cell.value:
@@ -183,7 +184,7 @@ def _replayed_line(cell: Cell, proof: Proof) -> Line:
 
 
 def payoffs(map_name: str, years: int, line: Line, engine: str) -> dict[str, int]:
-    """The points of everybody at the end of a line of play, by one of the engines."""
+    """Everybody's points at the end of a line of play, by the given engine."""
     board = board_of(map_name)
     *_, state = states(map_name, years, line, engine)
     return dict(zip(board.powers, state.welfare.tolist(), strict=True))
@@ -193,7 +194,7 @@ def states(map_name: str, years: int, line: Line, engine: str = "fast") -> Itera
     """The positions of a line of play, from the opening to the end.
 
     Raises:
-        EvaluationError: it does not fit the phases of the game.
+        EvaluationError: the game is over after a phase other than Winter.
     """
     board = board_of(map_name)
     played = make_engine(engine, board, Rules(press=None, years=years))

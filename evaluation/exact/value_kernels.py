@@ -1,7 +1,7 @@
-"""Kernels of what a deviator can get on a toy board: threshold queries, and the plans of the punishers they ask for.
+"""Kernels of a deviator's value on a toy board: threshold queries, and the punishers' plans that they try.
 
-`at_most` tells whether the deviator can be kept to so many points from a node of `evaluation.exact.graph_kernels` on,
-and remembers what it found as bounds.
+`at_most` answers whether the punishers can hold the deviator to a number of points from a node of
+`evaluation.exact.graph_kernels` on, and stores the result as bounds.
 """
 
 from __future__ import annotations
@@ -60,9 +60,10 @@ class Memory(NamedTuple):
     """Scratch memory of `at_most`, by depth, for positions where all movements of the punishers are tried.
 
     Attributes:
-        plans: int16 [DEEPEST, room, provinces]. listed, cursor: int64 [DEEPEST], how many there are (-1: not listed
-            yet), and how many were tried.
-        killer: int16 [DEEPEST, MOST_KILLERS, provinces], replies that refuted. killers: int64 [DEEPEST], how many.
+        plans: int16 [DEEPEST, room, provinces]. listed, cursor: int64 [DEEPEST], the numbers of listed plans (-1: not
+            listed yet) and of tried plans.
+        killer: int16 [DEEPEST, MOST_KILLERS, provinces], replies that refuted plans. killers: int64 [DEEPEST], their
+            number.
     """
 
     plans: np.ndarray
@@ -74,17 +75,17 @@ class Memory(NamedTuple):
 
 @kernel
 def at_most(t, node, years, disarmed, bound, replies, rows, scores, memory):
-    """Whether the deviator can be kept to `bound` from here to the end: YES, NO, or UNKNOWN if there is no room.
+    """Whether the deviator can be held to `bound` points from a node on: YES, NO, or UNKNOWN.
 
-    Without recursion, whose compiled form numba cannot keep: `stack` has node, years, bound, the plan and the edge in
-    question.
+    UNKNOWN: there is no room, or the limit of expansions is reached. The search has no recursion, since numba cannot
+    cache recursive kernels; `stack` has node, years, bound, and the current plan and edge.
 
     Args:
-        node: of a position, see `following`. years, disarmed: as for `variant`.
+        node: a node, see `following`. years, disarmed: as for `variant`.
         replies, rows, scores, memory: scratch memory.
     """
     stack = np.zeros((DEEPEST, 5), np.int64)
-    depth = np.int64(0)  # no literal, see `agents.cliques.punishing_kernels`
+    depth = np.int64(0)  # not a literal, see `agents.cliques.punishing_kernels`
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = node, years, bound, FRESH
     while True:
         node, years, bound, plan, i = stack[depth]
@@ -143,10 +144,9 @@ def at_most(t, node, years, disarmed, bound, replies, rows, scores, memory):
 
 @kernel
 def _next_plan(t, node, plan, edge, years, disarmed, bound, replies, rows, scores, memory, depth):
-    """The plan to try after one that an edge has refuted; NONE, or FULL_UP if there is no room for it.
+    """The next plan to try after an edge refuted `plan`; NONE if there is none, FULL_UP if there is no room.
 
-    Where all movements are wanted, those are not even kept that fail against a reply against which other plans of this
-    node have failed.
+    If all movements are tried, plans that a stored reply refutes are skipped without being added.
     """
     code = t.keys[node, 0] & 15
     is_movement = code == SPRING or code == FALL
@@ -179,7 +179,7 @@ def _next_plan(t, node, plan, edge, years, disarmed, bound, replies, rows, score
 
 @kernel
 def _remember_reply(t, node, plan, to, replies, memory, depth):
-    """Keep the reply that leads from a plan to a node, to try it on other plans."""
+    """Store the reply that leads from a plan to a node, to try it against other plans."""
     number = memory.killers[depth]
     if number == memory.killer.shape[1]:
         return
@@ -193,7 +193,7 @@ def _remember_reply(t, node, plan, to, replies, memory, depth):
 
 @kernel
 def _is_refuted(t, node, code, row, years, disarmed, bound, owner, unit, memory, depth):
-    """Whether a reply that was kept is known to bring the deviator above the bound; UNKNOWN if there is no room."""
+    """Whether a stored reply is known to bring the deviator above the bound; UNKNOWN if there is no room."""
     provinces, d = t.shape[PROVINCES], t.shape[DEVIATOR]
     order = row.copy()
     for number in range(memory.killers[depth]):
@@ -215,7 +215,7 @@ def _is_refuted(t, node, code, row, years, disarmed, bound, owner, unit, memory,
 
 @kernel
 def _known(t, node, years, disarmed, bound):
-    """What the bounds of a node say."""
+    """Answer a query from a node's stored bounds: YES, NO or UNKNOWN."""
     after = min(years, disarmed)
     if t.high[node, years, after] < 0:
         t.high[node, years, after] = t.bound[years, PHASE_OF[t.keys[node, 0] & 15], t.centers[node], t.units[node]]
@@ -226,7 +226,7 @@ def _known(t, node, years, disarmed, bound):
 
 @kernel
 def _too_much(t, node, plan, years, disarmed, bound):
-    """An edge that leads to more than `bound`, as is known already; or -1."""
+    """An edge already known to lead to more than `bound`; -1 if there is none."""
     is_winter = PHASE_OF[t.keys[node, 0] & 15] == WINTER
     left = years - is_winter
     for edge in range(t.many[plan]):
@@ -237,12 +237,12 @@ def _too_much(t, node, plan, years, disarmed, bound):
     return -1
 
 
-# All that the punishers can do
+# The punishers' plans
 
 
 @kernel
 def _new_plan(t, node, after, order):
-    """Give a node a plan, behind another one of it. Returns the plan; -1 if there is no room."""
+    """Insert a plan after another of the same node (first if `after` is negative). Returns the plan; -1 if full."""
     plan = t.numbers[PLANS]
     if plan == len(t.orders):
         return -1
@@ -261,7 +261,7 @@ def _new_plan(t, node, after, order):
 
 @kernel
 def add_first_plan(t, node):
-    """Give a node what the path says, or else the stated punishing policy. False if there is no room."""
+    """Add a node's first plan: the path's orders, or else the stated punishing policy's. False if there is no room."""
     code, owner, unit, lost, options = position(t, node)
     order = np.full(t.shape[PROVINCES], NOBODY, np.int16)
     phase = PHASE_OF[code]
@@ -292,10 +292,10 @@ def _winter_orders(shape, code, owner, unit, order):
 
 @kernel
 def widen(t, node, rows, scores):
-    """Give a node its other plans. False if there is no room; then none is added.
+    """Add a node's other plans. False if there is no room; then none is added.
 
     Args:
-        rows, scores: scratch memory for as many plans as are wanted, see `ranked_moves`.
+        rows, scores: scratch memory; its length limits the number of plans, see `ranked_moves`.
     """
     code, owner, unit, lost, options = position(t, node)
     if t.numbers[BREADTH] == 0:
@@ -322,7 +322,7 @@ def widen(t, node, rows, scores):
 
 @kernel
 def list_all(t, code, owner, unit, lost, options, rows):
-    """Every joint order of the punishers, into `rows`. Returns how many; more than there is room for if too many."""
+    """Write all joint orders of the punishers into `rows`. Returns their number; more than `len(rows)` if too many."""
     if code == SPRING or code == FALL:
         return list_orders(t.shape, unit, units_hold(t.shape, unit), PUNISHERS, GUESSED, rows)
     if code == WINTER:
@@ -332,7 +332,7 @@ def list_all(t, code, owner, unit, lost, options, rows):
 
 @kernel
 def _list_all_winters(shape, owner, unit, rows):
-    """Every set of disbands, or a build, of each punisher, that leaves nobody with more units than centers."""
+    """Joint Winter orders of the punishers: each disbands or builds, and ends with no more units than centers."""
     n, d, provinces = shape[CORES], shape[DEVIATOR], shape[PROVINCES]
     counts, choice = np.ones(MOST_PROVINCES, np.int64), np.zeros(MOST_PROVINCES, np.int64)
     powers = shape[POWERS]

@@ -1,1 +1,1 @@
-"""Punishers that draw their orders: threat values, their certificates, and the frontier of welfare."""
+"""Randomizing punishers: threat values, their certificates, and the welfare frontier."""

@@ -1,14 +1,16 @@
-"""Punishers that draw, but each for itself: what is it worth to them to agree in secret?
+"""Punishers that randomize independently: how much do they lose by not agreeing in secret?
 
-Who cannot agree in secret may still follow a common plan, but must draw alone. Everything that was ordered is seen, so
-backward induction holds as for punishers of one mind (`threats`): in each phase the others choose a *product* of mixes
-that keeps down the best that the deviator can order. That is no linear program any more, so here a value is bounded:
+Punishers that cannot agree in secret can still share a public plan, but must randomize independently. All orders are
+observed, so backward induction works as for jointly randomizing punishers (`threats`): in each phase the others choose
+a *product* of mixed strategies that minimizes the deviator's best reply. This is not a linear program, so the value is
+only bounded:
 
-- at most: by products found by linear programs for one punisher after the other, from many starts (any will do);
-- at least: each punisher's mixes, a simplex, are cut into smaller and smaller parts. The deviator is told the part, and
-  the punishers may then agree in secret on its corners; so they do no worse than any product of mixes in that part.
+- upper bound: any product of mixes gives one. Products are improved by linear programs for one punisher at a time, from
+  many starts;
+- lower bound: each punisher's simplex of mixes is split into smaller and smaller cells. The deviator learns the cell,
+  but the punishers may correlate over its corners, so they do at least as well as any product of mixes in the cell.
 
-Values are never below those of punishers that agree, nor above those of punishers that do not draw.
+Values lie between those of jointly randomizing punishers (below) and of deterministic punishers (above).
 """
 
 from __future__ import annotations
@@ -25,26 +27,26 @@ from agents.cliques.punishing_kernels import DEVIATORS, PUNISHERS
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.drawn.threats import CLOSE, DISARMED, Key, ThreatSearch, solve_game
 
-STARTS = 12  # random products from which the linear programs begin
-MOST_CELLS = 400  # parts into which a simplex is cut
-MOST_ENTRIES = 2_000_000  # of a matrix; with more, the lower bound is that of punishers that agree
-ENOUGH = 1e-3  # points
+STARTS = 12  # random products as starts of the linear programs
+MOST_CELLS = 400  # iterations of the splitting of cells
+MOST_ENTRIES = 2_000_000  # of a matrix; if it is larger, the lower bound is that of jointly randomizing punishers
+ENOUGH = 1e-3  # points; smaller gaps are not closed
 
-Cell = tuple[np.ndarray, ...]  # of each punisher, corners of a part of its mixes: float64 [corners, orders]
-Shares = list[np.ndarray]  # of each punisher, the probabilities of all its orders
-Mixes = list[tuple[np.ndarray, np.ndarray]]  # of each punisher: its orders int16 [n, provinces], probabilities [n]
+Cell = tuple[np.ndarray, ...]  # for each punisher, the corners of a part of its simplex: float64 [corners, orders]
+Shares = list[np.ndarray]  # for each punisher, the probabilities of all its orders
+Mixes = list[tuple[np.ndarray, np.ndarray]]  # for each punisher: its orders int16 [n, provinces], probabilities [n]
 
 
 class ApartSearch:
-    """Bounds on what a deviator gets if the others draw each for itself.
+    """Bounds on a deviator's points if the others randomize independently.
 
     Args:
-        threats: of the board and kind of deviator; its values are bounds. enough: points; a smaller gap in a phase is
-            left open. seed: of the starts.
+        threats: a search of the board and kind of deviator; its values are lower bounds. enough: points; a smaller gap
+            in a phase is not closed. seed: for the random starts.
 
     Attributes:
-        known: node and years left -> at least, at most. mixes: the product that guarantees `at most`, where no
-            deterministic orders do.
+        known: node and years left -> lower bound, upper bound. mixes: the product that guarantees the upper bound,
+            unless deterministic orders do.
     """
 
     def __init__(self, threats: ThreatSearch, enough: float = ENOUGH, seed: int = 0) -> None:
@@ -56,7 +58,7 @@ class ApartSearch:
         self.rng = np.random.default_rng(seed)
 
     def bounds(self, node: int, years: int) -> tuple[float, float]:
-        """What is known so far: values of punishers that agree, and of such that do not draw, if nothing else."""
+        """Current bounds; initially the values of jointly randomizing and of deterministic punishers."""
         if not years:
             return 0.0, 0.0
         if (node, years) not in self.known:
@@ -64,7 +66,7 @@ class ApartSearch:
         return self.known[node, years]
 
     def pure(self, node: int, years: int) -> int:
-        """What the best deterministic punishers keep the deviator to."""
+        """The deviator's value against the best deterministic punishers."""
         if (node, years) not in self._pure:
             bound = max(0, int(np.ceil(self.threats.bounds(node, years)[0] - CLOSE)))
             while not self.threats.search.is_at_most(node, years, DISARMED, bound):
@@ -73,7 +75,7 @@ class ApartSearch:
         return self._pure[node, years]
 
     def solve(self, node: int, years: int) -> tuple[float, float]:
-        """Bound the value of a node, as closely as it is done here."""
+        """Bound the value of a node as tightly as this search can."""
         low, high = self.bounds(node, years)
         if high - low > CLOSE and (node, years) not in self._solved:
             self._solved.add((node, years))
@@ -82,7 +84,7 @@ class ApartSearch:
 
 
 class _Stage:
-    """One phase, in which all order at the same time."""
+    """One phase, in which all order simultaneously."""
 
     def __init__(self, apart: ApartSearch, node: int, years: int) -> None:
         self.apart, self.node, self.years = apart, node, years
@@ -95,13 +97,13 @@ class _Stage:
         self._leads: dict[tuple[int, ...], np.ndarray] = {}
 
     def _parts(self, joint: np.ndarray) -> list[np.ndarray]:
-        """The joint orders, each punisher's alone: int16 [n, provinces], elsewhere -1; only of those that give any."""
+        """Each punisher's part of the joint orders: int16 [n, provinces], elsewhere -1. Only punishers with orders."""
         owner = self._owners(joint)
         powers = sorted({int(who) for who in owner if who >= 0})
         return [np.where(owner == who, joint, -1).astype(np.int16) for who in powers] or [joint]
 
     def _owners(self, joint: np.ndarray) -> np.ndarray:
-        """Whose order it is that is given in a province, int64 [provinces]; -1 where the others give none."""
+        """The punisher that gives the order in each province: int64 [provinces], -1 for none."""
         table = self.apart.threats.search.table
         owner, unit, lost = np.full((3, MOST_PROVINCES), -1, np.int8)
         options = np.zeros(MOST_PROVINCES, np.int64)
@@ -128,17 +130,17 @@ class _Stage:
         if high - low > CLOSE:
             self._cut(low, high)
 
-    # At most
+    # Upper bounds
 
     def _try(self, start: Shares, high: float) -> float:
-        """The least that is known to be enough, after a start."""
+        """The best upper bound after one start."""
         worth, mixes = self._improved(start, high)
         if worth < high - CLOSE:
             self.apart.mixes[self.node, self.years] = mixes
         return min(worth, high)
 
     def _starts(self) -> Iterator[Shares]:
-        """Products of mixes: what punishers that agree do, each for itself, and random pairs of orders."""
+        """Starting products: the marginals of the jointly randomizing punishers' mix, and random pairs of orders."""
         agreed = self.apart.threats.theirs.get((self.node, self.years))
         if agreed is not None:
             yield [self._marginal(own, *agreed) for own in self.each]
@@ -146,7 +148,7 @@ class _Stage:
             yield [self._pair(len(own)) for own in self.each]
 
     def _marginal(self, own: np.ndarray, joint: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """How often a punisher gives each of its orders in a mix of joint orders."""
+        """The marginal distribution of one punisher's orders in a mix of joint orders."""
         given = (own != -1).any(axis=0)
         same = (own[:, None, given] == joint[None][..., given]).all(axis=2)
         found = same @ weights
@@ -159,9 +161,9 @@ class _Stage:
         return share
 
     def _improved(self, shares: Shares, below: float) -> tuple[float, Mixes]:
-        """A product that is no worse than a start, and what it guarantees; given up where that is not `below`.
+        """Improve a product. Returns its guarantee and mixes; infinity and no mixes if it does not get below `below`.
 
-        What follows is first taken to be worth as little as it may; then what matters is bounded more closely.
+        Successors are first valued at their lower bounds; those that matter are then bounded more tightly.
         """
         while True:
             hoped = self._descend(shares)
@@ -173,7 +175,7 @@ class _Stage:
                 return float(rows.max()), [(own[share > CLOSE], share[share > CLOSE]) for own, share in pairs]
 
     def _descend(self, shares: Shares) -> float:
-        """Linear programs for one punisher after the other, in place, until none improves."""
+        """Solve a linear program for one punisher at a time, in place, until none improves."""
         value = float(self._rows(shares, is_high=False).max())
         while True:
             before = value
@@ -186,7 +188,11 @@ class _Stage:
                 return value
 
     def _columns(self, shares: Shares, who: int) -> np.ndarray:
-        """What each order of one punisher leaves to each of the deviator's, if the others draw: [deviator's, own]."""
+        """The deviator's expected points by its and one punisher's orders, with the others' mixes fixed.
+
+        Returns:
+            float64 [deviator's orders, the punisher's orders].
+        """
         numbers, weights = _support([*shares[:who], np.ones(1), *shares[who + 1 :]])
         columns = [[(*each[:who], own, *each[who + 1 :]) for each in numbers] for own in range(len(self.each[who]))]
         self._lead([each for column in columns for each in column])
@@ -194,17 +200,17 @@ class _Stage:
         return np.asarray(np.einsum("ocr,c->ro", self._after(nodes, is_high=False), weights))
 
     def _nodes(self, shares: Shares) -> np.ndarray:
-        """Where each order of the deviator may lead: [deviator's, draws]."""
+        """The node after each order of the deviator and each draw of a product: [deviator's, draws]."""
         numbers, _ = _support(shares)
         self._lead(numbers)
         return np.array([self._leads[each] for each in numbers]).T
 
     def _rows(self, shares: Shares, is_high: bool) -> np.ndarray:
-        """What each order of the deviator is worth."""
+        """The expected points of each of the deviator's orders against a product, by upper or lower bounds."""
         return np.asarray(self._after(self._nodes(shares), is_high) @ _support(shares)[1])
 
     def _lead(self, numbers: list[tuple[int, ...]]) -> None:
-        """Find out where joint orders lead, against all that the deviator may order."""
+        """Compute and cache the next nodes of the punishers' joint orders, against all orders of the deviator."""
         new = [each for each in dict.fromkeys(numbers) if each not in self._leads]
         if new:
             to = self.apart.threats.lead(self.node, self.mine, np.array([self._joint(each) for each in new], np.int16))
@@ -214,10 +220,10 @@ class _Stage:
         given = [own[number] for own, number in zip(self.each, numbers, strict=True)]
         return np.asarray(np.max([self._nothing, *given], axis=0))
 
-    # What follows
+    # Successors
 
     def _after(self, nodes: np.ndarray, is_high: bool) -> np.ndarray:
-        """Bounds of what nodes are worth, with the points on the way."""
+        """Bounds on the values of next nodes, plus the points of this phase."""
         single, back = np.unique(nodes, return_inverse=True)
         found = np.array([self.apart.bounds(int(node), self.left)[int(is_high)] for node in single])
         if self.is_winter:
@@ -226,19 +232,19 @@ class _Stage:
         return np.asarray(found[back].reshape(nodes.shape))
 
     def _refine(self, nodes: np.ndarray) -> bool:
-        """Bound nodes more closely; False if that was done before."""
+        """Bound nodes more tightly; False if no bound changed."""
         changed = False
         for node in np.unique(nodes).tolist():
             before = self.apart.bounds(node, self.left)
             changed |= before[1] - before[0] > CLOSE and self.apart.solve(node, self.left) != before
         return changed
 
-    # At least
+    # Lower bounds
 
     def _cut(self, low: float, high: float) -> None:
-        """Cut the mixes of all punishers but one into parts, the part that may keep the deviator to least first.
+        """Split the simplices of all punishers but one into cells, the cell with the lowest bound first.
 
-        For each part it is a matrix game: the others may agree on corners of it, and the deviator knows the part.
+        Each cell is a matrix game: the punishers may correlate over its corners, and the deviator knows the cell.
         """
         if len(self.mine) * prod(map(len, self.each)) > MOST_ENTRIES:
             return
@@ -275,7 +281,7 @@ class _Stage:
         self.apart.known[self.node, self.years] = max(low, min(high, cells[0][0])), high
 
     def _shares(self, cell: Cell, theirs: np.ndarray, firsts: list[np.ndarray]) -> Shares:
-        """What each punisher draws by itself if its part of a mix of corners is drawn alone."""
+        """Each punisher's marginal distribution over its orders, for a mix over corners."""
         found = []
         for axis, (own, corners, first) in enumerate(zip(self.each, cell, firsts, strict=True)):
             share = np.zeros(len(own))
@@ -285,12 +291,12 @@ class _Stage:
 
 
 def _alone(theirs: np.ndarray, axis: int) -> np.ndarray:
-    """How often one punisher plays each corner in a mix of corners of all."""
+    """One punisher's marginal distribution over its corners."""
     return np.asarray(theirs.sum(axis=tuple(each for each in range(theirs.ndim) if each != axis)))
 
 
 def _solve_cell(payoffs: np.ndarray, cell: Cell) -> tuple[float, np.ndarray, np.ndarray]:
-    """The game in which the punishers agree on corners of a part, which the deviator knows: value and mixes."""
+    """Solve the matrix game of a cell, in which the punishers correlate over its corners: value and mixes."""
     parts = payoffs
     for axis, corners in enumerate(cell):
         parts = np.moveaxis(np.tensordot(parts, corners, (axis + 1, 1)), -1, axis + 1)
@@ -299,9 +305,10 @@ def _solve_cell(payoffs: np.ndarray, cell: Cell) -> tuple[float, np.ndarray, np.
 
 
 def _halves(cell: Cell, theirs: np.ndarray, last: int) -> list[Cell]:
-    """Cut a part between the two corners that the others answer most differently; none if they answer alike.
+    """Split a cell between the two corners given which the others play most differently.
 
-    Then the mix of corners is a product already. The mixes of the `last` punisher need not be cut.
+    Empty if they play alike given every corner, since then the mix is a product already. The `last` punisher's simplex
+    need not be split.
     """
     best, where = CLOSE, None
     for axis, corners in enumerate(cell):
@@ -328,7 +335,7 @@ def _halves(cell: Cell, theirs: np.ndarray, last: int) -> list[Cell]:
 
 
 def _support(shares: Shares) -> tuple[list[tuple[int, ...]], np.ndarray]:
-    """The draws of a product: what number of its orders each punisher gives, and how probable that is."""
+    """The draws of a product with positive probability: each punisher's order index, and the probabilities."""
     chosen = [np.flatnonzero(share > 0).tolist() for share in shares]
     numbers = list(product(*chosen))
     return numbers, np.array([np.prod([share[n] for share, n in zip(shares, each, strict=True)]) for each in numbers])

@@ -1,4 +1,4 @@
-"""Certificates for punishers that draw each for itself: every mix of the others is a product of mixes of each."""
+"""Certificates for punishers that randomize independently: each mix of the others is a product of their mixes."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ UNITS: tuple[tuple[int, ...], ...] = (
     (60, 78, 77, 102),
     (30, 33, 34, 28, 39),
 )
-"""In how many parts so many punishers may draw: the product is `UNIT`."""
+"""By number of randomizing punishers: the denominators of their probabilities, whose product is `UNIT`."""
 
 
 def product_of(mixes: Mixes) -> Plans:
-    """A product of mixes as joint orders in whole parts, rounded as little as can be."""
+    """A product of mixes as joint orders with integer weights, assigning denominators for the least rounding."""
     drawn = [who for who, (orders, _) in enumerate(mixes) if len(orders) > 1]
     best = min(
         permutations(UNITS[len(drawn)]),
@@ -53,7 +53,7 @@ def _error(weights: np.ndarray, unit: int) -> float:
 
 
 class ApartClaims(Claims):
-    """What the products of a search guarantee."""
+    """The upper bounds that a search's products guarantee."""
 
     def __init__(self, apart: ApartSearch) -> None:
         super().__init__(apart.threats)
@@ -76,14 +76,15 @@ class ApartClaims(Claims):
 
 
 class ApartThreats(PathThreats):
-    """What one power can get by leaving a path if the others draw each for itself from then on.
+    """One power's value of leaving a path if the others randomize independently from then on.
 
     Args:
-        apart: of its kind of deviator. power, years, path: see `PathThreats`.
+        apart: a search of its kind of deviator. power, years, path: see `PathThreats`.
 
     Attributes:
-        low: what any punishers leave to it at least. high: what those here keep it to. least: what any punishers that
-            draw each for itself leave to it, by the search. pure: what the best that do not draw keep it to.
+        low: lower bound against any punishers. high: upper bound against the products found here. least: lower bound
+            against any independently randomizing punishers (searched). pure: its value against the best deterministic
+            punishers.
     """
 
     def __init__(self, apart: ApartSearch, power: int, years: int, path: Path) -> None:
@@ -92,7 +93,7 @@ class ApartThreats(PathThreats):
         self.least = self.pure = float(self.path_value)
 
     def solve(self, most: float = np.inf) -> tuple[float, float]:
-        """Bound both values; the most promising deviations first."""
+        """Bound the values, most promising deviations first. Returns `least` and `high`."""
         super().solve(most)
         self.least = self.high = self.pure = float(self.path_value)
         after = [(node, left, points) for node, left, points in self.deviations if node != OVER]
@@ -112,14 +113,14 @@ class ApartThreats(PathThreats):
 
 @dataclass(frozen=True)
 class ApartValue:
-    """What a deviator gets against the paper's path, by how the punishers draw. Points of the whole game.
+    """A deviator's points of the whole game against the paper's path, by how the punishers randomize.
 
     Attributes:
-        path_value: if it does not leave.
-        agreed: if they agree in secret, at least (certified; no punishers keep it to less).
-        at_least, at_most: if each draws for itself. The first is searched, the second certified.
-        pure: if they do not draw (searched).
-        certificate: of `agreed` and `at_most`, for `check_apart`.
+        path_value: if it does not deviate.
+        agreed: lower bound if they randomize jointly (certified; holds for all punishers).
+        at_least, at_most: bounds if they randomize independently. The first is searched, the second certified.
+        pure: if they are deterministic (searched).
+        certificate: proof of `agreed` and `at_most`, for `check_apart`.
     """
 
     path_value: int
@@ -131,10 +132,10 @@ class ApartValue:
 
 
 def certify_apart(map_name: str, deviator: str, years: int, apart: ApartSearch) -> ApartValue:
-    """What a deviator gets against the paper's pi_1, on shared boards with the shared core for the first sharer.
+    """A deviator's points against the paper's pi_1. On shared boards the first sharer gets the shared core.
 
     Args:
-        map_name: clique:n or shared-clique:n. deviator: a power. years: of the game.
+        map_name: clique:n or shared-clique:n. deviator: a power. years: length of the game.
         apart: a search of this board and kind of deviator.
     """
     board = board_of(map_name)
@@ -151,13 +152,13 @@ def certify_apart(map_name: str, deviator: str, years: int, apart: ApartSearch) 
 
 
 def check_apart(certificate: DrawnCertificate) -> int:
-    """Check that a certificate holds, and that in it all others draw each for itself.
+    """Check that a certificate holds, and that all its mixes of the others are products.
 
     Returns:
-        how many positions were checked.
+        the number of positions checked.
 
     Raises:
-        CertificateError: it does not hold, or a mix of the others is no product.
+        CertificateError: the certificate does not hold, or a mix is not a product.
     """
     checked = check_drawn(certificate)
     for number, mix in DrawnChecker(certificate.map_name, certificate.deviator).mixes(certificate):

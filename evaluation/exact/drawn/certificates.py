@@ -1,8 +1,8 @@
-"""Certificates of threat values: both sides' mixes at every position, and what each guarantees, as exact fractions.
+"""Certificates of threat values: both sides' mixes at every position and their guarantees, as exact fractions.
 
-Weights of mixes and claims are whole numbers of parts of one, `UNIT` parts in all. In every listed position the others'
-mix keeps the deviator to `uppers` whatever it orders, and its own mix gets it `lowers` whatever they order, if what is
-claimed of later positions is true; where none is listed a loose bound has to do (`evaluation.exact.drawn.checking`).
+Weights and claims are integers with denominator `UNIT`. In every listed position, the others' mix holds the deviator to
+`uppers` whatever it orders, and the deviator's own mix gets it at least `lowers` whatever they order, given the claims
+for later positions. For unlisted positions a loose bound is used (`evaluation.exact.drawn.checking`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from evaluation.exact.certificates import read_certificate, write_certificate
 from welfare_env.engine import Frozen
 
 FORMAT = "welfare-env drawn certificate 1"
-UNIT = 36_756_720  # divisible by 1 to 18: most mixes and values are whole numbers of parts
+UNIT = 36_756_720  # denominator; divisible by 1 to 18, so most mixes and values are exact
 OTHERS, MINE = 0, 1  # sides of a plan
 ARRAYS = {
     "rows": (np.int32, 2),
@@ -35,21 +35,21 @@ NUMBERS = ("years", "path_value", "lower", "upper")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DrawnCertificate(Frozen):
-    """Proof that a deviator gets at least `lower` and at most `upper`, if the others agree in secret and may draw.
+    """Proof that a deviator gets at least `lower` and at most `upper` if the others randomize jointly.
 
     Attributes:
         map_name, years: the game; welfare rules without press.
         deviator: a power.
-        path: what everybody orders until somebody deviates: phase -> orders, in phases in which anything is ordered.
-        path_value: what the deviator gets then.
-        lower, upper: what it gets if it leaves the path (or not) as is best, in parts (`UNIT` to a point).
-        rows: int32 [positions, state size], canonical, as in `Certificate`; each stands for all that come from it by
-            renaming the other powers.
-        years_left: int16 [positions], the present one included.
-        lowers, uppers: int64 [positions], parts still to come; `uppers` is -1 where nothing is claimed.
+        path: everybody's orders until somebody deviates: phase -> orders, for phases with any orders.
+        path_value: the deviator's points on the path.
+        lower, upper: bounds on its points if it deviates optimally (or stays), times `UNIT`.
+        rows: int32 [positions, state size], canonical, as in `Certificate`; each stands for all its renamings of the
+            other powers.
+        years_left: int16 [positions], including the current year.
+        lowers, uppers: int64 [positions], bounds on the points from here on, times `UNIT`; -1 in `uppers` is no claim.
         plan_rows: int32 [plans], the position of each plan. plan_sides: int8 [plans], OTHERS or MINE.
-        weights: int64 [plans], parts; those of a side at a position add up to `UNIT`, if it has any.
-        orders: int32 [plans, most orders], order numbers, then -1.
+        weights: int64 [plans], probabilities times `UNIT`; those of a side at a position add up to `UNIT`, if any.
+        orders: int32 [plans, most orders], order numbers, padded with -1.
     """
 
     map_name: str
@@ -84,18 +84,18 @@ class DrawnCertificate(Frozen):
         )
 
     def save(self, path: Path | str) -> None:
-        """Write it to a file (.npz).
+        """Write the certificate to a file (.npz).
 
         Raises:
-            CertificateError: it cannot be written.
+            CertificateError: the file cannot be written.
         """
         write_certificate(self, path, FORMAT, ARRAYS)
 
     @classmethod
     def load(cls, path: Path | str) -> DrawnCertificate:
-        """Read what `save` wrote.
+        """Read a file that `save` wrote.
 
         Raises:
-            CertificateError: no such file, or something else in it.
+            CertificateError: no such file, or not a certificate of this kind.
         """
         return read_certificate(cls, path, FORMAT, ARRAYS, lambda fields: cls(**fields))

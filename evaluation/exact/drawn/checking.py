@@ -1,7 +1,7 @@
-"""Checks certificates of threat values with the engine and whole numbers: no search, no floats.
+"""Checks certificates of threat values with the engine and integer arithmetic: no search, no floats.
 
-It walks the listed positions as `evaluation.exact.checking` does, with its engine, renamings and lists of orders.
-Orders of a side that support what the other side's mix never does are holds, so they are left out.
+It goes through the listed positions as `evaluation.exact.checking` does, with its engine, renamings and lists of
+orders. Supports of moves that the other side's mix never makes act as holds, so they are left out.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from welfare_env.checks import is_whole, quoted
 from welfare_env.engine import WINTER, YEAR, State
 from welfare_env.game.position import Position
 
-MOST_CLAIM = 2_000  # points: the square of UNIT times it is a whole number of 64 bits
+MOST_CLAIM = 2_000  # points; MOST_CLAIM * UNIT**2 fits into int64
 
-JointMix = list[tuple[dict[int, tuple[int, ...]], int]]  # the orders of every power that gives any, and parts
+JointMix = list[tuple[dict[int, tuple[int, ...]], int]]  # orders by power, and their weight
 Slots = list[tuple[int, int]]  # slot and power of each column of orders
 
 
@@ -31,16 +31,16 @@ def check_drawn(certificate: DrawnCertificate) -> int:
     """Check that a certificate of threat values holds.
 
     Returns:
-        how many positions were checked.
+        the number of positions checked.
 
     Raises:
-        CertificateError: it does not hold, or is none; the message names the position and the numbers.
+        CertificateError: the certificate does not hold, or is not a `DrawnCertificate`; the message says where.
     """
     return check_with(DrawnChecker, certificate)
 
 
 def check_with(kind: Callable[[str, str], DrawnChecker], certificate: DrawnCertificate) -> int:
-    """`check_drawn` with a kind of checker, made from the board's name and the deviator."""
+    """`check_drawn` with another kind of checker; `kind` makes it from the board's name and the deviator."""
     if not isinstance(certificate, DrawnCertificate):
         raise CertificateError(f"certificate={quoted(certificate)}: give a DrawnCertificate")
     plain = _plain(certificate)
@@ -51,7 +51,7 @@ def check_with(kind: Callable[[str, str], DrawnChecker], certificate: DrawnCerti
 
 
 def _plain(certificate: DrawnCertificate) -> Certificate:
-    """The parts that a certificate of fixed orders has as well."""
+    """The fields in common with a `Certificate` of fixed orders, type-checked."""
     for name, (kind, dimensions) in ARRAYS.items():
         array = getattr(certificate, name)
         if not isinstance(array, np.ndarray) or array.dtype != kind or array.ndim != dimensions:
@@ -77,7 +77,7 @@ def _plain(certificate: DrawnCertificate) -> Certificate:
 
 
 def _check_arrays(certificate: DrawnCertificate, plain: Certificate) -> None:
-    """That claims and plans are of listed positions, and that the weights of each mix make one."""
+    """Check that claims and plans belong to listed positions, and that each mix's weights add up to `UNIT`."""
     positions, most = len(plain), MOST_CLAIM * UNIT
     for name, length, low, high in (
         ("lowers", positions, 0, most),
@@ -101,11 +101,11 @@ def _check_arrays(certificate: DrawnCertificate, plain: Certificate) -> None:
 
 
 class Outcomes(NamedTuple):
-    """What a mix leads to against everything that the other side can order.
+    """The outcomes of a mix against every order of the other side.
 
     Attributes:
         keys, gains: int64 [n, plans of the mix], numbers of the next positions, and the deviator's points of the phase.
-        passed: 1 if the year is over then, else 0. weights: int64 [plans of the mix].
+        passed: 1 if the phase ends the year, else 0. weights: int64 [plans of the mix].
     """
 
     keys: np.ndarray
@@ -119,10 +119,10 @@ class DrawnChecker(Checker):
 
     def __init__(self, map_name: str, deviator: str) -> None:
         super().__init__(map_name, (deviator,), is_symmetric=True)
-        self._evident: list[int] = []  # of each key
+        self._evident: list[int] = []  # for each key, see `evident`
 
     def check_mixes(self, certificate: DrawnCertificate, plain: Certificate) -> int:
-        """As `check_drawn`; `plain` is what `Checker` reads."""
+        """As `check_drawn`; `plain` has the fields that `Checker` reads."""
         path = self._played_path(plain)
         numbers = np.array([self._number(row) for row in certificate.rows], np.int64)
         found = {
@@ -138,7 +138,7 @@ class DrawnChecker(Checker):
         return len(plain)
 
     def mixes(self, certificate: DrawnCertificate) -> Iterator[tuple[int, JointMix]]:
-        """The others' mixes, and the numbers of their positions."""
+        """Each position's number and the others' mix there."""
         givers = [who for who in range(len(self.board.powers)) if who not in self.numbers]
         for number, row in enumerate(certificate.rows):
             position = Position(self.engine, State(self._layout, row.astype(np.int32)))
@@ -152,9 +152,9 @@ class DrawnChecker(Checker):
             yield number, mix
 
     def _worth_of_all(self, certificate: DrawnCertificate, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """At most and at least what each position is worth by the certificate: parts, int64 [years + 1, keys], twice.
+        """Upper and lower bounds on each position's value, times `UNIT`: int64 [years + 1, keys] twice.
 
-        With no year left it is nothing. The best of claims and loose bounds, as each holds.
+        The tighter of claim and loose bound; 0 with no years left.
         """
         years = certificate.years
         limits = relaxed_bounds(len(self.board.provinces), years, 1)
@@ -174,7 +174,7 @@ class DrawnChecker(Checker):
         return number
 
     def _outcomes(self, certificate: DrawnCertificate, number: int, side: int) -> Outcomes | None:
-        """Where a side's mix leads; None if it has none."""
+        """The outcomes of a side's mix at a position; None if there is no mix."""
         chosen = np.flatnonzero((certificate.plan_rows == number) & (certificate.plan_sides == side))
         if not len(chosen):
             return None
@@ -194,7 +194,7 @@ class DrawnChecker(Checker):
         """The orders of a plan: slot -> power and order.
 
         Raises:
-            CertificateError: one cannot be given, or is given twice.
+            CertificateError: an order is illegal, or a slot has two orders.
         """
         found: dict[int, tuple[int, int]] = {}
         ordered: dict[int, list[int]] = {power: [] for power in givers}
@@ -213,7 +213,7 @@ class DrawnChecker(Checker):
     def _step(
         self, position: Position, replies: np.ndarray, own: Slots, given: dict[int, tuple[int, int]]
     ) -> tuple[np.ndarray, np.ndarray, int]:
-        """Numbers of the next positions and the deviator's points, int64 [replies] twice, and whether the year ends."""
+        """Numbers of the next positions and the deviator's points, int64 [replies] twice; 1 if the year ends or 0."""
         fixed = np.array([order for _, order in given.values()], np.int32)
         orders = np.concatenate([replies.reshape(len(replies), -1), np.tile(fixed, (len(replies), 1))], axis=1)
         columns = own + [(slot, power) for slot, (power, _) in given.items()]
@@ -229,7 +229,7 @@ class DrawnChecker(Checker):
     def _check_claim(
         self, certificate: DrawnCertificate, number: int, side: int, found: Outcomes, worth: np.ndarray
     ) -> None:
-        """That a mix guarantees what is claimed."""
+        """Check that a mix guarantees its claim."""
         years = int(certificate.years_left[number])
         told = (found.gains * UNIT + worth[years - found.passed, found.keys]) @ found.weights
         claim = int((certificate.lowers if side == MINE else certificate.uppers)[number]) * UNIT
@@ -244,7 +244,7 @@ class DrawnChecker(Checker):
     def _check_both_ends(
         self, certificate: DrawnCertificate, path: list[PathStep], upper: np.ndarray, lower: np.ndarray
     ) -> None:
-        """What leaving the path is worth at its best, at most and at least."""
+        """Check the bounds on the deviator's points with optimal deviation from the path."""
         most = least = 0
         for found, years, to in reversed(path):
             left, on = years - found.passed, found.keys == to
@@ -259,9 +259,10 @@ class DrawnChecker(Checker):
 
 
 def evident(board: Board, state: State, power: int) -> int:
-    """Points that a power gets this year for certain: in Winter for each center, as it may disband everything.
+    """Points that a power can secure this year.
 
-    Else for each unit that has not been dislodged and stands in a center with one neighbor: it cannot be dislodged.
+    In Winter one per center, since it may disband all units. Before Winter one per unit in a center with a single
+    neighbor, where nobody can dislodge it.
     """
     if state.phase == WINTER:
         return int((state.owners == power).sum())

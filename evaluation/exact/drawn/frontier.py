@@ -1,15 +1,16 @@
-"""The most welfare that a profile can have if nobody may gain more than epsilon by leaving it.
+"""The highest welfare of a profile in which no power gains more than epsilon by deviating.
 
-The concept. A profile is a *path*, what everybody orders as long as nobody has left it, and the threats that follow.
-The path is deterministic: it is not drawn. Whoever gives other orders than the path's, so that another position
-follows, has left, and from then on all others only keep it down, by threats that they draw together (`threats`). If two
-leave at once, the first by number is held to have; no unilateral deviation is touched by that. So a path will do if in
-each phase every power, whatever it orders there, gets at most epsilon more than by staying:
+A profile is a *path* (everybody's orders as long as nobody deviates) and the threats that follow. The path is
+deterministic. A power deviates if its orders differ from the path's and another position follows. From then on all
+others only minimize its points, by jointly randomized threats (`threats`). If several powers deviate in the same phase,
+the first by number counts as the deviator; this does not affect unilateral deviations. So a path is an
+epsilon-equilibrium if in each phase, for every power and all its orders:
 
-    points until then + threat value of the position that follows <= points of the whole path + epsilon.
+    points until then + threat value of the next position <= points of the whole path + epsilon.
 
-The search goes through positions, each with the vectors of points that can still be had (only those that no other
-exceeds for everybody, since more for one breaks no condition of another), and asks for less and less welfare.
+The search computes for each position the vectors of points still possible. It keeps undominated vectors only, since
+more points for one power never violate another's condition. It starts at the highest welfare and lowers it step by
+step.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from welfare_env.game.position import Position
 
 @dataclass(frozen=True)
 class _Choice:
-    """What is ordered at a position, in order numbers, and where it leads."""
+    """The order numbers chosen at a position, the next position, and the points after it."""
 
     orders: tuple[int, ...]
     to: bytes
@@ -48,16 +49,16 @@ class _Choice:
 class FrontierSearch:
     """Paths of one board and length, for any epsilon.
 
-    The path found is certified; that there is none with more welfare rests on this search and on floats.
+    The path found is certified. That no path has more welfare is not certified: it relies on this search and on floats.
 
     Args:
-        map_name: clique:n or shared-clique:n. years: of the game.
-        sight: how the others see that somebody has left: so many phases late, or `sight.NEXT`. If not at once, more
-            may be possible than is found: of the ways to the same points from a position on, only one is tried.
+        map_name: clique:n or shared-clique:n. years: length of the game.
+        sight: delay in phases until the others notice a deviation, or `sight.NEXT`. Unless it is 0, the search may miss
+            better paths, since it tries only one way to each vector of points from a position on.
 
     Attributes:
-        most: the welfare that is never exceeded: every center paid for in every year.
-        report: is told what is going on.
+        most: upper bound on welfare: every center pays in every year.
+        report: progress callback.
     """
 
     def __init__(self, map_name: str, years: int, sight: int = 0) -> None:
@@ -84,15 +85,15 @@ class FrontierSearch:
         self._expanded: dict[bytes, _Expanded] = {}
 
     def solve(self, epsilon: Fraction, most_lost: int, by: str = "sum") -> FrontierPoint | None:
-        """The best path that nobody gains more than epsilon by leaving.
+        """The best path from which no power gains more than epsilon by deviating.
 
         Args:
             epsilon: points of the whole game.
-            most_lost: look at paths with up to so much less welfare than `most`.
-            by: "sum" or "root-nash": what is best.
+            most_lost: search paths with welfare down to `most` minus this.
+            by: the welfare measure to maximize, "sum" or "root-nash".
 
         Returns:
-            None if there is none.
+            the certified path; None if there is none.
         """
         self._epsilon, self._known = float(epsilon), {}
         best: Vector | None = None
@@ -116,7 +117,7 @@ class FrontierSearch:
         return self.certified(epsilon, tuple(each for each in path if each[1]))
 
     def certified(self, epsilon: Fraction, path: Path) -> FrontierPoint:
-        """A path with certificates of what each power gets by leaving it."""
+        """A path with certificates of each power's points from deviating."""
         found = [
             SightThreats(self.threats[power], power, self.years, path, self.sight)
             if self.sight
@@ -132,7 +133,7 @@ class FrontierSearch:
     # The search
 
     def _vectors(self, key: bytes, lost: int) -> dict[Vector, _Choice]:
-        """What can still be had at a position if welfare is at most so much less than what the centers pay."""
+        """The possible vectors of points from a position on, with total at most `lost` below what all centers pay."""
         known = self._known.get(key)
         if known is None or known[0] < lost:
             self._known[key] = known = (lost, self._best(self._search(key, lost)))
@@ -140,7 +141,7 @@ class FrontierSearch:
         return {each: choice for each, choice in known[1].items() if sum(each) >= left * self.centers - lost}
 
     def _best(self, found: dict[Vector, _Choice]) -> dict[Vector, _Choice]:
-        """Without what another exceeds for everybody."""
+        """Remove dominated vectors."""
         kept: dict[Vector, _Choice] = {}
         for each in sorted(found, key=lambda vector: (-sum(vector), vector)):
             if not any(all(a >= b for a, b in zip(other, each, strict=True)) for other in kept):
@@ -167,14 +168,14 @@ class FrontierSearch:
         return found
 
     def _is_below(self, expanded: _Expanded, total: Vector) -> bool:
-        """Whether somebody could leave for more, whatever the others order in this phase."""
+        """Whether some power could profitably deviate whatever the others order in this phase."""
         if expanded.lows is None:
             nodes = [self._node(power, expanded.key) for power in range(self.powers)]
             expanded.lows = [self.threats[who].bounds(node, expanded.left)[0] for who, node in enumerate(nodes)]
         return any(low > points + self._epsilon + CLOSE for low, points in zip(expanded.lows, total, strict=True))
 
     def _holds(self, expanded: _Expanded, plan: tuple[int, ...], to: bytes, total: Vector) -> bool:
-        """Whether nobody gets more than its points and epsilon by other orders than those of a plan."""
+        """Whether no power gets more than its points plus epsilon by deviating from a plan."""
         return all(self._keeps(expanded, power, plan, to, total[power]) for power in range(self.powers))
 
     def _keeps(self, expanded: _Expanded, power: int, plan: tuple[int, ...], to: bytes, points: int) -> bool:
@@ -195,7 +196,7 @@ class FrontierSearch:
     def _is_seen_in_time(
         self, expanded: _Expanded, plan: tuple[int, ...], to: bytes, rest: Vector | None, total: Vector
     ) -> bool:
-        """Whether the others need not see at once that somebody left, if they go on as was found for the rest."""
+        """Whether the plan still holds with delayed sight, if the others continue with the path found for the rest."""
         return (
             not self.sight
             or rest is None
@@ -205,7 +206,7 @@ class FrontierSearch:
     def _can_wait(
         self, expanded: _Expanded, power: int, plan: tuple[int, ...], to: bytes, rest: Vector, points: int
     ) -> bool:
-        """Whether a power gets no more than its points and epsilon though the others see later that it left."""
+        """Whether a power gets at most its points plus epsilon although the others notice its deviation late."""
         limit, age = points + self._epsilon, 0
         hidden = {key: gain for key, gain, *_ in self._deviations(expanded, power, plan) if key != to}
         path, left_over = to, rest
@@ -232,7 +233,7 @@ class FrontierSearch:
         return True
 
     def _is_within(self, power: int, key: bytes, left: int, limit: float) -> bool:
-        """Whether threats keep a power to so much from a position on."""
+        """Whether threats hold a power to `limit` points from a position on."""
         node = self._node(power, key)
         return self.threats[power].solve(node, left, limit, limit + 10 * CLOSE)[1] <= limit + CLOSE
 
@@ -240,7 +241,7 @@ class FrontierSearch:
         return State(layout_of(self.board), np.frombuffer(key, np.int32))
 
     def _deviations(self, expanded: _Expanded, power: int, plan: tuple[int, ...]) -> list[tuple[bytes, int, int, int]]:
-        """Where a power can lead if the others follow a plan: key, points of the phase, node, years left."""
+        """A power's possible results if the others follow a plan: key, points of the phase, node, years left."""
         others = tuple(order for order, who in zip(plan, expanded.powers, strict=True) if who != power)
         if (power, others) not in expanded.deviations:
             given: dict[int, dict[int, int]] = {}
@@ -265,7 +266,7 @@ class FrontierSearch:
         return self._nodes[power, key]
 
     def _expand(self, key: bytes) -> _Expanded:
-        """All that everybody can order at a position, by where it leads."""
+        """All joint orders at a position, grouped by next position and points."""
         if key in self._expanded:
             return self._expanded[key]
         state = State(layout_of(self.board), np.frombuffer(key, np.int32))
@@ -285,9 +286,10 @@ class FrontierSearch:
         return self._expanded[key]
 
     def _least_lost(self, to: bytes) -> int:
-        """Welfare that is lost for certain from a position on: a center that nobody can take yet costs two points.
+        """Welfare certainly lost from a position on: for each center that no unit can take this year, two points.
 
-        In this year's Winter nobody is paid for it, and for a later one a unit has to be kept, or it is not paid again.
+        (One in the last year.) The center pays nobody this Winter. Taking it later needs a unit that is not disbanded
+        this Winter, which costs a point.
         """
         if not to:
             return 0
@@ -299,7 +301,7 @@ class FrontierSearch:
 
 @dataclass
 class _Step:
-    """A position to which joint orders lead, "" at the end, with points of the phase and the orders."""
+    """A next position (empty at the end of the game), the points of the phase, and all joint orders leading to it."""
 
     to: bytes
     points: Vector
@@ -309,7 +311,7 @@ class _Step:
 
 @dataclass
 class _Expanded:
-    """A position with all its steps; powers and slots are those of a plan's orders."""
+    """A position with all its steps; `powers` and `slots` belong to the entries of a plan."""
 
     key: bytes
     state: State
@@ -330,16 +332,16 @@ def frontier(
     by: str = "sum",
     report: Callable[[str], None] = lambda text: None,
 ) -> list[FrontierPoint]:
-    """The most welfare at each epsilon, where it is no more than `most_lost` below what the centers pay.
+    """The path of highest welfare at each epsilon, left out if it is more than `most_lost` below what all centers pay.
 
     Args:
-        map_name: clique:n or shared-clique:n, n from 2 to 6. years: of the game, up to 8.
-        epsilons: what may be gained by leaving, in points of the whole game.
-        most_lost: welfare points; each more takes longer.
-        by: "sum" or "root-nash". report: is told what is going on.
+        map_name: clique:n or shared-clique:n, n from 2 to 6. years: length of the game, up to 8.
+        epsilons: largest allowed gains from deviating, in points of the whole game.
+        most_lost: welfare points; higher values take longer.
+        by: the welfare measure, "sum" or "root-nash". report: progress callback.
 
     Raises:
-        EvaluationError, UnknownMapError: as their names say.
+        EvaluationError, UnknownMapError: invalid input of this kind.
     """
     check_whole("years", years, 1, g.MOST_YEARS)
     check_whole("most_lost", most_lost, 0, 100)

@@ -1,4 +1,4 @@
-"""Points of the frontier: a path, its welfare, and the certificates that nobody gains by leaving it."""
+"""Points of the frontier: a path, its welfare, and certificates that bound each power's gain from deviating."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from evaluation.exact.drawn.certificates import ARRAYS, UNIT, DrawnCertificate
 from evaluation.exact.drawn.proofs import Path as PlayedPath
 from welfare_env.checks import quoted
 
-OF_EACH = ("deviator", "path_value", "lower", "upper")  # what certificates of a file do not share
+OF_EACH = ("deviator", "path_value", "lower", "upper")  # fields that differ between the certificates of a file
 Vector = tuple[int, ...]  # points of each power
 
 
 @dataclass(frozen=True, repr=False)
 class FrontierPoint:
-    """A path that nobody gains more than epsilon by leaving.
+    """A path from which no power gains more than epsilon by deviating.
 
     Attributes:
-        map_name, years, epsilon: what was asked for.
-        points: of each power, in the whole game.
-        path: what everybody orders: phase -> orders.
-        certificates: of each power, that it gets no more than its points and epsilon.
+        map_name, years, epsilon: the game, and the largest allowed gain.
+        points: each power's points in the whole game.
+        path: everybody's orders: phase -> orders.
+        certificates: for each power, proof that it gets at most its points plus epsilon.
     """
 
     map_name: str
@@ -55,15 +55,15 @@ class FrontierPoint:
 
     @property
     def gain(self) -> Fraction:
-        """The most that anybody gains by leaving, by the certificates; 0 if nobody does."""
+        """The certified largest gain of any power from deviating; 0 if no power gains."""
         gains = [Fraction(found.upper, UNIT) - found.path_value for found in self.certificates]
         return max(gains)
 
     def save(self, path: Path | str) -> None:
-        """Write it with its certificates to a file (.npz), which the players "frontier:point=FILE" read.
+        """Write the point and its certificates to a file (.npz) for the policy "frontier:point=FILE".
 
         Raises:
-            CertificateError: it cannot be written.
+            CertificateError: the file cannot be written.
         """
         told = {
             **{"format": FORMAT, "map_name": self.map_name, "years": self.years, "epsilon": str(self.epsilon)},
@@ -77,10 +77,10 @@ class FrontierPoint:
 
     @classmethod
     def load(cls, path: Path | str) -> FrontierPoint:
-        """Read what `save` wrote; `check_drawn` checks its certificates.
+        """Read a file that `save` wrote, without verifying its certificates; `check_drawn` does.
 
         Raises:
-            CertificateError: no such file, or something else in it.
+            CertificateError: no such file, or not a point of the frontier.
         """
         if not isinstance(path, (str, Path)):
             raise CertificateError(f"path={quoted(path)}: give the path of a file that FrontierPoint.save wrote")
@@ -121,7 +121,7 @@ class FrontierPoint:
 
     @property
     def file_name(self) -> str:
-        """What `welfare-env frontier --save` calls its file: "clique-3-years-4-epsilon-1-2.npz" at epsilon 1/2."""
+        """The file name that `welfare-env frontier --save` uses: "clique-3-years-4-epsilon-1-2.npz" at epsilon 1/2."""
         return file_name(self.map_name, self.years, self.epsilon)
 
     def row(self) -> Row:
@@ -138,5 +138,5 @@ class FrontierPoint:
 
 
 def file_name(map_name: str, years: int, epsilon: Fraction | int) -> str:
-    """`FrontierPoint.file_name` of a point that may not be there yet."""
+    """`FrontierPoint.file_name`, for points not computed yet."""
     return f"{map_name}-years-{years}-epsilon-{epsilon}.npz".replace(":", "-").replace("/", "-")

@@ -1,4 +1,4 @@
-"""From threat values in floats to what holds exactly: mixes and claims in whole numbers of parts, and a certificate."""
+"""Turns threat values in floats into exact certificates, with mixes and claims as integers over `UNIT`."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
 
 Path = tuple[tuple[str, tuple[str, ...]], ...]  # phase, orders of all
-Plans = tuple[np.ndarray, np.ndarray]  # joint orders int16 [n, provinces], parts int64 [n]
-ClaimOf = Callable[[int, int], int]  # node, years left -> parts
-OVER = -1  # in place of a node
+Plans = tuple[np.ndarray, np.ndarray]  # joint orders int16 [n, provinces], weights int64 [n]
+ClaimOf = Callable[[int, int], int]  # node, years left -> claim, times UNIT
+OVER = -1  # instead of a node, if the game is over
 
 
 def parts_of(weights: np.ndarray, unit: int = UNIT) -> np.ndarray:
-    """Probabilities as parts, `unit` in all: int64 [n]."""
+    """Probabilities as integer weights that add up to `unit`: int64 [n]."""
     found = np.rint(weights / weights.sum() * unit).astype(np.int64)
     found[found.argmax()] += unit - found.sum()
     return np.asarray(found)
 
 
 class Claims:
-    """What the mixes of a search guarantee, in whole numbers of parts: of what is asked for, and all that it rests on.
+    """Exact guarantees of a search's mixes, for the queried nodes and all nodes that their proofs need.
 
     Attributes:
-        claims: of each node with years left that has to be listed, by side: parts.
-        plans: the mix that guarantees it.
+        claims: (node, years left), side -> claim, times `UNIT`; only nodes that the certificate must list.
+        plans: same keys -> the mix that guarantees the claim.
     """
 
     def __init__(self, threats: ThreatSearch) -> None:
@@ -45,7 +45,7 @@ class Claims:
         self.plans: dict[tuple[Key, int], Plans] = {}
 
     def at_most(self, node: int, years: int) -> int:
-        """What the others keep the deviator to."""
+        """Upper bound on the deviator's points, times `UNIT`."""
         key = ((node, years), OTHERS)
         if key not in self.claims:
             plans = self._others(node, years)
@@ -60,7 +60,7 @@ class Claims:
         return self.claims[key]
 
     def at_least(self, node: int, years: int) -> int:
-        """What the deviator can be sure of."""
+        """Lower bound on the deviator's points, times `UNIT`."""
         key = ((node, years), MINE)
         if key not in self.claims:
             if key[0] not in self.threats.mine:
@@ -77,7 +77,7 @@ class Claims:
         return self.claims[key]
 
     def _others(self, node: int, years: int) -> Plans | None:
-        """The others' mix, or what the best deterministic punishers order; None if a loose bound does."""
+        """The others' mix, or the best deterministic punishers' orders; None if a loose bound suffices."""
         threats = self.threats
         if (mix := threats.theirs.get((node, years))) is not None:
             return mix[0], parts_of(mix[1])
@@ -90,7 +90,7 @@ class Claims:
         return table.orders[[plan]], np.array([UNIT])
 
     def _high(self, node: int, years: int) -> float:
-        """What the search says at most; that for deterministic punishers may know more of positions on its way."""
+        """The upper bound by the search; that for deterministic punishers may have a tighter one."""
         high, pure = self.threats.bounds(node, years)[1], int(self.threats.search.table.high[node, years, DISARMED])
         return min(high, pure) if pure >= 0 else high
 
@@ -98,7 +98,7 @@ class Claims:
         return years - (self.threats.phase(node) == g.WINTER)
 
     def _deep(self, node: int, years: int, row: np.ndarray, parts: np.ndarray, claim: ClaimOf) -> int:
-        """What a row of nodes is worth by the claims of each, in parts of parts."""
+        """The expected value of a row of nodes by their claims, times `UNIT` squared."""
         left = self._left(node, years)
         worth = np.array([claim(int(to), left) if left else 0 for to in row], np.int64)
         return int(self._sum(node, row, parts, worth))
@@ -107,7 +107,7 @@ class Claims:
         return self._sum(node, to, parts, UNIT * points.astype(np.int64))
 
     def _sum(self, node: int, to: np.ndarray, parts: np.ndarray, worth: np.ndarray) -> np.ndarray:
-        """What rows of nodes are worth with the points on the way, in parts of parts: int64 [rows]."""
+        """Expected values of rows of nodes plus the points of this phase, times `UNIT` squared: int64 [rows]."""
         table, gains = self.threats.search.table, np.zeros(to.shape, np.int64)
         if self.threats.phase(node) == g.WINTER:
             gains = table.centers[to].astype(np.int64) - table.units[to]
@@ -115,17 +115,17 @@ class Claims:
 
 
 class PathThreats:
-    """What one power can get by leaving a path, in which everybody's orders are given until somebody does.
+    """One power's value of deviating from a path, on which everybody's orders are fixed until somebody deviates.
 
     Args:
-        threats: of its kind of deviator. power: its number. years: of the game. path: phase -> orders of all.
+        threats: a search of its kind of deviator. power: its number. years: of the game. path: phase -> orders of all.
 
     Attributes:
-        path_value: what it gets if it does not.
-        low, high: what it gets if it leaves as is best, or stays: between these floats.
+        path_value: its points on the path.
+        low, high: bounds on its points if it deviates optimally or stays, floats.
 
     Raises:
-        ValueError: the path has an order that cannot be given.
+        ValueError: the path has an illegal order.
     """
 
     def __init__(self, threats: ThreatSearch, power: int, years: int, path: Path) -> None:
@@ -136,7 +136,7 @@ class PathThreats:
         self.low = self.high = float(self.path_value)
 
     def _walk(self) -> Iterator[tuple[int, int, int]]:
-        """Play the path, and see where its power can take the game instead."""
+        """Play the path, and yield the power's possible deviations: node, years left, points until then."""
         rules, orders = Rules(press=None, years=self.years), dict(self.path)
         engine, stepper = make_engine("fast", self.board, rules), Stepper(self.board, rules)
         expander, state = Expander(self.board, (self.power,), stepper), engine.initial()
@@ -151,7 +151,7 @@ class PathThreats:
             found = expander.expand(position, [given])
             rows = found.rows[:, 0].copy()
             if after.done:
-                rows[:, -1] = found.points[:, 0, self.power]  # nothing else tells ends apart
+                rows[:, -1] = found.points[:, 0, self.power]  # rows of finished games differ only in this
             for number in first_of_each(rows).tolist():
                 points = int(state.welfare[self.power] + found.points[number, 0, self.power])
                 if after.done:
@@ -163,7 +163,7 @@ class PathThreats:
         self.path_value = int(state.welfare[self.power])
 
     def solve(self, most: float = np.inf) -> tuple[float, float]:
-        """Bound the value until it is known, or more than `most`; the most promising deviations first."""
+        """Bound the value until it is exact or above `most`; most promising deviations first."""
         self.low = self.high = float(self.path_value)
         tops = [(points + self._bound(node, left), node, left, points) for node, left, points in self.deviations]
         for top, node, left, points in sorted(tops, reverse=True):
@@ -179,11 +179,11 @@ class PathThreats:
         return 0.0 if node == OVER else self.threats.bounds(node, left)[1]
 
     def claims(self) -> Claims:
-        """What the punishers' mixes guarantee."""
+        """The exact guarantees of the mixes."""
         return Claims(self.threats)
 
     def certificate(self) -> DrawnCertificate:
-        """The certificate of what `solve` found."""
+        """The certificate for the bounds; call `solve` first."""
         claims = self.claims()
         lower = upper = self.path_value * UNIT
         for node, left, points in self.deviations:
@@ -228,7 +228,7 @@ def given_orders(position: Position, texts: tuple[str, ...]) -> Given:
     """Orders of all powers by power and slot.
 
     Raises:
-        ValueError: one cannot be given.
+        ValueError: an order is illegal.
     """
     found: Given = {}
     for text in texts:

@@ -1,8 +1,9 @@
-"""Exact best responses to the players of a point of the frontier, who draw together once somebody has left the path.
+"""Exact best responses to the players of a point of the frontier, who randomize jointly after a deviation.
 
-What has happened counts only by whether the deviator has left, since each phase is drawn anew: so backward induction
-over positions and that solves the deviator's problem. Unlike the certificates it asks the players' own orders, also in
-positions that no certificate lists. Units, adjudication and lists of plans are those of `evaluation.exact.planner`.
+Each phase is drawn independently, so of the history only one bit matters: whether the deviator has left the path.
+Backward induction over (position, this bit) solves the deviator's problem. Unlike the certificates, it uses the
+players' actual orders, including those in unlisted positions. It shares its adjudication and plans with
+`evaluation.exact.planner`.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from welfare_env.engine import DONE, State, layout_of
 from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
 
-CLOSE = 1e-9  # points; rounding errors of a sum of probabilities
-Node = tuple[bytes, bool]  # position in canonical form, whether it is on the path and nobody has left it
+CLOSE = 1e-9  # points; tolerance for rounding errors of probability sums
+Node = tuple[bytes, bool]  # position in canonical form; whether nobody has left the path so far
 
 
 class DrawnResponse:
-    """The most that a power can expect against the players of a point, in points of the whole game.
+    """A power's best response to the players of a point of the frontier.
 
     Args:
-        orders: what they play. power: the deviator.
+        orders: the players' orders. power: the deviator.
 
     Attributes:
-        value: with the best response.
+        value: expected points of the whole game.
     """
 
     def __init__(self, orders: DrawnOrders, power: str) -> None:
@@ -41,7 +42,7 @@ class DrawnResponse:
         self._expander = Expander(board, (self._who,), stepper)
         self._bounds = PointBounds(board, rules, self._who)
         self._values: dict[Node, float] = {}
-        self._plans: dict[Node, tuple[tuple[int, ...], list[Node]]] = {}  # best orders, and where they may lead
+        self._plans: dict[Node, tuple[tuple[int, ...], list[Node]]] = {}  # best orders, and possible next nodes
         start = self._engine.initial().row[None].copy()
         stepper.make_canonical(start)
         self._root = (start.tobytes(), True)
@@ -49,11 +50,11 @@ class DrawnResponse:
 
     @property
     def positions(self) -> int:
-        """How many were solved; one counts twice if it can be met on and off the path."""
+        """Number of solved positions; a position counts twice if it occurs on and off the path."""
         return len(self._values)
 
     def plan(self) -> Iterator[tuple[np.ndarray, tuple[int, ...], float]]:
-        """A best response in every position that it can reach: position, own order numbers, points to come."""
+        """The best response at every node that it can reach: position, own order numbers, expected points to come."""
         waiting, seen = [self._root], {self._root}
         while waiting:
             node = waiting.pop()
@@ -77,8 +78,11 @@ class DrawnResponse:
         return self._values[node]
 
     def _ways(self, node: Node) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Own orders int32 [plans, own], next positions int32 [plans, draws, state size], own points [plans, draws],
-        probabilities [draws].
+        """All plans against all draws of the others.
+
+        Returns:
+            own orders int32 [plans, own], next positions int32 [plans, draws, state size], own points [plans, draws],
+            and probabilities [draws].
         """
         position = self._position(node[0])
         if node[1]:
@@ -97,7 +101,7 @@ class DrawnResponse:
     def _best(
         self, node: Node, rows: np.ndarray, gains: np.ndarray, chances: np.ndarray
     ) -> tuple[int, float, list[Node]]:
-        """The best plan, its value and where it may lead; plans whose bound is not above the best are left out."""
+        """The best plan, its value and its next nodes. Plans with bounds not above the best value are skipped."""
         plans, draws, size = rows.shape
         first = first_of_each(np.ascontiguousarray(rows.reshape(plans, draws * size)))
         rows, gains = rows[first], gains[first]

@@ -1,7 +1,7 @@
-"""What a power gets by leaving a path if the others see it late, or only from next to it.
+"""A power's points from deviating from a path if the others notice late, or only from adjacent provinces.
 
-Until they see it they give the orders of the path, as far as these can still be given. Then all know who left, and keep
-it down by threats that they draw together. An attack that dislodges somebody is seen at once.
+Until they notice, they give the path's orders, as far as these are still legal. From then on all know the deviator, and
+minimize its points by jointly randomized threats. An attack that dislodges a unit is noticed at once.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from welfare_env.engine import ADJUSTMENTS, YEAR, State, layout_of
 from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
 
-NEXT = -1  # sight: only from next to it; 0 or more: so many phases late
+NEXT = -1  # sight: a deviation is noticed only from adjacent provinces; 0 or more: delay in phases
 
 
 def is_seen(sight: int, board: Board, power: int, now: State, path: State, age: int) -> bool:
-    """Whether the others know that a power has left.
+    """Whether the others notice that a power has deviated.
 
     Args:
-        now, path: where the game is, and where the path would be. age: phases since the one in which it left.
+        now, path: the game's position, and the path's. age: phases since the deviation.
     """
     if now.phase != path.phase:
         return True
@@ -38,7 +38,7 @@ def is_seen(sight: int, board: Board, power: int, now: State, path: State, age: 
 
 
 def _places(board: Board, state: State) -> dict[str, tuple[int, int]]:
-    """Unit and owner of each province, -1 for none."""
+    """The powers of each province's unit and center, -1 for none."""
     found = dict.fromkeys(board.provinces, (-1, -1))
     for who, piece in state.units.tolist():
         found[board.pieces[piece][2:]] = (who, -1)
@@ -48,13 +48,13 @@ def _places(board: Board, state: State) -> dict[str, tuple[int, int]]:
 
 
 def _unlike(board: Board, now: State, path: State) -> set[str]:
-    """Where a position is not that of the path."""
+    """The provinces where a position differs from the path's."""
     there = _places(board, path)
     return {name for name, held in _places(board, now).items() if held != there[name]}
 
 
 def _near(board: Board, power: int, now: State, path: State) -> set[str]:
-    """What the others see: where they have a unit, or what they own, now or on the path, and what is next to that."""
+    """The provinces that the others see: those they occupy or own, now or on the path, and their neighbors."""
     own = set[str]()
     for state in (now, path):
         own |= {name for name, held in _places(board, state).items() if any(who not in (-1, power) for who in held)}
@@ -62,7 +62,7 @@ def _near(board: Board, power: int, now: State, path: State) -> set[str]:
 
 
 def still_given(position: Position, texts: tuple[str, ...], but: int) -> Given:
-    """Those orders of all powers but one that can be given in a position, by power and slot."""
+    """The orders that are legal in a position, of all powers except `but`, by power and slot."""
     found: Given = {}
     for text in texts:
         order = position.board.orders.index[text]
@@ -79,10 +79,10 @@ def still_given(position: Position, texts: tuple[str, ...], but: int) -> Given:
 
 
 class SightThreats(PathThreats):
-    """What one power can get by leaving a path, by how the others see it.
+    """One power's value of deviating from a path with delayed or local sight.
 
     Args:
-        sight: so many phases late, or NEXT. threats, power, years, path: see `PathThreats`.
+        sight: delay in phases, or NEXT. threats, power, years, path: see `PathThreats`.
     """
 
     def __init__(self, threats: ThreatSearch, power: int, years: int, path: Path, sight: int) -> None:
@@ -93,7 +93,7 @@ class SightThreats(PathThreats):
         rules, orders = Rules(press=None, years=self.years), dict(self.path)
         engine, stepper = make_engine("fast", self.board, rules), Stepper(self.board, rules)
         expander, state = Expander(self.board, (self.power,), stepper), engine.initial()
-        hidden: dict[bytes, tuple[int, int]] = {}  # positions that the others take for the path: points, age
+        hidden: dict[bytes, tuple[int, int]] = {}  # positions with an unnoticed deviation -> points, age
         while not state.done:
             texts = orders.get(Position(engine, state).phase, ())
             given = still_given(Position(engine, state), texts, but=OVER)
@@ -127,7 +127,7 @@ class SightThreats(PathThreats):
 
 
 class Way(NamedTuple):
-    """What an order leads to: points of the phase, and a phase of the walk, or else a position and the years left."""
+    """An order's result: points, and the next phase of the walk; or, once noticed, a position number and years left."""
 
     points: int
     phase: tuple[int, bytes, int] | None
@@ -136,7 +136,7 @@ class Way(NamedTuple):
 
 
 class SightChecker(DrawnChecker):
-    """Checks certificates of threats that begin when a deviation is seen (`check_sight`)."""
+    """Checks certificates of threats that begin when a deviation is noticed (`check_sight`)."""
 
     def __init__(self, map_name: str, deviator: str, sight: int) -> None:
         super().__init__(map_name, deviator)
@@ -161,7 +161,7 @@ class SightChecker(DrawnChecker):
         return found
 
     def _ways(self, phase: tuple[int, bytes, int], texts: tuple[str, ...], path: State, years: int) -> Iterator[Way]:
-        """All that the deviator can bring about in a phase in which the others follow the path."""
+        """All results of the deviator's orders in a phase in which the others follow the path."""
         number, row, age = phase
         position = Position(self.engine, State(self._layout, np.frombuffer(row, np.int32)))
         given = still_given(position, texts, self.numbers[0])
@@ -208,5 +208,5 @@ class SightChecker(DrawnChecker):
 
 
 def check_sight(certificate: DrawnCertificate, sight: int) -> int:
-    """Check a certificate for others who see a deviation as `sight` says; see `check_drawn`."""
+    """Check a certificate for players who notice a deviation according to `sight`; see `check_drawn`."""
     return check_with(lambda board, deviator: SightChecker(board, deviator, sight), certificate)

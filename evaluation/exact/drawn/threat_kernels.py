@@ -1,7 +1,7 @@
-"""Kernels of threat values: all joint orders of either side of a toy board, and where two of them lead together.
+"""Kernels of threat values: all joint orders of either side of a toy board, and the next node for each pair of them.
 
-Positions, nodes and rows of orders are those of `evaluation.exact.graph_kernels`. Both sides order at the same time, so
-each may also support what it only guesses of the other side.
+Positions, nodes and rows of orders are those of `evaluation.exact.graph_kernels`. Both sides order simultaneously, so
+each may also support any possible order of the other side.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ kernel = compiler_of(
     [],
     error_model="numpy",
 )
-CACHED = 1 << 14  # positions that are remembered under the names they have, while a node is filled
+CACHED = 1 << 14  # size of the cache of positions before relabeling, for one call of `fill`
 PROBES = 8
 
 
 @kernel
 def list_joint(t, node, side, rows):
-    """Every joint order of one side at a node, into `rows` int16 [room, provinces]; elsewhere NOBODY.
+    """Write all joint orders of one side at a node into `rows` int16 [room, provinces]; elsewhere NOBODY.
 
     Returns:
-        how many; more than there is room for if they are too many.
+        their number; `room` + 1 if there are more than `room`.
     """
     code, owner, unit, lost, options = position(t, node)
     phase = PHASE_OF[code]
@@ -72,7 +72,7 @@ def list_joint(t, node, side, rows):
 
 @kernel
 def _list_winters(shape, owner, unit, side, rows):
-    """Every set of disbands, or a build, of each power of a side that leaves it with no more units than centers."""
+    """Joint Winter orders of a side: each power disbands or builds, and ends with no more units than centers."""
     n, provinces, powers = shape[CORES], shape[PROVINCES], shape[POWERS]
     counts, choice = np.ones(MOST_PROVINCES, np.int64), np.zeros(MOST_PROVINCES, np.int64)
     room, change = np.zeros(powers, np.int64), np.zeros((2, powers), np.int64)
@@ -108,13 +108,13 @@ def _list_winters(shape, owner, unit, side, rows):
 
 @kernel
 def fill(t, node, mine, theirs, to):
-    """Where each pair of joint orders leads: nodes into `to` int32 [deviator's, punishers'].
+    """Write the next node for each pair of joint orders into `to` int32 [deviator's, punishers'].
 
     Args:
         mine, theirs: int16 [n, provinces] and [m, provinces], joint orders of the deviator and of the punishers.
 
     Returns:
-        False if there is no room for all nodes.
+        False if there is no room for new nodes.
     """
     code, owner, unit, lost, options = position(t, node)
     phase = PHASE_OF[code]
@@ -150,7 +150,7 @@ def fill(t, node, mine, theirs, to):
 
 @kernel
 def _slot(seen, key):
-    """Where a key is, or may be put; -1 if there is no place left for it."""
+    """The slot of a key, or a free slot for it; -1 if there is none."""
     slot = _hash(key) & (CACHED - 1)
     for _ in range(PROBES):
         row = seen[slot]
@@ -164,7 +164,7 @@ def _slot(seen, key):
 
 @kernel
 def _settle_winter(shape, order, unit):
-    """Disband and build, in place. Returns the next phase."""
+    """Apply disbands and builds, in place. Returns the next phase."""
     for p in range(shape[PROVINCES]):
         if order[p] == DISBAND_HERE:
             unit[p] = NOBODY
@@ -175,7 +175,7 @@ def _settle_winter(shape, order, unit):
 
 @kernel
 def _settle_retreats(shape, phase, lost, to, owner, unit):
-    """Those that go alone to a place arrive. Returns the next phase."""
+    """Apply retreats, in place: a unit arrives if no other retreats to its target. Returns the next phase."""
     for p in range(shape[PROVINCES]):
         many, who = 0, NOBODY
         for c in range(shape[CORES]):

@@ -1,12 +1,12 @@
-"""Threat values: what a deviator gets on a toy board if all others only keep it down, and may draw their orders.
+"""Threat values: a deviator's points on a toy board if all others minimize them and may randomize jointly.
 
-After a deviation it is a zero-sum game: the deviator against all others, who agree in secret (one mind).
-Both sides order at the same time, so every position is a matrix game (Shapley 1953, with finitely many years). Its
+After a deviation the game is zero-sum: the deviator against all others, who act as one player (they agree in secret).
+Both sides order simultaneously, so every position is a matrix game (Shapley 1953, with finitely many years). Its
 entries are the values of later positions, of which only bounds are known at first. Each side has thousands of joint
 orders and needs a handful, so the matrix starts small and grows by best replies (double oracle, McMahan et al. 2003;
-with bounds: Bosansky et al. 2016); an entry is bounded more closely only where both sides' optimists would play it.
+with bounds: Bosansky et al. 2016). Only entries that both sides' optimistic solutions play are bounded more tightly.
 
-Values here are floats. What holds exactly is said by `evaluation.exact.drawn.proofs`.
+Values here are floats; `evaluation.exact.drawn.proofs` makes them exact.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from evaluation.exact.drawn.threat_kernels import fill, list_joint
 
 CLOSE = 1e-9
 FIRST_ROOM, MOST_ROOM = 1 << 12, 1 << 21
-DISARMED = 0  # years of a path that is disarmed: after a deviation there is no path
+DISARMED = 0  # years after the path disarms: none, since there is no path after a deviation
 
 Mix = tuple[np.ndarray, np.ndarray]  # joint orders int16 [n, provinces], their probabilities float64 [n]
 Key = tuple[int, int]  # node, years left
 
 
 def solve_game(payoffs: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """Value and optimal mixes of a matrix game; the row player maximizes. By a saddle point, or else by HiGHS."""
+    """Value and optimal mixes of a matrix game; the row player maximizes. Uses a saddle point, or else HiGHS."""
     rows, columns = payoffs.shape
     low, high = payoffs.min(axis=1), payoffs.max(axis=0)
     i, j = int(low.argmax()), int(high.argmin())
@@ -54,7 +54,7 @@ def solve_game(payoffs: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
 
 @dataclass
 class _Orders:
-    """All joint orders at a node, and where those lead that were tried."""
+    """All joint orders at a node, and the next nodes of those tried so far."""
 
     mine: np.ndarray
     theirs: np.ndarray
@@ -69,10 +69,10 @@ class ThreatSearch:
         clique: the board. deviator: its number.
 
     Attributes:
-        search: for the best deterministic punishers: its nodes are used, and its values are bounds.
-        low, high: float64 [years left, nodes], what is known of the values.
-        mine, theirs: the mixes that guarantee `low` and `high`, where neither is evident nor deterministic punishers'.
-        games: positions whose matrix game was begun.
+        search: the search for the best deterministic punishers; it provides the nodes and upper bounds.
+        low, high: float64 [years left, nodes], bounds on the values.
+        mine, theirs: the mixes that guarantee `low` and `high`; none for bounds that are evident or from `search`.
+        games: number of matrix games started.
     """
 
     def __init__(self, clique: Clique, deviator: int) -> None:
@@ -87,12 +87,12 @@ class ThreatSearch:
     # Bounds
 
     def bounds(self, node: int, years: int) -> tuple[float, float]:
-        """What is known of a value so far: never less, never more."""
+        """The current lower and upper bound on a value."""
         self._prepare()
         return float(self.low[years, node]), float(self.high[years, node])
 
     def _prepare(self) -> None:
-        """Bound the values of new nodes by what follows from the position alone."""
+        """Initialize the bounds of new nodes from their positions alone."""
         table, first = self.search.table, self.low.shape[1]
         nodes = np.arange(first, int(table.numbers[g.NODES]))
         if len(nodes):
@@ -106,9 +106,10 @@ class ThreatSearch:
         return table.bound[:, g.PHASE_OF[table.keys[nodes, 0] & 15], table.centers[nodes], table.units[nodes]]
 
     def evident(self, nodes: np.ndarray) -> np.ndarray:
-        """What this year pays for certain, int64 like `nodes`: a center each in Winter, as units may be disbanded.
+        """Points that the deviator can secure this year, int64 like `nodes`.
 
-        Before it a point for each unit in a leaf: nothing dislodges it.
+        In Winter one per center, since it may disband all units. Before Winter one per unit in a leaf, which nobody can
+        dislodge.
         """
         table = self.search.table
         shape, keys = table.shape, table.keys[nodes]
@@ -117,7 +118,7 @@ class ThreatSearch:
         return np.where(g.PHASE_OF[keys[..., 0] & 15] == g.WINTER, table.centers[nodes], safe)
 
     def bound_by_pure(self, node: int, years: int) -> bool:
-        """Bound a value by what the best deterministic punishers allow. False if that was done before."""
+        """Bound a value by the best deterministic punishers. False if tried before, or if that search is too large."""
         if (node, years) in self._stated:
             return False
         self._stated.add((node, years))
@@ -126,14 +127,14 @@ class ThreatSearch:
         try:
             while bound < high and not self.search.is_at_most(node, years, DISARMED, bound):
                 bound += 1
-        except EvaluationError:  # the search gives up at that many joint orders: the bound stays what it was
+        except EvaluationError:  # too many joint orders for the search: keep the old bound
             return False
         self._prepare()
         self.high[years, node] = min(high, float(bound))
         return True
 
     def after(self, nodes: np.ndarray, years: int, phase: int, is_high: bool) -> np.ndarray:
-        """Bounds of successors with the points on the way, float64 like `nodes`."""
+        """Bounds on the values of successors plus the points of this phase, float64 like `nodes`."""
         self._prepare()
         known = self.high if is_high else self.low
         if phase != g.WINTER:
@@ -145,7 +146,7 @@ class ThreatSearch:
     # Values
 
     def solve(self, node: int, years: int, low: float = -np.inf, high: float = np.inf) -> tuple[float, float]:
-        """Bound the value of a node until it is known, or at most `low`, or at least `high`."""
+        """Bound the value of a node until it is exact, at most `low`, or at least `high`."""
         if not _is_done(self.bounds(node, years), low, high):
             self.bound_by_pure(node, years)
         if not _is_done(self.bounds(node, years), low, high):
@@ -162,7 +163,7 @@ class ThreatSearch:
         """All joint orders of a side at a node: int16 [n, provinces].
 
         Raises:
-            EvaluationError: there are too many.
+            EvaluationError: too many joint orders.
         """
         room = FIRST_ROOM
         while True:
@@ -178,7 +179,7 @@ class ThreatSearch:
                 )
 
     def lead(self, node: int, mine: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Where pairs of joint orders lead: int32 [deviator's, punishers']."""
+        """The next node for each pair of joint orders: int32 [deviator's, punishers']."""
         to = np.empty((len(mine), len(theirs)), np.int32)
         while not fill(self.search.table, node, mine, theirs, to):
             self.search.grow()
@@ -190,7 +191,7 @@ def _is_done(known: tuple[float, float], low: float, high: float) -> bool:
 
 
 class _Game:
-    """The matrix game of a node, with as many of the joint orders as were needed so far."""
+    """The matrix game of a node, restricted to the joint orders added so far."""
 
     def __init__(self, threats: ThreatSearch, node: int, years: int, low: float, high: float) -> None:
         self.threats, self.node, self.years, self.window = threats, node, years, (low, high)
@@ -199,7 +200,7 @@ class _Game:
         self.mine, self.theirs = [0], [self._first()]
 
     def _first(self) -> int:
-        """The orders of the best deterministic punishers, if they are among those listed."""
+        """The index of the best deterministic punishers' orders; 0 if they are not listed."""
         search, listed = self.threats.search, self.orders.theirs
         plan = int(search.table.proof[self.node, self.years, DISARMED])
         given = search.table.orders[plan if plan >= 0 else search.first_plan(self.node)]
@@ -207,7 +208,7 @@ class _Game:
         return int(same[0]) if len(same) else 0
 
     def play(self) -> None:
-        """Until the value is known, or outside the window."""
+        """Solve until the value is exact or outside the window."""
         while not _is_done(self.threats.bounds(self.node, self.years), *self.window):
             to = np.array([self._row(i)[self.theirs] for i in self.mine])
             _, best_mine, safe_theirs = solve_game(self._after(to, True))
@@ -223,7 +224,7 @@ class _Game:
                 raise RuntimeError(f"node {self.node}: nothing is left to refine: internal error; please report it")
 
     def _learn(self, rows: np.ndarray, columns: np.ndarray, mine: np.ndarray, theirs: np.ndarray) -> None:
-        """Bounds from what both sides' safe mixes guarantee against everything."""
+        """Update the bounds by the guarantees of both sides' safe mixes against all joint orders."""
         threats, key = self.threats, (self.node, self.years)
         if rows.max() < threats.high[self.years, self.node] - CLOSE:
             threats.high[self.years, self.node] = rows.max()
@@ -233,7 +234,7 @@ class _Game:
             threats.mine[key] = _mix(self.orders.mine, self.mine, mine)
 
     def _widen(self, rows: np.ndarray, columns: np.ndarray, mine: np.ndarray, theirs: np.ndarray) -> bool:
-        """A best reply that is not in the matrix is put there, if its worth is known. False if there is none."""
+        """Add a best reply that is not in the matrix; if its value is not exact, bound it instead. False if none."""
         i, j = int(rows.argmax()), int(columns.argmin())
         if i not in self.mine:
             chosen = [(c, y) for c, y in zip(self.theirs, theirs, strict=True) if y > CLOSE]
@@ -250,7 +251,7 @@ class _Game:
         return False
 
     def _refine(self, nodes: np.ndarray, weights: np.ndarray) -> bool:
-        """Bound the successor that leaves most open more closely; False if none does."""
+        """Bound the successor with the largest weighted gap more tightly; False if all are exact."""
         left = self.years - (self.phase == g.WINTER)
         if not left:
             return False
@@ -267,7 +268,7 @@ class _Game:
         return self.threats.after(nodes, self.years, self.phase, is_high)
 
     def _row(self, i: int) -> np.ndarray:
-        """Where one of the deviator's joint orders leads, against all."""
+        """The next nodes of one of the deviator's joint orders, against all of the others'."""
         if i not in self.orders.rows:
             self.orders.rows[i] = self.threats.lead(self.node, self.orders.mine[[i]], self.orders.theirs)[0]
         return self.orders.rows[i]
@@ -278,12 +279,12 @@ class _Game:
         return self.orders.columns[j]
 
     def _all_rows(self, mix: np.ndarray) -> np.ndarray:
-        """At most what each of the deviator's joint orders is worth against a mix of the others."""
+        """Upper bounds on the value of each of the deviator's joint orders against a mix of the others."""
         chosen = [(j, y) for j, y in zip(self.theirs, mix, strict=True) if y > CLOSE]
         return np.asarray(sum(y * self._after(self._column(j), True) for j, y in chosen))
 
     def _all_columns(self, mix: np.ndarray) -> np.ndarray:
-        """At least what each of the others' joint orders leaves to a mix of the deviator."""
+        """Lower bounds on the value of a mix of the deviator against each of the others' joint orders."""
         chosen = [(i, x) for i, x in zip(self.mine, mix, strict=True) if x > CLOSE]
         return np.asarray(sum(x * self._after(self._row(i), False) for i, x in chosen))
 

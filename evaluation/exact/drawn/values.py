@@ -1,4 +1,4 @@
-"""What a deviator gains against the paper's profile if its punishers draw their orders: certificates and tables.
+"""A deviator's gain from the paper's path against jointly randomizing punishers: certificates and tables.
 
 >>> from evaluation.exact import certify_threats, check_drawn
 >>> found = certify_threats("clique:3", t=1, deviator="PLAYERA", years=3)
@@ -33,15 +33,15 @@ from evaluation.exact.theorems import roles
 
 @dataclass(frozen=True, repr=False)
 class ThreatValue:
-    """What a deviator gets against a path if the others answer its first deviation as is worst for it.
+    """A deviator's points against a path if the others minimize them after its first deviation.
 
-    The others agree in secret and may draw: no punishers, by plan or by lot, keep it to less than `at_least`.
+    The others randomize jointly, so no punishers, randomizing or not, can hold it below `at_least`.
 
     Attributes:
-        map_name, years, deviator: the game, and who deviates.
-        path_value: what it gets if it does not.
-        certificate: that it gets between `at_least` and `at_most`; for `check_drawn`.
-        states: positions that the search had met by then.
+        map_name, years, deviator: the game, and the power that deviates.
+        path_value: its points if it does not deviate.
+        certificate: proof that it gets between `at_least` and `at_most`; see `check_drawn`.
+        states: positions in the search so far.
     """
 
     map_name: str
@@ -67,17 +67,17 @@ class ThreatValue:
 def certify_threats(
     map_name: str, t: int, deviator: str, years: int, shared: str | None = None, threats: ThreatSearch | None = None
 ) -> ThreatValue:
-    """What a deviator gets against the paper's path pi_t, whatever the punishers do, drawing included.
+    """A deviator's points against the paper's path pi_t and the best punishers, who may randomize jointly.
 
     Args:
         map_name: clique:n or shared-clique:n, n from 2 to 6.
         t: the year in whose Winter all disband.
-        deviator: a power. years: of the game, up to 8.
+        deviator: a power. years: length of the game, up to 8.
         shared: who gets the shared core; see `agents.PunisherPolicy`.
-        threats: an earlier search of this board and kind of deviator, which is continued; None: a new one.
+        threats: an earlier search of this board and kind of deviator to continue; None: a new one.
 
     Raises:
-        EvaluationError, UnknownMapError, UnknownPowerError: as their names say.
+        EvaluationError, UnknownMapError, UnknownPowerError: invalid input of this kind.
     """
     board = board_of(map_name)
     clique, number = clique_of(board), board.power_index[board.check_power(deviator)]
@@ -96,15 +96,15 @@ def certify_threats(
 
 @dataclass(frozen=True, repr=False)
 class ThreatCell:
-    """What a kind of deviator gains in a game of T years with disarmament in the first.
+    """A kind of deviator's gain in a game of T years with disarmament in year 1.
 
     Attributes:
         map_name, years, role, deviator: see `evaluation.exact.theorems.Cell`.
-        path_value: points if it follows the path.
-        at_least, at_most: what it gains, as texts of fractions; the certificate was checked.
-        positions: in the certificate. states: that the search had met by then.
-        seconds: CPU seconds of the search and the certificate, without those of cells before.
-        check_seconds: of the checker.
+        path_value: its points on the path.
+        at_least, at_most: bounds on its gain, as texts of fractions; the certificate was checked.
+        positions: in the certificate. states: positions in the search so far.
+        seconds: CPU seconds of the search and the certificate for this cell alone.
+        check_seconds: CPU seconds of the checker.
     """
 
     map_name: str
@@ -121,12 +121,12 @@ class ThreatCell:
 
     @property
     def name(self) -> tuple[str, str, int]:
-        """What tells it from other cells."""
+        """The cell's unique key."""
         return self.map_name, self.role, self.years
 
     @property
     def gain(self) -> str:
-        """As a fraction, or else from where to where."""
+        """The gain as a fraction; as an interval if it is not exact."""
         if self.at_least == self.at_most:
             return self.at_least
         return f"{float(Fraction(self.at_least)):.5f} to {float(Fraction(self.at_most)):.5f}"
@@ -138,10 +138,10 @@ class ThreatCell:
 
 
 def read_threats(path: Path) -> list[ThreatCell]:
-    """The cells in a file, in sequence; none if there is no file.
+    """The cells of a file, in sequence; an empty list if there is no file.
 
     Raises:
-        EvaluationError: something else is in it.
+        EvaluationError: the file is unreadable or not a file of threat values.
     """
     if not path.exists():
         return []
@@ -155,13 +155,13 @@ def read_threats(path: Path) -> list[ThreatCell]:
 
 
 def fill_threats(path: Path, map_name: str, years: int, report: Callable[[str], None] = lambda text: None) -> None:
-    """Compute and check the cells of a board that are not in a file yet, and append each when it is known.
+    """Compute and check the cells of a board that are missing in a file, and append each to the file.
 
     Args:
-        path: the file. years: of the longest game. report: is told what is going on.
+        path: the file. years: the longest game. report: progress callback.
 
     Raises:
-        EvaluationError: the file is none of threat values, or a position has too many joint orders.
+        EvaluationError: not a file of threat values, or a position has too many joint orders.
     """
     done = {cell.name for cell in read_threats(path)}
     for role, deviator in roles(map_name).items():

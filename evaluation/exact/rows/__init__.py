@@ -1,1 +1,1 @@
-"""The positions of a certificate: what makes one canonical, and which of them differ in names only."""
+"""The positions of a certificate: checks for canonical form, and keys that are equal up to names."""

@@ -1,7 +1,7 @@
-"""What a certificate must be before its positions are played: numbers of the right kind, and canonical positions.
+"""Checks a certificate before its positions are played: value types and ranges, and canonical positions.
 
-Positions go to compiled code that trusts them, and are told apart by their keys, in which the year, the end and the
-winner do not count. So none of these may stand in a row, and a position has one row only.
+Positions go to compiled code that does not check them. They are compared by keys that ignore year, end of the game and
+winner, so rows must not set these, and each position must have exactly one row.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ MOST_YEARS, MOST_POINTS = 100, 30_000
 
 
 def check_header(certificate: Certificate) -> None:
-    """That map, years, deviators, values and path are of the right kind.
+    """Check the types and ranges of map, years, deviators, values and path.
 
     Raises:
-        CertificateError: they are not. UnknownMapError, UnknownPowerError: as their names say.
+        CertificateError: a field is wrong. UnknownMapError, UnknownPowerError: an unknown map or power.
     """
     board, deviators = board_of(certificate.map_name), certificate.deviators
     if not isinstance(deviators, tuple) or not deviators or len(set(map(str, deviators))) < len(deviators):
@@ -61,10 +61,10 @@ def _is_phase(pair: object) -> bool:
 
 
 def check_rows(certificate: Certificate) -> None:
-    """That the arrays fit together and to the board, and hold canonical positions.
+    """Check that the arrays fit each other and the board, and that all positions are canonical.
 
     Raises:
-        CertificateError: they do not; the message names the array, or the position and what is wrong with it.
+        CertificateError: an array or position is wrong; the message names it and the fault.
     """
     board, arrays = board_of(certificate.map_name), {name: getattr(certificate, name) for name in ARRAYS}
     layout = layout_of(board)
@@ -91,7 +91,7 @@ def check_rows(certificate: Certificate) -> None:
 
 
 def _fault(board: Board, at: Layout, row: np.ndarray) -> str:
-    """What is wrong with a row; "" if nothing is."""
+    """A description of what is wrong with a row; "" if it is canonical."""
     head = {"YEAR": (YEAR, 0), "DONE": (DONE, 0), "WINNER": (WINNER, -1)}
     for name, (place, wanted) in head.items():
         if row[place] != wanted:
@@ -116,7 +116,7 @@ def _fault(board: Board, at: Layout, row: np.ndarray) -> str:
 
 
 def _pairs_fault(board: Board, powers: np.ndarray, pieces: np.ndarray, count: int, what: str) -> str:
-    """Powers and pieces in sequence, each province once, zeros behind."""
+    """A fault unless powers and pieces are sorted, in distinct provinces, and padded with zeros; else ""."""
     if powers[count:].any() or pieces[count:].any():
         return f"{what} behind the last of the {count}"
     powers, pieces = powers[:count], pieces[:count]
@@ -131,7 +131,7 @@ def _pairs_fault(board: Board, powers: np.ndarray, pieces: np.ndarray, count: in
 
 
 def _retreats_fault(board: Board, at: Layout, row: np.ndarray, gone: int) -> str:
-    """Of each dislodged unit neighboring places, sorted, zeros behind."""
+    """A fault unless each dislodged unit's retreats are neighbors, sorted, and padded with zeros; else ""."""
     counts = row[at.lost_options : at.lost_option]
     places = row[at.lost_option : at.owner].reshape(at.most_dislodged, at.most_options)
     if counts[gone:].any() or places[gone:].any():

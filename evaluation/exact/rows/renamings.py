@@ -1,7 +1,7 @@
-"""Keys of positions on toy boards: two positions have the same key if they differ in names of players only.
+"""Keys of positions on toy boards: positions that differ only in players' names have the same key.
 
-For the checker of certificates; nothing of the search is used. Every key comes from a renaming that leaves neighbors
-neighbors, so equal keys always mean equal positions.
+The checker of certificates uses these keys; they share no code with the search. Every key comes from an automorphism of
+the board, so positions with equal keys are equal up to names.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ Key = bytes
 
 
 class Renamings:
-    """Names positions so that two that differ only in the names of the other powers have the same key.
+    """Computes keys that are equal for positions that differ only in the names of the other powers.
 
     Args:
-        fixed: powers that keep their names. is_symmetric: whether the others may be renamed at all.
+        fixed: powers that keep their names. is_symmetric: whether the others may be renamed.
     """
 
     def __init__(self, board: Board, fixed: list[int], is_symmetric: bool) -> None:
@@ -31,13 +31,13 @@ class Renamings:
         self._powers = np.array([(*names, -1) for names in maps])
         self._places = np.array([places_of(board, names) for names in maps])  # new place of each province
         self._from = np.argsort(self._places, axis=1)
-        self._named = np.argsort(self._powers[:, :-1], axis=1)  # who gets each name
+        self._named = np.argsort(self._powers[:, :-1], axis=1)  # the power that gets each name
         self._home = [board.provinces.index(board.homes[power][0]) for power in board.powers] if is_symmetric else []
         self._core = [board.provinces.index(board.moves[f"A {board.provinces[home]}"][0]) for home in self._home]
         self._known: dict[bytes, Key] = {}
 
     def key(self, row: np.ndarray) -> Key:
-        """The key of a position, int32 [state size]; years and points do not count."""
+        """The key of a position, int32 [state size]; it ignores year and points."""
         text = row.astype(np.int16).tobytes()
         if text not in self._known:
             self._known[text] = self._new_key(State(self._layout, row))
@@ -63,7 +63,7 @@ class Renamings:
         return bytes([int(state.phase)]) + least.tobytes()
 
     def _candidates(self, owner: np.ndarray, unit: np.ndarray, lost: np.ndarray) -> np.ndarray:
-        """Which renamings to try: those that sort the players by what is at their homes. bool [renamings]."""
+        """The renamings to try, those that sort the players by the state of their homes: bool [renamings]."""
         if len(self._powers) == 1:
             return np.ones(1, bool)
         signs = []
@@ -79,7 +79,7 @@ class Renamings:
 
 
 def automorphisms(board: Board, fixed: list[int]) -> Iterator[tuple[int, ...]]:
-    """Renamings of the powers that leave some alone, and after which neighbors are neighbors."""
+    """Renamings of the powers that keep `fixed` powers and preserve adjacency."""
     powers = range(len(board.powers))
     pairs = {frozenset((piece[2:], place)) for piece, places in board.moves.items() for place in places}
     for names in permutations(powers):
@@ -91,7 +91,7 @@ def automorphisms(board: Board, fixed: list[int]) -> Iterator[tuple[int, ...]]:
 
 
 def places_of(board: Board, names: tuple[int, ...]) -> list[int]:
-    """Where the provinces go when the powers are renamed: homes with their owners, cores with their homes."""
+    """The new number of each province when the powers are renamed: homes follow owners, cores follow homes."""
     new: dict[str, str] = {}
     for power, renamed in enumerate(names):
         home, other = (board.homes[board.powers[each]][0] for each in (power, renamed))
