@@ -1,5 +1,6 @@
 """Experiments as files: what they read, what they play, and the reports made of it."""
 
+import html
 import inspect
 import json
 import re
@@ -108,7 +109,7 @@ def test_published_plays_and_counts_as_the_authors_and_the_page_says_so() -> Non
     theirs, ours = (evaluation.self_play("dumbbot", 1, rules=rules, published=counted) for counted in (True, False))
     found = result.conditions[0].measures["conflicts"].value
     assert found == theirs.conflicts.value != ours.conflicts.value
-    page = report_page(result.to_dict())
+    page = html.unescape(report_page(result.to_dict()))
     assert "points after retreats too" in page
     assert "Our games use the rules and measures of the authors' program" in page
     variants = read_experiment(text.replace("[sweep]", '[sweep]\nvariant = ["welfare", "standard"]'), "small")

@@ -1,4 +1,7 @@
-"""Scores of a position: welfare points, or a scoring system of the standard game (paper, appendix A)."""
+"""Scores of a position: welfare points, or a scoring system of the standard game (paper, appendix A).
+
+Welfare points are earned in the engine, at the end of a Winter: `gain` in `engine/kernels/year.py`.
+"""
 
 from __future__ import annotations
 
