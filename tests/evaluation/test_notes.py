@@ -98,7 +98,7 @@ def test_illegal_orders_are_told_wherever_the_policy_plays() -> None:
     attacked = evaluation.exploitability("hold", 1, deviator=Faulty, coalitions=["PLAYERB"], **TOY)
     assert "2 of 4 orders of " in attacked.notes[-1]
     red = evaluation.red_team(Faulty, "quick", games=1, **TOY)
-    assert any("Faulty are not legal" in note for note in red.found.notes)
+    assert any("Faulty were illegal" in note for note in red.found.notes)
     assert "PLAYERA in S1901M" in red_team_table(red).caption.plain
     mixed = evaluation.cross_play(["hold", Faulty], 3, **TOY)
     assert len(mixed.notes) == len(mixed.to_dict()["notes"]) == 1

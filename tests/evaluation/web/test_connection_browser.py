@@ -117,7 +117,7 @@ def test_a_link_whose_answer_is_lost_locks_nobody_out(browser, serving):
         assert "#" not in page.ask("location.href")
         with Browser() as other:
             other.open(link)
-            until(lambda: "used already" in other.ask(TROUBLE))
+            until(lambda: "already used" in other.ask(TROUBLE))
             assert "#" not in other.ask("location.href")
         browser.call("Network.clearBrowserCookies")  # as if the tab had been closed before the answer came
         Page(browser, link)

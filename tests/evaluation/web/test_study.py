@@ -405,7 +405,7 @@ def test_a_participant_is_forgotten_everywhere(tmp_path: Path) -> None:
         (who,) = [each.id for each in opened.people.values() if each.last("consent")["nickname"] == "Zebedee"]
         first = opened.people[who].slot
         key, secret = opened.people[who].last("play")["key"], SECRET.encode()
-        with pytest.raises(StudyError, match="begins 0 IDs"):
+        with pytest.raises(StudyError, match="matches 0 IDs"):
             opened.forget("nobody")
         opened.forget(who[:6])
         assert opened.free_slot().number == first, "the slot is free again"
