@@ -102,7 +102,7 @@ def test_illegal_orders_are_told_wherever_the_policy_plays() -> None:
     assert "PLAYERA in S1901M" in red_team_table(red).caption.plain
     mixed = evaluation.cross_play(["hold", Faulty], 3, **TOY)
     assert len(mixed.notes) == len(mixed.to_dict()["notes"]) == 1
-    assert "not legal" in player_table(mixed).caption.plain
+    assert "illegal" in player_table(mixed).caption.plain
 
 
 def test_legal_orders_and_orders_that_fail_are_none() -> None:
