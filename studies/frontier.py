@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,7 +23,7 @@ from agents.runtime.progress import metered
 from evaluation import Estimate
 from evaluation.exact import FrontierPoint, exploitability, frontier
 from evaluation.exact.drawn.points import file_name
-from studies.tables import markdown, save
+from studies.tables import Docs, markdown, save
 from welfare_env import Rules
 
 if TYPE_CHECKING:
@@ -161,10 +161,7 @@ def name_policies(axes: Axes, shown: Sequence[Beside], last: float) -> None:
 
 def main(
     folder: Annotated[Path, typer.Option(help="Folder for points and games.")] = Path("runs/frontier"),
-    docs: Annotated[
-        Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="Folder in which to rewrite the tables and picture of theorems.md."),
-    ] = None,
+    docs: Docs = None,
 ) -> None:
     """Find, play and attack the points, print the tables, and draw the picture."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -28,7 +28,7 @@ from evaluation.exact.drawn.frontier import FrontierSearch
 from evaluation.exact.drawn.sight import NEXT, check_sight
 from evaluation.exact.drawn.threats import CLOSE, ThreatSearch
 from evaluation.exact.planner import NO_ORDER, winter_plans
-from studies.tables import markdown, save
+from studies.tables import Docs, markdown, save
 from welfare_env import Rules
 from welfare_env.engine import ADJUSTMENTS
 from welfare_env.engine.engines import make_engine
@@ -150,10 +150,7 @@ def sampled() -> Iterator[list[str]]:
 
 def main(
     folder: Annotated[Path, typer.Option(help="Where certificates are kept.")] = Path("runs/press-and-sight"),
-    docs: Annotated[
-        Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="Write the tables of theorems.md in this folder anew."),
-    ] = None,
+    docs: Docs = None,
 ) -> None:
     """Solve, check, and print the tables."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -25,6 +25,10 @@ Folder = Annotated[
     Optional[Path],  # noqa: UP045 (typer reads it)
     typer.Option("--tables", help="Folder to write the page's table to, such as docs/tables."),
 ]
+Docs = Annotated[
+    Optional[Path],  # noqa: UP045 (typer reads it)
+    typer.Option("--docs", help="Folder in which to rewrite what the study makes of theorems.md, such as docs."),
+]
 
 
 def save(folder: Path | None, name: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

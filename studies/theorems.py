@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -19,6 +19,7 @@ from evaluation.exact import Certified, certify_punishers
 from evaluation.exact.drawn.values import ThreatCell, read_threats
 from evaluation.exact.line_pictures import line_picture, line_text
 from evaluation.exact.theorems import Cell, read_cells
+from studies.tables import Docs
 
 SHOWN = ("clique:3", "PLAYERA", 3)  # board, deviator and years of the line of play on the page
 PICTURES = {
@@ -32,10 +33,7 @@ def main(
     path: Annotated[Path, typer.Argument(help="File of cells, in the same folder as threats.jsonl.")] = Path(
         "docs/theorems.jsonl"
     ),
-    docs: Annotated[
-        Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option(help="Folder in which to rewrite the tables, line of play and pictures of theorems.md."),
-    ] = None,
+    docs: Docs = None,
 ) -> None:
     """Print the tables as Markdown."""
     text, drawn = tables(read_cells(path)), threats(read_threats(path.with_name("threats.jsonl")))

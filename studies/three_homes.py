@@ -80,13 +80,13 @@ def plans(
     return found
 
 
-def table(rule: str, homes: int, found: dict[Cell, CoalitionGain], most: int) -> Table:
+def table(rule: str, homes: int, found: dict[Cell, CoalitionGain]) -> Table:
     """By number of powers and of robbers: the gain of the robber that gains least, and the robbers' gain together."""
     shown = Table(title=f"Robbers of {rule}, {homes} home{'s' if homes > 1 else ''} a power: points a year")
     for name in ("powers", "robbers", "least gain", "together"):
         shown.add_column(name, justify="right")
     for (of, number, powers, robbers), gain in found.items():
-        if (of, number) == (rule, homes) and powers <= most:
+        if (of, number) == (rule, homes):
             cells = [f"{each.value:.2f} {each.around('.2f')}" for each in (gain.gain, gain.total)]
             shown.add_row(str(powers), str(robbers), *cells)
     return shown
@@ -113,14 +113,14 @@ def main(
         planned = plans(against, most, budget, games, out, setting)
         with metered("robbing", sum(plan.most_games for plan in planned.values()), "games") as meter:
             for cell, plan in planned.items():
-                found[cell] = plan.run(replace(plan.settings, workers=pool, report=meter.advance)).best_gain
+                found[cell] = plan.play(meter.advance).best_gain
     figures = [
         dict(zip(("rule", "homes", "powers", "robbers"), cell, strict=True))
         | {"gain": gain.gain.to_dict(), "together": gain.total.to_dict()}
         for cell, gain in found.items()
     ]
     (out / "three-homes.json").write_text(json.dumps(figures, indent=1) + "\n")
-    shown = {(rule, homes): table(rule, homes, found, most) for rule in against for homes in HOMES}
+    shown = {(rule, homes): table(rule, homes, found) for rule in against for homes in HOMES}
     head = ["rule", "homes a power", *parts(next(iter(shown.values())))[0]]
     rows = [[f"`{rule}`", str(homes), *row] for (rule, homes), each in shown.items() for row in parts(each)[1]]
     save(tables, "deterrence-three-homes", head, rows)

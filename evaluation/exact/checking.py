@@ -69,11 +69,12 @@ class Expanded(NamedTuple):
 
 
 class PathStep(NamedTuple):
-    """A phase of the path: the deviators' reachable outcomes, the years left, and the path's next position number."""
+    """A phase of the path: the deviators' reachable outcomes, the years left, and the path's next position."""
 
     found: Expanded
     years: int
-    to: int
+    to: int  # number of the next position
+    state: State
 
 
 class Checker:
@@ -178,7 +179,8 @@ class Checker:
             expanded = self._expand(self._canonical(state), np.array(others, np.int32), f"the path in {position.phase}")
             years = certificate.years - state.year
             state, _ = played.step(state, [np.array(given, np.int32) for given in orders])
-            found.append(PathStep(expanded, years, NOTHING if state.done else self._number(self._canonical(state))))
+            to = NOTHING if state.done else self._number(self._canonical(state))
+            found.append(PathStep(expanded, years, to, state))
         if path or len(certificate.path) != len(dict(certificate.path)):
             raise CertificateError(f"path: it has no phase {next(iter(path), 'twice')!r:.40}")
         if (paid := int(state.welfare[self.numbers].sum())) != certificate.path_value:
@@ -202,7 +204,7 @@ class Checker:
     ) -> None:
         """Check that leaving the path in any phase gets the deviators at most `value`."""
         worth = 0
-        for found, years, to in reversed(path):
+        for found, years, to, _ in reversed(path):
             told = _worth(found, years, claims, limits)
             worth = int((found.gains + np.where(found.keys == to, worth, told)).max())
         if worth > certificate.value:

@@ -18,7 +18,7 @@ from evaluation.exact.drawn.apart import ApartSearch, Mixes
 from evaluation.exact.drawn.certificates import UNIT, DrawnCertificate
 from evaluation.exact.drawn.checking import DrawnChecker, check_drawn
 from evaluation.exact.drawn.proofs import OVER, Claims, Path, PathThreats, Plans, parts_of
-from evaluation.exact.drawn.threats import CLOSE, DISARMED
+from evaluation.exact.drawn.threats import CLOSE
 
 UNITS: tuple[tuple[int, ...], ...] = (
     (),
@@ -59,16 +59,12 @@ class ApartClaims(Claims):
         super().__init__(apart.threats)
         self._apart = apart
 
-    def _others(self, node: int, years: int) -> Plans | None:
+    def _mix(self, node: int, years: int) -> Plans | None:
         mixes = self._apart.mixes.get((node, years))
-        if mixes is not None:
-            return product_of(mixes)
-        table = self.threats.search.table
+        return None if mixes is None else product_of(mixes)
+
+    def _search_pure(self, node: int, years: int) -> None:
         self._apart.pure(node, years)
-        plan = int(table.proof[node, years, DISARMED])
-        if plan < 0 or self._high(node, years) >= self.threats.loose(np.array(node))[years]:
-            return None
-        return table.orders[[plan]], np.array([UNIT])
 
     def _high(self, node: int, years: int) -> float:
         known = self._apart.known.get((node, years))

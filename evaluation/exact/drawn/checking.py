@@ -246,7 +246,7 @@ class DrawnChecker(Checker):
     ) -> None:
         """Check the bounds on the deviator's points with optimal deviation from the path."""
         most = least = 0
-        for found, years, to in reversed(path):
+        for found, years, to, _ in reversed(path):
             left, on = years - found.passed, found.keys == to
             gains = found.gains * UNIT
             most = int((gains + np.where(on, most, upper[left, found.keys])).max())

@@ -78,16 +78,24 @@ class Claims:
 
     def _others(self, node: int, years: int) -> Plans | None:
         """The others' mix, or the best deterministic punishers' orders; None if a loose bound suffices."""
-        threats = self.threats
-        if (mix := threats.theirs.get((node, years))) is not None:
-            return mix[0], parts_of(mix[1])
-        if threats.search.table.proof[node, years, DISARMED] < 0:
-            threats.bound_by_pure(node, years)
-        plan = int(threats.search.table.proof[node, years, DISARMED])
-        if plan < 0 or self._high(node, years) >= threats.loose(np.array(node))[years]:
+        if (mix := self._mix(node, years)) is not None:
+            return mix
+        table = self.threats.search.table
+        self._search_pure(node, years)
+        plan = int(table.proof[node, years, DISARMED])
+        if plan < 0 or self._high(node, years) >= self.threats.loose(np.array(node))[years]:
             return None
-        table = threats.search.table
         return table.orders[[plan]], np.array([UNIT])
+
+    def _mix(self, node: int, years: int) -> Plans | None:
+        """The mix that the search found for the others; None if there is none."""
+        mix = self.threats.theirs.get((node, years))
+        return None if mix is None else (mix[0], parts_of(mix[1]))
+
+    def _search_pure(self, node: int, years: int) -> None:
+        """Search for the best deterministic punishers' orders, which then stand in the table."""
+        if self.threats.search.table.proof[node, years, DISARMED] < 0:
+            self.threats.bound_by_pure(node, years)
 
     def _high(self, node: int, years: int) -> float:
         """The upper bound by the search; that for deterministic punishers may have a tighter one."""
@@ -143,8 +151,7 @@ class PathThreats:
         while not state.done:
             position = Position(engine, state)
             given = given_orders(position, orders.get(position.phase, ()))
-            played = [np.array(list(given.get(who, {}).values()), np.int32) for who in range(len(self.board.powers))]
-            after, _ = engine.step(state, played)
+            after, _ = engine.step(state, by_power(given, len(self.board.powers)))
             row = after.row[None].copy()
             stepper.make_canonical(row)
             given.pop(self.power, None)
@@ -222,6 +229,11 @@ class PathThreats:
             np.array([plan[2] for plan in plans], np.int64),
             orders_array([plan[3] for plan in plans]),
         )
+
+
+def by_power(given: Given, powers: int) -> list[np.ndarray]:
+    """Each power's orders, int32, as an engine takes them."""
+    return [np.array(list(given.get(who, {}).values()), np.int32) for who in range(powers)]
 
 
 def given_orders(position: Position, texts: tuple[str, ...]) -> Given:

@@ -15,7 +15,7 @@ from evaluation.exact.certificates import Certificate, CertificateError
 from evaluation.exact.checking import PathStep, plans_of
 from evaluation.exact.drawn.certificates import UNIT, DrawnCertificate
 from evaluation.exact.drawn.checking import DrawnChecker, check_with
-from evaluation.exact.drawn.proofs import OVER, Path, PathThreats
+from evaluation.exact.drawn.proofs import OVER, Path, PathThreats, by_power
 from evaluation.exact.drawn.threats import ThreatSearch
 from evaluation.exact.planner import Expander, Given, Stepper
 from welfare_env import Board, Rules
@@ -97,8 +97,7 @@ class SightThreats(PathThreats):
         while not state.done:
             texts = orders.get(Position(engine, state).phase, ())
             given = still_given(Position(engine, state), texts, but=OVER)
-            played = [np.array(list(given.get(who, {}).values()), np.int32) for who in range(len(self.board.powers))]
-            after, _ = engine.step(state, played)
+            after, _ = engine.step(state, by_power(given, len(self.board.powers)))
             ends: dict[tuple[bool, bytes], tuple[int, int]] = {}
             for is_path, row, points, age in [(True, state.row, int(state.welfare[self.power]), -1)] + [
                 (False, np.frombuffer(key, np.int32), *each) for key, each in hidden.items()
@@ -146,11 +145,7 @@ class SightChecker(DrawnChecker):
     def _played_path(self, certificate: Certificate) -> list[PathStep]:
         found = super()._played_path(certificate)
         engine = make_engine("fast", self.board, Rules(press=None, years=certificate.years))
-        texts, states = dict(certificate.path), [engine.initial()]
-        while not states[-1].done:
-            given = still_given(Position(engine, states[-1]), texts.get(Position(engine, states[-1]).phase, ()), OVER)
-            played = [np.array(list(given.get(who, {}).values()), np.int32) for who in range(len(self.board.powers))]
-            states.append(engine.step(states[-1], played)[0])
+        texts, states = dict(certificate.path), [engine.initial(), *(step.state for step in found)]
         waiting = [(0, self._canonical(states[0]).tobytes(), -1)]
         while waiting:
             phase = waiting.pop()
