@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any
 
 PATIENCE = 60.0  # seconds to wait for an answer
+NO_DOCUMENT = "Cannot find default execution context"
 KEYS = {
     "ArrowLeft": (37, ""),
     "ArrowRight": (39, ""),
@@ -126,7 +127,15 @@ class Browser:
         Raises:
             BrowserError: the expression throws.
         """
-        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+                break
+            except BrowserError as error:  # a tab just opened has no document yet
+                if NO_DOCUMENT not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.02)
         if "exceptionDetails" in answer:
             raise BrowserError(json.dumps(answer["exceptionDetails"])[:1000])
         return answer["result"].get("value")
