@@ -55,6 +55,11 @@ class OrderBook:
         """Whether the text is a unit or a place."""
         return is_unit(text, self.board)
 
+    def place_of(self, text: str) -> str:
+        """The province of the unit that an order is for, or of a unit or a place; "" for other texts."""
+        reading = read_order(text, self.board) or read_order(f"{text} H", self.board)
+        return reading.place[:3] if reading else ""
+
     def find(self, text: str) -> tuple[str, str]:
         """The unit, and the legal order that a text means: ("A PAR", "A PAR - BUR").
 

@@ -70,6 +70,11 @@ _BETWEEN_NAMES = re.compile(r"\s*(?:[,;/&+\n]|\band\b)\s*", re.IGNORECASE)
 _IN_PARENTHESES = re.compile(r"\([^()]*\)")
 _ADDRESSES = ("recipient", "recipients", "to")
 _TEXTS = ("text", "message", "content", "body")
+_REMARKS = frozenset(
+    {"reason", "reasoning", "reasons", "rationale", "why", "comment", "comments", "explanation", "note", "notes"}
+    | {"remark", "purpose", "intent", "justification", "thought", "thoughts", "analysis", "priority", "confidence"}
+)
+"""Keys beside an order or a message that are neither."""
 
 
 @dataclass(frozen=True)
@@ -179,9 +184,11 @@ class _Orders:
                 lose(self.losses, fault.kind, text, str(fault))
 
     def _listed(self, value: Any) -> Iterator[str]:
-        """The texts of a list, a text, or an object that has units or powers as its keys."""
-        if isinstance(value, Pairs):
-            for key, part in value:
+        """The texts of a list, a text, or an object that is one order or has units or powers as its keys."""
+        if isinstance(value, Pairs) and value.value_of("unit") is not None and self._is_one_order(value):
+            yield from self._of_object(value)
+        elif isinstance(value, Pairs):
+            for key, part in _without_remarks(value):
                 yield from self._keyed(key, part)
         elif isinstance(value, list):
             for part in value:
@@ -199,27 +206,54 @@ class _Orders:
             lose(self.losses, "field", key, "no unit")
         elif name in self.view.powers and name != self.view.power:
             lose(self.losses, "order of others", key, f"orders for {name}")
+        elif self.book.is_unit(key) and self._is_one_order(value):
+            yield from self._of_object(value, key)
         else:
             for text in self._listed(value):
                 is_whole = name in (self.view.power, "GIVE", "") or self.book.is_order(text)
                 yield text if is_whole else f"{key} {text}"
 
     def _is_one_order(self, value: Any) -> bool:
-        """Whether an object in a list is one order: a few texts, none of them keyed by a unit's name."""
-        if not isinstance(value, Pairs) or not 0 < len(value) < 6:
+        """Whether an object is one order: a few texts, none of them keyed by a unit's name, of one unit's orders."""
+        if not isinstance(value, Pairs):
             return False
-        return not any(isinstance(part, list) or self._is_keyed(key) for key, part in value)
+        parts = _without_remarks(value)
+        places = {self.book.place_of(part) for _, part in parts if isinstance(part, str) and self.book.is_order(part)}
+        inner = [part for _, part in parts if isinstance(part, list)]
+        return (
+            0 < len(parts) < 6
+            and not any(self._is_keyed(key) for key, _ in parts)
+            and len(places) <= 1
+            and len(inner) <= 1
+            and all(self._is_one_order(part) for part in inner)
+        )
 
     def _is_keyed(self, key: str) -> bool:
         return key.strip().upper() in self.view.powers or self.book.is_unit(key)
 
-    def _of_object(self, parts: Pairs) -> Iterator[str]:
-        """One order, such as {"unit": "A PAR", "order": "A PAR - BUR"}: one of the parts, or all together."""
-        if any(isinstance(value, CutText) for _, value in parts):
-            lose(self.losses, "order syntax", " ".join(texts_of(parts)), "cut off")
-            return
+    def _of_object(self, parts: Pairs, unit: str = "") -> Iterator[str]:
+        """One order, such as {"unit": "A PAR", "order": "A PAR - BUR"}: one of the parts, or all together.
+
+        Args:
+            unit: the key of the object, if that is a unit.
+        """
+        parts = _without_remarks(_innermost(parts))
         texts = list(texts_of(parts))
-        yield next((text for text in texts if self.book.is_order(text)), " ".join(texts))
+        if any(isinstance(text, CutText) for text in texts):
+            lose(self.losses, "order syntax", " ".join(texts), "cut off")
+            return
+        if not unit:
+            unit = " ".join(texts_of(parts.value_of("unit")))
+            parts = Pairs(pair for pair in parts if pair[0].strip().casefold() != "unit")
+        if not self.book.is_unit(unit):
+            yield next((text for text in texts if self.book.is_order(text)), " ".join(texts))
+            return
+        place = self.book.place_of(unit)
+        texts = list(texts_of(parts))
+        own = [text for text in texts if self.book.is_order(text) and self.book.place_of(text) == place]
+        # a support's target may be an order, too, but of another unit
+        others = [text for text in texts if not (self.book.is_unit(text) and self.book.place_of(text) == place)]
+        yield own[0] if own else " ".join([unit, *others])
 
     def _take_text(self, text: str) -> None:
         """Adds the order of a text.
@@ -261,6 +295,21 @@ class _Orders:
             raise OrderFault("too many", f"{room} are allowed in {self.view.phase}")
 
 
+def _without_remarks(parts: Pairs) -> Pairs:
+    """An object without what a model notes beside its orders or messages, for itself."""
+    return Pairs(
+        (key, _without_remarks(part) if isinstance(part, Pairs) else part)
+        for key, part in parts
+        if key.strip().casefold() not in _REMARKS
+    )
+
+
+def _innermost(parts: Pairs) -> Pairs:
+    """The object in another one that names the unit, as in a tool call; the outer one if there is none."""
+    inner = (_innermost(part) for _, part in parts if isinstance(part, Pairs))
+    return next((part for part in inner if part.value_of("unit") is not None), parts)
+
+
 def _without_signs(match: re.Match[str]) -> str:
     """A remark without the separators of orders: "(to take it, maybe)"."""
     return _BETWEEN_ORDERS.sub(" ", match.group())
@@ -268,6 +317,14 @@ def _without_signs(match: re.Match[str]) -> str:
 
 def _winter_command(order: str) -> str:
     return "GIVE" if order.startswith("GIVE") else order[-1]
+
+
+def _said(value: Any) -> Any:
+    """A message without what stands beside its text in an object: a model's reason for it is private."""
+    if isinstance(value, Pairs):
+        texts = [part for key in _TEXTS if (part := value.value_of(key)) is not None]
+        return [_said(part) for part in texts or [part for _, part in _without_remarks(value)]]
+    return [_said(part) for part in value] if isinstance(value, list) else value
 
 
 class _Messages:
@@ -282,8 +339,8 @@ class _Messages:
         """An object with recipients as its keys, or a list of objects with a recipient and a text."""
         if isinstance(value, Pairs):
             addressed = self._address(value)
-            for key, part in value if addressed is None else [addressed]:
-                self._take_part(key, part)
+            for key, part in _without_remarks(value) if addressed is None else [addressed]:
+                self._take_keyed(key, part)
         elif isinstance(value, list):
             for part in value:
                 self.take(part)
@@ -296,6 +353,15 @@ class _Messages:
         to = [part for key in _ADDRESSES if (part := value.value_of(key)) is not None]
         text = [part for key in _TEXTS if (part := value.value_of(key)) is not None]
         return (", ".join(texts_of(to)), text) if to and text else None
+
+    def _take_keyed(self, key: str, value: Any) -> None:
+        """What stands under a key: usually a recipient, but of an object that names one itself just a number or so."""
+        inner = value if isinstance(value, list) and not isinstance(value, Pairs) else [value]
+        if inner and all(isinstance(part, Pairs) and self._address(part) is not None for part in inner):
+            for part in inner:
+                self.take(part)
+        else:
+            self._take_part(key, value)
 
     def _take_part(self, names: str, value: Any) -> None:
         pieces = [piece.strip() for piece in self._pieces(value) if piece.strip()]
@@ -317,7 +383,7 @@ class _Messages:
 
     def _pieces(self, value: Any) -> Iterator[str]:
         """The complete texts in a value."""
-        for piece in texts_of(value):
+        for piece in texts_of(_said(value)):
             if isinstance(piece, CutText):
                 lose(self.losses, "message text", piece, "cut off")
             else:

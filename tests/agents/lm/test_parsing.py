@@ -175,6 +175,40 @@ def test_every_legal_order_in_other_words(view: Callable[[], View], style: int) 
             assert OrderBook(now).find(in_other_words(order, now, style)) == (unit, order)
 
 
+PARIS = ["A PAR - BUR"]
+NESTED = [
+    ([{"unit": "A PAR", "action": "MOVE", "to": "BUR"}], PARIS),
+    ([{"unit": "A PAR", "from": "PAR", "action": "MOVE", "to": "BUR"}], PARIS),
+    ([{"unit": {"type": "A", "location": "PAR"}, "action": "MOVE", "to": "BUR"}], PARIS),
+    ([{"unit": "A PAR", "order": "- BUR", "reason": "take it"}], PARIS),
+    ([{"unit": "A PAR", "order": "- BUR", "reason": "A MAR H"}], PARIS),
+    ([{"A PAR": {"action": "move", "to": "BUR"}}], PARIS),
+    ([{"A PAR": "- BUR", "reason": "take it"}], PARIS),
+    ([{"order": {"unit": "A PAR", "action": "move", "to": "BUR"}}], PARIS),
+    ([{"name": "submit_order", "arguments": {"unit": "A PAR", "action": "MOVE", "to": "BUR"}}], PARIS),
+    ({"A PAR": {"action": "move", "target": "BUR"}}, PARIS),
+    ({"A PAR": {"order": "A PAR - BUR", "reason": "take it"}}, PARIS),
+    ({"A PAR": {"order": "A PAR - BUR", "priority": 1}}, PARIS),
+    ({"FRANCE": {"A PAR": {"action": "move", "target": "BUR"}}}, PARIS),
+    ({"unit": "A PAR", "action": "move", "to": "BUR"}, PARIS),
+    ({"1": {"unit": "A PAR", "action": "move", "to": "BUR"}}, PARIS),
+    ({"A PAR": {"type": "hold", "comment": "wait for Germany, then go"}}, ["A PAR H"]),
+    ({"A PAR": {"action": "support", "target": "A MAR - BUR"}}, ["A PAR S A MAR - BUR"]),
+    ([{"unit": "A PAR", "action": "support", "target": "A MAR - BUR"}], ["A PAR S A MAR - BUR"]),
+    ([{"first": "A PAR - BUR", "second": "A MAR H"}], ["A PAR - BUR", "A MAR H"]),
+    ({"1": "A PAR - BUR", "2": "A MAR H"}, ["A PAR - BUR", "A MAR H"]),
+]
+
+
+def test_orders_as_objects_are_read_however_they_are_nested() -> None:
+    read = [(given, meant, parse(json.dumps({"orders": given}), OPENING)) for given, meant in NESTED]
+    assert [each for each in read if (each[2].orders, each[2].losses) != (each[1], [])] == []
+
+
+def test_an_object_for_another_power_is_lost_once() -> None:
+    assert kinds(parse('{"orders": {"A MUN": {"action": "move", "target": "BUR"}}}', OPENING)) == ["order of others"]
+
+
 # What is lost.
 
 
@@ -277,6 +311,14 @@ MESSAGES = [
     ({"GERMANY/Prussia": "hi"}, [("GERMANY", "hi")], ["recipient"]),
     ({"GERMANY": ["a", "b"]}, [("GERMANY", "a\nb")], []),
     ({"GERMANY": {"text": "hi"}}, [("GERMANY", "hi")], []),
+    ({"GERMANY": {"text": "hi", "reason": "to deceive them"}}, [("GERMANY", "hi")], []),
+    ({"GERMANY": [{"text": "hi", "tone": "false"}], "reasoning": "to deceive them"}, [("GERMANY", "hi")], []),
+    (
+        {"1": {"to": "GERMANY", "text": "hi"}, "2": {"to": "ITALY", "text": "ho"}},
+        [("GERMANY", "hi"), ("ITALY", "ho")],
+        [],
+    ),
+    ({"list": [{"to": "GERMANY", "text": "hi", "why": "to deceive them"}]}, [("GERMANY", "hi")], []),
     ({"GERMANY": 7}, [("GERMANY", "7")], []),
     ([{"to": "GERMANY", "text": "hi"}], [("GERMANY", "hi")], []),
     ([{"recipient": ["GERMANY", "ITALY"], "message": "hi"}], [("GERMANY", "hi"), ("ITALY", "hi")], []),
