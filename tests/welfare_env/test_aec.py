@@ -294,6 +294,18 @@ class TestRevisedOrders:
         assert env.unwrapped.game.orders("FRANCE") == ("A PAR - BUR",)
         assert env.unwrapped.game.orders("ITALY") == ("A ROM - APU",)
 
+    @pytest.mark.parametrize("make", [welfare_env.make, welfare_env.parallel_env])
+    def test_a_list_may_stand_for_the_whole_action(self, make: Callable[..., Any]) -> None:
+        """As a policy returns it that sends no messages."""
+        env = make(message_rounds=1, years=1, strict=True)
+        env.reset(seed=0)
+        in_turn = make is welfare_env.make
+        agent = env.agent_selection if in_turn else "FRANCE"
+        orders = next(iter(env.unwrapped.game.view(agent).legal_orders.values()))[:1]
+        env.step(orders if in_turn else {agent: orders})
+        assert env.unwrapped.game.orders(agent) == tuple(orders)
+        assert env.unwrapped.game.messages == ()
+
     def test_orders_of_the_last_round_end_the_turn(self) -> None:
         env = made()
         speak(env, {(power, 3): [] if power == "FRANCE" else ["WAIVE"] for power in env.agents})

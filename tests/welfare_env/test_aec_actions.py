@@ -25,7 +25,7 @@ GARBAGE: list[Any] = [
 ]
 PRESS_GARBAGE: list[Any] = [
     *({"orders": orders} for orders in GARBAGE),
-    *({"orders": 0, "messages": 5}, {"orders": 0, "messages": [("GLOBAL", "x")]}, {"messages": {}}, 0, [], ["A PAR H"]),
+    *({"orders": 0, "messages": 5}, {"orders": 0, "messages": [("GLOBAL", "x")]}, {"messages": {}}, 0, [1], ["A PAR H", 5]),
     *({"orders": 0, "other": 1}, {"orders": 0, "messages": None}),
 ]
 BAD_MESSAGES: list[Any] = [

@@ -94,13 +94,15 @@ def with_press(orders: spaces.Space, board: Board, rules: Rules, player: str) ->
 def split_action(rules: Rules, player: str, action: Any) -> tuple[Any, Mapping[str, str]]:
     """The orders and messages of an action. Token numbers become words; silences are dropped.
 
+    A list of strings is an action without messages.
+
     Raises:
         ActionError: the action is malformed.
     """
-    if not rules.has_press:
+    if not rules.has_press or is_text(action):
         return action, {}
     if not isinstance(action, (dict, Mapping)) or not action.keys() <= PARTS or "orders" not in action:
-        raise ActionError(f"action {checks.quoted(action)} of {player}: {FORM}")
+        raise ActionError(f"action {checks.quoted(action)} of {player}: {FORM}, or a list of strings")
     messages = action.get("messages", {})
     if not isinstance(messages, (dict, Mapping)):
         raise ActionError(f"messages {checks.quoted(messages)} of {player}: {FORM}")

@@ -23,7 +23,8 @@ Actions
     "GLOBAL", an empty or missing text sends nothing. Both spaces' ``sample(mask)`` take the observation's mask. With
     ``press="tokens"`` a message is a number, ``Discrete(6)``: 0 sends nothing, i + 1 is ``TOKENS[i]`` of
     `welfare_env.game.press`. The words are also accepted.
-    A list of strings instead of a number gives *all* orders of the phase at once: ``["A PAR - BUR", "F BRE - MAO"]``.
+    A list of strings instead of a number gives *all* orders of the phase at once: ``["A PAR - BUR", "F BRE - MAO"]``;
+    with press it may also stand for the whole dict, without messages.
     It is allowed in any message round, and replaces earlier orders; a player that gives a list in the last round has
     no order turns. (In the paper players give orders in every round, before reading later speakers.)
 
