@@ -1,7 +1,8 @@
 """Stock RLlib PPO, with RLlib's own runners: a starting point for other RLlib algorithms.
 
 `welfare_env.parallel_env` is wrapped in RLlib's `ParallelPettingZooEnv`; the only custom part is a network that chooses
-among legal orders. Any RLlib algorithm whose module outputs logits can replace PPO.
+among legal orders. Any RLlib algorithm whose module outputs logits can replace PPO. At the end the
+network plays as a policy (`Learned`): what it has in self-play, and how much a script gains by robbing it.
 
     python examples/rllib_stock.py                # clique:3, three years: a minute or two on two cores
     python examples/rllib_stock.py --no-social    # rewards are own points; players also learn to rob
@@ -17,6 +18,7 @@ import os
 import sys
 from typing import Any
 
+import numpy as np
 import ray
 import torch
 import typer
@@ -30,7 +32,9 @@ from ray.rllib.core.rl_module.torch import TorchRLModule
 from ray.rllib.env.wrappers.pettingzoo_env import ParallelPettingZooEnv
 from torch import Tensor, nn
 
+import evaluation
 import welfare_env
+from welfare_env import Rules
 
 POLICY = "shared"  # one network plays all powers
 STEPS = 600  # environment steps per iteration; every power acts in each
@@ -86,6 +90,31 @@ class LegalOrdersModule(TorchRLModule, ValueFunctionAPI):
         return self.value(self.board(batch[Columns.OBS]["observation"]))[:, 0]
 
 
+class Learned:
+    """The trained network as a policy. It plays its most probable orders, in games in which all act simultaneously,
+    since then a policy gets the observations of `parallel_env`."""
+
+    def __init__(self, module: TorchRLModule) -> None:
+        self.module = module
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        """Nothing to prepare: its orders depend on the observation alone."""
+
+    def act(self, observation: dict[str, np.ndarray], info: dict[str, Any]) -> np.ndarray:
+        seen = {name: torch.as_tensor(array)[None] for name, array in observation.items()}
+        logits = self.module.forward_inference({Columns.OBS: seen})[Columns.ACTION_DIST_INPUTS]
+        return logits.reshape(observation["legal"].shape).argmax(-1).numpy()
+
+
+def evaluate(module: TorchRLModule, map_name: str, years: int) -> None:
+    """Print the welfare of the network in self-play, and the gain of a member that robs the others."""
+    policy, rules = Learned(module), Rules(years=years, press=None)
+    options = {"rules": rules, "map_name": map_name, "simultaneous": True}
+    print(evaluation.self_play(policy, games=5, **options))
+    attack = "exploiter:nice=prosocial,attack=dumbbot"
+    print(evaluation.exploitability(policy, deviator=attack, coalitions="all-singles", games=5, **options))
+
+
 def make_config(map_name: str, years: int, iterations: int = 15, social: bool = True, seed: int = 0) -> PPOConfig:
     """RLlib's PPO with its usual runner, Learner and connectors. The step size falls to 0 over the iterations."""
     env_config = {"map_name": map_name, "years": years, "social": social}
@@ -112,8 +141,10 @@ def make_config(map_name: str, years: int, iterations: int = 15, social: bool = 
     )
 
 
-def train(map_name: str, years: int, iterations: int, social: bool = True, seed: int = 0) -> list[float]:
-    """Train; returns the mean return per power and game of each iteration. Ray must be running."""
+def train(
+    map_name: str, years: int, iterations: int, social: bool = True, seed: int = 0
+) -> tuple[list[float], TorchRLModule]:
+    """Train. Returns the mean return per power and game of each iteration, and the network. Ray must be running."""
     algorithm = make_config(map_name, years, iterations, social, seed).build_algo()
     curve = []
     for iteration in range(iterations):
@@ -121,8 +152,9 @@ def train(map_name: str, years: int, iterations: int, social: bool = True, seed:
         returns = result["env_runners"]["agent_episode_returns_mean"]
         curve.append(sum(returns.values()) / len(returns))
         print(f"{iteration + 1:3d}  return {curve[-1]:6.2f}", flush=True)
+    module = algorithm.get_module(POLICY)
     algorithm.stop()
-    return curve
+    return curve, module
 
 
 def main(map_name: str = "clique:3", years: int = 3, iterations: int = 15, social: bool = True, seed: int = 0) -> None:
@@ -138,9 +170,10 @@ def main(map_name: str = "clique:3", years: int = 3, iterations: int = 15, socia
         logging_level=logging.ERROR,
     )
     try:
-        train(map_name, years, iterations, social, seed)
+        _, module = train(map_name, years, iterations, social, seed)
     finally:
         ray.shutdown()
+    evaluate(module, map_name, years)
 
 
 if __name__ == "__main__":

@@ -150,6 +150,8 @@ def test_the_command_of_rllibs_example_repeats_itself():
     )
     assert one == other
     assert one.count("return") == 2
+    assert "Self-play" in one  # the network plays as a policy
+    assert "Exploitability" in one
 
 
 @pytest.mark.slow
