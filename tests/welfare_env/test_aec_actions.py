@@ -25,8 +25,8 @@ GARBAGE: list[Any] = [
 ]
 PRESS_GARBAGE: list[Any] = [
     *({"orders": orders} for orders in GARBAGE),
-    *({"orders": 0, "messages": 5}, {"orders": 0, "messages": [("GLOBAL", "x")]}, {"messages": {}}, 0, [1], ["A PAR H", 5]),
-    *({"orders": 0, "other": 1}, {"orders": 0, "messages": None}),
+    *({"orders": 0, "messages": 5}, {"orders": 0, "messages": [("GLOBAL", "x")]}, {"messages": {}}),
+    *(0, [1], ["A PAR H", 5], {"orders": 0, "other": 1}, {"orders": 0, "messages": None}),
 ]
 BAD_MESSAGES: list[Any] = [
     *({"NOBODY": "x"}, {"GLOBAL": 5}, {"GLOBAL": None}, {5: "x"}, {None: "x"}, {("a", "b"): "x"}, {"GLOBAL": "\ud800"}),

@@ -14,7 +14,8 @@ Actions
     the other kind (unless the rules have ``build_and_disband``), and builds beyond the allowed number, are void.
     Choices for unused slots must be 0. With press an action is ``{"orders": choices, "messages": {recipient: text}}``;
     with ``press="tokens"`` a message is a number, as in `welfare_env.envs.aec`. A list of strings gives orders as text,
-    for ``choices`` or for the whole dict; it may be sent in a message round, and the last list counts. Transfers (`GIVE`) are possible as text only.
+    for ``choices`` or for the whole dict; it may be sent in a message round, and the last list counts. Transfers
+    (`GIVE`) are possible as text only.
 
 Observations
     ``{"observation": float32 [provinces, features], "legal": int32 [slots, choices], "action_mask": int8 [slots,
