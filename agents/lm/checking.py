@@ -134,7 +134,7 @@ def _schema(player: LMPolicy, probe: Reply) -> Iterator[Finding]:
 
 def _grammar(model: Model) -> str | None:
     """The kind of grammar that the server enforces."""
-    if not isinstance(model, OpenAIModel) or model.api != "chat" or model.is_own_server:
+    if not isinstance(model, OpenAIModel) or model.api != "chat" or model.is_official:
         return None
     for name, request in probes().items():
         if name is None:

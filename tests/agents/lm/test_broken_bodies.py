@@ -14,7 +14,7 @@ import pytest
 
 from agents.lm.errors import ModelError
 from agents.lm.models import Block, Request
-from agents.lm.models.providers.bodies import parsed
+from agents.lm.models.providers.bodies import parsed, unpacked
 from agents.lm.reading.parsing import parse
 from tests.agents.lm.faulty import Connection, FaultyServer, Script, says, wire
 from tests.agents.lm.test_odd_answers import APIS, GOOD, body, model_of, read
@@ -228,3 +228,33 @@ def test_signs_in_a_message_stay_as_they_are() -> None:
 def test_an_error_in_an_envelope_stays_an_error() -> None:
     told = {"error": {"message": "no"}, "result": {"choices": []}}
     assert parsed(json.dumps(told).encode()) == told
+
+
+def test_many_small_members_are_unpacked_without_going_through_the_rest_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    new, given = zlib.decompressobj, []
+
+    class Counting:
+        def __init__(self, form: int) -> None:
+            self.packer = new(form)
+
+        def decompress(self, content: bytes, most: int) -> bytes:
+            given.append(len(content))
+            return self.packer.decompress(content, most)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.packer, name)
+
+    monkeypatch.setattr(zlib, "decompressobj", Counting)
+    many = gzip.compress(b"") * 2000
+    assert unpacked(many + gzip.compress(b"{}")) == b"{}"
+    assert len(given) == 2001
+    assert sum(given) < len(many) * 250  # each time the rest: 1000 times
+
+
+def test_of_thinking_in_a_stream_every_field_is_read() -> None:
+    for name, thought in [("thinking", "Hm."), ("reasoning_details", [{"type": "reasoning.text", "text": "Hm."}])]:
+        chunks = [{"choices": [{"delta": {name: thought}}]}, {"choices": [{"delta": {}, "finish_reason": "stop"}]}]
+        text = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
+        assert parsed(text.encode())["choices"][0]["message"][name] == thought

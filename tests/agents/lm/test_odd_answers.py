@@ -88,6 +88,29 @@ STREAMS = {
             USED,
         ),
     ),
+    "chat by a tool, with an object": (
+        "chat", events(chunk("stop", tool_calls=[CALL | {"function": {"arguments": json.loads(GOOD)}}]), USED),
+    ),
+    "chat by the function of older interfaces": (
+        "chat",
+        events(chunk(function_call={"arguments": FIRST}), chunk("stop", function_call={"arguments": SECOND}), USED),
+    ),
+    "chat in lists of parts": (
+        "chat",
+        events(
+            chunk(content=[{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}]),
+            chunk(content=[{"type": "text", "text": FIRST}]), chunk("stop", content=SECOND), USED,
+        ),
+    ),
+    "chat in one object": ("chat", events(chunk("stop", content=json.loads(GOOD)), USED)),
+    "the older completions": (
+        "chat",
+        events({"model": "any", "choices": [{"text": FIRST}]},
+               {"choices": [{"text": SECOND, "finish_reason": "stop"}]}, USED),
+    ),
+    "a number of many digits": (
+        "chat", events(chunk("stop", content=GOOD), USED).replace(b'"usage"', b'"x": ' + b"1" * 5000 + b', "usage"', 1),
+    ),
     "one event": ("chat", events(body("chat"))),
     "a comment and no event": ("chat", b": wait\n\n" + json.dumps(body("chat")).encode()),
     "responses": (

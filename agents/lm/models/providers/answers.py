@@ -10,13 +10,12 @@ from typing import Any
 
 from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Finish
-from agents.lm.models.providers.events import field
+from agents.lm.models.providers.events import INPUTS, field
 
 MOST_TOKENS = 10**9  # of one answer
 _DEEPEST = 4  # levels of a part of thinking
 _THINKING = re.compile(r"thinking|reasoning|thought|summary_text")  # the types of parts that are not answer text
 _THOUGHT_FIELDS = ("thinking", "text", "summary", "content", "reasoning")
-_INPUTS = ("arguments", "input", "parameters")
 _DIALECTS = ("text", "output_text", None)  # the types of text parts; some servers leave the type out
 
 
@@ -102,7 +101,7 @@ def called(calls: Any) -> Iterator[str]:
     """
     for call in calls if isinstance(calls, list) else []:
         inner = field(call, "function") or call
-        for name in _INPUTS:
+        for name in INPUTS:
             given = field(inner, name)
             if given and isinstance(given, (str, dict)):
                 yield f"\n{given if isinstance(given, str) else json.dumps(given)}\n"

@@ -12,15 +12,15 @@ import re
 import zlib
 from typing import Any
 
-from agents.lm.models.providers.events import is_stream, streamed, whole
+from agents.lm.models.providers.events import DECODER, is_stream, streamed, whole
 from agents.lm.models.providers.faults import Fault, clean
 
 MAX_REPLY_BYTES = 4 * 2**20
 """Limit of an answer, several times the longest reply of any model; longer answers are cut off."""
 
-_LONGEST_NUMBER = 30  # digits
 _PACKED = (b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda")  # the first bytes of gzip, and of zlib; no JSON begins so
 _ANY_FORMAT = 47  # zlib's code for both
+_PIECE = 2**12  # bytes unpacked at a time: what follows a member is copied, and members can be tiny
 _MOST_TIMES_PACKED = 3  # some proxies compress the answer again
 _BEGINNING = re.compile(r"[{\[\"]")
 _BETWEEN = re.compile(r"[\s,\x1e]*")
@@ -35,18 +35,25 @@ def unpacked(content: bytes) -> bytes:
         Fault: the body is too long, or cannot be decompressed.
     """
     for _ in range(_MOST_TIMES_PACKED):
-        plain, packed = b"", content
-        while packed.startswith(_PACKED):  # gzip may have several members
-            packer = zlib.decompressobj(_ANY_FORMAT)
+        content = _unpacked_once(content) or content
+    return content
+
+
+def _unpacked_once(content: bytes) -> bytes:
+    """The plain bytes of all members (gzip may have several); b"" if the content is not compressed."""
+    plain, at = bytearray(), 0
+    while content.startswith(_PACKED, at):
+        packer = zlib.decompressobj(_ANY_FORMAT)
+        while at < len(content) and not packer.eof:
+            piece = content[at : at + _PIECE]
             try:
-                plain += packer.decompress(packed, MAX_REPLY_BYTES + 1 - len(plain))
+                plain += packer.decompress(piece, MAX_REPLY_BYTES + 1 - len(plain))
             except zlib.error as error:
                 raise Fault("malformed", f"the answer of {len(content)} bytes cannot be unpacked: {error}") from None
             if len(plain) > MAX_REPLY_BYTES:
                 raise Fault("too long", f"the answer is longer than {MAX_REPLY_BYTES} bytes")
-            packed = packer.unused_data
-        content = plain or content
-    return content
+            at += len(piece) - len(packer.unused_data)
+    return bytes(plain)
 
 
 def is_whole(content: bytes) -> bool:
@@ -95,12 +102,12 @@ def _values(text: str) -> list[Any]:
     """
     begin = _BEGINNING.search(text)
     if begin is None:
-        return [_DECODER.decode(text)]
-    value, at = _DECODER.raw_decode(text, begin.start())
+        return [DECODER.decode(text)]
+    value, at = DECODER.raw_decode(text, begin.start())
     values = [value]
     while (at := _end(_BETWEEN, text, at)) < len(text) and text[at] == "{":
         try:
-            value, at = _DECODER.raw_decode(text, at)
+            value, at = DECODER.raw_decode(text, at)
         except ValueError:
             break  # text after a complete answer is ignored
         values.append(value)
@@ -115,7 +122,7 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
 def _opened(payload: Any) -> Any:
     """The answer, taken out of a string, a list of one, or an envelope."""
     if isinstance(payload, str):
-        payload = _DECODER.decode(payload.strip())
+        payload = DECODER.decode(payload.strip())
     if isinstance(payload, list) and len(payload) == 1:
         (payload,) = payload
     if isinstance(payload, dict) and not payload.get("error") and not any(key in payload for key in _KEYS):
@@ -125,11 +132,3 @@ def _opened(payload: Any) -> Any:
         if isinstance(inner, dict | str | list):
             return _opened(inner)
     return payload
-
-
-def _integer(digits: str) -> int | float:
-    """A whole number of any length; Python refuses to parse thousands of digits."""
-    return int(digits) if len(digits) <= _LONGEST_NUMBER else float(digits)
-
-
-_DECODER = json.JSONDecoder(parse_int=_integer, strict=False)

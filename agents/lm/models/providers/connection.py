@@ -126,7 +126,7 @@ class Connection:
                 )
                 response = await line.handle_async_request(asked)
                 try:
-                    await self._look(response)
+                    await self._check_head(response)
                     await _read_whole(response, read)
                 finally:
                     await response.aclose()
@@ -160,7 +160,7 @@ class Connection:
     def _sent_key(self) -> str:
         return os.environ.get(self._key_variable or "", "").strip()
 
-    async def _look(self, response: Any) -> None:
+    async def _check_head(self, response: Any) -> None:
         """Checks the head of an answer; errors are read to a certain length, and redirects are not followed.
 
         Raises:

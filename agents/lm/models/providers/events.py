@@ -9,8 +9,21 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
+INPUTS = ("arguments", "input", "parameters")
+"""Where servers put the input of a tool call."""
+
+_LONGEST_NUMBER = 30  # digits
+_TEXTS = ("content", "reasoning_content", "reasoning", "thinking", "reasoning_details", "refusal")
 _PIECES = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}  # Anthropic's
+
+
+def _integer(digits: str) -> int | float:
+    """A whole number of any length; Python refuses to parse thousands of digits."""
+    return int(digits) if len(digits) <= _LONGEST_NUMBER else float(digits)
+
+
+DECODER = json.JSONDecoder(parse_int=_integer, strict=False)
+"""Reads numbers of any length, and line breaks in strings."""
 
 
 def field(value: Any, name: str) -> Any:
@@ -30,10 +43,10 @@ def streamed(text: str) -> list[Any]:
         ValueError, RecursionError: an event is not JSON.
     """
     lines = (line.removeprefix("data:").strip() for line in text.splitlines() if line.startswith("data:"))
-    found = [json.loads(line, strict=False) for line in lines if line and line != "[DONE]"]
+    found = [DECODER.decode(line) for line in lines if line and line != "[DONE]"]
     # after a stream's comments some proxies send the answer as it is
     rest = "\n".join(line for line in text.splitlines() if line.startswith("{"))
-    return found or ([json.loads(rest, strict=False)] if rest else [])
+    return found or ([DECODER.decode(rest)] if rest else [])
 
 
 def whole(events: list[Any]) -> Any:
@@ -73,21 +86,41 @@ def _chat(events: list[Any]) -> Any:
     ends = [end for choice in choices if (end := field(choice, "finish_reason"))]
     if not ends:
         return events
-    deltas = [delta for choice in choices if isinstance(delta := field(choice, "delta"), dict)]
-    message: dict[str, Any] = {name: _joined(field(delta, name) for delta in deltas) for name in _TEXTS}
+    deltas = [_delta(choice) for choice in choices]
+    message: dict[str, Any] = {name: _content([field(delta, name) for delta in deltas]) for name in _TEXTS}
     message["tool_calls"] = _calls(deltas)
     choice = {"message": message, "finish_reason": ends[-1]}
     return {"choices": [choice], "model": _last(events, "model"), "usage": _last(events, "usage")}
 
 
+def _delta(choice: Any) -> dict[str, Any]:
+    """What a chunk adds to the message; in the older completions interface it is a text."""
+    delta = field(choice, "delta")
+    return delta if isinstance(delta, dict) else {"content": field(choice, "text")}
+
+
+def _content(pieces: list[Any]) -> Any:
+    """A text that comes in pieces, or the list of its parts: some servers send lists and objects."""
+    given = [piece for piece in pieces if piece]
+    if all(isinstance(piece, str) for piece in given):
+        return _joined(given)
+    if len(given) == 1:
+        return given[0]
+    return [part for piece in given for part in (piece if isinstance(piece, list) else [piece])]
+
+
 def _calls(deltas: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The tool calls, whose arguments come in pieces."""
-    found: dict[Any, str] = {}
-    for call in (call for delta in deltas for call in delta.get("tool_calls") or []):
-        found[field(call, "index")] = found.get(field(call, "index"), "") + _joined(
-            [field(field(call, "function"), "arguments")]
-        )
-    return [{"function": {"arguments": text}} for text in found.values()]
+    """The tool calls; their arguments are texts, which come in pieces, or whole objects."""
+    texts: dict[Any, str] = {}
+    objects: list[Any] = []
+    for call in (call for delta in deltas for call in delta.get("tool_calls") or [delta.get("function_call")]):
+        inner = field(call, "function") or call
+        given = next((each for name in INPUTS if (each := field(inner, name))), "")
+        if isinstance(given, str):
+            texts[field(call, "index")] = texts.get(field(call, "index"), "") + given
+        else:
+            objects.append(given)
+    return [{"function": {"arguments": given}} for given in (*texts.values(), *objects) if given]
 
 
 def _message(events: list[Any]) -> dict[str, Any]:

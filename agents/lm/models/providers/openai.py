@@ -83,13 +83,13 @@ class OpenAIModel(RemoteModel):
             raise ConfigError(f"grammar {grammar!r:.80}: give one of {AUTO}, {', '.join(GRAMMARS)}")
         check_number("seed", 0 if seed is None else seed, whole=True)
         super().__init__(model, **options)
-        if grammar not in (None, AUTO) and (api != "chat" or self.is_own_server):
+        if grammar not in (None, AUTO) and (api != "chat" or self.is_official):
             raise ConfigError(
                 f"grammar {grammar!r}: OpenAI accepts no grammar: give the base_url of a server that does, and api=chat"
             )
         self.api, self.grammar, self.seed = api, grammar, seed
         self.kind = None if grammar == AUTO else grammar
-        self._is_decided = grammar != AUTO or api != "chat" or self.is_own_server
+        self._is_decided = grammar != AUTO or api != "chat" or self.is_official
         self._asking: Future[None] | None = None
 
     @property
@@ -150,7 +150,7 @@ class OpenAIModel(RemoteModel):
             ConfigError: no grammar can be made of the schema.
         """
         body = self._chat_body(request, without) if self.api == "chat" else self._responses_body(request)
-        if request.cache_key and self.is_own_server:
+        if request.cache_key and self.is_official:
             body["prompt_cache_key"] = request.cache_key
         kind = probed_grammar(request) if probed(request) else self.kind
         schema = self.schema(request, without) if kind == self.kind else request.schema
@@ -177,9 +177,9 @@ class OpenAIModel(RemoteModel):
         """The SDK's async client."""
         return sdk.AsyncOpenAI(**options)
 
-    def _look(self, request: Request, reply: Reply) -> None:
+    def _warn_about(self, request: Request, reply: Reply) -> None:
         if not probed(request):
-            super()._look(request, reply)
+            super()._warn_about(request, reply)
 
     def optional(self, request: Request) -> dict[str, str]:
         """As in `RemoteModel`; here the limit of a reply has two names."""
@@ -198,7 +198,7 @@ class OpenAIModel(RemoteModel):
     def _limits(self) -> tuple[str, str]:
         """The names of the reply's limit: the first one to try, and the alternative."""
         old, new = "max_tokens", "max_completion_tokens"
-        return (new, old) if self.is_own_server else (old, new)
+        return (new, old) if self.is_official else (old, new)
 
     def _chat_body(self, request: Request, without: Collection[str]) -> dict[str, Any]:
         messages = [("system", request.system), ("user", request.user)]
@@ -241,8 +241,8 @@ def _read_chat(payload: Any) -> Answer:
     refusal = joined(texts(message.get("refusal"))) or joined(refusals(content))
     finish = "refusal" if refusal else finish_of(choice.get("finish_reason"), _FINISHES)
     counts = _counts(payload.get("usage"), "prompt", "completion")
-    thinking = next((field for name in _REASONING if (field := message.get(name))), None)
-    reasoning = joined((*thoughts(thinking, is_own=True), *thoughts(content)))
+    thought = next((thought for name in _REASONING if (thought := message.get(name))), None)
+    reasoning = joined((*thoughts(thought, is_own=True), *thoughts(content)))
     calls = called(message.get("tool_calls") or [message.get("function_call")])
     text = joined((*texts(content), *calls))
     return Answer(refusal or text, finish, clean(payload.get("model")), counts, reasoning)

@@ -125,8 +125,8 @@ class RemoteModel(ABC):
         self.extra = {} if extra is None else checked_extra(extra)
         address = os.environ.get(self.URL_VARIABLE)
         self.base_url = checked_url(base_url) if base_url else checked_url(address or self.URL, self.URL_VARIABLE)
-        self.is_own_server = self.base_url == self.URL
-        elsewhere = base_url is not None and not self.is_own_server
+        self.is_official = self.base_url == self.URL
+        elsewhere = base_url is not None and not self.is_official
         own_variable = None if elsewhere else self.KEY_VARIABLE
         self.key_variable = own_variable if key_variable is None else checked_variable(key_variable)
         self.timeout, self.retries, self.backoff = timeout, retries, backoff
@@ -153,7 +153,7 @@ class RemoteModel(ABC):
         )
         if elsewhere and self.key_variable is not None:
             self.warn_once(f"the value of {self.key_variable} is sent to {self.base_url} as the key")
-        if self.price is None and (self.is_own_server or prices is not None):
+        if self.price is None and (self.is_official or prices is not None):
             self.warn_once("no price is known, so dollars are not counted; give a file with `prices`")
 
     @property
@@ -212,10 +212,10 @@ class RemoteModel(ABC):
                     used = await self._tokens.begin(call.likely, self.halt, since)
                     call.take(await self._ask(self.body(request, call.without)), hold)
                     used[0] = hold.usage.tokens
-        self._look(request, call.reply)
+        self._warn_about(request, call.reply)
         return call.reply
 
-    def _look(self, request: Request, reply: Reply) -> None:
+    def _warn_about(self, request: Request, reply: Reply) -> None:
         """Logs, once each, that another model answers, and that a server does not enforce the schema of a reply."""
         if reply.model and not is_same_model(self.model, reply.model):
             self.warn_once(f"{reply.model} answers instead of {self.model}")
@@ -419,5 +419,5 @@ class RemoteModel(ABC):
 
     def _find_price(self, prices: Mapping[str, Price] | str | os.PathLike[str] | None) -> Price | None:
         if prices is None:
-            return find_price(self.model, PRICES) if self.is_own_server else None
+            return find_price(self.model, PRICES) if self.is_official else None
         return find_price(self.model, prices if isinstance(prices, Mapping) else load_prices(prices))
