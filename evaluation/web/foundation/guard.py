@@ -37,7 +37,7 @@ HEADERS = {
 """Headers of every response, unless the page sets its own."""
 
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
-LEAST_BODY = 2**16  # maximum bytes of a request, not counting texts written by people
+MAX_BODY_WITHOUT_TEXT = 2**16  # maximum bytes of a request, not counting texts written by people
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -65,7 +65,7 @@ class Guard:
         self,
         app: ASGIApp,
         hosts: Collection[str],
-        most_body: int = LEAST_BODY,
+        most_body: int = MAX_BODY_WITHOUT_TEXT,
         patience: float = 10,
         types: Collection[str] = (JSON,),
     ) -> None:

@@ -29,7 +29,7 @@ from starlette.routing import Route
 from evaluation.checks import EvaluationError
 from evaluation.web.foundation.answers import failed
 from evaluation.web.foundation.connections import ConnectionLimits, limited
-from evaluation.web.foundation.guard import JSON, LEAST_BODY, LOOPBACK, Guard, host_name, url_parts
+from evaluation.web.foundation.guard import JSON, LOOPBACK, MAX_BODY_WITHOUT_TEXT, Guard, host_name, url_parts
 from welfare_env import WelfareEnvError
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def make_site(
     """
     static = Route("/static/{name}", _static, methods=["GET"])
     site = Starlette(routes=[*routes, static], lifespan=lifespan, exception_handlers={WelfareEnvError: failed})
-    return Guard(site, address.hosts, LEAST_BODY + most_text, types=types)
+    return Guard(site, address.hosts, MAX_BODY_WITHOUT_TEXT + most_text, types=types)
 
 
 async def _static(request: Request) -> Response:

@@ -16,12 +16,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
 from agents.lm.models.shared_models import SharedModels
-from agents.runtime.files import read_file, reason
+from agents.runtime.files import parse_json, read_file, reason
 from evaluation.play.store import GameStore, specification_key
 from evaluation.web.foundation import keys
 from evaluation.web.foundation.streams import Topic, wait_for
@@ -50,7 +51,7 @@ class Hosted:
     def __init__(self, name: str, table: Table, secrets: Mapping[str, str], links: Links) -> None:
         self.name, self.table, self.links = name, table, links
         self._secrets = dict(secrets)
-        self._taken = {seat: links.taken(seat) for seat in secrets}
+        self._revocations = {seat: links.revocations(seat) for seat in secrets}
         self.topic = Topic(table.position)
         self.lock = asyncio.Lock()
         self.changed = asyncio.Event()
@@ -70,14 +71,14 @@ class Hosted:
 
     def secret(self, seat: str) -> str:
         """The secret from which a seat's cookies are derived; it changes when the seat is taken from its browsers."""
-        return f"{self._secrets[seat]} {self._taken[seat]}"
+        return f"{self._secrets[seat]} {self._revocations[seat]}"
 
-    async def trade(self, seat: str, token: object, browser: object) -> None:
-        """Use a link, as `Links.trade`, and enter the seat."""
+    async def redeem(self, seat: str, token: object, browser: object) -> None:
+        """Use a link, as `Links.redeem`, and enter the seat."""
         if not await asyncio.to_thread(self.links.is_known, token):  # strangers must not get the lock
             raise LinkRefused("unknown", NO_LINK)
         async with self.lock:
-            self._taken[seat] = await asyncio.to_thread(self.links.trade, seat, token, browser)
+            self._revocations[seat] = await asyncio.to_thread(self.links.redeem, seat, token, browser)
         await self.enter(seat)
 
     async def enter(self, seat: str) -> None:
@@ -208,23 +209,28 @@ class Host:
                 return None
             async with self._opening.setdefault(name, asyncio.Lock()):
                 if name not in self._open:  # otherwise, another request was faster
-                    await self._bring(name)
+                    await self._open_game(name)
         self._open.move_to_end(name)
         return self._open[name]
 
-    async def _bring(self, name: str) -> None:
-        table = await asyncio.get_running_loop().run_in_executor(_PLAYING, self._opened, name)
-        hosted = self._open[name] = Hosted(name, table, self.secrets(name), self.links(name))
+    async def _open_game(self, name: str) -> None:
+        hosted = await asyncio.get_running_loop().run_in_executor(_PLAYING, self._opened, name)
+        self._open[name] = hosted
         hosted.task = asyncio.create_task(self._played(hosted))
         hosted.task.add_done_callback(lambda task: self._ended(hosted, task))
 
-    def _opened(self, name: str) -> Table:
-        folder = self.folder / name
-        return Table(settings_in(folder), folder, self.models)
+    def _opened(self, name: str) -> Hosted:
+        folder, secrets, links = self.folder / name, self.secrets(name), self.links(name)
+        with ExitStack() as opened:
+            table = Table(settings_in(folder), folder, self.models)
+            opened.callback(table.stop)  # otherwise a later attempt would find the journal open
+            hosted = Hosted(name, table, secrets, links)
+            opened.pop_all()
+        return hosted
 
     async def _played(self, hosted: Hosted) -> None:
         await hosted.play()
-        await asyncio.to_thread(self._keep, hosted)
+        await asyncio.to_thread(self._save_finished, hosted)
         over = [name for name, each in self._open.items() if each.may_close and name != hosted.name]
         for name in over[: max(0, len(over) - MOST_OVER + 1)]:
             closed = self._open.pop(name)
@@ -240,7 +246,7 @@ class Host:
                 hosted.topic.close()
                 hosted.table.stop()
 
-    def _keep(self, hosted: Hosted) -> None:
+    def _save_finished(self, hosted: Hosted) -> None:
         """Save a finished game, once."""
         path = self.folder / hosted.name / "game.json"
         if path.exists():
@@ -270,7 +276,12 @@ def settings_in(folder: Path) -> TableSettings:
     Raises:
         TableError: there is no game, or it is damaged.
     """
-    return TableSettings.from_dict(_read(folder / "settings.json"))
+    path = folder / "settings.json"
+    given = _read(path)
+    try:
+        return TableSettings.from_dict(given)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise TableError(f"{path}: damaged: {error!r:.200}") from error
 
 
 def _write(path: Path, value: Any) -> None:
@@ -282,7 +293,7 @@ def _write(path: Path, value: Any) -> None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(read_file(path, 2**20))
+        found = parse_json(read_file(path, 2**20))
     except (OSError, ValueError) as error:
         raise TableError(f"{path}: {reason(error)}") from error
     if not isinstance(found, dict):

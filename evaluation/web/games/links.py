@@ -16,12 +16,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evaluation.web.foundation.journal import Journal, JournalError
+from evaluation.web.foundation.journal import Journal, JournalError, Kinds
 from evaluation.web.foundation.keys import new_token
 from evaluation.web.games.settings import SPECTATOR
 from welfare_env import WelfareEnvError
 
 FILE = "links.jsonl"
+KINDS: Kinds = {
+    "link": {"seat": str, "token": str, "until": float, "alone": bool},
+    "trade": {"token": str, "browser": str},
+    "served": {"url": str},
+}
 SHORTEST_NUMBER, LONGEST_NUMBER = 16, 64  # characters of a browser's number
 DEVICE_SECONDS = 30 * 60  # lifetime of a link for another device of the same person
 MOST = 200  # maximum number of such links per seat
@@ -50,6 +55,9 @@ class Links:
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
 
+    def _open(self) -> Journal:
+        return Journal(self._path, waits=True, kinds=KINDS)
+
     def new(self, seat: str, seconds: float = 0, alone: bool = False) -> str:
         """Make a link and return its token.
 
@@ -63,13 +71,13 @@ class Links:
         """
         token = new_token()
         until = time.time() + seconds if seconds else 0
-        with Journal(self._path, waits=True) as journal:
+        with self._open() as journal:
             if seconds and sum(entry.get("seat") == seat and entry["until"] > 0 for entry in journal.entries) >= MOST:
                 raise LinkRefused("many", f"{MOST} such links were made already: ask the host for a link")
             journal.append({"kind": "link", "seat": seat, "token": _hash(token), "until": until, "alone": alone})
         return token
 
-    def trade(self, seat: str, token: object, browser: object) -> int:
+    def redeem(self, seat: str, token: object, browser: object) -> int:
         """Use a link; this is on disk when the method returns.
 
         Args:
@@ -86,7 +94,7 @@ class Links:
             raise LinkRefused("unknown", "give token and browser as strings")
         if not SHORTEST_NUMBER <= len(browser) <= LONGEST_NUMBER:
             raise LinkRefused("unknown", f"browser must have {SHORTEST_NUMBER} to {LONGEST_NUMBER} characters")
-        with Journal(self._path, waits=True) as journal:
+        with self._open() as journal:
             link = _find(journal.entries, "link", token)
             if link is None or link["seat"] != seat:
                 raise LinkRefused("unknown", NO_LINK)
@@ -96,7 +104,7 @@ class Links:
                 if link["until"] and time.time() > link["until"]:
                     raise LinkRefused("old", "this link has expired: make a new one on the device where you play")
                 journal.append({"kind": "trade", "token": _hash(token), "browser": _hash(browser)})
-            return _taken(journal.entries, seat)
+            return _revocations(journal.entries, seat)
 
     def is_known(self, token: object) -> bool:
         """Whether the game has a link with this token. Uses no lock and no parsing, since anybody can call it.
@@ -115,24 +123,24 @@ class Links:
         """Whether the token is of a link of this seat made with `alone`."""
         if not isinstance(token, str) or not self.is_known(token):
             return False
-        with Journal(self._path, waits=True) as journal:
+        with self._open() as journal:
             link = _find(journal.entries, "link", token)
         return link is not None and link["seat"] == seat and bool(link["alone"])
 
-    def taken(self, seat: str) -> int:
+    def revocations(self, seat: str) -> int:
         """The number of times that the seat was taken from all its browsers."""
-        with Journal(self._path, waits=True) as journal:
-            return _taken(journal.entries, seat)
+        with self._open() as journal:
+            return _revocations(journal.entries, seat)
 
     def serve(self, url: str) -> None:
         """Record the URL at which the game is served."""
-        with Journal(self._path, waits=True) as journal:
+        with self._open() as journal:
             journal.append({"kind": "served", "url": url})
 
     @property
     def url(self) -> str:
         """The URL at which the game was last served; "" if never."""
-        with Journal(self._path, waits=True) as journal:
+        with self._open() as journal:
             served = [str(entry["url"]) for entry in journal.entries if entry["kind"] == "served"]
         return served[-1] if served else ""
 
@@ -162,18 +170,18 @@ def _is_traded(entries: list[dict[str, Any]], token: str, browser: str) -> bool:
     return trade is not None
 
 
-def _takings(entries: list[dict[str, Any]], seat: str) -> list[tuple[str, int]]:
+def _revoking(entries: list[dict[str, Any]], seat: str) -> list[tuple[str, int]]:
     """The uses of links made with `alone` for a seat: (hash of the token, index of the use in `entries`)."""
     alone = {entry["token"] for entry in entries if entry.get("seat") == seat and entry["alone"]}
     trades = enumerate(entries)
     return [(entry["token"], place) for place, entry in trades if entry["kind"] == "trade" and entry["token"] in alone]
 
 
-def _taken(entries: list[dict[str, Any]], seat: str) -> int:
-    return len(_takings(entries, seat))
+def _revocations(entries: list[dict[str, Any]], seat: str) -> int:
+    return len(_revoking(entries, seat))
 
 
 def _is_ended(entries: list[dict[str, Any]], link: Mapping[str, Any]) -> bool:
     """Whether another link took the seat from all browsers after this link was made."""
     made = next(place for place, entry in enumerate(entries) if entry is link)
-    return any(token != link["token"] and place > made for token, place in _takings(entries, link["seat"]))
+    return any(token != link["token"] and place > made for token, place in _revoking(entries, link["seat"]))

@@ -36,6 +36,7 @@ from welfare_env.render.replay.annotations import NO_ANNOTATIONS
 from welfare_env.render.replay.page import replay_page
 
 STATUS = {"malformed": 400, "late": 409, "answered": 409, "not asked": 409, "many": 409}
+NO_OBJECT = "not a JSON object"
 _NO_GAME = ("this game does not exist, or this seat is not yours: open the link that you were given", 404)
 
 
@@ -81,7 +82,7 @@ class PlayRoutes:
         token = given.get("token")
         try:
             if not _holds(request, hosted, seat) or await asyncio.to_thread(hosted.links.is_alone, seat, token):
-                await hosted.trade(seat, token, given.get("browser"))
+                await hosted.redeem(seat, token, given.get("browser"))
         except LinkRefused as error:
             return problem(str(error), 404, error.code)
         header = keys.cookie_header(seat, hosted.secret(seat), f"/g/{game}", self.is_secure)
@@ -126,7 +127,9 @@ class PlayRoutes:
         """Parse orders or messages without submitting them."""
         given = json_object(await request.body())
         async with hosted.lock:  # a step must not end in between
-            if given is None or not hosted.table.is_asked(seat):
+            if given is None:
+                return problem(NO_OBJECT, 400)
+            if not hosted.table.is_asked(seat):
                 return problem("it is not your turn to give orders or messages", 400)
             return await _refusing(lambda: asyncio.to_thread(hosted.table.checked, seat, given))
 
@@ -134,7 +137,7 @@ class PlayRoutes:
         """Accept an answer."""
         given = json_object(await request.body())
         if given is None:
-            return problem("not a JSON object", 400)
+            return problem(NO_OBJECT, 400)
 
         async def accepted() -> dict[str, Any]:
             return {"new": await hosted.accept(seat, given)}

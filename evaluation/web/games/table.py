@@ -25,7 +25,7 @@ import agents
 from agents import Policy
 from agents.lm.models.shared_models import SharedModels
 from evaluation.play.turns import Seats, set_up
-from evaluation.web.foundation.journal import Journal
+from evaluation.web.foundation.journal import Journal, is_number
 from evaluation.web.games.settings import HOLD, SPECTATOR, TableError, TableSettings
 from welfare_env import Game, WelfareEnvError
 from welfare_env.errors import ActionError
@@ -88,7 +88,7 @@ class Table:
         with ExitStack() as opened:
             opened.callback(self._journal.close)
             for number, entry in enumerate(self._journal.entries, 1):
-                self._again(entry, number)
+                self._replay_entry(entry, number)
             opened.pop_all()
 
     @property
@@ -350,17 +350,19 @@ class Table:
         self.since = entry["time"]
         self.position += 1
 
-    def _again(self, entry: Mapping[str, Any], line: int) -> None:
+    def _replay_entry(self, entry: Mapping[str, Any], line: int) -> None:
         """Replay an entry of the journal."""
         try:
+            if not is_number(entry["time"]):
+                raise TypeError(f"time {entry['time']!r}")
             if entry["kind"] == "step":
-                self._step_again(entry, line)
+                self._replay_step(entry, line)
             else:
                 self._apply(entry)
         except (KeyError, TypeError, AttributeError) as error:
             raise TableError(f"{self._journal.path}: line {line}: damaged: {error!r:.200}") from error
 
-    def _step_again(self, entry: Mapping[str, Any], line: int) -> None:
+    def _replay_step(self, entry: Mapping[str, Any], line: int) -> None:
         if entry["step"] != self.step:
             where = f"{self._journal.path}: line {line}"
             raise TableError(f"{where}: step {entry['step']!r} does not follow; the game is at {self.step!r}")

@@ -15,7 +15,7 @@ from agents.runtime.table_files import Row, check_file, write_csv
 from evaluation.measures.metrics import measure
 from evaluation.measures.rows import game_rows, same_columns
 from evaluation.play.store import GameStore
-from evaluation.web.foundation.journal import LARGEST
+from evaluation.web.foundation.journal import LARGEST, entries_of
 from evaluation.web.games.settings import profile_with
 from evaluation.web.study_kit.participants import GAMES, Participant, StudyFolder
 from evaluation.web.study_kit.study import AFTER, BEFORE, CONSENT, DONE, INSTRUCTIONS, PLAY, Question
@@ -35,7 +35,7 @@ def export(study: StudyFolder, out: Path, with_text: bool) -> list[Path]:
         The paths of the files.
 
     Raises:
-        TableError, StoreError, RecordError: a file cannot be written or read.
+        TableError, StoreError, RecordError, JournalError: a file cannot be written or read.
     """
     paths = {name: out / f"{name}.csv" for name in TABLES}
     for path in paths.values():
@@ -126,9 +126,9 @@ def _decision(
 
 def _journal(path: Path) -> Iterator[dict[str, Any]]:
     """The entries of a game's journal, without an incomplete last line (the server may be writing it)."""
-    for line in read_file(path, LARGEST).splitlines(keepends=True):
-        if line.endswith(b"\n"):
-            yield json.loads(line)
+    fields: dict[str, type] = {"time": float}
+    kinds = {"begin": fields, "step": {**fields, "step": str, "late": list}, "answer": {**fields, "step": str}}
+    yield from entries_of(path, read_file(path, LARGEST), kinds)
 
 
 def participants_table(study: StudyFolder, with_text: bool) -> list[Row]:

@@ -12,17 +12,27 @@ import secrets
 import shutil
 import time
 from collections.abc import Collection, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from evaluation.play.store import GameStore
-from evaluation.web.foundation.journal import Journal
+from evaluation.web.foundation.journal import Journal, JournalError, Kinds
 from evaluation.web.study_kit.assignment import Slot, slots
 from evaluation.web.study_kit.parser import StudyError, read_study
-from evaluation.web.study_kit.study import DONE, ENDED, INSTRUCTIONS, PLAY, PRACTICE, Study
+from evaluation.web.study_kit.study import AFTER, BEFORE, CONSENT, DONE, ENDED, INSTRUCTIONS, PLAY, PRACTICE, Study
 from welfare_env.game.record import load_record
 
 STORE, GAMES, PEOPLE, JOURNAL = "games.sqlite", "games", "participants", "journal.jsonl"
+STUDY_KINDS: Kinds = {"study": {"text": str, "name": str}}
+KINDS: Kinds = {
+    CONSENT: {"time": float, "nickname": str},
+    "slot": {"time": float, "number": int, "condition": str, "seat": str, "game": str},
+    "practice game": {"time": float, "game": str},
+    PLAY: {"time": float, "points": float, "key": str},
+    **{kind: {"time": float, "answers": dict} for kind in (BEFORE, AFTER, "check")},
+    **{kind: {"time": float} for kind in ("come", INSTRUCTIONS, PRACTICE, DONE, ENDED)},
+}
 ID_DIGITS = 16
 SHORTEST_ID = 4
 
@@ -36,7 +46,7 @@ class Participant:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        with Journal(folder / JOURNAL) as journal:
+        with Journal(folder / JOURNAL, kinds=KINDS) as journal:
             self.entries = list(journal.entries)
 
     @property
@@ -99,18 +109,35 @@ class StudyFolder:
         if study is None and not (folder / "study.jsonl").is_file():
             raise StudyError(f"{folder}: there is no study here; `welfare-env study serve STUDY.toml` starts one")
         (folder / PEOPLE).mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._journal = Journal(folder / "study.jsonl")
-        begun = next((entry["text"] for entry in self._journal.entries if entry["kind"] == "study"), None)
-        if begun is None and study is not None:
+        self._journal = Journal(folder / "study.jsonl", kinds=STUDY_KINDS)
+        with ExitStack() as opened:
+            opened.callback(self.close)
+            self.study, self.name = self._begun(study)
+            self.slots = slots(self.study)
+            paths = sorted(path for path in (folder / PEOPLE).iterdir() if path.is_dir())
+            self.people = {path.name: self._participant(path) for path in paths}
+            opened.pop_all()
+
+    def _begun(self, study: Study | None) -> tuple[Study, str]:
+        """The study and its name, from the journal; a new study is written there."""
+        if study is not None and not any(entry["kind"] == "study" for entry in self._journal.entries):
             name = secrets.token_hex(6)  # not guessable
             self._journal.append({"kind": "study", "text": study.text, "name": name, "time": time.time()})
-        elif begun is None or (study is not None and begun != study.text):
-            self.close()
-            raise StudyError(f"{folder}: has another study, or the file was changed since: give another --folder")
-        self.study = study or read_study(str(begun), f"{folder}/study.jsonl")
-        self.name = str(self._journal.entries[0]["name"])
-        self.slots = slots(self.study)
-        self.people = {path.name: Participant(path) for path in sorted((folder / PEOPLE).iterdir()) if path.is_dir()}
+        begun = next((entry for entry in self._journal.entries if entry["kind"] == "study"), None)
+        if begun is None or (study is not None and begun["text"] != study.text):
+            raise StudyError(f"{self.folder}: has another study, or the file was changed since: give another --folder")
+        return study or read_study(begun["text"], f"{self.folder}/study.jsonl"), begun["name"]
+
+    def _participant(self, path: Path) -> Participant:
+        """The participant of a folder.
+
+        Raises:
+            JournalError: the journal is damaged, or of another study.
+        """
+        person = Participant(path)
+        if person.slot is not None and not 0 <= person.slot < len(self.slots):
+            raise JournalError(path / JOURNAL, f"slot {person.slot}: the study has {len(self.slots)}")
+        return person
 
     def close(self) -> None:
         """Close the study, so that other processes can open it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import socket
 import time
@@ -18,6 +17,7 @@ LARGEST = 2**16  # bytes of a status file
 MOST_FILES = 200
 MOST_STAGES = 20
 LONGEST = 400  # characters of a text
+HIGHEST = 10**15  # of a number: some whole numbers in JSON are no floats
 SILENT = 60.0  # seconds without a heartbeat
 OUTCOMES = ("finished", "interrupted", "failed")
 
@@ -149,7 +149,7 @@ def _count(given: object) -> int:
 
 
 def _is_number(given: object) -> bool:
-    return not isinstance(given, bool) and isinstance(given, int | float) and math.isfinite(given) and given >= 0
+    return not isinstance(given, bool) and isinstance(given, int | float) and 0 <= given <= HIGHEST
 
 
 def _time(given: object) -> float:

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 pytest.importorskip("starlette")
 
 from evaluation.cli.commands import app
-from evaluation.web.foundation.guard import LEAST_BODY
+from evaluation.web.foundation.guard import MAX_BODY_WITHOUT_TEXT
 from evaluation.web.games.hosting import Host
 from evaluation.web.games.links import LinkRefused, Links
 from evaluation.web.games.settings import load_settings
@@ -50,7 +50,7 @@ def test_the_longest_legal_messages_fit(tmp_path: Path, monkeypatch, quick_setti
     settings = quick_settings("FRANCE*human: + 6*hold", map_name="standard")
     board, rules = load_board(settings.map_name), settings.rules
     longest = dict.fromkeys(recipients(board, rules, "FRANCE"), "\U0001f600" * MAX_MESSAGE_LENGTH)
-    assert len(json.dumps({"messages": longest})) <= settings.most_text + LEAST_BODY
+    assert len(json.dumps({"messages": longest})) <= settings.most_text + MAX_BODY_WITHOUT_TEXT
     assert quick_settings("PLAYERA*human: + 2*hold", rules=type(rules)(years=1, message_rounds=0)).most_text == 0
     made = []
     monkeypatch.setattr("evaluation.web.foundation.serving.run_site", lambda site, *given: made.append(site))
@@ -58,7 +58,7 @@ def test_the_longest_legal_messages_fit(tmp_path: Path, monkeypatch, quick_setti
     (tmp_path / "game.toml").write_text('profile = "FRANCE*human: + 6*hold"\n')
     given = ("--folder", str(tmp_path / "games"), "--store", str(tmp_path / "store"))
     assert run("serve", str(tmp_path / "game.toml"), *given)[0] == 0
-    assert made[0].most_body == settings.most_text + LEAST_BODY
+    assert made[0].most_body == settings.most_text + MAX_BODY_WITHOUT_TEXT
 
 
 def test_a_start_that_fails_leaves_no_game(tmp_path: Path, monkeypatch) -> None:
@@ -107,12 +107,12 @@ def test_the_host_makes_another_link(tmp_path: Path, quick_settings) -> None:
     where, _, token = told.strip().partition("#")
     assert (code, where) == (0, f"https://play.example.org/g/{name}/PLAYERA")
     links = Links(folder)
-    assert links.trade("PLAYERA", token, BROWSER) == 0
+    assert links.redeem("PLAYERA", token, BROWSER) == 0
     assert token not in "".join(path.read_text() for path in folder.iterdir())
     alone = run("invite", str(folder), "PLAYERA", "--alone")[1].strip().partition("#")[2]
-    assert links.trade("PLAYERA", alone, BROWSER) == 1
+    assert links.redeem("PLAYERA", alone, BROWSER) == 1
     with pytest.raises(LinkRefused, match="the host has replaced this link"):
-        links.trade("PLAYERA", token, BROWSER)
+        links.redeem("PLAYERA", token, BROWSER)
     assert run("invite", str(folder), "spectator")[0] == 0
     code, told = run("invite", str(folder), "spectator", "--alone")
     assert (code, "only for powers" in told) == (2, True)

@@ -19,7 +19,7 @@ from starlette.routing import Route
 from evaluation.checks import EvaluationError
 from evaluation.web.foundation import keys, serving
 from evaluation.web.foundation.connections import ConnectionLimits
-from evaluation.web.foundation.guard import LEAST_BODY, SECURITY_POLICY, host_name
+from evaluation.web.foundation.guard import MAX_BODY_WITHOUT_TEXT, SECURITY_POLICY, host_name
 from evaluation.web.foundation.journal import Journal, JournalError
 from evaluation.web.foundation.serving import EVERYWHERE, Address, listening, make_server, make_site
 from evaluation.web.foundation.streams import Streams, Topic
@@ -182,8 +182,8 @@ def test_refusals_are_sentences_for_pages_and_for_people(site):
 def test_texts_that_people_may_send_fit():
     made = Site(most_text=100_000)
     with made.running() as made.port:
-        assert post(made, b"x" * (LEAST_BODY + 100_000)).status == 200
-        assert post(made, b"x" * (LEAST_BODY + 100_001)).status == 413
+        assert post(made, b"x" * (MAX_BODY_WITHOUT_TEXT + 100_000)).status == 200
+        assert post(made, b"x" * (MAX_BODY_WITHOUT_TEXT + 100_001)).status == 413
 
 
 def test_bodies_have_limits(site):
@@ -315,7 +315,7 @@ def test_a_journal_keeps_what_was_accepted(tmp_path):
     with Journal(tmp_path / "journal") as journal:
         journal.append({"n": 1, "text": "\u202ehé\n"})
         journal.append({"n": 2})
-        with pytest.raises(JournalError, match="another process has this game open"):
+        with pytest.raises(JournalError, match="another process has this file open"):
             Journal(tmp_path / "journal")
     (tmp_path / "journal").open("ab").write(b'{"n": 3, "tex')  # killed while it wrote
     with Journal(tmp_path / "journal") as journal:
@@ -343,6 +343,17 @@ def test_a_damaged_journal_says_where(tmp_path):
         Journal(tmp_path / "journal")
     with pytest.raises(JournalError, match="directory"):
         Journal(tmp_path)
+
+
+def test_a_journal_that_cannot_be_opened_keeps_no_lock(tmp_path, monkeypatch):
+    def fails(folder):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("evaluation.web.foundation.journal._sync_folder", fails)
+    with pytest.raises(JournalError, match="Input/output error"):
+        Journal(tmp_path / "journal")
+    monkeypatch.undo()
+    Journal(tmp_path / "journal").close()
 
 
 def test_a_full_disk_confirms_nothing(tmp_path, monkeypatch):

@@ -15,8 +15,10 @@ pytest.importorskip("starlette")
 
 from evaluation.play.store import GameStore
 from evaluation.web.foundation.connections import ConnectionLimits
-from evaluation.web.games.hosting import Hosted
+from evaluation.web.foundation.journal import JournalError
+from evaluation.web.games.hosting import Host, Hosted
 from evaluation.web.games.links import LinkRefused, Links
+from evaluation.web.games.settings import TableError
 from evaluation.web.games.table import Table
 from tests.evaluation.web.conftest import Player
 from welfare_env import Game, Rules
@@ -92,10 +94,39 @@ def test_a_game_is_stored_once_though_the_server_is_killed_while_it_saves(servin
     wait_for(saved.exists)
     record = saved.read_bytes()
     saved.unlink()  # it was in the store, and not yet in its folder
-    server.host._keep(server.host._open[server.game])
+    server.host._save_finished(server.host._open[server.game])
     assert saved.read_bytes() == record
     with GameStore(server.host.store) as store:
         assert store.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("keys.json", "not JSON"),
+        ("keys.json", "[" * 100_000),
+        ("settings.json", "[" * 100_000),
+        ("settings.json", "{}"),
+        ("settings.json", '{"rules": {}, "unknown": 1}'),
+        ("links.jsonl", "{}"),
+        ("links.jsonl", '{"kind": "link", "seat": "PLAYERA"}'),
+        ("links.jsonl", '{"kind": "link", "seat": "PLAYERA", "token": "x", "until": "later", "alone": true}'),
+    ],
+)
+def test_a_game_whose_damaged_file_is_restored_opens_again(tmp_path, quick_settings, file, text):
+    async def finds(host: Host, name: str) -> Hosted | None:
+        return await host.find(name)
+
+    host = Host(tmp_path)
+    name = host.create(quick_settings(TWO))
+    path = tmp_path / name / file
+    whole = path.read_text() if path.exists() else ""
+    path.write_text(f"{text}\n")
+    with pytest.raises((TableError, JournalError), match=file):
+        asyncio.run(finds(host, name))
+    path.write_text(whole)
+    assert asyncio.run(finds(host, name)).name == name
+    host.stop()
 
 
 @pytest.mark.parametrize("file", ["journal.jsonl", "settings.json", "keys.json", "links.jsonl"])
@@ -281,7 +312,7 @@ def test_wrong_tokens_hold_no_lock(tmp_path, quick_settings, monkeypatch):
     async def guess(wrong) -> None:
         async with hosted.lock:
             with pytest.raises(LinkRefused, match="not valid for this game"):
-                await asyncio.wait_for(hosted.trade("PLAYERA", wrong, "a browser's own number"), 5)
+                await asyncio.wait_for(hosted.redeem("PLAYERA", wrong, "a browser's own number"), 5)
 
     for wrong in ("wrong", token[:-1], "", None, 3):
         asyncio.run(guess(wrong))
@@ -344,6 +375,8 @@ def test_malformed_bodies(serving):
         for path in ("/answer", "/check"):
             assert first.ask(path, body)[0] == 400, (path, body[:20])
         assert server.player("PLAYERB").ask("/enter", body)[0] == 404
+    for path in ("/answer", "/check"):
+        assert first.ask(path, b"{")[1]["error"] == "not a JSON object"
     assert first.ask("/answer", b"x" * 70_000)[0] == 413
     assert first.state()["answer"] is None
     for since in ("-1", "99999", "x", "1e5", "\u0663".encode().hex(), "9" * 50):

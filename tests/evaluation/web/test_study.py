@@ -22,7 +22,8 @@ pytest.importorskip("starlette")
 from evaluation.measures.metrics import measure
 from evaluation.measures.rows import game_rows
 from evaluation.play.store import GameStore
-from evaluation.web.foundation.guard import FORM, JSON, LEAST_BODY
+from evaluation.web.foundation.guard import FORM, JSON, MAX_BODY_WITHOUT_TEXT
+from evaluation.web.foundation.journal import JournalError
 from evaluation.web.foundation.keys import new_token
 from evaluation.web.foundation.serving import Address, make_server, make_site
 from evaluation.web.games.hosting import Host, Hosted
@@ -137,7 +138,7 @@ def test_the_longest_answers_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("welfare_env.engine.precompile.ensure_compiled", lambda kernels: None)
     with closing(StudyFolder(tmp_path / "study", study(TEXT + asked))) as opened:
         _run(opened, Address(), None)
-    assert len(answers) <= made[0].most_body <= len(answers) + LEAST_BODY + 10 * LONGEST_ANSWER * MOST_BYTES
+    assert len(answers) <= made[0].most_body <= len(answers) + MAX_BODY_WITHOUT_TEXT + 10 * LONGEST_ANSWER * MOST_BYTES
 
 
 def test_all_errors_are_listed_at_once() -> None:
@@ -326,6 +327,45 @@ def test_a_study_that_is_opened_again_goes_on_and_a_changed_one_is_refused(tmp_p
         StudyFolder(tmp_path / "study", study(changed("seed = 3", "seed = 4")))
 
 
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("study.jsonl", "{}"),
+        ("study.jsonl", '{"kind": "study", "text": 3, "name": "x"}'),
+        (f"participants/{'a' * 16}/journal.jsonl", "{}"),
+        (f"participants/{'a' * 16}/journal.jsonl", '{"kind": "come", "time": "now"}'),
+        (f"participants/{'a' * 16}/journal.jsonl", '{"kind": "slot", "time": 1, "number": "x"}'),
+        (
+            f"participants/{'a' * 16}/journal.jsonl",
+            '{"kind": "slot", "time": 1, "number": 10000, "condition": "x", "seat": "x", "game": "x"}',
+        ),
+        (f"participants/{'a' * 16}/journal.jsonl", '{"kind": "play", "time": 1, "points": 1e400, "key": ""}'),
+    ],
+)
+def test_a_damaged_study_is_told_and_opens_once_it_is_restored(tmp_path: Path, file: str, text: str) -> None:
+    StudyFolder(tmp_path, study()).close()
+    path = tmp_path / file
+    whole = path.read_text() if path.exists() else ""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"{text}\n")
+    for given in (study(), None):
+        with pytest.raises(JournalError, match=rf"{path.name}: (line 1: damaged: no valid|slot 10000)"):
+            StudyFolder(tmp_path, given)
+    path.write_text(whole)
+    StudyFolder(tmp_path).close()
+
+
+def test_a_study_whose_text_is_invalid_keeps_no_lock(tmp_path: Path) -> None:
+    StudyFolder(tmp_path, study()).close()
+    whole = (tmp_path / "study.jsonl").read_text()
+    (tmp_path / "study.jsonl").write_text('{"kind": "study", "text": "x", "name": "x"}\n')
+    for _ in range(2):
+        with pytest.raises(StudyError, match=r"study\.jsonl"):
+            StudyFolder(tmp_path)
+    (tmp_path / "study.jsonl").write_text(whole)
+    StudyFolder(tmp_path).close()
+
+
 def gone(folder: Path) -> StudyFolder:
     """A study in which somebody finished the game, and never came back."""
     opened = StudyFolder(folder, study())
@@ -340,7 +380,7 @@ def gone(folder: Path) -> StudyFolder:
     table.begin()
     while not table.is_done:
         table.advance(table.think())
-    host._keep(Hosted(name, table, host.secrets(name), host.links(name)))
+    host._save_finished(Hosted(name, table, host.secrets(name), host.links(name)))
     table.stop()
     return opened
 
@@ -383,7 +423,7 @@ def test_a_decisions_time_counts_from_the_beginning_of_its_step(tmp_path: Path) 
     entries: list[dict[str, Any]] = [
         {"kind": "begin", "time": 100.0},
         {"kind": "answer", "step": "S1901M orders", "orders": [], "time": 103.0},
-        {"kind": "step", "time": 110.0},
+        {"kind": "step", "step": "S1901M orders", "late": [], "time": 110.0},
         {"kind": "answer", "step": "F1901M orders", "orders": [], "time": 111.5},
     ]
     game = tmp_path / GAMES / "game"

@@ -282,7 +282,15 @@ def test_policies_go_on_after_a_restart_as_without(settings, played, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "line", ['{"kind": "step"}', '{"kind": "step", "step": "S1901M orders"}', '{"kind": "answer"}', "{}"]
+    "line",
+    [
+        '{"kind": "begin", "time": "now"}',
+        '{"kind": "enter", "seat": "PLAYERA", "time": 1e400}',
+        '{"kind": "step"}',
+        '{"kind": "step", "step": "S1901M orders"}',
+        '{"kind": "answer"}',
+        "{}",
+    ],
 )
 def test_a_damaged_journal_is_told_by_its_line_whenever_it_is_opened(settings, tmp_path, line):
     (tmp_path / "journal.jsonl").write_text(f'{{"kind": "begin", "time": 1}}\n{line}\n')

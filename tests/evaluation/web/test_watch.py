@@ -119,6 +119,9 @@ def test_a_killed_run_is_shown_as_killed(tmp_path: Path) -> None:
         json.dumps(facts(progress=[{"what": "x"}])),
         json.dumps(facts(progress=[{"what": "x", "done": True, "total": 1, "unit": ""}])),
         json.dumps(facts(spent=[])),
+        json.dumps(facts(updated=10**400)),
+        json.dumps(facts(started=-(10**400))),
+        json.dumps(facts(progress=[{"what": "x", "done": 10**400, "total": 1, "unit": ""}])),
         json.dumps(facts(store=3)),
         json.dumps(facts(command="x" * 2**17)),
     ],
@@ -130,6 +133,12 @@ def test_a_corrupt_status_file_is_left_out(tmp_path: Path, text: str) -> None:
     assert [run.name for run in read_runs(tmp_path)] == ["whole"]
     os.mkfifo(tmp_path / "pipe.json")
     assert [run.name for run in read_runs(tmp_path)] == ["whole"]
+
+
+def test_numbers_that_no_run_spends_are_left_out(tmp_path: Path) -> None:
+    run = read_run(write(tmp_path, spent={"tokens": 10**400, "dollars": float("inf"), "max_tokens": 7}))
+    assert run is not None
+    assert run.spent == {"max_tokens": 7}
 
 
 def test_tables_fill_from_the_store_since_the_run_began(tmp_path: Path) -> None:
