@@ -1,15 +1,14 @@
 """Attacks on the frontier of docs/theorems.md, and its picture: `python -m studies.frontier --docs docs`.
 
 Each point of the frontier is computed (minutes; saved in the folder) and played by its policies. Gains from deviating
-are measured by exact best responses, and by a red team on fresh games. Other policies are listed with their exact gains
-for comparison. Points are totals of the whole game. `--docs` rewrites the picture, and the tables theorems-attacks and
-theorems-beside in the folder's `tables`.
+are measured by exact best responses, and by a red team on fresh games. Other policies, scripted and learned, are listed
+with their exact gains for comparison; the trainings are saved in the folder. Points are totals of the whole game.
+`--docs` rewrites the picture, and the tables theorems-attacks and theorems-beside in the folder's `tables`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -18,11 +17,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import evaluation
-from agents.runtime.colors import LEARNED, LEVEL
+from agents.runtime.colors import LEARNED, LEVEL, reward_color
 from agents.runtime.progress import metered
 from evaluation import Estimate
 from evaluation.exact import FrontierPoint, exploitability, frontier
 from evaluation.exact.drawn.points import file_name
+from studies.frontier_policies import Beside, learned, scripted, short_of
 from studies.tables import Docs, markdown, save
 from welfare_env import Rules
 
@@ -35,19 +35,11 @@ GAMES: dict[tuple[str, int], tuple[Fraction | int, ...]] = {
     ("clique:3", 3): (0, HALF, 1),
     ("clique:3", 4): (0, 1, 2, 3),
     ("shared-clique:3", 3): (0, 1, 2),
+    ("clique:4", 3): (0, 1),
 }
 """Board and years -> epsilons."""
-BESIDE = ("prosocial", "tit-for-tat", "sheriff:fight=punish", "hold")
+MARKS = {"": "D", "own": "^", "social": "s", "inequity": "v", "PSRO": "P"}  # kind of policy -> marker
 SEED, ATTACKED = 30, 20  # seed of the red team, and its games per reported attack
-
-
-@dataclass(frozen=True)
-class Beside:
-    """A policy for comparison: the sum of all powers' points, and the largest exact gain of a deviating power."""
-
-    policy: str
-    welfare: float
-    gain: float
 
 
 def found_points(folder: Path, board: str, years: int) -> list[FrontierPoint]:
@@ -60,16 +52,6 @@ def found_points(folder: Path, board: str, years: int) -> list[FrontierPoint]:
             point.save(file)
         points.append(FrontierPoint.load(file))
     return points
-
-
-def beside(board: str, years: int) -> list[Beside]:
-    """Other policies, including the paper's, each with its exact gain."""
-    policies = [*BESIDE, *(f"punisher:t={t},remembers=yes" for t in range(1, years + 1))]
-    found = []
-    for policy in policies:
-        exact = exploitability(board, policy, years)
-        found.append(Beside(policy, sum(exact.points.values()), exact.gap * years))
-    return found
 
 
 def attacked(point: FrontierPoint, spec: str, store: evaluation.GameStore) -> tuple[str, Estimate]:
@@ -103,6 +85,13 @@ def attack_rows(folder: Path, points: Sequence[FrontierPoint], store: evaluation
         ]
 
 
+def beside_row(board: str, years: int, points: Sequence[FrontierPoint], each: Beside) -> list[str]:
+    """A policy with the points that it pays, and what the frontier would pay."""
+    known = each.gain == each.gain  # not NaN
+    cells = [f"{each.welfare:.4g}", f"{each.gain:.4g}"] if known else ["-", "-"]
+    return [f"{board}, {years}", each.policy, *cells, short_of(points, each), str(points[0].welfare)]
+
+
 def interval(gain: Estimate, years: int) -> str:
     """Convert a gain per year to the whole game, with its 95% interval."""
     if gain.low != gain.low:  # NaN: all games are equal, so there is no interval
@@ -117,8 +106,9 @@ def picture(games: Sequence[tuple[list[FrontierPoint], list[Beside]]]) -> Figure
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 4.2), layout="constrained")
-    for axes, (points, others) in zip(figure.subplots(1, len(games), squeeze=False)[0], games, strict=True):
+    figure = Figure(figsize=(9, 3.9 * -(-len(games) // 2)), layout="constrained")
+    rows, columns = -(-len(games) // 2), min(2, len(games))
+    for axes, (points, others) in zip(figure.subplots(rows, columns, squeeze=False).flat, games, strict=True):
         panel(axes, points, others)
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8, frameon=False)
     return figure
@@ -135,8 +125,11 @@ def panel(axes: Axes, points: Sequence[FrontierPoint], others: Sequence[Beside])
     for (low, high), least, most in zip(pairwise(limits), sums, [*sums[1:], sums[-1]], strict=True):
         axes.fill_between([low, high], least, most, color=LEARNED, alpha=0.12, linewidth=0)
     axes.plot([], [], color=LEARNED, alpha=0.25, linewidth=6, label="not known; nothing above (searched)")
-    axes.plot([x.gain for x in shown], [x.welfare for x in shown], "D", color=LEVEL, label="policies, exactly")
-    name_policies(axes, shown, last)
+    for kind, mark in MARKS.items():
+        of_kind = [each for each in shown if each.kind == kind]
+        color, label = (reward_color(kind), f"learned: {kind}") if kind else (LEVEL, "scripted")
+        axes.plot([x.gain for x in of_kind], [x.welfare for x in of_kind], mark, color=color, alpha=0.7, label=label)
+    name_policies(axes, [each for each in shown if not each.kind], last)
     axes.set_title(f"{points[0].map_name}, {points[0].years} years", fontsize=10)
     axes.set_xlabel("gain by leaving, points of the whole game")
     axes.set_ylabel("sum of welfare points")
@@ -168,16 +161,17 @@ def main(
     games, rows, others = [], [], []
     with evaluation.GameStore(folder / "games.sqlite") as store, metered("solving", len(GAMES), "games") as meter:
         for board, years in GAMES:
-            points, policies = found_points(folder, board, years), beside(board, years)
+            points = found_points(folder, board, years)
+            policies = [*scripted(board, years), *learned(folder, board, years)]
             games.append((points, policies))
             rows += list(attack_rows(folder, points, store))
-            others += [[f"{board}, {years}", x.policy, f"{x.welfare:g}", f"{x.gain:g}"] for x in policies]
+            others += [beside_row(board, years, points, each) for each in policies]
             meter.advance(1)
     heads = (
         *("board, years", "epsilon", "sum", "certified gain", "exact gain"),
         *("positions", "best single attack of the red team", "which"),
     )
-    named = ("board, years", "policy", "sum", "exact gain")
+    named = ("board, years", "policy", "sum", "exact gain", "more possible at this gain", "possible at a gain of 0")
     print(f"{markdown(heads, rows)}\n\n{markdown(named, others)}")
     figure = picture(games)
     figure.savefig(folder / "frontier.png", dpi=150)

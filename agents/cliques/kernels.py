@@ -4,8 +4,8 @@ They implement only the rules that these boards need (armies, no convoys, a cent
 `tests/agents/test_cliques.py` compares them with the engine; the checker of certificates uses the engine only.
 
 A position is two rows int8 [provinces]: `owner` and `unit`, a power or NOBODY. Province c < n is a core, province
-n + j is the leaf of power j. `shape` is int64 [4]: cores n, powers m, provinces n + m, deviator. The leaf of power
-j < n is at core j, that of power n (on shared boards) at core 0.
+n + j is the leaf of power j. `shape` is int64 [5]: cores n, powers m, provinces n + m, deviator, and a second deviator
+or ALONE. The leaf of power j < n is at core j, that of power n (on shared boards) at core 0.
 
 Orders are int16 [provinces], one per unit at its province: its own province to hold, another province to move there, or
 SUPPORT + 16 * source + target to support the unit in source moving to target (or holding, if source is target).
@@ -23,7 +23,7 @@ from welfare_env.compiling import compiler_of
 kernel = compiler_of(Path(__file__).parent.glob("*.py"), [], error_model="numpy")
 
 MOST_PROVINCES = 16
-CORES, POWERS, PROVINCES, DEVIATOR = range(4)
+CORES, POWERS, PROVINCES, DEVIATOR, PARTNER = range(5)
 
 # Rows of the scratch memory `w`, int16 [SCRATCH_ROWS, MOST_PROVINCES].
 # For the unit in a province: MOVING (0 no move, 1 move, 2 bounced); HELP, number of its supports; NO_HELP, those of
@@ -40,6 +40,12 @@ SCRATCH_ROWS = 10
 def nobodies():
     """A row of NOBODY: int8 [MOST_PROVINCES]."""
     return np.full(MOST_PROVINCES, NOBODY, np.int8)
+
+
+@kernel
+def deviates(shape, who):
+    """Whether a power, or NOBODY, is a deviator."""
+    return who == shape[DEVIATOR] or who == shape[PARTNER]
 
 
 @kernel

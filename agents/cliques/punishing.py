@@ -15,7 +15,7 @@ import numpy as np
 
 from agents.cliques.kernels import MOST_PROVINCES
 from agents.cliques.punishing_kernels import punishing_moves, punishing_retreats, punishing_winter
-from agents.cliques.shape import NOBODY, Clique, clique_of
+from agents.cliques.shape import ALONE, NOBODY, Clique, clique_of
 from agents.cliques.symmetry_kernels import new_place, relabel, relabel_lost, relabelling
 from welfare_env import Board
 from welfare_env.engine import FALL_MOVES, MOVEMENT, PHASE_TYPES, RETREATS, State
@@ -72,14 +72,14 @@ class _Relabelled:
     ) -> None:
         self.clique, self.deviator, self.unit, self.lost = clique, deviator, unit, lost
         provinces = clique.cores + clique.powers
-        shape = np.array([clique.cores, clique.powers, provinces, deviator])
+        shape = np.array([clique.cores, clique.powers, provinces, deviator, ALONE])
         seat = np.zeros(MOST_PROVINCES, np.int64)
         front = relabelling(shape, owner, unit, lost, options, seat)
         self.new_owner, self.new_unit, self.new_lost = np.full((3, MOST_PROVINCES), NOBODY, np.int8)
         self.new_options = np.zeros(MOST_PROVINCES, np.int64)
         relabel(shape, seat, owner, unit, self.new_owner, self.new_unit)
         relabel_lost(shape, seat, lost, options, self.new_lost, self.new_options)
-        self.shape = np.array([clique.cores, clique.powers, provinces, front])
+        self.shape = np.array([clique.cores, clique.powers, provinces, front, ALONE])
         self.new = np.array([new_place(shape, seat, p) for p in range(provinces)])
         self.old = np.argsort(self.new)
 

@@ -21,6 +21,7 @@ from agents.cliques.kernels import (
     adjacent,
     adjudicate,
     core_of,
+    deviates,
     kernel,
 )
 from agents.cliques.shape import NOBODY, SUPPORT
@@ -115,7 +116,7 @@ def list_supports(shape, unit, order, p, supports, options):
     for q in range(shape[PROVINCES]):
         if q == p or unit[q] < 0 or (unit[q] != unit[p] and supports == OWN):
             continue
-        if supports == ANY and (unit[q] == shape[DEVIATOR]) != (unit[p] == shape[DEVIATOR]):
+        if supports == ANY and deviates(shape, unit[q]) != deviates(shape, unit[p]):
             for target in range(shape[PROVINCES]):
                 if target != p and (target == q or adjacent(shape, q, target)) and adjacent(shape, p, target):
                     options[count] = SUPPORT + 16 * q + target
@@ -160,7 +161,7 @@ def places_of(shape, unit, side):
     places = np.empty(MOST_PROVINCES, np.int64)
     number = 0
     for p in range(shape[PROVINCES]):
-        if unit[p] >= 0 and (unit[p] == shape[DEVIATOR]) == (side == DEVIATORS):
+        if unit[p] >= 0 and deviates(shape, unit[p]) == (side == DEVIATORS):
             places[number] = p
             number += 1
     return places[:number]

@@ -13,6 +13,7 @@ from welfare_env.errors import UnknownMapError
 
 MOST_CORES = 6
 NOBODY = -1  # no owner, no unit
+ALONE = -2  # instead of a partner
 SUPPORT = 16  # orders of this number or higher are supports
 
 

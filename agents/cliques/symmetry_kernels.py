@@ -1,6 +1,7 @@
 """Relabels the players of a toy board, so that positions that differ only in names become equal.
 
-The deviator gets the first seat of its kind (0, or 1 if two others share a core). The other players follow, sorted by a
+The deviator gets the first seat of its kind (0, or 1 if two others share a core), and a second deviator the next one of
+its kind. (If only one of two deviators shares a core, it must be the first.) The other players follow, sorted by a
 color from a few rounds of refinement that does not depend on names; ties keep the given sequence. A policy that orders
 in the relabeled position is then symmetric between players, up to ties. See `agents.cliques.kernels` for positions.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.cliques.kernels import CORES, DEVIATOR, MOST_PROVINCES, POWERS, PROVINCES, kernel
+from agents.cliques.kernels import CORES, DEVIATOR, MOST_PROVINCES, PARTNER, POWERS, PROVINCES, kernel
 from agents.cliques.shape import NOBODY
 
 ROUNDS = 2
@@ -37,7 +38,7 @@ def _colors(shape, owner, unit, lost, options, colors):
     fresh = np.zeros(MOST_PROVINCES, np.int64)
     for x in range(m):
         shares = m > n and (x == 0 or x == n)
-        colors[x] = 2 if x == d else (3 if shares else 4)
+        colors[x] = 2 if x == d else 5 if x == shape[PARTNER] else (3 if shares else 4)
     for _ in range(ROUNDS):
         for x in range(m):
             core, leaf = (x if x < n else 0), n + x
@@ -83,6 +84,9 @@ def relabelling(shape, owner, unit, lost, options, seat):
             seat[0], seat[n] = (n, 0) if swapped else (0, n)
     seat[d] = front
     following = front + 1
+    if shape[PARTNER] >= 0 and seat[shape[PARTNER]] < 0:
+        seat[shape[PARTNER]] = following
+        following += 1
     while True:
         first = -1
         for x in range(m):

@@ -159,6 +159,9 @@ def frontier(
     ] = None,
     by: Annotated[str, typer.Option(help="Welfare to maximize: sum or root-nash.")] = "sum",
     most_lost: Annotated[int, typer.Option(min=0, help="Search down to this far below the highest possible sum.")] = 6,
+    coalitions: Annotated[
+        int, typer.Option(min=1, max=2, help="2: pairs may not gain more than epsilon, either (sum of their points).")
+    ] = 1,
     save: Annotated[
         Path | None, typer.Option(help="Folder for the points found, one file each; frontier:point=FILE plays one.")
     ] = None,
@@ -176,9 +179,13 @@ def frontier(
             wanted = [Fraction(text) for text in epsilon or ["0", "1", "2"]]
         except (ValueError, ZeroDivisionError) as error:
             raise EvaluationError(f"--epsilon: {shown(str(error))}: give numbers such as 0, 1/2 or 1.5") from error
-        points = solve(board, years, wanted, most_lost, by, report=lambda text: typer.echo(text, err=True))
+        points = solve(
+            *(board, years, wanted, most_lost, by),
+            report=lambda text: typer.echo(text, err=True),
+            coalitions=coalitions,
+        )
         for point in points:
-            for certificate in point.certificates:
+            for certificate in (*point.certificates, *point.pairs):
                 check_drawn(certificate)
         tables.write([point.row() for point in points])
         if save is not None:
@@ -188,7 +195,8 @@ def frontier(
         if as_json:
             print_json([point.row() | {"path": point.path} for point in points])
             return
-        table = Table(title=f"{board}, {years} years: highest welfare", title_justify="left")
+        no_gain = "no power or pair gains more than epsilon" if coalitions == 2 else "no power gains more than epsilon"
+        table = Table(title=f"{board}, {years} years: highest welfare, {no_gain}", title_justify="left")
         for column in ("epsilon", "sum", "root Nash", "points", "gain by leaving"):
             table.add_column(column)
         for point in points:

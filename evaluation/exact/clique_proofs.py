@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from agents.cliques.kernels import DEVIATOR, MOST_PROVINCES
-from agents.cliques.shape import NOBODY, Clique
+from agents.cliques.kernels import DEVIATOR, MOST_PROVINCES, PARTNER
+from agents.cliques.shape import ALONE, NOBODY, Clique
 from agents.cliques.symmetry_kernels import new_place, relabel, relabel_lost, relabelling
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.certificates import Certificate, orders_array
@@ -40,20 +40,21 @@ class Naming:
     """Translates nodes of a search to positions and orders of the game, and back.
 
     Args:
-        deviator: replaces the search's deviator by another of the same kind; then path nodes are not used.
+        deviator, partner: replace the search's by others of the same kind; then path nodes are not used.
     """
 
-    def __init__(self, search: CliqueSearch, deviator: int | None = None) -> None:
+    def __init__(self, search: CliqueSearch, deviator: int | None = None, partner: int = ALONE) -> None:
         self.search, self.clique, self.board = search, search.clique, search.clique.board
         self._is_path, self._seat = deviator is None, search.seat
-        self._deviator = search.deviator if deviator is None else deviator
+        self._deviator, self._partner = (search.deviator, search.partner) if deviator is None else (deviator, partner)
         if deviator is not None:
             self._seat = np.zeros(MOST_PROVINCES, np.int64)
             owner, unit = opening(self.clique)
             relabelling(self._shape(), owner, unit, *no_retreats(), self._seat)
 
     def _shape(self) -> np.ndarray:
-        return np.array([self.clique.cores, self.clique.powers, self.search.provinces, self._deviator])
+        clique = self.clique
+        return np.array([clique.cores, clique.powers, self.search.provinces, self._deviator, self._partner])
 
     def _rows(self, node: int) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Phase, owners, units, dislodged units and retreat options of a node."""
@@ -106,7 +107,7 @@ class Naming:
             given: orders in the node's numbering. places: our place for each place of the node. back: the inverse.
         """
         phase, _, unit, lost, _ = self._rows(node)
-        front = int(self.search.table.shape[DEVIATOR])
+        fronts = self.search.table.shape[[DEVIATOR, PARTNER]].tolist()
         text, piece = self.board.orders.index, self.clique.piece
         found = []
         if phase == g.WINTER:
@@ -116,11 +117,11 @@ class Naming:
         elif phase in (g.SPRING, g.FALL):
             order = self.clique.relabelled(given, back, places)
             for p, place in enumerate(places):
-                if unit[p] >= 0 and (unit[p] == front) == are_mine:
+                if unit[p] >= 0 and (unit[p] in fronts) == are_mine:
                     found.append(text[self.clique.order_text(place, int(order[place]))])
         else:
             for c in range(self.clique.cores):
-                if lost[c] >= 0 and (lost[c] == front) == are_mine:
+                if lost[c] >= 0 and (lost[c] in fronts) == are_mine:
                     to = "D" if given[c] < 0 else f"R {piece[places[given[c]]][2:]}"
                     found.append(text[f"{piece[places[c]]} {to}"])
         return found

@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 
 from agents.cliques.kernels import MOST_PROVINCES
-from agents.cliques.shape import NOBODY, Clique
+from agents.cliques.shape import ALONE, NOBODY, Clique
 from agents.cliques.symmetry_kernels import relabel, relabelling
 from evaluation.checks import EvaluationError
 from evaluation.exact import graph_kernels as g
@@ -35,6 +35,8 @@ class CliqueSearch:
         breadth: the punishers' plans. STATED: only the stated punishing policy. ALL: all joint orders. ALL_MOVES: all
             joint orders, except in Winter, where they follow the stated policy. A number above 1: where the stated
             policy fails, this many of the movements that it scores best.
+        partner: a second deviator, whose points are added; ALONE if there is none. With a partner the search only
+            provides nodes (`evaluation.exact.drawn.threats`): no query runs.
 
     Attributes:
         report: progress callback, called with the number of nodes.
@@ -46,14 +48,17 @@ class CliqueSearch:
         deviator: int,
         excluded: int = NOBODY,
         breadth: int = STATED,
+        partner: int = ALONE,
     ) -> None:
         self.clique, self.deviator, self.excluded, self.breadth = clique, deviator, excluded, breadth
+        self.partner = partner
         self.report: Callable[[int], None] = lambda nodes: None
         self.provinces = clique.cores + clique.powers
         owner, unit = opening(clique)
-        self._given = np.array([clique.cores, clique.powers, self.provinces, deviator])
+        self._given = np.array([clique.cores, clique.powers, self.provinces, deviator, partner])
         self.seat = np.zeros(MOST_PROVINCES, np.int64)
         front = relabelling(self._given, owner, unit, *no_retreats(), self.seat)
+        self._partner_seat = ALONE if partner == ALONE else int(self.seat[partner])
         self.table = self._new_table(front)
         self._replies = np.empty((FIRST_REPLIES, self.provinces), np.int16)
         self._rows = np.empty((breadth if breadth > 0 else FIRST_ROWS, self.provinces), np.int16)
@@ -136,7 +141,7 @@ class CliqueSearch:
         numbers[g.BREADTH] = self.breadth
         span = (nodes, g.MOST_YEARS + 1, g.MOST_YEARS + 1)
         return g.Table(
-            shape=np.array([clique.cores, clique.powers, self.provinces, front]),
+            shape=np.array([clique.cores, clique.powers, self.provinces, front, self._partner_seat]),
             numbers=numbers,
             keys=np.zeros((nodes, 4), np.int64),
             buckets=np.zeros(4 * nodes, np.int32),
@@ -153,7 +158,7 @@ class CliqueSearch:
             proof=np.zeros(span, np.int32),
             low=np.zeros(span, np.int8),
             high=np.zeros(span, np.int8),
-            bound=first_bounds(self.provinces),
+            bound=first_bounds(self.provinces, 1 + (self.partner != ALONE)),
             mark=np.zeros(nodes, np.int32),
         )
 
@@ -225,16 +230,16 @@ def _doubled(array: np.ndarray) -> np.ndarray:
     return longer
 
 
-def first_bounds(provinces: int) -> np.ndarray:
-    """Upper bounds on the deviator's points: int8 [years left, phases, centers, units].
+def first_bounds(provinces: int, homes: int) -> np.ndarray:
+    """Upper bounds on the deviators' points: int8 [years left, phases, centers, units].
 
-    They assume that every unit takes a center a year. In Winter any units may be disbanded, or one built.
+    They assume that every unit takes a center a year. In Winter any units may be disbanded, or one built in each home.
     """
     size = provinces + 1
     found = np.zeros((g.MOST_YEARS + 1, 5, size, size), np.int8)
     for years in range(1, g.MOST_YEARS + 1):
         for centers, units in product(range(size), range(size)):
-            kept = np.arange(min(units + (units < centers), centers) + 1)
+            kept = np.arange(min(units + homes, centers) + 1)
             found[years, g.WINTER, centers, units] = (centers - kept + found[years - 1, g.SPRING, centers, kept]).max()
         for centers, units in product(range(size), range(size)):
             most = min(centers + units, provinces)

@@ -23,6 +23,7 @@ from agents.cliques.kernels import (
     PROVINCES,
     SCRATCH_ROWS,
     adjudicate,
+    deviates,
     nobodies,
 )
 from agents.cliques.punishing_kernels import DEVIATORS, KNOWN, advance, can_retreat, list_orders
@@ -54,7 +55,7 @@ class Table(NamedTuple):
     """The memory of a search.
 
     Attributes:
-        shape: int64 [4], see `agents.cliques.kernels`.
+        shape: int64 [5], see `agents.cliques.kernels`.
         numbers: int64 [16], counts and limits.
         keys: int64 [nodes, 4], packed positions.
         buckets: int32 [a power of two], hash table of node + 1; 0 is empty.
@@ -168,13 +169,13 @@ def node_of(t, key):
 
 @kernel
 def _holdings(shape, key):
-    """Numbers of the deviator's centers and units, including dislodged units."""
-    mine, centers, units = shape[DEVIATOR] + 1, 0, 0
+    """Numbers of the deviators' centers and units, including dislodged units."""
+    centers, units = 0, 0
     for p in range(shape[PROVINCES]):
-        centers += key[0] >> (4 + 4 * p) & 15 == mine
-        units += key[1] >> (4 * p) & 15 == mine
+        centers += deviates(shape, (key[0] >> (4 + 4 * p) & 15) - 1)
+        units += deviates(shape, (key[1] >> (4 * p) & 15) - 1)
     for c in range(shape[CORES]):
-        units += key[2] >> (4 * c) & 15 == mine
+        units += deviates(shape, (key[2] >> (4 * c) & 15) - 1)
     return centers, units
 
 
@@ -468,7 +469,7 @@ def _promise(t, node):
 @kernel
 def is_mine(shape, who, side):
     """Whether a power belongs to a side, DEVIATORS or PUNISHERS."""
-    return (who == shape[DEVIATOR]) == (side == DEVIATORS)
+    return deviates(shape, who) == (side == DEVIATORS)
 
 
 @kernel

@@ -8,7 +8,7 @@ import welfare_env
 from agents.cliques import kernels
 from agents.cliques.punishing import punishing_orders
 from agents.cliques.punishing_kernels import _score
-from agents.cliques.shape import clique_of
+from agents.cliques.shape import ALONE, clique_of
 from agents.scripted.punisher import AgreedPath, excluded, first_deviator, suspect
 from evaluation.exact import best_response, certify_punishers
 from welfare_env import Rules, UnknownMapError, UnknownPowerError
@@ -18,7 +18,7 @@ BOARDS = ["clique:3", "clique:4", "clique:6", "shared-clique:3", "shared-clique:
 
 
 def shape_of(clique):
-    return np.array([clique.cores, clique.powers, clique.cores + clique.powers, 0])
+    return np.array([clique.cores, clique.powers, clique.cores + clique.powers, 0, ALONE])
 
 
 def random_orders(clique, shape, rng):

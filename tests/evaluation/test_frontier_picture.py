@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from studies.frontier import Beside, interval, picture
+from studies.frontier import interval, picture
+from studies.frontier_policies import Beside, short_of
 
 
 def point(epsilon, welfare, gain):
@@ -17,11 +18,13 @@ def point(epsilon, welfare, gain):
 def test_steps_and_names():
     points = [point(0, 16, 0), point(1, 18, 1)]
     others = [Beside("prosocial", 18, 2), Beside("punisher:t=2,remembers=yes", 15, 0), Beside("hold", 0, 8)]
+    others += [Beside("own reward, seed 0", 12, 1, "own"), Beside("PSRO", np.nan, np.nan, "PSRO")]
     (axes,) = picture([(points, others)]).axes
-    steps, reached, _, marks = axes.lines
+    steps, reached, _, marks, own, *_ = axes.lines
     assert steps.get_xydata().tolist() == [[0, 16], [1, 18], [2.5, 18]]
     assert reached.get_xydata().tolist() == [[0, 16], [1, 18]]
     assert marks.get_xydata().tolist() == [[2, 18], [0, 15]]  # who has nothing is not shown
+    assert own.get_xydata().tolist() == [[1, 12]]
     assert [text.get_text() for text in axes.texts] == ["punisher:t=2", "prosocial"]
     (first, _) = axes.collections
     corners = first.get_paths()[0].vertices
@@ -31,3 +34,11 @@ def test_steps_and_names():
 def test_gains_are_of_the_whole_game():
     assert interval(SimpleNamespace(value=0.5, low=0.25, high=0.75, n=20), 4) == "2.00 [1.00, 3.00]"
     assert interval(SimpleNamespace(value=0.5, low=np.nan, high=np.nan, n=20), 4) == "2.00 [all 20 alike]"
+
+
+@pytest.mark.parametrize(
+    ("welfare", "gain", "told"), [(15, 0, "1"), (18, 2, "0"), (12, 0.5, "4 to 6"), (0, 8, "18"), (np.nan, np.nan, "-")]
+)
+def test_the_distance_to_the_possible(welfare, gain, told):
+    """At a gain of 1/2 the frontier lies between 16, reached at 0, and 18, the most at 1."""
+    assert short_of([point(0, 16, 0), point(1, 18, 1)], Beside("any", welfare, gain)) == told

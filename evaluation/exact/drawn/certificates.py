@@ -39,7 +39,7 @@ class DrawnCertificate(Frozen):
 
     Attributes:
         map_name, years: the game; welfare rules without press.
-        deviator: a power.
+        deviator: a power, or two joined by "+", whose points are added.
         path: everybody's orders until somebody deviates: phase -> orders, for phases with any orders.
         path_value: the deviator's points on the path.
         lower, upper: bounds on its points if it deviates optimally (or stays), times `UNIT`.

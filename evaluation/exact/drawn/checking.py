@@ -59,12 +59,14 @@ def _plain(certificate: DrawnCertificate) -> Certificate:
     for name in NUMBERS:
         if not is_whole(getattr(certificate, name)):
             raise CertificateError(f"{name}={quoted(getattr(certificate, name))}: give a whole number")
+    if not isinstance(certificate.deviator, str):
+        raise CertificateError(f"deviator={quoted(certificate.deviator)}: give a power, or two joined by +")
     if not 0 <= certificate.lower <= certificate.upper <= MOST_POINTS * UNIT:
         raise CertificateError(f"lower={certificate.lower}, upper={certificate.upper}: give two parts in sequence")
     return Certificate(
         map_name=certificate.map_name,
         years=certificate.years,
-        deviators=(certificate.deviator,),
+        deviators=tuple(certificate.deviator.split("+")),
         value=0,
         path=certificate.path,
         path_value=certificate.path_value,
@@ -115,10 +117,10 @@ class Outcomes(NamedTuple):
 
 
 class DrawnChecker(Checker):
-    """Checks certificates of threat values of one board and deviator."""
+    """Checks certificates of threat values of one board and deviator (or pair, see `DrawnCertificate`)."""
 
     def __init__(self, map_name: str, deviator: str) -> None:
-        super().__init__(map_name, (deviator,), is_symmetric=True)
+        super().__init__(map_name, tuple(deviator.split("+")), is_symmetric=True)
         self._evident: list[int] = []  # for each key, see `evident`
 
     def check_mixes(self, certificate: DrawnCertificate, plain: Certificate) -> int:
@@ -157,7 +159,7 @@ class DrawnChecker(Checker):
         The tighter of claim and loose bound; 0 with no years left.
         """
         years = certificate.years
-        limits = relaxed_bounds(len(self.board.provinces), years, 1)
+        limits = relaxed_bounds(len(self.board.provinces), years, len(self.numbers))
         upper = limits[:, *np.array(self._holdings, np.int64).reshape(-1, 3).T] * UNIT
         told = certificate.uppers.copy()
         told[told < 0] = MISSING
@@ -170,7 +172,7 @@ class DrawnChecker(Checker):
     def _number(self, row: np.ndarray) -> int:
         number = super()._number(row)
         if number == len(self._evident):
-            self._evident.append(evident(self.board, State(self._layout, row.astype(np.int32)), self.numbers[0]))
+            self._evident.append(evident(self.board, State(self._layout, row.astype(np.int32)), self.numbers))
         return number
 
     def _outcomes(self, certificate: DrawnCertificate, number: int, side: int) -> Outcomes | None:
@@ -258,14 +260,14 @@ class DrawnChecker(Checker):
             )
 
 
-def evident(board: Board, state: State, power: int) -> int:
-    """Points that a power can secure this year.
+def evident(board: Board, state: State, powers: list[int]) -> int:
+    """Points that some powers can secure this year.
 
-    In Winter one per center, since it may disband all units. Before Winter one per unit in a center with a single
+    In Winter one per center, since they may disband all units. Before Winter one per unit in a center with a single
     neighbor, where nobody can dislodge it.
     """
     if state.phase == WINTER:
-        return int((state.owners == power).sum())
-    places = [board.pieces[piece] for who, piece in state.units.tolist() if who == power]
+        return int(np.isin(state.owners, powers).sum())
+    places = [board.pieces[piece] for who, piece in state.units.tolist() if who in powers]
     centers = set(board.centers)
     return sum(len(board.moves[piece]) == 1 and piece[2:] in centers for piece in places)

@@ -8,6 +8,10 @@ epsilon-equilibrium if in each phase, for every power and all its orders:
 
     points until then + threat value of the next position <= points of the whole path + epsilon.
 
+For coalitions of two the same must hold for each pair's sum of points, for all joint orders of the two. The others are
+assumed to know the pair as soon as one of the two deviates. Punishers who saw only one of them leave would know less,
+so this is an upper bound on welfare.
+
 The search computes for each position the vectors of points still possible. It keeps undominated vectors only, since
 more points for one power never violate another's condition. It starts at the highest welfare and lowers it step by
 step.
@@ -15,14 +19,15 @@ step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from math import prod
 
 import numpy as np
 
-from agents.cliques.shape import clique_of
+from agents.cliques.shape import Clique, clique_of
 from evaluation.checks import EvaluationError, board_of, check_whole
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.clique_proofs import Naming
@@ -32,6 +37,7 @@ from evaluation.exact.drawn.sight import SightThreats, is_seen, still_given
 from evaluation.exact.drawn.threats import CLOSE, ThreatSearch
 from evaluation.exact.planner import NO_ORDER, Expander, Stepper
 from welfare_env import Rules
+from welfare_env.checks import quoted
 from welfare_env.engine import DONE, WINTER, YEAR, State, layout_of
 from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
@@ -55,27 +61,29 @@ class FrontierSearch:
         map_name: clique:n or shared-clique:n. years: length of the game.
         sight: delay in phases until the others notice a deviation, or `sight.NEXT`. Unless it is 0, the search may miss
             better paths, since it tries only one way to each vector of points from a position on.
+        coalitions: 1, or 2 if no pair may gain more than epsilon, either (sum of points; only with `sight` 0).
 
     Attributes:
         most: upper bound on welfare: every center pays in every year.
         report: progress callback.
     """
 
-    def __init__(self, map_name: str, years: int, sight: int = 0) -> None:
+    def __init__(self, map_name: str, years: int, sight: int = 0, coalitions: int = 1) -> None:
         self.board, self.years, self.sight = board_of(map_name), years, sight
         clique, rules = clique_of(self.board), Rules(press=None, years=years)
         self.powers = len(self.board.powers)
         self.centers = len(self.board.centers)
         self.most = years * self.centers
         self.report: Callable[[str], None] = lambda text: None
-        sharers = {0, self.powers - 1} if clique.is_shared else set()
-        kinds = {kind: ThreatSearch(clique, power) for kind, power in ((True, 0), (False, 1))}
-        self.threats = [kinds[power in sharers or not sharers] for power in range(self.powers)]
-        self._names = [Naming(self.threats[power].search, power) for power in range(self.powers)]
+        self.leavers = list(leavers(clique, coalitions))
+        kinds = {_kind(clique, who): who for who in reversed(self.leavers)}
+        searches = {kind: ThreatSearch(clique, *who) for kind, who in kinds.items()}
+        self.threats = [searches[_kind(clique, who)] for who in self.leavers]
+        self._names = [Naming(threats.search, *who) for threats, who in zip(self.threats, self.leavers, strict=True)]
         self.engine = make_engine("fast", self.board, rules)
         stepper = Stepper(self.board, rules)
         self._together = Expander(self.board, tuple(range(self.powers)), stepper)
-        self._alone = [Expander(self.board, (power,), stepper) for power in range(self.powers)]
+        self._alone = [Expander(self.board, who, stepper) for who in self.leavers]
         start = self.engine.initial().row[None].copy()
         stepper.make_canonical(start)
         self._start = start.tobytes()
@@ -117,18 +125,19 @@ class FrontierSearch:
         return self.certified(epsilon, tuple(each for each in path if each[1]))
 
     def certified(self, epsilon: Fraction, path: Path) -> FrontierPoint:
-        """A path with certificates of each power's points from deviating."""
+        """A path with certificates of each power's (and pair's) points from deviating."""
         found = [
-            SightThreats(self.threats[power], power, self.years, path, self.sight)
+            SightThreats(threats, who[0], self.years, path, self.sight)
             if self.sight
-            else PathThreats(self.threats[power], power, self.years, path)
-            for power in range(self.powers)
+            else PathThreats(threats, who[0], self.years, path, *who[1:])
+            for threats, who in zip(self.threats, self.leavers, strict=True)
         ]
         for each in found:
             each.solve()
-        points = tuple(each.path_value for each in found)
+        points = tuple(each.path_value for each in found[: self.powers])
         certificates = tuple(each.certificate() for each in found)
-        return FrontierPoint(self.board.name, self.years, epsilon, points, path, certificates)
+        alone, pairs = certificates[: self.powers], certificates[self.powers :]
+        return FrontierPoint(self.board.name, self.years, epsilon, points, path, alone, pairs)
 
     # The search
 
@@ -170,18 +179,24 @@ class FrontierSearch:
     def _is_below(self, expanded: _Expanded, total: Vector) -> bool:
         """Whether some power could profitably deviate whatever the others order in this phase."""
         if expanded.lows is None:
-            nodes = [self._node(power, expanded.key) for power in range(self.powers)]
-            expanded.lows = [self.threats[who].bounds(node, expanded.left)[0] for who, node in enumerate(nodes)]
-        return any(low > points + self._epsilon + CLOSE for low, points in zip(expanded.lows, total, strict=True))
+            nodes = [self._node(number, expanded.key) for number in range(len(self.leavers))]
+            expanded.lows = [self.threats[number].bounds(node, expanded.left)[0] for number, node in enumerate(nodes)]
+        return any(
+            low > sum(total[power] for power in who) + self._epsilon + CLOSE
+            for low, who in zip(expanded.lows, self.leavers, strict=True)
+        )
 
     def _holds(self, expanded: _Expanded, plan: tuple[int, ...], to: bytes, total: Vector) -> bool:
-        """Whether no power gets more than its points plus epsilon by deviating from a plan."""
-        return all(self._keeps(expanded, power, plan, to, total[power]) for power in range(self.powers))
+        """Whether nobody (see `leavers`) gets more than its points plus epsilon by deviating from a plan."""
+        return all(
+            self._keeps(expanded, number, plan, to, sum(total[power] for power in who))
+            for number, who in enumerate(self.leavers)
+        )
 
-    def _keeps(self, expanded: _Expanded, power: int, plan: tuple[int, ...], to: bytes, points: int) -> bool:
+    def _keeps(self, expanded: _Expanded, number: int, plan: tuple[int, ...], to: bytes, points: int) -> bool:
         limit = points + self._epsilon
-        threats = self.threats[power]
-        ways = self._deviations(expanded, power, plan)
+        threats = self.threats[number]
+        ways = self._deviations(expanded, number, plan)
         for key, gain, node, left in ways:
             low = 0.0 if node == OVER else threats.bounds(node, left)[0]
             if gain + low > limit + 10 * CLOSE and (key != to or node == OVER):
@@ -240,30 +255,34 @@ class FrontierSearch:
     def _state(self, key: bytes) -> State:
         return State(layout_of(self.board), np.frombuffer(key, np.int32))
 
-    def _deviations(self, expanded: _Expanded, power: int, plan: tuple[int, ...]) -> list[tuple[bytes, int, int, int]]:
-        """A power's possible results if the others follow a plan: key, points of the phase, node, years left."""
-        others = tuple(order for order, who in zip(plan, expanded.powers, strict=True) if who != power)
-        if (power, others) not in expanded.deviations:
+    def _deviations(self, expanded: _Expanded, number: int, plan: tuple[int, ...]) -> list[tuple[bytes, int, int, int]]:
+        """The possible results of one of `leavers` if the others follow a plan.
+
+        Each with key, points of the phase, node, years left.
+        """
+        leaving = self.leavers[number]
+        others = tuple(order for order, who in zip(plan, expanded.powers, strict=True) if who not in leaving)
+        if (number, others) not in expanded.deviations:
             given: dict[int, dict[int, int]] = {}
             for order, who, slot in zip(plan, expanded.powers, expanded.slots, strict=True):
-                if who != power and order != NO_ORDER:
+                if who not in leaving and order != NO_ORDER:
                     given.setdefault(who, {})[slot] = order
-            found = self._alone[power].expand(Position(self.engine, expanded.state), [given])
-            rows, gains = found.rows[:, 0], found.points[:, 0, power]
+            found = self._alone[number].expand(Position(self.engine, expanded.state), [given])
+            rows, gains = found.rows[:, 0], found.points[:, 0, list(leaving)].sum(axis=1)
             if rows[0, DONE]:
-                expanded.deviations[power, others] = [(b"", int(gains.max()), OVER, 0)]
+                expanded.deviations[number, others] = [(b"", int(gains.max()), OVER, 0)]
             else:
                 ways = {row.tobytes(): gain for row, gain in zip(rows, gains.tolist(), strict=True)}
                 left = self.years - int(rows[0, YEAR])
-                listed = [(key, gain, self._node(power, key), left) for key, gain in ways.items()]
-                expanded.deviations[power, others] = listed
-        return expanded.deviations[power, others]
+                listed = [(key, gain, self._node(number, key), left) for key, gain in ways.items()]
+                expanded.deviations[number, others] = listed
+        return expanded.deviations[number, others]
 
-    def _node(self, power: int, key: bytes) -> int:
-        if (power, key) not in self._nodes:
+    def _node(self, number: int, key: bytes) -> int:
+        if (number, key) not in self._nodes:
             state = State(layout_of(self.board), np.frombuffer(key, np.int32))
-            self._nodes[power, key] = self._names[power].find(state)[0]
-        return self._nodes[power, key]
+            self._nodes[number, key] = self._names[number].find(state)[0]
+        return self._nodes[number, key]
 
     def _expand(self, key: bytes) -> _Expanded:
         """All joint orders at a position, grouped by next position and points."""
@@ -324,6 +343,18 @@ class _Expanded:
     lows: list[float] | None
 
 
+def leavers(clique: Clique, coalitions: int) -> Iterator[tuple[int, ...]]:
+    """Who may deviate together: each power, and with `coalitions` 2 each pair; a player that shares a core first."""
+    yield from ((power,) for power in range(clique.powers))
+    for pair in combinations(range(clique.powers), 2) if coalitions == 2 else ():
+        yield pair if pair[1] < clique.cores or pair[0] == 0 else pair[::-1]
+
+
+def _kind(clique: Clique, who: tuple[int, ...]) -> tuple[bool, ...]:
+    """Deviators of the same kind differ only in their names."""
+    return tuple(clique.is_shared and power in (0, clique.powers - 1) for power in who)
+
+
 def frontier(
     map_name: str,
     years: int,
@@ -331,6 +362,7 @@ def frontier(
     most_lost: int = 6,
     by: str = "sum",
     report: Callable[[str], None] = lambda text: None,
+    coalitions: int = 1,
 ) -> list[FrontierPoint]:
     """The path of highest welfare at each epsilon, left out if it is more than `most_lost` below what all centers pay.
 
@@ -339,6 +371,7 @@ def frontier(
         epsilons: largest allowed gains from deviating, in points of the whole game.
         most_lost: welfare points; higher values take longer.
         by: the welfare measure, "sum" or "root-nash". report: progress callback.
+        coalitions: 1; or 2 if pairs may not gain more than epsilon, either (the sum of their points).
 
     Raises:
         EvaluationError, UnknownMapError: invalid input of this kind.
@@ -349,7 +382,9 @@ def frontier(
         raise EvaluationError(f"by={by!r:.80}: give sum or root-nash")
     if wrong := [each for each in epsilons if not isinstance(each, Fraction | int) or each < 0]:
         raise EvaluationError(f"epsilons: {wrong[0]!r:.80}: give fractions of 0 or more")
-    search = FrontierSearch(map_name, years)
+    if coalitions not in (1, 2):
+        raise EvaluationError(f"coalitions={quoted(coalitions)}: give 1 or 2")
+    search = FrontierSearch(map_name, years, coalitions=coalitions)
     search.report = report
     found = [search.solve(Fraction(epsilon), most_lost, by) for epsilon in epsilons]
     return [point for point in found if point is not None]

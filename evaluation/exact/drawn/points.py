@@ -34,6 +34,7 @@ class FrontierPoint:
         points: each power's points in the whole game.
         path: everybody's orders: phase -> orders.
         certificates: for each power, proof that it gets at most its points plus epsilon.
+        pairs: the same for each pair, if the frontier is that of coalitions of two; `save` leaves them out.
     """
 
     map_name: str
@@ -42,6 +43,7 @@ class FrontierPoint:
     points: Vector
     path: PlayedPath
     certificates: tuple[DrawnCertificate, ...]
+    pairs: tuple[DrawnCertificate, ...] = ()
 
     @property
     def welfare(self) -> int:
@@ -55,8 +57,8 @@ class FrontierPoint:
 
     @property
     def gain(self) -> Fraction:
-        """The certified largest gain of any power from deviating; 0 if no power gains."""
-        gains = [Fraction(found.upper, UNIT) - found.path_value for found in self.certificates]
+        """The certified largest gain of any power (or pair) from deviating; 0 if nobody gains."""
+        gains = [Fraction(found.upper, UNIT) - found.path_value for found in (*self.certificates, *self.pairs)]
         return max(gains)
 
     def save(self, path: Path | str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from agents.cliques.punishing_kernels import DEVIATORS, PUNISHERS
+from agents.cliques.shape import ALONE
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.certificates import orders_array
 from evaluation.exact.clique_proofs import Naming
@@ -123,51 +124,54 @@ class Claims:
 
 
 class PathThreats:
-    """One power's value of deviating from a path, on which everybody's orders are fixed until somebody deviates.
+    """A power's (or pair's) value of deviating from a path, on which all orders are fixed until somebody deviates.
 
     Args:
         threats: a search of its kind of deviator. power: its number. years: of the game. path: phase -> orders of all.
+        partner: deviates jointly with the power; their points are added.
 
     Attributes:
-        path_value: its points on the path.
-        low, high: bounds on its points if it deviates optimally or stays, floats.
+        path_value: the points on the path.
+        low, high: bounds on the points from deviating optimally or staying, floats.
 
     Raises:
         ValueError: the path has an illegal order.
     """
 
-    def __init__(self, threats: ThreatSearch, power: int, years: int, path: Path) -> None:
+    def __init__(self, threats: ThreatSearch, power: int, years: int, path: Path, partner: int = ALONE) -> None:
         self.threats, self.power, self.years, self.path = threats, power, years, path
-        self.board, self.naming = threats.search.clique.board, Naming(threats.search, power)
+        self.together = [power] if partner == ALONE else [power, partner]
+        self.board, self.naming = threats.search.clique.board, Naming(threats.search, power, partner)
         self.path_value = 0
         self.deviations = sorted(set(self._walk()))  # node, years left, points until then
         self.low = self.high = float(self.path_value)
 
     def _walk(self) -> Iterator[tuple[int, int, int]]:
-        """Play the path, and yield the power's possible deviations: node, years left, points until then."""
+        """Play the path, and yield the possible deviations: node, years left, points until then."""
         rules, orders = Rules(press=None, years=self.years), dict(self.path)
         engine, stepper = make_engine("fast", self.board, rules), Stepper(self.board, rules)
-        expander, state = Expander(self.board, (self.power,), stepper), engine.initial()
+        expander, state = Expander(self.board, tuple(self.together), stepper), engine.initial()
         while not state.done:
             position = Position(engine, state)
             given = given_orders(position, orders.get(position.phase, ()))
             after, _ = engine.step(state, by_power(given, len(self.board.powers)))
             row = after.row[None].copy()
             stepper.make_canonical(row)
-            given.pop(self.power, None)
+            for who in self.together:
+                given.pop(who, None)
             found = expander.expand(position, [given])
-            rows = found.rows[:, 0].copy()
+            rows, gains = found.rows[:, 0].copy(), found.points[:, 0, self.together].sum(axis=1)
             if after.done:
-                rows[:, -1] = found.points[:, 0, self.power]  # rows of finished games differ only in this
+                rows[:, -1] = gains  # rows of finished games differ only in this
             for number in first_of_each(rows).tolist():
-                points = int(state.welfare[self.power] + found.points[number, 0, self.power])
+                points = int(state.welfare[self.together].sum() + gains[number])
                 if after.done:
                     yield OVER, 0, points
                 elif not np.array_equal(found.rows[number, 0], row[0]):
                     to = State(layout_of(self.board), found.rows[number, 0])
                     yield self.naming.find(to)[0], self.years - to.year, points
             state = after
-        self.path_value = int(state.welfare[self.power])
+        self.path_value = int(state.welfare[self.together].sum())
 
     def solve(self, most: float = np.inf) -> tuple[float, float]:
         """Bound the value until it is exact or above `most`; most promising deviations first."""
@@ -217,7 +221,15 @@ class PathThreats:
             for order, parts in zip(orders, weights, strict=True)
         ]
         return DrawnCertificate(
-            *(self.board.name, self.years, self.board.powers[self.power], self.path, self.path_value, lower, upper),
+            *(
+                self.board.name,
+                self.years,
+                "+".join(self.board.powers[who] for who in self.together),
+                self.path,
+                self.path_value,
+                lower,
+                upper,
+            ),
             np.array([self.naming.state(node).row for node, _ in keys], np.int32).reshape(
                 -1, layout_of(self.board).size
             ),

@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.optimize import linprog
 
+from agents.cliques.kernels import DEVIATOR, PARTNER
 from agents.cliques.punishing_kernels import DEVIATORS, PUNISHERS
-from agents.cliques.shape import Clique
+from agents.cliques.shape import ALONE, Clique
 from evaluation.checks import EvaluationError
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.clique_search import ALL_MOVES, CliqueSearch
@@ -66,17 +67,20 @@ class ThreatSearch:
     """Threat values of one board and one kind of deviator, for all lengths of game.
 
     Args:
-        clique: the board. deviator: its number.
+        clique: the board. deviator: its number. partner: a second deviator, whose points are added; if only one of the
+            two shares a core, it must be the first.
 
     Attributes:
-        search: the search for the best deterministic punishers; it provides the nodes and upper bounds.
+        search: the search for the best deterministic punishers; it provides the nodes and, for a single deviator, upper
+            bounds.
         low, high: float64 [years left, nodes], bounds on the values.
         mine, theirs: the mixes that guarantee `low` and `high`; none for bounds that are evident or from `search`.
         games: number of matrix games started.
     """
 
-    def __init__(self, clique: Clique, deviator: int) -> None:
-        self.search = CliqueSearch(clique, deviator, breadth=ALL_MOVES)
+    def __init__(self, clique: Clique, deviator: int, partner: int = ALONE) -> None:
+        self.search = CliqueSearch(clique, deviator, breadth=ALL_MOVES, partner=partner)
+        self.is_pair = partner != ALONE
         self.report: Callable[[str], None] = lambda text: None
         self.games = 0
         self.low, self.high = np.zeros((2, g.MOST_YEARS + 1, 0))
@@ -106,20 +110,24 @@ class ThreatSearch:
         return table.bound[:, g.PHASE_OF[table.keys[nodes, 0] & 15], table.centers[nodes], table.units[nodes]]
 
     def evident(self, nodes: np.ndarray) -> np.ndarray:
-        """Points that the deviator can secure this year, int64 like `nodes`.
+        """Points that the deviators can secure this year, int64 like `nodes`.
 
-        In Winter one per center, since it may disband all units. Before Winter one per unit in a leaf, which nobody can
-        dislodge.
+        In Winter one per center, since they may disband all units. Before Winter one per unit in a leaf, which nobody
+        can dislodge.
         """
         table = self.search.table
         shape, keys = table.shape, table.keys[nodes]
         leaves = range(int(shape[0]), int(shape[2]))
-        safe = sum((keys[..., 1] >> (4 * p) & 15 == shape[3] + 1).astype(np.int64) for p in leaves)
+        mine = shape[[DEVIATOR, PARTNER]] + 1
+        safe = sum(np.isin(keys[..., 1] >> (4 * p) & 15, mine).astype(np.int64) for p in leaves)
         return np.where(g.PHASE_OF[keys[..., 0] & 15] == g.WINTER, table.centers[nodes], safe)
 
     def bound_by_pure(self, node: int, years: int) -> bool:
-        """Bound a value by the best deterministic punishers. False if tried before, or if that search is too large."""
-        if (node, years) in self._stated:
+        """Bound a value by the best deterministic punishers of a single deviator.
+
+        False if tried before, or if that search is too large.
+        """
+        if self.is_pair or (node, years) in self._stated:
             return False
         self._stated.add((node, years))
         low, high = self.bounds(node, years)
@@ -200,7 +208,9 @@ class _Game:
         self.mine, self.theirs = [0], [self._first()]
 
     def _first(self) -> int:
-        """The index of the best deterministic punishers' orders; 0 if they are not listed."""
+        """The index of the best deterministic punishers' orders; 0 if they are not listed, and for pairs."""
+        if self.threats.is_pair:
+            return 0
         search, listed = self.threats.search, self.orders.theirs
         plan = int(search.table.proof[self.node, self.years, DISARMED])
         given = search.table.orders[plan if plan >= 0 else search.first_plan(self.node)]
