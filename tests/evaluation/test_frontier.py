@@ -120,3 +120,10 @@ def played_against(policy, plan, seed):
 def test_odd_input(arguments, told):
     with pytest.raises(EvaluationError, match=told):
         frontier("clique:2", *arguments)
+
+
+@pytest.mark.slow
+def test_the_undominated_points():
+    """Two cores for three players: the sharer that is left without one gets a point less."""
+    found = FrontierSearch("shared-clique:2", 1).payoffs(Fraction(0), 2)
+    assert found == [(1, 2, 2), (2, 2, 1)]

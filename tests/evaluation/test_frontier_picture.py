@@ -6,12 +6,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from studies.frontier import interval, picture
-from studies.frontier_policies import Beside, short_of
+from studies.frontier import interval
+from studies.frontier_policies import Beside, Step, frontiers, picture, short_of
 
 
 def point(epsilon, welfare, gain):
-    return SimpleNamespace(map_name="clique:3", years=3, epsilon=Fraction(epsilon), welfare=welfare, gain=gain)
+    return Step(Fraction(epsilon), welfare, Fraction(gain))
+
+
+def test_the_table_of_the_page():
+    found = frontiers()
+    assert found["clique:3, 3"] == [point(0, 16, 0), point("1/2", 17, "2/51"), point(1, 18, 1)]
 
 
 @pytest.mark.slow
@@ -19,7 +24,7 @@ def test_steps_and_names():
     points = [point(0, 16, 0), point(1, 18, 1)]
     others = [Beside("prosocial", 18, 2), Beside("punisher:t=2,remembers=yes", 15, 0), Beside("hold", 0, 8)]
     others += [Beside("own reward, seed 0", 12, 1, "own"), Beside("PSRO", np.nan, np.nan, "PSRO")]
-    (axes,) = picture([(points, others)]).axes
+    (axes,) = picture({"clique:3, 3": (points, others)}).axes
     steps, reached, _, marks, own, *_ = axes.lines
     assert steps.get_xydata().tolist() == [[0, 16], [1, 18], [2.5, 18]]
     assert reached.get_xydata().tolist() == [[0, 16], [1, 18]]

@@ -114,6 +114,14 @@ class FrontierSearch:
             best = max([*found, *([best] if best else [])], key=lambda each: (prod(each), each), default=None)
         return None if best is None else self._point(epsilon, best)
 
+    def payoffs(self, epsilon: Fraction, most_lost: int) -> list[Vector]:
+        """The undominated points of paths that nobody gains more than epsilon by leaving; arguments as for `solve`.
+
+        They are searched, not certified.
+        """
+        self._epsilon, self._known = float(epsilon), {}
+        return sorted(self._vectors(self._start, most_lost))
+
     def _point(self, epsilon: Fraction, points: Vector) -> FrontierPoint:
         path, row, rest = [], self._start, points
         while row:
