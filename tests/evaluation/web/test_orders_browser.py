@@ -46,7 +46,7 @@ CHOOSE_ALL = """((all) => {
       if (found) found.click();
       else if (step !== 'B') missed.push([order, step]);  // what a center can only do is not asked
     }
-    if (!document.getElementById('told').textContent.startsWith(order + ':')) missed.push([order]);
+    if (!document.getElementById('notice').textContent.startsWith(order + ':')) missed.push([order]);
     document.querySelector(`#units button[aria-label^="Take back"]`)?.click();
   }
   return missed;

@@ -24,7 +24,7 @@ SHOTS = os.environ.get("SCREENSHOTS", "")  # a folder: keep pictures of what was
 GOAL = "document.getElementById('goal').textContent"
 ASKED = "document.getElementById('submit')?.hidden === false && !document.getElementById('submit').disabled"
 STEP = "document.getElementById('phase').textContent + ' ' + document.getElementById('goal').textContent"
-TOLD = "document.getElementById('told').textContent"
+TOLD = "document.getElementById('notice').textContent"
 BOX = """(({{x, y, width, height}}) => [x + width / 2, y + height / 2])(
 document.querySelector({0}).getBoundingClientRect())"""
 SEEN = """(({{top, bottom}}) => top >= 0 && bottom <= innerHeight)(

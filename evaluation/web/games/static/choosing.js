@@ -46,7 +46,7 @@ const take = (step) => {
   if (found.length && !nextChoices().length) {
     const unit = choosing.unit;
     setOrder(unit, found[0]);
-    tell(`${found[0]}: ${told(found[0])}.`);
+    showNotice(`${found[0]}: ${orderInWords(found[0])}.`);
     stopChoosing();
     byId("units").querySelector(`[data-unit="${CSS.escape(unit)}"]`)?.focus({ preventScroll: true });
     return;
@@ -57,7 +57,7 @@ const take = (step) => {
 
 const choose = (unit, isByKey = false) => {
   Object.assign(choosing, { unit, path: [] });
-  tell("");
+  showNotice("");
   const first = nextChoices();
   if (first.length === 1 && first[0] === "B") choosing.path.push("B");
   showTask();
@@ -76,11 +76,11 @@ const clickPlace = (province) => {
   }
   const own = Object.keys(state.view.legal_orders).find((unit) => base(placeIn(unit)) === province);
   if (own) choose(own);
-  else if (choosing.unit) tell(`${choosing.unit} cannot ${choosing.path[0] === "S" ? "support" : choosing.path[0] === "C" ? "convoy" : "go to"} ${placeName(province)} now: only the highlighted places are possible.`);
+  else if (choosing.unit) showNotice(`${choosing.unit} cannot ${choosing.path[0] === "S" ? "support" : choosing.path[0] === "C" ? "convoy" : "go to"} ${placeName(province)} now: only the highlighted places are possible.`);
 };
 
 // An order in words.
-const told = (order) => {
+const orderInWords = (order) => {
   if (order === "WAIVE") return "declines a build";
   if (order.startsWith("GIVE ")) return `gives a point to ${named(order.slice(5))}`;
   const [how, where, to] = stepsOf(order);

@@ -59,7 +59,7 @@ const showAll = () => {
     shownStep = state.step;
     Object.assign(choosing, { unit: null, path: [] });
     loadDraft();
-    tell("");
+    showNotice("");
     fillWriting();
     fillWith();
     showTalk();
@@ -87,11 +87,11 @@ const makeLink = async () => {
   try {
     const { link, minutes } = await ask("link", {});
     byId("device-link").value = location.origin + link;
-    byId("device-told").textContent = `It works once, within ${minutes} minutes. Anyone with the link can play your seat.`;
+    byId("device-notice").textContent = `It works once, within ${minutes} minutes. Anyone with the link can play your seat.`;
     byId("device-made").hidden = false;
     byId("device-link").select();
   } catch (error) {
-    byId("device-told").textContent = error.message;
+    byId("device-notice").textContent = error.message;
   }
 };
 

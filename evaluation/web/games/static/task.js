@@ -2,9 +2,9 @@
 
 const canOrder = () => Boolean(state.view?.is_asked) && state.view.asked === "orders" && !state.answer && isNow();
 const canWrite = () => Boolean(state.view?.is_asked) && state.view.asked === "messages" && !state.answer;
-const tell = (text, isBad = false) => {
-  byId("told").textContent = text;
-  byId("told").classList.toggle("bad", isBad);
+const showNotice = (text, isBad = false) => {
+  byId("notice").textContent = text;
+  byId("notice").classList.toggle("bad", isBad);
 };
 
 const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
@@ -43,7 +43,7 @@ const goal = () => {
 const unitButton = (unit) => {
   const order = draft.orders[unit];
   const name = unit.includes(" ") ? sentence(inWords(unit)) : `Empty center: ${placeName(unit)}`;
-  const text = order ? told(order) : state.view.phase_type === "A" ? "no order" : state.view.phase_type === "R" ? "disbands" : "holds";
+  const text = order ? orderInWords(order) : state.view.phase_type === "A" ? "no order" : state.view.phase_type === "R" ? "disbands" : "holds";
   const open = choosing.unit === unit;
   const button = el("button", { type: "button", class: "unit-row", "data-unit": unit, "aria-expanded": String(open), onclick: (event) => (open ? stopChoosing() : choose(unit, event.detail === 0)) }, el("b", {}, name), el("span", { class: order ? "given" : "none" }, text));
   const remove = order ? el("button", { type: "button", "aria-label": `Take back the order of ${name}`, onclick: () => { setOrder(unit, null); stopChoosing(); } }, "×") : null;
@@ -65,7 +65,7 @@ const keyOf = (order) => {
 const giveTo = (power) => {
   const order = `GIVE ${power}`;
   setOrder(keyOf(order), order);
-  tell(`${order}: ${told(order)}.`);
+  showNotice(`${order}: ${orderInWords(order)}.`);
   showTask();
   byId("gifts").querySelector(`[value="${power}"]`)?.focus({ preventScroll: true });
 };
@@ -76,8 +76,8 @@ const showGifts = () => {
   byId("gifts").hidden = !may;
   if (!may) return;
   const isSpent = gifts().length >= own;
-  const told = el("p", {}, `You have ${plural(own, "point")}. Give one point to:`);
-  byId("gifts").replaceChildren(told, ...POWERS.filter((power) => power !== SEAT).map((power) => el("button", { type: "button", value: power, "aria-disabled": String(isSpent), onclick: () => (isSpent ? tell("You have given all your points.", true) : giveTo(power)) }, named(power))));
+  const label = el("p", {}, `You have ${plural(own, "point")}. Give one point to:`);
+  byId("gifts").replaceChildren(label, ...POWERS.filter((power) => power !== SEAT).map((power) => el("button", { type: "button", value: power, "aria-disabled": String(isSpent), onclick: () => (isSpent ? showNotice("You have given all your points.", true) : giveTo(power)) }, named(power))));
 };
 
 const showChoices = (only) => {
@@ -168,11 +168,11 @@ const submit = async () => {
     await ask("answer", { step: state.step, number: draft.number, ...given });
     forgetDraft();
     state.answer = given;
-    tell("");
+    showNotice("");
     stopChoosing();
     await refresh();
   } catch (error) {
-    tell(error.status ? error.message : "The server cannot be reached, but your draft is saved. Try again.", true);
+    showNotice(error.status ? error.message : "The server cannot be reached, but your draft is saved. Try again.", true);
     if (error.status === 409) refresh();
   } finally {
     state.isBusy = false;
@@ -195,9 +195,9 @@ const typeOrder = async (text) => {
       throw error;
     }
     byId("typed").value = "";
-    tell(`${order}: ${told(order)}.`);
+    showNotice(`${order}: ${orderInWords(order)}.`);
     stopChoosing();
   } catch (error) {
-    tell(error.message, true);
+    showNotice(error.message, true);
   }
 };

@@ -67,7 +67,7 @@ const follow = () => {
   source?.close();
   source = null;
   if (document.visibilityState !== "visible") return;
-  source = openStream(`/watch/events?after=${position}`, (told) => Number(told) !== position && refresh());
+  source = openStream(`/watch/events?after=${position}`, (newest) => Number(newest) !== position && refresh());
   const mine = source;
   source.onrefused = () => mine === source && follow();
 };
