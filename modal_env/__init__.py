@@ -26,7 +26,7 @@ Plays: `play`, `play_mixed` (of programs of all kinds, in a `Context`), `tournam
 possible outcomes against given agents).
 The game: `Game`, `equilibria`, `ranges`, `exploitability`, `survives`, `survival_range`, `open_spiel_game`.
 Populations: `replicator`, `growth`, `basins`; finite ones: `fixation`, `rare_mutations`, `solved_shares`,
-`simulated_shares`; with noise: `noisy_basins`.
+`simulated_shares`; of all direct agents: `direct_shares`; with noise: `noisy_basins`.
 Environments: `make`, `parallel_env`, described in `modal_env.envs.aec`. Command line: ``python -m modal_env --help``.
 """
 
@@ -101,6 +101,7 @@ if TYPE_CHECKING:
     from modal_env.dynamics.noisy import noisy_basins
     from modal_env.dynamics.simulated import simulated_shares
     from modal_env.search.best_replies import Reply
+    from modal_env.search.direct_populations import direct_shares
 
 __all__ = [
     "CIMCIC",
@@ -144,6 +145,7 @@ __all__ = [
     "UnfairBot",
     "WaitFairBot",
     "basins",
+    "direct_shares",
     "equilibria",
     "errors",
     "exploitability",
@@ -173,9 +175,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    **dict.fromkeys(("fixation", "rare_mutations", "solved_shares"), "finite"),
-    "noisy_basins": "noisy",
-    "simulated_shares": "simulated",
+    **dict.fromkeys(("fixation", "rare_mutations", "solved_shares"), "dynamics.finite"),
+    "direct_shares": "search.direct_populations",
+    "noisy_basins": "dynamics.noisy",
+    "simulated_shares": "dynamics.simulated",
 }
 
 
@@ -183,7 +186,7 @@ def __getattr__(name: str) -> Any:
     """Import the names in `_HOMES` on first use: they load numba and scipy."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    return getattr(importlib.import_module(f"modal_env.dynamics.{_HOMES[name]}"), name)
+    return getattr(importlib.import_module(f"modal_env.{_HOMES[name]}"), name)
 
 
 @takes_arguments_of(make_setting)

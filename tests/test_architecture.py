@@ -75,7 +75,7 @@ MAY_IMPORT_ROOMS: dict[str, set[str]] = {
     "modal_env/logic": {"modal_env/pictures"},
     "modal_env/games": {"modal_env/logic", "modal_env/pictures"},
     "modal_env/dynamics": {"modal_env/logic", "modal_env/games", "modal_env/pictures"},
-    "modal_env/search": {"modal_env/logic", "modal_env/games"},
+    "modal_env/search": {"modal_env/logic", "modal_env/games", "modal_env/dynamics"},
     "modal_env/envs": {"modal_env/logic", "modal_env/games"},
     "modal_env/cli": {f"modal_env/{room}" for room in ("logic", "games", "dynamics", "search", "envs", "pictures")},
 }

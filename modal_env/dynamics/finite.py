@@ -47,6 +47,7 @@ PROCESSES = ("moran", "imitation", "logit", "best-reply")
 MAX_STATES = 30_000
 MAX_SIZE = 1_000_000
 MAX_CHANCES = 10_000_000  # states times pairs of agents: 80 MB per table of this size
+Pair = tuple[float, float]
 _TIE = 1e-9  # difference of payoffs below which two replies are equally good
 _SLACK = 1e-6  # between two solutions for the shares of time
 
@@ -103,16 +104,23 @@ def fixation(game: Game | Matrix, size: int, process: str = "moran", *, intensit
     payoffs = payoffs_of(game)
     choice("process", process, PROCESSES[:2])
     members, weight = whole("size", size, 2, MAX_SIZE), checked_intensity(intensity)
-    paid, count = payoffs.floats, np.arange(1, members)
+    paid = payoffs.floats
     found = np.full((payoffs.size, payoffs.size), 1 / members)
     for resident, mutant in product(range(payoffs.size), repeat=2):
         if resident != mutant:
-            own, other = paid[mutant], paid[resident]
-            of_mutant = (own[mutant] * (count - 1) + own[resident] * (members - count)) / (members - 1)
-            of_resident = (other[mutant] * count + other[resident] * (members - count - 1)) / (members - 1)
-            falls = np.cumsum(weight * (of_resident - of_mutant))
-            found[resident, mutant] = math.exp(-float(logsumexp(np.append(falls, 0.0))))
+            of_mutant = paid[mutant, mutant], paid[mutant, resident]
+            of_resident = paid[resident, mutant], paid[resident, resident]
+            found[resident, mutant] = takeover(of_mutant, of_resident, members, weight)
     return found
+
+
+def takeover(of_mutant: Pair, of_resident: Pair, members: int, weight: float) -> float:
+    """The chance that one mutant takes over, given what each of the two is paid against a mutant and a resident."""
+    count = np.arange(1, members)
+    mutants = (of_mutant[0] * (count - 1) + of_mutant[1] * (members - count)) / (members - 1)
+    residents = (of_resident[0] * count + of_resident[1] * (members - count - 1)) / (members - 1)
+    falls = np.cumsum(weight * (residents - mutants))
+    return math.exp(-float(logsumexp(np.append(falls, 0.0))))
 
 
 def rare_mutations(game: Game | Matrix, size: int, process: str = "moran", *, intensity: float = 1.0) -> Shares:
@@ -128,14 +136,20 @@ def rare_mutations(game: Game | Matrix, size: int, process: str = "moran", *, in
     moves = rho / (number - 1)
     np.fill_diagonal(moves, 0)
     moves += np.diag(1 - moves.sum(axis=1))
-    means = _grouped(moves)
+    means = stationary(moves)
     return _exact(payoffs, means, game, size, process, 0.0, "rare mutations", np.diag(means))
 
 
-def _grouped(moves: Floats) -> Floats:
+def stationary(moves: Floats) -> Floats:
     """[n] the stationary distribution of a small chain, without subtractions (Grassmann, Taksar and Heyman 1985).
 
     So even chances of 1e-300 are right to 12 digits.
+
+    Args:
+        moves: [n, n] the chances or rates to go from the row's state to the column's; the diagonal is not read.
+
+    Raises:
+        GameError: some states cannot be left.
     """
     left = moves.copy()
     for last in range(len(left) - 1, 0, -1):

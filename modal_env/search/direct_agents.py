@@ -232,6 +232,24 @@ def shallow_agents() -> tuple[Agent, ...]:
 
     Direct agents that behave like an agent of the library have its name.
     """
-    known = {code_of(LIBRARY[name], 1): name for name in NAMED_SHALLOW}
-    found = [agent_with(code, 1).renamed(known.get(code, f"Direct{code}")) for code in range(16)]
+    found = [agent_with(code, 1).renamed(name) for code, name in enumerate(shallow_names())]
     return (*found, *(LIBRARY[name] for name in ("PrudentBot", "SlipBot", "MirrorBot", "OneBot")))
+
+
+def shallow_names() -> tuple[str, ...]:
+    """The names of the 16 direct agents of depth up to 1, by their codes of depth 1."""
+    known = {code_of(LIBRARY[name], 1): name for name in NAMED_SHALLOW}
+    return tuple(known.get(code, f"Direct{code}") for code in range(16))
+
+
+def moves_against_itself(depth: int = MAX_DEPTH) -> NDArray[np.bool_]:
+    """[codes] whether each direct agent cooperates with itself in the end."""
+    return np.asarray(_against_itself(following_types(depth), 1 << len(types(depth).words)))
+
+
+@njit(cache=True, nogil=True)
+def _against_itself(following, count):  # type: ignore[no-untyped-def]
+    found = np.zeros(count, np.bool_)
+    for code in range(count):
+        found[code] = _play(following, code, code)[0] == 1
+    return found

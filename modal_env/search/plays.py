@@ -160,7 +160,7 @@ LOW = 11
 
 
 @njit(cache=True, nogil=True)
-def _agreeing(decided, moves, low, mask):  # type: ignore[no-untyped-def]
+def agreeing(decided, moves, low, mask):  # type: ignore[no-untyped-def]
     """The sets of agents that agree with the lowest bits of a code."""
     return np.flatnonzero(low & mask & decided == moves & mask)
 
@@ -172,7 +172,7 @@ def _keys(decided, moves, reach, count):  # type: ignore[no-untyped-def]
     keys = np.full(count, depths - 1, np.int64)
     step = min(1 << LOW, count)
     for low in range(step):
-        sides = _agreeing(decided, moves, low, step - 1)
+        sides = agreeing(decided, moves, low, step - 1)
         for code in range(low, count, step):
             for side in sides:
                 if code & decided[side] == moves[side]:
@@ -187,7 +187,7 @@ def _holds(decided, moves, profile, number):  # type: ignore[no-untyped-def]
     found = np.zeros((len(decided), number), np.bool_)
     step = min(1 << LOW, len(profile))
     for low in range(step):
-        sides = _agreeing(decided, moves, low, step - 1)
+        sides = agreeing(decided, moves, low, step - 1)
         for code in range(low, len(profile), step):
             for side in sides:
                 if code & decided[side] == moves[side]:

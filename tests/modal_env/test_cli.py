@@ -380,6 +380,7 @@ def test_importing_modal_env_stays_light():
         ("equilibria FB CliqueBot DB", "CliqueBot"),
         ("populations --size 20 --epsilon 1/10", "0.8496"),
         ("populations --size 8 --mutation 0.01 --process best-reply", "best-reply"),
+        ("populations --direct 1 --size 20 --epsilon 2/5", "0.1082"),
         ("populations --size 8 --mutation 0.01 --steps 2000", "ten runs"),
         ("noise --rule best-response --starts 5 --time 1", "moving"),
         ("words --depth 2 --length 6", "CCDC"),
@@ -402,6 +403,9 @@ def test_verbs_about_readers_and_populations(words, said):
         ("populations FB --shallow", "error: --shallow chooses the agents"),
         ("populations --steps 1000", "goes with --mutation"),
         ("populations --process logit", "needs --mutation"),
+        ("populations --mutants depths", "goes with --direct"),
+        ("populations FB --direct 1", "does not go with --direct"),
+        ("populations --direct 1 --process logit", "take moran or imitation"),
     ],
 )
 def test_what_does_not_go_together_is_told(words, said):

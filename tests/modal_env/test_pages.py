@@ -19,6 +19,7 @@ from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, Fair
 from modal_env.logic.tournaments import tournament
 from modal_env.search.behaviors import two_boxes
 from modal_env.search.direct_agents import agent_with, shallow_agents, survey
+from modal_env.search.direct_populations import direct_shares
 from modal_env.search.findings import Findings, findings
 from modal_env.search.invaders import verdicts
 from modal_env.search.plays import plays
@@ -268,6 +269,24 @@ def test_cooperation_in_finite_populations() -> None:
     assert checked == 60
     often = solved_shares(Game(POST, "1/10"), 20, 0.01).cooperation.value
     assert f"have {often:.3f} (Moran) in place" in words(EVOLUTION)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("mutants", "epsilon", "size"),
+    [("agents", "1/10", 200), ("agents", "1/4", 50), ("agents", "3/5", 20), ("depths", "1/100", 100)],
+)
+def test_cooperation_among_all_direct_agents(mutants: str, epsilon: str, size: int) -> None:
+    table = page(EVOLUTION).split("results:modal-evolution-direct -->")[1].split("<!--")[0].strip().splitlines()[2:]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+    assert len(rows) == 16
+    part = rows[:8] if mutants == "agents" else rows[8:]
+    row = next(row for row in part if row[1] == epsilon)
+    found = direct_shares(epsilon, size, mutants=mutants)
+    share, most = max((mean.value, name) for name, mean in zip(found.names, found.means, strict=True))
+    assert row[2 + (20, 50, 100, 200).index(size)] == f"{found.cooperation.value:.3f} {most}"
+    if most == "FairBot" and size == 200:
+        assert f"FairBot alone has {share:.3f}" in words(EVOLUTION)
 
 
 @pytest.mark.slow
