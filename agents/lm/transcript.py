@@ -124,15 +124,19 @@ def questions(entries: Iterable[Mapping[str, Any]]) -> Iterator[KeptQuestion]:
             yield KeptQuestion(where, entry["model"], (), (), 0, None, dict(entry["reply"]), is_kept=False)
             continue
         before, schema = last.get(where["kind"], ([], None))
-        same = int(entry["same"])
-        if not 0 <= same <= len(before):
-            raise ValueError(f"the same {same} blocks as before, but there were {len(before)}")
+        same = _number(entry["same"], len(before))
         blocks = before[:same] + [_read_block(block) for block in entry["blocks"]]
         schema = entry.get("schema", schema)
         last[where["kind"]] = (blocks, schema)
-        mark = int(entry["system"])
+        mark = _number(entry["system"], len(blocks))
         system, user = tuple(blocks[:mark]), tuple(blocks[mark:])
         yield KeptQuestion(where, entry["model"], system, user, same, schema, dict(entry["reply"]))
+
+
+def _number(value: Any, most: int) -> int:
+    if type(value) is not int or not 0 <= value <= most:
+        raise ValueError(f"{value!r:.40} of {most} blocks")
+    return value
 
 
 def _read_block(block: Any) -> tuple[str, bool]:

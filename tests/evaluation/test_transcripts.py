@@ -362,6 +362,15 @@ class TestCommand:
         assert "no language model played" in call("transcript", other, "--store", store, code=2)
 
 
+@pytest.mark.parametrize("name", ["same", "system"])
+@pytest.mark.parametrize("number", [float("inf"), float("nan"), 10**400, -1, 2, "0", True])
+def test_numbers_of_blocks_that_cannot_be_are_refused(name: str, number: Any) -> None:
+    entry = {"kind": "orders", "model": "x", "blocks": ["Hi."], "same": 0, "system": 1, "reply": {}}
+    assert list(questions([entry]))
+    with pytest.raises(ValueError, match="blocks"):
+        list(questions([entry | {name: number}]))
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["text", "usage", "same"]), inner),

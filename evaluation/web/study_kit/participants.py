@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.play.store import GameStore
-from evaluation.web.foundation.journal import Journal, JournalError, Kinds
+from evaluation.web.foundation.journal import Journal, JournalError, Kinds, is_number
 from evaluation.web.study_kit.assignment import Slot, slots
 from evaluation.web.study_kit.parser import StudyError, read_study
 from evaluation.web.study_kit.study import AFTER, BEFORE, CONSENT, DONE, ENDED, INSTRUCTIONS, PLAY, PRACTICE, Study
+from welfare_env.errors import RecordError
 from welfare_env.game.record import load_record
 
 STORE, GAMES, PEOPLE, JOURNAL = "games.sqlite", "games", "participants", "journal.jsonl"
@@ -185,12 +186,21 @@ class StudyFolder:
         return (self.folder / GAMES / name / "game.json").exists()
 
     def finish_game(self, person: Participant) -> None:
-        """Record the points of a finished game, with the time of its end."""
+        """Record the points of a finished game, with the time of its end.
+
+        Raises:
+            RecordError: the saved game is damaged.
+        """
         slot = self.slots[person.slot or 0]
         path = self.folder / GAMES / person.game(PLAY) / "game.json"
         record = load_record(path)
-        points = float(record["phases"][-1]["state"]["welfare"][slot.seat])
-        person.add(PLAY, path.stat().st_mtime, points=points, key=record["welfare_env"]["key"])
+        try:
+            points, key = record["phases"][-1]["state"]["welfare"][slot.seat], record["welfare_env"]["key"]
+        except (KeyError, TypeError) as error:
+            raise RecordError(f"{path} lacks the points or the key: {error!r:.200}") from error
+        if not is_number(points) or not isinstance(key, str):
+            raise RecordError(f"{path}: points {points!r:.40}, key {key!r:.40}")
+        person.add(PLAY, path.stat().st_mtime, points=float(points), key=key)
 
     def settle(self) -> None:
         """Record all finished games, since some participants close the page at the end and never return.

@@ -39,6 +39,7 @@ from evaluation.web.study_kit.study import LONGEST_ANSWER, Payment
 from evaluation.web.study_kit.study_routes import StudyRoutes
 from tests.evaluation.web.conftest import running_site, until
 from tools.browser import Browser, chromium
+from welfare_env.errors import RecordError
 
 AXE = os.environ.get("AXE_CORE", "node_modules/axe-core/axe.min.js")  # npm install axe-core
 SHOTS = os.environ.get("SCREENSHOTS", "")
@@ -433,6 +434,27 @@ def test_a_decisions_time_counts_from_the_beginning_of_its_step(tmp_path: Path) 
     person: Any = SimpleNamespace(id="1", last=lambda kind: slot.get(kind, {}), game=lambda step: "game")
     study: Any = SimpleNamespace(folder=tmp_path)
     assert [row["seconds"] for row in _decisions(study, person, False)] == [3.0, 1.5]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: record.update(welfare_env={}),
+        lambda record: record.update(phases=[{}]),
+        lambda record: record["phases"][-1]["state"].update(welfare=[]),
+        lambda record: record["phases"][-1]["state"]["welfare"].update(
+            dict.fromkeys(("PLAYERA", "PLAYERB", "PLAYERC"), 10**400)
+        ),
+    ],
+)
+def test_a_saved_game_that_is_damaged_is_told(tmp_path: Path, change: Any) -> None:
+    with closing(gone(tmp_path / "study")) as opened:
+        (path,) = (tmp_path / "study").glob("games/*/game.json")
+        record = json.loads(path.read_text())
+        change(record)
+        path.write_text(json.dumps(record))
+        with pytest.raises(RecordError, match=r"game\.json"):
+            opened.settle()
 
 
 @pytest.mark.slow
