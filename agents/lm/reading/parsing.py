@@ -208,10 +208,24 @@ class _Orders:
             lose(self.losses, "order of others", key, f"orders for {name}")
         elif self.book.is_unit(key) and self._is_one_order(value):
             yield from self._of_object(value, key)
+        elif name == "GIVE":
+            for text in self._gifts(value) if isinstance(value, Pairs) else self._listed(value):
+                yield text if "GIVE" in text.upper().split() else f"GIVE {text}"
         else:
             for text in self._listed(value):
-                is_whole = name in (self.view.power, "GIVE", "") or self.book.is_order(text)
+                is_whole = name in (self.view.power, "") or self.book.is_order(text)
                 yield text if is_whole else f"{key} {text}"
+
+    def _gifts(self, value: Pairs) -> Iterator[str]:
+        """The texts of {"ENGLAND": 2}, or of {"to": "ENGLAND", "points": 2}."""
+        parts = _without_remarks(value)
+        is_keyed = any(key.strip().upper() in self.view.powers for key, _ in parts)
+        for gift in [[part, key] for key, part in parts] if is_keyed else [[part for _, part in parts]]:
+            texts = list(texts_of(gift))
+            if any(isinstance(text, CutText) for text in texts):
+                lose(self.losses, "order syntax", " ".join(texts), "cut off")
+            else:
+                yield " ".join(texts)
 
     def _is_one_order(self, value: Any) -> bool:
         """Whether an object is one order: a few texts, none of them keyed by a unit's name, of one unit's orders."""

@@ -205,6 +205,27 @@ def test_orders_as_objects_are_read_however_they_are_nested() -> None:
     assert [each for each in read if (each[2].orders, each[2].losses) != (each[1], [])] == []
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"GIVE": ["GIVE ENGLAND", "GIVE ENGLAND"]},
+        {"GIVE": "2 ENGLAND"},
+        {"GIVE": ["ENGLAND", "England"]},
+        {"GIVE": {"ENGLAND": 2}},
+        {"GIVE": {"to": "ENGLAND", "points": 2, "reason": "for peace with ITALY"}},
+        [{"action": "give", "to": "ENGLAND", "points": 2}],
+    ],
+)
+def test_gifts_are_read_however_they_are_nested(given: Any) -> None:
+    parsed = parse(json.dumps({"orders": given}), winter())
+    assert (parsed.orders, parsed.losses) == (["GIVE ENGLAND", "GIVE ENGLAND"], [])
+
+
+def test_a_number_of_gifts_that_is_cut_off_gives_nothing() -> None:
+    parsed = parse('{"orders": {"GIVE": {"ENGLAND": 1', winter())
+    assert (parsed.orders, kinds(parsed)) == ([], ["truncated", "order syntax"])
+
+
 def test_an_object_for_another_power_is_lost_once() -> None:
     assert kinds(parse('{"orders": {"A MUN": {"action": "move", "target": "BUR"}}}', OPENING)) == ["order of others"]
 
