@@ -23,6 +23,7 @@ from welfare_env.engine import ADJUSTMENTS, YEAR, State, layout_of
 from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
 
+ON_PATH = -1  # instead of an age: the power has not deviated
 NEXT = -1  # sight: a deviation is noticed only from adjacent provinces; 0 or more: delay in phases
 
 
@@ -93,26 +94,26 @@ class SightThreats(PathThreats):
         rules, orders = Rules(press=None, years=self.years), dict(self.path)
         engine, stepper = make_engine("fast", self.board, rules), Stepper(self.board, rules)
         expander, state = Expander(self.board, (self.power,), stepper), engine.initial()
-        hidden: dict[bytes, tuple[int, int]] = {}  # positions with an unnoticed deviation -> points, age
+        hidden: dict[tuple[int, bytes], int] = {}  # unnoticed deviations: age and position -> most points
         while not state.done:
             texts = orders.get(Position(engine, state).phase, ())
             given = still_given(Position(engine, state), texts, but=OVER)
             after, _ = engine.step(state, by_power(given, len(self.board.powers)))
-            ends: dict[tuple[bool, bytes], tuple[int, int]] = {}
-            for is_path, row, points, age in [(True, state.row, int(state.welfare[self.power]), -1)] + [
-                (False, np.frombuffer(key, np.int32), *each) for key, each in hidden.items()
-            ]:
+            ends: dict[tuple[int, bytes], int] = {}
+            starts = [(ON_PATH, state.row, int(state.welfare[self.power]))] + [
+                (age, np.frombuffer(key, np.int32), points) for (age, key), points in hidden.items()
+            ]
+            for age, row, points in starts:
                 position = Position(engine, State(layout_of(self.board), row))
                 found = expander.expand(position, [still_given(position, texts, self.power)])
-                for number in range(len(found.rows)):
-                    gained = points + int(found.points[number, 0, self.power])
-                    key = found.rows[number, 0].tobytes()
-                    ends[is_path, key] = max(ends.get((is_path, key), (-1, 0)), (gained, age + 1))
+                for to, gained in zip(found.rows[:, 0], found.points[:, 0, self.power].tolist(), strict=True):
+                    end = age + 1, to.tobytes()
+                    ends[end] = max(ends.get(end, 0), points + gained)
             on_path = after.row[None].copy()
             stepper.make_canonical(on_path)
             hidden = {}
-            for (is_path, key), (points, age) in ends.items():
-                if is_path and key == on_path.tobytes():
+            for (age, key), points in ends.items():
+                if age == 0 and key == on_path.tobytes():
                     continue
                 now = State(layout_of(self.board), np.frombuffer(key, np.int32))
                 if after.done:
@@ -120,7 +121,7 @@ class SightThreats(PathThreats):
                 elif is_seen(self.sight, self.board, self.power, now, after, age):
                     yield self.naming.find(now)[0], self.years - now.year, points
                 else:
-                    hidden[key] = max(hidden.get(key, (-1, 0)), (points, age))
+                    hidden[age, key] = points
             state = after
         self.path_value = int(state.welfare[self.power])
 
@@ -140,13 +141,13 @@ class SightChecker(DrawnChecker):
     def __init__(self, map_name: str, deviator: str, sight: int) -> None:
         super().__init__(map_name, deviator)
         self._sight = sight
-        self._walked: dict[tuple[int, bytes, int], list[Way]] = {}  # phase, position, age (-1: on the path) -> ways
+        self._walked: dict[tuple[int, bytes, int], list[Way]] = {}  # phase, position, age -> ways
 
     def _played_path(self, certificate: Certificate) -> list[PathStep]:
         found = super()._played_path(certificate)
         engine = make_engine("fast", self.board, Rules(press=None, years=certificate.years))
         texts, states = dict(certificate.path), [engine.initial(), *(step.state for step in found)]
-        waiting = [(0, self._canonical(states[0]).tobytes(), -1)]
+        waiting = [(0, self._canonical(states[0]).tobytes(), ON_PATH)]
         while waiting:
             phase = waiting.pop()
             if phase not in self._walked:
@@ -174,8 +175,8 @@ class SightChecker(DrawnChecker):
             now = State(self._layout, np.frombuffer(to, np.int32))
             if path.done:
                 yield Way(gained, None, OVER, 0)
-            elif age < 0 and to == following:
-                yield Way(gained, (number + 1, to, -1), OVER, 0)
+            elif age == ON_PATH and to == following:
+                yield Way(gained, (number + 1, to, ON_PATH), OVER, 0)
             elif is_seen(self._sight, self.board, self.numbers[0], now, path, age + 1):
                 yield Way(gained, None, self._number(now.row), left)
             else:
