@@ -184,7 +184,7 @@ def read_payoffs(path: str | Path) -> PayoffTable:
         given = tomllib.loads(text.decode())
     except OSError as error:
         raise GameError(f"payoffs in {path}: {error.strerror or 'the file cannot be read'}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # not TOML, or a number with too many digits; a path with a NUL
         raise GameError(f"payoffs in {path}: {error}; write CC = 2, CD = 0, DC = 3 and DD = 1, a line each") from error
     try:
         return as_table(given)

@@ -8,7 +8,7 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -19,6 +19,7 @@ from modal_env.search.best_replies import Reply
 
 Line = tuple[Fraction, Fraction]
 """A number that depends on epsilon: (a, b) is a + b * epsilon."""
+WHOLE: Line = (Fraction(1), Fraction(0))
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,12 @@ class Certificate:
             yield f"    {moves}  depth {reply.agent.depth}, paid {line_text(self.paid(reply))}: {reply.agent.unicode}"
 
 
+def total_share(shares: Iterable[Line]) -> Line:
+    """The sum of shares, as a line in epsilon; a mix has (1, 0)."""
+    constants, slopes = zip(*shares, strict=True)
+    return sum(constants, Fraction(0)), sum(slopes, Fraction(0))
+
+
 def range_text(low: Fraction, high: Fraction | None) -> str:
     """Bounds of epsilon in words."""
     return f"{low} <= epsilon" if high is None else f"{low} <= epsilon <= {high}"
@@ -84,6 +91,8 @@ def faults(certificate: Certificate) -> list[str]:
     for reply in certificate.replies:
         if (played := _played(reply.agent, certificate.opponents)) != reply:
             found.append(f"{reply.agent.text} makes the moves {played.moves}, not {reply.moves}")
+    if (total := total_share(certificate.shares)) != WHOLE:
+        found.append(f"the shares sum to {line_text(total)}, not 1")
     paid = {certificate.paid(_played(agent, certificate.opponents)) for agent in certificate.support}
     if len(paid) != 1:
         return [*found, f"the best replies are paid differently: {sorted(paid)}"]

@@ -34,7 +34,7 @@ from modal_env.progress import Report, no_report, part
 from modal_env.search import direct_agents as direct
 from modal_env.search.behaviors import Behaviors, two_boxes
 from modal_env.search.best_replies import MAX_DEPTH, Reply, check_called, replies
-from modal_env.search.certificates import Certificate, Line, line_text, range_text
+from modal_env.search.certificates import WHOLE, Certificate, Line, line_text, range_text, total_share
 
 CALLS = (CooperateBot, DefectBot, FairBot, parse("[]false", name="FalseBot"), parse("~[]false", name="TrueBot"))
 """Agents that may be called in the complete searches."""
@@ -75,9 +75,11 @@ def certify(
         calls, depth: see `replies`.
 
     Raises:
-        GameError: the agents have different payoffs, or are best replies at no epsilon.
+        GameError: the shares do not sum to 1, or the agents have different payoffs, or are best replies at no epsilon.
     """
     opponents, support = as_formulas(mix, "mix"), as_formulas(support, "support")
+    if (total := total_share(mix.values())) != WHOLE:
+        raise GameError(f"mix: the shares sum to {line_text(total)}: they must sum to 1")
     listed = least_replies(opponents, calls, depth)
     draft = Certificate(title, opponents, tuple(mix.values()), support, tuple(listed), ZERO, None)
     paid = {draft.paid(_reply(agent, opponents)) for agent in support}

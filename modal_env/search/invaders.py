@@ -18,6 +18,7 @@ from fractions import Fraction
 
 from modal_env.checks import Number
 from modal_env.games.game import check_epsilon, meet
+from modal_env.logic.finite_machines import behave_alike
 from modal_env.logic.library import LIBRARY, CooperateBot, DefectBot, FairBot
 from modal_env.logic.notation import Agent
 from modal_env.logic.readers import as_formulas
@@ -79,10 +80,10 @@ def _verdict(agent: Agent, price: Fraction, mutants: Sequence[Agent]) -> Verdict
     own = meet(agent, agent).paid(price)
     best: tuple[Fraction, Fraction, Agent] | None = None
     for mutant in mutants:
-        if mutant == agent:
-            continue
         gain = meet(mutant, agent).paid(price) - own
         then = meet(mutant, mutant).paid(price) - meet(agent, mutant).paid(price) if gain == 0 else Fraction(0)
+        if (gain, then) == NOTHING and behave_alike(mutant, agent):
+            continue
         if best is None or (gain, then) > best[:2]:
             best = gain, then, mutant
     if best is None or best[:2] < NOTHING:  # less against the resident, or as much and then less against itself

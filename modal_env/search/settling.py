@@ -14,6 +14,7 @@ from modal_env.search.best_replies import Types
 Stand = tuple[
     int, int, int, int
 ]  # the type that the first agent sees, its move; the type that the second sees, its move
+MOST_PLAYED = 1000  # a play of a million moves
 MAX_DEPTH = 4  # a million states of play, ten seconds
 
 
@@ -45,9 +46,9 @@ def longest_play(depth: int) -> tuple[str, str]:
         Two words of n(n + 2) moves, C or D; after them both go on with their last moves.
 
     Raises:
-        GameError: a depth that is not a whole number from 1.
+        GameError: a depth that is not a whole number from 1 to MOST_PLAYED.
     """
-    lengths = [whole("depth", depth, 1)]  # of the blocks in which neither changes its move
+    lengths = [whole("depth", depth, 1, MOST_PLAYED)]  # of the blocks in which neither changes its move
     for length in range(depth, 0, -1):
         lengths += [length, length]
     first, second = "", ""

@@ -157,7 +157,7 @@ def test_what_is_no_game_is_told(given: object) -> None:
         Game(POST, 0, payoffs=given)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("text", ["CC = 1", "CC = ", "\xff\x00", "[" * 5000])
+@pytest.mark.parametrize("text", ["CC = 1", "CC = ", "\xff\x00", "[" * 5000, "CC = " + "1" * 5000])
 def test_a_file_without_payoffs_is_told(tmp_path, text: str) -> None:
     path = tmp_path / "game.toml"
     path.write_text(text, "latin-1")
@@ -168,6 +168,8 @@ def test_a_file_without_payoffs_is_told(tmp_path, text: str) -> None:
 def test_a_missing_file_is_told(tmp_path) -> None:
     with pytest.raises(GameError, match=r"no\.toml"):
         read_payoffs(tmp_path / "no.toml")
+    with pytest.raises(GameError, match="null"):
+        read_payoffs("no\0.toml")
 
 
 def test_symmetric_equilibria_are_of_symmetric_games() -> None:

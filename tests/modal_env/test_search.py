@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from modal_env.errors import GameError
+from modal_env.logic.finite_machines import behave_alike
 from modal_env.logic.library import POST, CooperateBot, DefectBot, FairBot, MirrorBot, PrudentBot, SlipBot
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import play
@@ -275,6 +276,25 @@ def test_long_searches_tell_how_far_they_are(
     assert shares == sorted(shares)
     assert len({share for share in shares if share < 0.7}) > 3  # while all are met
     assert shares[-1] == 1.0
+
+
+@pytest.mark.parametrize("text", ["~true", "false", "false & []X(me)"])
+def test_an_agent_is_not_its_own_mutant_in_another_form(text: str) -> None:
+    """All defect always: agents that behave alike are not compared."""
+    (found,) = verdicts("1/10", [text])
+    assert (found.kind, found.invader) == ("stable", None)
+
+
+def test_agents_that_behave_alike() -> None:
+    assert behave_alike(FairBot, parse("[](X(me) & (X(DefectBot) -> X(DefectBot)))"))
+    assert not behave_alike(FairBot, PrudentBot)
+    assert not behave_alike(CooperateBot, DefectBot)
+
+
+def test_shares_sum_to_one(good_mix: Certificate) -> None:
+    with pytest.raises(GameError, match="shares sum to 1/2"):
+        certify("half", {DefectBot: (HALF, ZERO)}, [DefectBot], [])
+    assert any("not 1" in fault for fault in faults(replace(good_mix, shares=((ONE, ZERO),) * 3)))
 
 
 def test_mutants_have_the_least_depth_of_their_outcome() -> None:

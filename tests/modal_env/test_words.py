@@ -150,3 +150,8 @@ def test_wrong_words_are_refused() -> None:
         word_agent("C" * (MAX_LENGTH + 1), 1)
     with pytest.raises(GameError, match=f"to {MAX_SEARCHED}"):
         next(words(1, MAX_SEARCHED + 1))
+
+
+def test_a_play_has_at_most_a_million_moves() -> None:
+    with pytest.raises(GameError, match="1000"):
+        longest_play(1001)
