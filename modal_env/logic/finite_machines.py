@@ -233,7 +233,7 @@ def behave_alike(first: Agent, second: Agent) -> bool:
     Raises:
         GameError: as `machine`.
     """
-    calls = tuple(dict.fromkeys((*first.called, *second.called)))
+    calls = closure((*first.called, *second.called))
     one, other = canonical_forms(*stacked([machine(agent, calls) for agent in (first, second)]), calls)
     return bool(np.array_equal(one, other))
 

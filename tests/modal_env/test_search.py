@@ -278,7 +278,7 @@ def test_long_searches_tell_how_far_they_are(
     assert shares[-1] == 1.0
 
 
-@pytest.mark.parametrize("text", ["~true", "false", "false & []X(me)"])
+@pytest.mark.parametrize("text", ["~true", "false", "false | ~true"])
 def test_an_agent_is_not_its_own_mutant_in_another_form(text: str) -> None:
     """All defect always: agents that behave alike are not compared."""
     (found,) = verdicts("1/10", [text])

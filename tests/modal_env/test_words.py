@@ -153,5 +153,5 @@ def test_wrong_words_are_refused() -> None:
 
 
 def test_a_play_has_at_most_a_million_moves() -> None:
-    with pytest.raises(GameError, match="1000"):
+    with pytest.raises(GameError, match="1,000"):
         longest_play(1001)
