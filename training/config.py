@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Optional, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Optional, Self, Union, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -56,7 +56,8 @@ class Config:
         folder: the training's folder; None: the default is `place`.
 
     Raises:
-        TrainingError: a value of the wrong type, or out of bounds; the message names the field and its bounds.
+        TrainingError: an unknown field, or a value of the wrong type or out of bounds; the message names the field and
+            what would be right.
     """
 
     free: ClassVar[frozenset[str]] = frozenset({"iterations", "save_every", "folder"})
@@ -77,6 +78,16 @@ class Config:
         Optional[Path],  # noqa: UP045 (typer reads it)
         typer.Option("--out", metavar="FOLDER", help="Folder of the training.", show_default="runs/..., by name"),
     ] = None
+
+    def __new__(cls, *args: Any, **values: Any) -> Self:
+        """Refuses unknown fields by name; `__init__` takes the values."""
+        names = [field.name for field in fields(cls)]
+        for name in values:
+            if name not in names:
+                raise TrainingError(
+                    f"{name!r:.80}{did_you_mean(name, names)}: not a field of {cls.__name__}: {', '.join(names)}"
+                )
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         kind: Any = type(self)

@@ -20,6 +20,7 @@ from welfare_env import writing
 
 CONFIG, STATE, LOG, POLICY, BOARD = "config.json", "state.safetensors", "log.jsonl", "policy.json", "tensorboard"
 LARGEST_CONFIG = 1 << 20  # bytes
+OTHERWISE = "Give the same options (those left out have their defaults), or another folder (--out)"
 Line = Mapping[str, Any]  # of the log
 
 
@@ -43,6 +44,11 @@ def unwritable(path: Path, error: Exception) -> TrainingError:
         f"{shown(path)} cannot be written ({reason(error)}): check the disk, or give another folder; the training "
         "resumes from its last save"
     )
+
+
+def difference(name: str, there: object, here: object) -> str:
+    """An option in which the training of a folder differs from this one. This one's may be a default."""
+    return f"it has {name}={there!r}, this one {here!r}"
 
 
 def saved_iterations(folder: Path) -> int | None:

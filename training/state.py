@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from agents.rl.checkpoint import git_revision
 from agents.runtime.files import irregular, parse_json, reason, shown
 from training.errors import TrainingError
-from training.run_folder import STATE, replaced
+from training.run_folder import OTHERWISE, STATE, difference, replaced
 
 NETWORK, ADAM, OTHERS, ALSO = "network/", "adam/", "others/", "also/"
 Trained = tuple[nn.Module, torch.optim.Optimizer]
@@ -106,7 +106,7 @@ def load(
     about, tensors = _read(path)
     done = int(about["iteration"])
     if about["options"] != identity and (other := _difference(about["options"], identity)):
-        raise TrainingError(f"{folder} holds another training, with {other}: give another folder (--out)")
+        raise TrainingError(f"{folder} holds another training: {other}. {OTHERWISE}")
     if done > most:
         raise TrainingError(
             f"{folder} holds a training of {done} iterations: give at least {done}, or another folder (--out)"
@@ -167,9 +167,9 @@ def _difference(there: str, given: str) -> str:
     try:
         old = dict(parse_json(there))
     except (ValueError, TypeError):
-        return "options that cannot be read"
+        return "its options cannot be read"
     names = sorted(name for name in old | new if old.get(name) != new.get(name))
-    return ", ".join(f"{name}={old.get(name)!r}, but {new.get(name)!r} is given" for name in names)
+    return ", ".join(difference(name, old.get(name), new.get(name)) for name in names)
 
 
 def _part(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,9 @@ from training import TrainConfig
 from training.board.ppo import _set_schedules, _spaces, make_config, play_of
 from training.cli.commands import ATTACKER, RESPONSE, SELF_PLAY
 from training.config import file_name
+from training.errors import TrainingError
 from training.modal import ModalConfig
+from training.population.config import PopulationConfig
 from welfare_env.errors import WelfareEnvError
 
 # Checks.
@@ -70,6 +73,14 @@ def test_fields_are_checked(kind: type, wrong: list[tuple[str, object]]) -> None
         else:
             passed.append((field, value, "no error"))
     assert passed == []
+
+
+@pytest.mark.parametrize("kind", [TrainConfig, ModalConfig, PopulationConfig])
+def test_an_unknown_field_is_answered_with_the_fields(kind: type) -> None:
+    with pytest.raises(TrainingError, match=rf"'out': not a field of {kind.__name__}: iterations, games, .*folder"):
+        kind(out="x")
+    config = kind(seed=4)
+    assert copy.deepcopy(config) == config == replace(kind(), seed=4)
 
 
 def test_one_opponent_may_be_given_as_a_text() -> None:

@@ -400,7 +400,7 @@ def test_checkpoints_are_written_again(tmp_path: Path, whole, name) -> None:
 def test_others_are_another_training(tmp_path: Path, whole, changes) -> None:
     shutil.copytree(whole[0], tmp_path / "run")
     config = replace(SMALL, lr=0.05, folder=tmp_path / "run", **changes)
-    with pytest.raises(TrainingError, match=r"another training, with .*also="):
+    with pytest.raises(TrainingError, match=r"another training: it has .*also="):
         train(config)
 
 

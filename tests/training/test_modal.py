@@ -263,7 +263,7 @@ def test_seeds_matter_and_global_chance_does_not(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_another_training_is_not_overwritten(copied: ModalConfig) -> None:
     before = {file: file.read_bytes() for file in copied.place.iterdir() if file.is_file()}
-    with pytest.raises(TrainingError, match="seed=0, but 3 is given"):
+    with pytest.raises(TrainingError, match="it has seed=0, this one 3"):
         train_modal(replace(copied, seed=3))
     assert {file: file.read_bytes() for file in copied.place.iterdir() if file.is_file()} == before
 

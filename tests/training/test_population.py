@@ -362,6 +362,9 @@ def test_what_is_refused_leaves_no_folder_and_no_other_training_is_touched(tmp_p
     (tmp_path / "q" / "config.json").write_text(json.dumps({"kind": "board"} | TrainConfig().to_dict()))
     with pytest.raises(TrainingError, match="another kind"):
         train_population(replace(SMALL, folder=tmp_path / "q"))
+    (tmp_path / "q" / "config.json").write_text(json.dumps({"kind": "population"} | replace(SMALL, seed=9).to_dict()))
+    with pytest.raises(TrainingError, match=f"it has seed=9, this one {SMALL.seed}. Give the same options"):
+        train_population(replace(SMALL, folder=tmp_path / "q"))
 
 
 def as_text(step):

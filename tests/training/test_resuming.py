@@ -131,7 +131,7 @@ def test_fewer_iterations_than_there_are_is_refused(finished: Finished) -> None:
 
 
 def test_another_training_in_the_folder_is_refused(finished: Finished) -> None:
-    with pytest.raises(TrainingError, match=r"lr=0\.001, but 0\.5 is given"):
+    with pytest.raises(TrainingError, match=r"it has lr=0\.001, this one 0\.5"):
         train(replace(REPORTED, lr=0.5, folder=finished()))
 
 
@@ -216,7 +216,7 @@ def test_an_exchanged_checkpoint_is_another(tmp_path: Path, finished: Finished, 
     shutil.rmtree(given)
     shutil.copytree(finished(1) / "checkpoint", given)
     told = {"against": "opponents", "start": "start"}[field]
-    with pytest.raises(TrainingError, match=f"another training, with {told}="):
+    with pytest.raises(TrainingError, match=f"another training: it has {told}="):
         train(replace(config, iterations=4))
 
 
@@ -241,7 +241,7 @@ def test_a_start_that_is_gone_is_not_needed_to_resume(tmp_path: Path, finished: 
     with pytest.raises(CheckpointError, match="no checkpoint"):
         train(replace(config, folder=tmp_path / "new"))
     assert not (tmp_path / "new").exists()
-    with pytest.raises(TrainingError, match=r"another training, with start='weights-.* but 'weights-"):
+    with pytest.raises(TrainingError, match=r"another training: it has start='weights-.* this one 'weights-"):
         train(replace(config, iterations=4, start=finished(1) / "checkpoint"))
     train(replace(config, iterations=5, start=tmp_path / "moved"))
 

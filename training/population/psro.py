@@ -33,7 +33,7 @@ from training.population.exact_oracle import Plans, imitate_plans, is_checkpoint
 from training.population.meta import as_policy, solve
 from training.population.portfolio import attacked
 from training.population.table import Seating, payoffs, play_seatings, seatings_of
-from training.run_folder import CONFIG, read_config, replaced, unwritable, write_config
+from training.run_folder import CONFIG, OTHERWISE, difference, read_config, replaced, unwritable, write_config
 from welfare_env.board.loading import load_board
 
 TABLE, STEPS = "table.json", "steps.jsonl"
@@ -152,10 +152,8 @@ def _prepare(config: PopulationConfig) -> None:
         names = [name for name in {**values, **there} if name not in config.free]
         other = [name for name in names if there.get(name) != values.get(name)]
         if other:
-            changes = ", ".join(
-                f"{name}={there.get(name)!r}, but {values.get(name)!r} is given" for name in sorted(other)
-            )
-            raise TrainingError(f"{shown(folder)} holds another training ({changes}): give another folder (--out)")
+            changes = ", ".join(difference(name, there.get(name), values.get(name)) for name in sorted(other))
+            raise TrainingError(f"{shown(folder)} holds another training: {changes}. {OTHERWISE}")
     write_config(folder, "population", values)
 
 
