@@ -39,7 +39,7 @@ class HumanPolicy:
         """The person's orders or messages.
 
         Raises:
-            NoPersonError: nobody answers: there is no terminal, or it was closed.
+            NoPersonError: nobody answers: there is no terminal, it was closed, or the person quits.
         """
         view: View = info["view"]
         if self._ask is None:

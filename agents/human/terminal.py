@@ -26,14 +26,16 @@ WELFARE_RULE = (
 ORDERS_HELP = (
     "One order a line, as in A PAR - BUR, A MAR S A PAR - BUR, F BRE H; in Winter A PAR B, F BRE D, or WAIVE. "
     "A new order for a unit replaces the old one. "
-    "Commands: list UNIT (its legal orders), show, undo UNIT (or undo WAIVE), done, help."
+    "Commands: list UNIT (its legal orders), show, undo UNIT (or undo WAIVE), done, help, quit."
 )
 GIFTS_HELP = "GIVE ENGLAND gives England one of your points; write it twice for two. undo GIVE ENGLAND takes one back."
-MESSAGES_HELP = "One message a line, as in ENGLAND: text, or GLOBAL: text to all. Commands: undo POWER, done, help."
+MESSAGES_HELP = (
+    "One message a line, as in ENGLAND: text, or GLOBAL: text to all. Commands: undo POWER, done, help, quit."
+)
 
 
 class NoPersonError(WelfareEnvError, RuntimeError):
-    """Nobody is there to answer."""
+    """Nobody is there to answer, or the person quits."""
 
 
 def plain(text: str) -> str:
@@ -48,7 +50,7 @@ def ask(view: View, read: Callable[[], str] | None = None, console: Console | No
         read: returns a line without its end; None reads from standard input.
 
     Raises:
-        NoPersonError: the input has ended.
+        NoPersonError: the input has ended, or the person quits.
     """
     screen = console or Console(stderr=False, highlight=False)
     desk = Desk(view, screen, _lines(read or _typed))
@@ -78,6 +80,8 @@ class Desk:
             command = word.lower()
             if command == "done":
                 return given
+            if command == "quit":
+                raise self._left()
             if command in ("list", "show", "undo", "help"):
                 given = self._command(command, rest.strip().upper(), given)
             elif line:
@@ -94,6 +98,8 @@ class Desk:
         for line in self.lines:
             if line.lower() == "done":
                 return list(given.items())
+            if line.lower() == "quit":
+                raise self._left()
             word, _, rest = line.partition(" ")
             if line.lower() == "help":
                 self.screen.print(MESSAGES_HELP, style="dim")
@@ -103,6 +109,9 @@ class Desk:
             elif line:
                 self._write(line, given)
         raise NoPersonError(f"{self.view.power} in {self.view.phase}: nobody answers; the input has ended")
+
+    def _left(self) -> NoPersonError:
+        return NoPersonError(f"{self.view.power} in {self.view.phase}: you left the game")
 
     def _write(self, line: str, given: dict[str, str]) -> None:
         written, _, text = line.partition(":")
@@ -190,7 +199,8 @@ def read_order(view: View, text: str) -> str:
 def show_position(view: View, screen: Console) -> None:
     """Points, centers and units of every power, and what happened in the last phase."""
     _show_last(view, screen)
-    table = Table(title=f"{view.phase}: you are {view.power}, {view.years_left} years left", title_justify="left")
+    years = "1 year" if view.years_left == 1 else f"{view.years_left} years"
+    table = Table(title=f"{view.phase}: you are {view.power}, {years} left", title_justify="left")
     for heading in ("power", "points", "centers", "units", "where"):
         table.add_column(heading, justify="right" if heading in ("points", "centers") else "left")
     for power in view.powers:

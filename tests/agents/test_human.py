@@ -121,9 +121,19 @@ def test_without_a_person_the_error_says_so():
         Desk(Game().view("FRANCE", "messages", 1), Console(file=io.StringIO()), iter(())).messages()
 
 
+@pytest.mark.parametrize("word", ["quit", "QUIT"])
+def test_a_person_may_quit(word):
+    views = Game().view("FRANCE"), Game(rules=Rules(message_rounds=1)).view("FRANCE", "messages", 1)
+    for view in views:
+        screen = Console(file=io.StringIO(), width=200)
+        with pytest.raises(NoPersonError, match=r"FRANCE in S1901M: you left the game"):
+            ask(view, lambda: word, screen)
+        assert "quit" in screen.file.getvalue()
+
+
 def test_a_whole_game_is_played_at_the_terminal(monkeypatch, capsys):
     monkeypatch.setattr("agents.human.terminal._typed", lambda: "done\n")
     rules = Rules(years=1, message_rounds=1)
     evaluation.self_play("PLAYERA*human: + 2*dove", games=1, rules=rules, map_name="clique:3")
-    assert "S1901M: you are PLAYERA, 1 years left" in capsys.readouterr().out
+    assert "S1901M: you are PLAYERA, 1 year left" in capsys.readouterr().out
     assert agents.make("human:").agent == ""
