@@ -7,15 +7,15 @@ a mix of joint orders, from which all others draw jointly.
 from __future__ import annotations
 
 import functools
+import io
 import json
-import zipfile
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from agents.cliques.archives import DAMAGE, content
 from agents.cliques.listed_orders import Listing, Orders, by_giver, position_key
 from agents.cliques.punishing import punishing_orders
 from agents.cliques.shape import clique_of
@@ -30,19 +30,15 @@ if TYPE_CHECKING:
 FORMAT = "welfare-env frontier point 1"
 OTHERS = 0  # value of `plan_sides` for the punishers' plans
 ROWS, PLANS = ("rows", "years_left", "uppers"), ("plan_rows", "plan_sides", "weights", "orders")
-DAMAGE = (
-    *(OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, EOFError, MemoryError, OverflowError),
-    *(NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error),
-)
-"""Errors that a damaged file, or one of another format, can raise."""
 Mix = list[tuple[int, Orders]]  # weight, orders of all punishers
 
 
 class DrawnOrders:
-    """The path of a point of the frontier, and the mixes against a deviator.
+    """The path of a point of the frontier, and the mixes against a deviator. Never changes; copies share it.
 
     Args:
-        path: a file of `evaluation.exact.FrontierPoint.save`.
+        path: a file of `evaluation.exact.FrontierPoint.save`, for errors.
+        data: its content.
 
     Raises:
         ValueError: not a point of the frontier.
@@ -51,9 +47,9 @@ class DrawnOrders:
         board, years: the game.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, data: bytes) -> None:
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with np.load(io.BytesIO(data), allow_pickle=False) as file:
                 header = json.loads(str(file["told"]))
                 if header["format"] != FORMAT:
                     raise ValueError("it is of another format")
@@ -67,6 +63,9 @@ class DrawnOrders:
             raise ValueError(
                 f"point={str(path)!r:.200}: no point of the frontier of a toy board ({error!r:.100})"
             ) from error
+
+    def __deepcopy__(self, memo: dict[int, object]) -> DrawnOrders:
+        return self
 
     def has(self, position: Position) -> bool:
         """Whether a position is on the path."""
@@ -139,10 +138,10 @@ def _check(board: Board, arrays: Mapping[str, np.ndarray]) -> None:
     """Raise ValueError if array sizes do not match or a number is out of range."""
     size = layout_of(board).size
     if arrays["rows"].ndim != 2 or arrays["rows"].shape[1] != size or arrays["orders"].ndim != 2:
-        raise ValueError(f"rows or orders are no tables, or not of {size} numbers a position")
+        raise ValueError(f"rows and orders must be tables, rows of {size} numbers each")
     for names in (ROWS, PLANS):
         if len({len(arrays[name]) for name in names}) != 1 or any(arrays[name].dtype.kind != "i" for name in names):
-            raise ValueError(f"{', '.join(names)} are not as many whole numbers each")
+            raise ValueError(f"{', '.join(names)} must be arrays of whole numbers of the same length")
     for name, low, end in (
         ("orders", -1, len(board.orders.texts)),
         ("plan_rows", 0, len(arrays["rows"])),
@@ -173,7 +172,9 @@ def _without_holds(orders: Iterable[str]) -> set[str]:
     return {order for order in orders if not order.endswith(" H")}
 
 
-@functools.lru_cache(maxsize=8)
 def drawn_orders(path: Path) -> DrawnOrders:
-    """The orders of a file, cached; errors as `DrawnOrders`."""
-    return DrawnOrders(path)
+    """The orders of a file, cached by its content; errors as `DrawnOrders`, or the file cannot be read."""
+    return _drawn_orders(path, content(path, "point"))
+
+
+_drawn_orders = functools.lru_cache(maxsize=8)(DrawnOrders)

@@ -11,7 +11,7 @@ from agents.policy import ScriptedPolicy
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agents.cliques.drawn_orders import DrawnOrders, Mix
+    from agents.cliques.drawn_orders import Mix
     from welfare_env.game.view import View
 
 STREAM = 30  # part of the random seed, for the draws
@@ -43,8 +43,7 @@ class FrontierPolicy(ScriptedPolicy):
 
         if not isinstance(secret, int) or isinstance(secret, bool) or secret < 0:
             raise ValueError(f"secret={secret!r:.40}: give a whole number from 0")
-        drawn_orders(point)
-        self.point, self.secret = point, secret
+        self.listed, self.secret = drawn_orders(point), secret
 
     def reset(self, agent: str, seed: int = 0) -> None:
         """As `ScriptedPolicy.reset`; give all players of a game the same seed."""
@@ -59,19 +58,18 @@ class FrontierPolicy(ScriptedPolicy):
 
     def orders(self, view: View) -> list[str]:
         """The path's orders, or after a deviation the power's part of the punishers' joint draw."""
-        from agents.cliques.drawn_orders import drawn_orders  # lazily: numba
-        from agents.cliques.listed_orders import check_board
+        from agents.cliques.listed_orders import check_board  # lazily: numba
 
-        listed = drawn_orders(self.point)
+        listed = self.listed
         check_board(listed, view.board, view.rules.years)
-        accused = self._who_left(listed, view)
+        accused = self._who_left(view)
         if accused is None:
             return listed.path_orders(view.phase).get(view.power, []) if listed.has(view.position) else []
         return self._drawn(listed.mix(view.state, accused), view).get(view.power, [])
 
-    def _who_left(self, listed: DrawnOrders, view: View) -> str | None:
+    def _who_left(self, view: View) -> str | None:
         if self._accused is None:
-            self._accused = listed.left_by(view.history[self._seen :])
+            self._accused = self.listed.left_by(view.history[self._seen :])
             self._seen = len(view.history)
         return self._accused
 

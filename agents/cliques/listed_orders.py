@@ -7,8 +7,8 @@ symmetry, renamed orders serve against every deviator of the same kind.
 from __future__ import annotations
 
 import functools
+import io
 import json
-import zipfile
 from collections.abc import Iterable, Iterator
 from itertools import permutations
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
+from agents.cliques.archives import DAMAGE, content
 from agents.cliques.shape import NOBODY, Clique, clique_of
 from welfare_env import Board, load_board
 from welfare_env.engine import PHASE, State, layout_of
@@ -60,35 +61,39 @@ class Listing:
 
 
 class ListedOrders(Listing):
-    """The orders of a certificate, looked up under any renaming.
+    """The orders of a certificate, looked up under any renaming. Never changes; copies share it.
 
     Args:
-        path: a file of `evaluation.exact.Certificate.save`.
+        path: a file of `evaluation.exact.Certificate.save`, for errors.
+        data: its content.
 
     Raises:
         ValueError: not a certificate, or not of a toy board and one deviator.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, data: bytes) -> None:
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with np.load(io.BytesIO(data), allow_pickle=False) as file:
                 header = json.loads(str(file["told"]))
                 rows, years, given = file["rows"], file["years_left"], file["orders"]
             if header["format"] != FORMAT or len(header["deviators"]) != 1:
                 raise ValueError("it is of another format, or of a coalition")
             board, self.years = load_board(header["map_name"]), int(header["years"])
             super().__init__(board, board.power_index[header["deviators"][0]])
-        except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, WelfareEnvError) as error:
+            layout, texts = layout_of(self.board), self.board.orders.texts
+            self._orders = {
+                position_key(self.clique, State(layout, row.astype(np.int32)), int(left)): [
+                    texts[n] for n in orders if n >= 0
+                ]
+                for row, left, orders in zip(rows, years, given.tolist(), strict=True)
+            }
+        except (*DAMAGE, WelfareEnvError) as error:
             raise ValueError(
                 f"certificate={str(path)!r:.200}: no certificate of a toy board ({error!r:.100})"
             ) from error
-        layout, texts = layout_of(self.board), self.board.orders.texts
-        self._orders = {
-            position_key(self.clique, State(layout, row.astype(np.int32)), int(left)): [
-                texts[n] for n in orders if n >= 0
-            ]
-            for row, left, orders in zip(rows, years, given.tolist(), strict=True)
-        }
+
+    def __deepcopy__(self, memo: dict[int, object]) -> ListedOrders:
+        return self
 
     def orders(self, state: State, years_left: int, deviator: int) -> Orders | None:
         """The others' orders; None if the position is not listed, where the proof holds for any orders."""
@@ -135,10 +140,12 @@ def position_key(clique: Clique, state: State, years_left: int, names: np.ndarra
     )
 
 
-@functools.lru_cache(maxsize=8)
 def listed_orders(path: Path) -> ListedOrders:
-    """The orders of a file, cached; errors as `ListedOrders`."""
-    return ListedOrders(path)
+    """The orders of a file, cached by its content; errors as `ListedOrders`, or the file cannot be read."""
+    return _listed_orders(path, content(path, "certificate"))
+
+
+_listed_orders = functools.lru_cache(maxsize=8)(ListedOrders)
 
 
 def check_board(listed: OfGame, board: Board, years: int) -> None:

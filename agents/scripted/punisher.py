@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from agents.cliques.listed_orders import ListedOrders
     from welfare_env.engine import State
     from welfare_env.game.history import PhaseRecord
     from welfare_env.game.position import Position
@@ -59,10 +60,11 @@ class PunisherPolicy(ScriptedPolicy):
             raise ValueError(f"deviator={deviator!r:.40} with remembers: give one of the two")
         self.t, self.shared, self.deviator, self.remembers = t, shared, deviator, remembers
         self.certificate = certificate
+        self.listed: ListedOrders | None = None
         if certificate is not None:
             from agents.cliques.listed_orders import listed_orders  # lazily: numba
 
-            listed_orders(certificate)
+            self.listed = listed_orders(certificate)
 
     def reset(self, agent: str, seed: int = 0) -> None:
         """As `ScriptedPolicy.reset`."""
@@ -73,23 +75,22 @@ class PunisherPolicy(ScriptedPolicy):
         """The path's orders, or those that punish."""
         clique = clique_of(view.board)
         path = AgreedPath(clique, self.t, excluded(clique, self.shared))
-        knows = self.certificate is not None and self.remembers and self._suspect(path, view)
+        knows = self.listed is not None and self.remembers and self._suspect(path, view)
         if path.has(view.state) and not knows:
             return path.orders(view.power, view)
         guilty = self.deviator or self._suspect(path, view)
         if guilty is None:
             return wait(path, view)
-        if self.certificate is not None and (listed := self._listed(self.certificate, view, guilty)) is not None:
-            return listed
+        if self.listed is not None and (found := self._from_list(self.listed, view, guilty)) is not None:
+            return found
         from agents.cliques.punishing import punishing_orders  # lazily: numba
 
         return punishing_orders(view.board, view.state, guilty).get(view.power, [])
 
-    def _listed(self, certificate: Path, view: View, guilty: str) -> list[str] | None:
+    def _from_list(self, listed: ListedOrders, view: View, guilty: str) -> list[str] | None:
         """The certificate's orders; None if it does not list the position."""
-        from agents.cliques.listed_orders import check_board, listed_orders  # lazily: numba
+        from agents.cliques.listed_orders import check_board  # lazily: numba
 
-        listed = listed_orders(certificate)
         check_board(listed, view.board, view.rules.years)
         found = listed.orders(view.state, view.rules.years - view.state.year, view.board.power_index[guilty])
         return None if found is None else found.get(view.power, [])

@@ -10,9 +10,6 @@ from __future__ import annotations
 
 import io
 import json
-import struct
-import zipfile
-import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from agents.cliques.archives import DAMAGE
 from agents.runtime.files import parse_json, read_file, reason
 from evaluation.checks import EvaluationError
 from welfare_env.checks import quoted
@@ -30,12 +28,6 @@ Read = TypeVar("Read", bound=Frozen)
 FORMAT = "welfare-env certificate 2"
 ARRAYS = {"rows": (np.int32, 2), "years_left": (np.int16, 1), "claims": (np.int16, 1), "orders": (np.int32, 2)}
 """Name -> type and number of dimensions."""
-
-DAMAGE = (
-    *(OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, OverflowError, SyntaxError),
-    *(NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error, struct.error),
-)
-"""What numpy and zipfile raise for a damaged file, or one of another format."""
 
 
 class CertificateError(EvaluationError):

@@ -1,5 +1,8 @@
 """The kernels of toy boards against the engine, and the punishers."""
 
+import json
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
@@ -278,11 +281,33 @@ class TestCertificatePlayers:
             reply = best_response(board, profile, deviator, years)
             assert (reply.value, reply.profile_value) == (found.value, found.path_value)
 
+    def check_damaged(self, path):
+        """Damage behind the header of the archive, in its JSON and in its numbers."""
+        with np.load(path) as file:
+            arrays = dict(file)
+        header = json.loads(str(arrays["told"]))
+        damaged = path.with_name("damaged.npz")
+        for change in (
+            {"told": np.array("[" * 100_000)},
+            {"told": np.array(json.dumps(header | {"years": 1e400}))},
+            {"orders": np.full_like(arrays["orders"], 10**6)},
+        ):
+            np.savez_compressed(damaged, **(arrays | change))
+            with pytest.raises(welfare_env.UnknownAgentError, match="no certificate of a toy board"):
+                agents.make(f"punisher:t=1,certificate={damaged}")
+        data = bytearray(path.read_bytes())
+        for place in range(100, len(data), max(1, len(data) // 60)):  # a wrong byte is noticed, or it is not read
+            damaged.write_bytes(data[:place] + bytes([data[place] ^ 255]) + data[place + 1 :])
+            with suppress(welfare_env.UnknownAgentError):
+                agents.make(f"punisher:t=1,certificate={damaged}")
+
     def test_other_files_and_games_are_refused(self, tmp_path):
         (tmp_path / "c.npz").write_bytes(b"no certificate")
         for name in ("c.npz", "none.npz"):
-            with pytest.raises(welfare_env.UnknownAgentError, match="no certificate of a toy board"):
+            with pytest.raises(welfare_env.UnknownAgentError, match=r"no certificate of a toy board|No such file"):
                 agents.make(f"punisher:t=1,certificate={tmp_path / name}")
         certify_punishers("clique:3", 1, "PLAYERA", 2).certificate.save(tmp_path / "c.npz")
+        certify_punishers("clique:3", 1, "PLAYERA", 3).certificate.save(tmp_path / "long.npz")
+        self.check_damaged(tmp_path / "long.npz")
         with pytest.raises(ValueError, match="of a game of 2 years on clique:3"):
             best_response("clique:3", f"punisher:t=1,deviator=PLAYERA,certificate={tmp_path / 'c.npz'}", "PLAYERA", 3)

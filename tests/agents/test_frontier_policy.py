@@ -1,6 +1,8 @@
 """Players of a point of the frontier: they follow its path, and punish together, by lot, who left it."""
 
+import copy
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -51,6 +53,24 @@ def file(tmp_path_factory):
     path = tmp_path_factory.mktemp("points") / "point.npz"
     FrontierPoint("clique:3", 2, Fraction(1, 2), (4, 4, 4), PATH, certificates).save(path)
     return path
+
+
+def test_a_file_that_changes_changes_players_made_later(tmp_path):
+    """Stored games are keyed by the file's content, so players follow what they were made with."""
+    path = tmp_path / "point.npz"
+    for texts in (PATH, (("F1901M", ("A HAX - CAX",)),)):
+        made = [replace(certificate(who), path=texts) for who in (A, B, C)]
+        FrontierPoint("clique:3", 2, Fraction(0), (4, 4, 4), texts, tuple(made)).save(path)
+        if texts is PATH:
+            before = agents.make(f"frontier:point={path}")
+    after = agents.make(f"frontier:point={path}")
+    view = Game("clique:3", RULES)
+    view.advance()
+    orders = []
+    for policy in (before, copy.deepcopy(before), after):
+        policy.reset(B, 0)
+        orders.append(policy.orders(view.view(B)))
+    assert orders == [["A HBX - CBX"], ["A HBX - CBX"], []]
 
 
 def ordered(file, game, powers=(A, B, C), seed=0, secret=0):
@@ -131,7 +151,7 @@ def test_other_files_games_and_options_are_refused(file, tmp_path):
     certificate(A, MIX).save(tmp_path / "certificate.npz")
     (tmp_path / "text.npz").write_bytes(b"no point")
     for name in ("certificate.npz", "text.npz", "none.npz"):
-        with pytest.raises(welfare_env.UnknownAgentError, match="no point of the frontier"):
+        with pytest.raises(welfare_env.UnknownAgentError, match=r"no point of the frontier|No such file"):
             agents.make(f"frontier:point={tmp_path / name}")
         with pytest.raises(CertificateError, match="no point of the frontier"):
             FrontierPoint.load(tmp_path / name)

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from agents.cliques.archives import DAMAGE
 from agents.cliques.drawn_orders import FORMAT
 from agents.runtime.files import parse_json, read_file
 from agents.runtime.table_files import Row
 from evaluation.checks import board_of
-from evaluation.exact.certificates import DAMAGE, CertificateError, write_arrays
+from evaluation.exact.certificates import CertificateError, write_arrays
 from evaluation.exact.drawn.certificates import ARRAYS, UNIT, DrawnCertificate
 from evaluation.exact.drawn.proofs import Path as PlayedPath
 from welfare_env.checks import quoted
