@@ -111,3 +111,7 @@ def __getattr__(name: str) -> Any:
     from agents import seat_game
 
     return getattr(seat_game, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

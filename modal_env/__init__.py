@@ -189,6 +189,10 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(f"modal_env.{_HOMES[name]}"), name)
 
 
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
+
 @takes_arguments_of(make_setting)
 def make(*args: Any, **options: Any) -> AECEnv:
     """Modal combat as a PettingZoo AEC environment; see `modal_env.envs.aec` for actions and observations.

@@ -230,3 +230,10 @@ def test_every_name_of_a_face_can_be_imported(face):
     assert len(set(module.__all__)) == len(module.__all__)
     for name in module.__all__:
         getattr(module, name)
+
+
+@pytest.mark.parametrize("face", ["agents", "evaluation", "modal_env", "training", "welfare_env"])
+def test_dir_lists_the_names_of_a_face(face):
+    module = importlib.import_module(face)
+    assert set(module.__all__) <= set(dir(module))
+    assert not {"Any", "sys", "runpy", "Path"} & set(dir(module))

@@ -148,6 +148,10 @@ def __getattr__(name: str) -> Any:
     return VectorEnv
 
 
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
+
 def vector_env(
     num_games: int,
     map_name: str | Board = "standard",
