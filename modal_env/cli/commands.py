@@ -106,7 +106,7 @@ def tournament(
         table = chosen_game(context, game, payoffs)
         if epsilon is None:
             refuse(context, ["cost", "game", "payoffs"], "goes with --epsilon, such as --epsilon 1/10")
-        library = read_programs(agents)
+        library = all_different(read_programs(agents))
         with watched("playing everybody against everybody") as report:
             formulas_only = all_formulas(library)
             result = play_all(formulas_only, report) if formulas_only else Game(library, 0, cost, table).played

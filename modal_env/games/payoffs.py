@@ -23,7 +23,7 @@ MOVES = ("CC", "CD", "DC", "DD")
 MAX_FILE = 100_000  # bytes of a file of payoffs
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PayoffTable(Mapping[str, Fraction]):
     """The payoffs of both players. As a mapping: its own move and the other's -> the row player's payoff.
 
@@ -57,6 +57,10 @@ class PayoffTable(Mapping[str, Fraction]):
 
     def __len__(self) -> int:
         return len(MOVES)
+
+    def __repr__(self) -> str:
+        paid = ", ".join(f"{moves} {self._cell(moves)}" for moves in MOVES)
+        return f"PayoffTable({self.name or 'unnamed'}: {paid})"
 
     def __str__(self) -> str:
         return self.name or f"payoffs {', '.join(f'{moves} {self._cell(moves)}' for moves in MOVES)}"

@@ -154,6 +154,8 @@ def test_search_without_opponents_answers_the_post(small_findings, monkeypatch):
         (["play", "FairBot=[]X(", "FB"], "called FairBot"),
         (["play", "coin=true", "FB"], "a keyword of formulas"),
         (["tournament", "--cost", "size"], "--cost goes with --epsilon"),
+        (["tournament", "FB", "FB"], "given twice, as 'FairBot'"),
+        (["tournament", "--epsilon", "1/10", "FB", "DB", "FairBot"], "given twice, as 'FairBot'"),
         (["equilibria", "FB", "DB", "FairBot"], "given twice, as 'FairBot'"),
         (["equilibria", "--ranges", "FB", "Fair=[]X(me)"], "given twice, as 'FairBot' and 'Fair'"),
         (["equilibria", "--ranges", "--epsilon", "1/10"], "--ranges is for all"),
