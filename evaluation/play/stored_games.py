@@ -183,6 +183,8 @@ def _only(keys: list[str], begin: str, where: Path) -> str:
         return keys[0]
     if os.path.isdir(begin):
         problem = "is a folder, not a file"
+    elif re.fullmatch(r"[0-9a-f]+", begin) and len(begin) < SHORTEST_KEY:
+        problem = f"is too short for the prefix of a key: give {SHORTEST_KEY} or more hex digits"
     elif not is_key(begin):
         problem = f"is neither a file of a saved game nor the prefix of a key ({SHORTEST_KEY} or more hex digits)"
     elif keys:

@@ -145,7 +145,8 @@ def as_table(given: str | Mapping[str, object]) -> PayoffTable:
         return given
     if isinstance(given, str):
         if given not in PRESETS:
-            raise GameError(f"game {brief(given)}: {nearest(given, PRESETS)}; there are {NAMED}")
+            near = "" if given.startswith("rg-") else f"{nearest(given, PRESETS)}; "
+            raise GameError(f"game {brief(given)}: {near}there are {NAMED}")
         return PRESETS[given]
     if not isinstance(given, Mapping) or set(given) != set(MOVES):
         raise GameError(f"payoffs={brief(given)}: give those of CC, CD, DC and DD, own move first")

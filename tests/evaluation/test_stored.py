@@ -13,7 +13,7 @@ from evaluation.cli.commands import app
 from evaluation.messages.analysis import analyze_messages
 from evaluation.play.games import GameSpec, game_seed
 from evaluation.play.store import specification_key
-from evaluation.play.stored_games import day, seats
+from evaluation.play.stored_games import _only, day, seats
 from welfare_env import Game, Rules
 
 RULES = Rules(years=1, message_rounds=1)
@@ -274,3 +274,10 @@ def test_who_plays_what_in_a_line():
 def test_moments_are_told_in_utc():
     assert day(0.0) == "1970-01-01T00:00:00Z"
     assert day(1_763_740_800.9) == "2025-11-21T16:00:00Z"
+
+
+def test_a_prefix_that_is_too_short_is_said_to_be(tmp_path):
+    with pytest.raises(
+        evaluation.EvaluationError, match=r"'fd9' is too short for the prefix of a key: give 4 or more hex digits"
+    ):
+        _only([], "fd9", tmp_path)

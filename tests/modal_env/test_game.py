@@ -275,3 +275,8 @@ def test_a_game_in_words() -> None:
 def test_a_meeting_refuses_an_unknown_cost() -> None:
     with pytest.raises(GameError, match="choose one of"):
         meet(FairBot, FairBot, "time")
+
+
+def test_a_number_without_a_game_is_answered_with_the_numbers():
+    with pytest.raises(GameError, match=r"^game 'rg-79': there are prisoners-dilemma, .*rg-1 to rg-78$"):
+        Game(["FairBot"], 0, payoffs="rg-79")

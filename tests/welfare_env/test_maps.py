@@ -385,3 +385,8 @@ def test_the_reference_engine_refuses_a_map_that_has_changed(tmp_path: Path) -> 
     path.write_text(ISLE.replace("VICTORY 4", "VICTORY 3"))
     with pytest.raises(MapFormatError, match="has changed"):
         Game(board, engine="reference")
+
+
+def test_a_missing_file_of_a_map_is_said_to_be_missing(tmp_path):
+    with pytest.raises(UnknownMapError, match=r"missing\.map': no such file$"):
+        load_board(str(tmp_path / "missing.map"))

@@ -9,6 +9,7 @@ import copyreg
 import functools
 import hashlib
 import importlib.util
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -125,6 +126,8 @@ def _map_text(name: str) -> str:
     if name in _installed():
         return _installed_text(name)
     path = Path(name)
+    if path.suffix == ".map" and not os.path.exists(name):
+        raise UnknownMapError(f"unknown map {quoted(name)}: no such file")
     if path.suffix != ".map" or "\0" in name or not _is_file(path):
         known = [*map_names(), *(f"{shape}:N" for shape in SHAPES)]
         given = f"{quoted(name)}{did_you_mean(name, known)}"
