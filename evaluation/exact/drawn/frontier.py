@@ -101,7 +101,8 @@ class FrontierSearch:
             by: the welfare measure to maximize, "sum" or "root-nash".
 
         Returns:
-            the certified path; None if there is none.
+            the certified path; None if none is found. With late sight the path that was found is not always the one
+            that was tested, so it is dropped if its certificates allow more than epsilon.
         """
         self._epsilon, self._known = float(epsilon), {}
         best: Vector | None = None
@@ -112,7 +113,8 @@ class FrontierSearch:
             told = f"{len(found)} vectors, {len(self._known):,} positions"
             self.report(f"epsilon {epsilon}, welfare {self.most - lost}: {told}")
             best = max([*found, *([best] if best else [])], key=lambda each: (prod(each), each), default=None)
-        return None if best is None else self._point(epsilon, best)
+        point = None if best is None else self._point(epsilon, best)
+        return None if point is None or (self.sight and point.gain > epsilon) else point
 
     def payoffs(self, epsilon: Fraction, most_lost: int) -> list[Vector]:
         """The undominated points of paths that nobody gains more than epsilon by leaving; arguments as for `solve`.
@@ -388,6 +390,8 @@ def frontier(
     check_whole("most_lost", most_lost, 0, 100)
     if by not in ("sum", "root-nash"):
         raise EvaluationError(f"by={by!r:.80}: give sum or root-nash")
+    if not isinstance(epsilons, Sequence) or isinstance(epsilons, str):
+        raise EvaluationError(f"epsilons={quoted(epsilons)}: give a list of fractions")
     if wrong := [each for each in epsilons if not isinstance(each, Fraction | int) or each < 0]:
         raise EvaluationError(f"epsilons: {wrong[0]!r:.80}: give fractions of 0 or more")
     if coalitions not in (1, 2):
