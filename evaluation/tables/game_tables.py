@@ -24,6 +24,7 @@ MEANING = f"mean {BRACKETS}"
 SHOWN_GAMES = 5  # per condition
 UNSEEN = "\nlower bounds allow for unseen games at 0; for proficiency, upper bounds for unseen games at 1"
 CHOSEN = "\nthe attack was selected on separate games; exploitability: its gain, at least 0"
+ONLY = "\nexploitability: the attack's gain, at least 0"
 
 
 def cell(estimate: Estimate, digits: int = 2) -> str:
@@ -84,10 +85,12 @@ def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequenc
     first = results[0]
     several = len(results) > 1 or len(first.attacks) > 1
     columns = ("|profile", "coalitions", *["|deviator"] * several, ">exploitability, WP a year", "by")
-    table = _table("Exploitability", results, len(first.baseline), columns, CHOSEN)
+    meaning = CHOSEN if any(result.screened for result in results) else ONLY
+    table = _table("Exploitability", results, len(first.baseline), columns, meaning)
     for result, name in zip(results, names, strict=True):
         deviator = (result.deviator,) if several else ()
-        add_row(table, result.profile, name, *deviator, cell(result.value), " + ".join(result.best))
+        by = " + ".join(result.best) if result.best_gain.gain.value > 0 else "nobody"
+        add_row(table, result.profile, name, *deviator, cell(result.value), by)
     return table
 
 
