@@ -390,7 +390,7 @@ def frontier(
     check_whole("most_lost", most_lost, 0, 100)
     if by not in ("sum", "root-nash"):
         raise EvaluationError(f"by={by!r:.80}: give sum or root-nash")
-    if not isinstance(epsilons, Sequence) or isinstance(epsilons, str):
+    if not isinstance(epsilons, Sequence):
         raise EvaluationError(f"epsilons={quoted(epsilons)}: give a list of fractions")
     if wrong := [each for each in epsilons if not isinstance(each, Fraction | int) or each < 0]:
         raise EvaluationError(f"epsilons: {wrong[0]!r:.80}: give fractions of 0 or more")
