@@ -36,12 +36,12 @@ SPECIFICATION_VERSION = 1
 
 LATEST = 253_402_300_800  # seconds from 1970 to the year 10000
 
-_DAMAGED = (
+DAMAGED = (
     "The file is damaged or not a store: move it away or restore it from a backup, and run this again; `welfare-env "
-    "store repair` copies its intact games to another file"
+    "store repair --store FILE` copies its intact games to another file"
 )
 _CURE = (
-    "Restore the file from a backup, or run `welfare-env store repair` to move damaged games to the table `damaged`, "
+    "Restore the file from a backup, or run `welfare-env store repair --store FILE` to move damaged games to the table `damaged`, "
     "so that they are played again"
 )
 
@@ -98,7 +98,7 @@ _LAYOUT = Layout(
     version=1,
     create=_CREATE,
     error=StoreError,
-    damaged=_DAMAGED,
+    damaged=DAMAGED,
     safe="the games stored so far",
     seconds=60.0,
     is_durable=True,  # games may have cost money: once put has returned, they survive a power cut

@@ -152,7 +152,7 @@ class TestDamage:
         store.put(SPECIFICATION, RECORD)
         store.put({"seed": 4}, RECORD)
         change(path, "UPDATE games SET record = x'00' WHERE key = ?", specification_key(SPECIFICATION))
-        with pytest.raises(StoreError, match="`welfare-env store repair` to move damaged games") as caught:
+        with pytest.raises(StoreError, match="`welfare-env store repair --store FILE` to move damaged games") as caught:
             store.get(SPECIFICATION)
         (key,) = re.findall(r"\b[0-9a-f]{64}\b", str(caught.value))
         assert list(store.repair()) == [key]

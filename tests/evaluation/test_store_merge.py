@@ -8,7 +8,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -258,6 +258,25 @@ def test_the_command_saves_what_is_whole_beside_a_damaged_store(tmp_path: Path) 
     assert path.read_bytes() == before
     assert call("repair", "--store", path)[1] == f"{saved}: games added: 0, already there: {number}\n"
     assert "store repair" in CliRunner().invoke(app, ["games", "--store", str(path)]).stderr
+
+
+def test_repair_says_what_it_could_not_save(tmp_path: Path) -> None:
+    nothing = tmp_path / "nothing.sqlite"
+    nothing.write_bytes(b"not a database at all" * 1000)
+    code, told, errors = call("repair", "--store", nothing)
+    assert (code, told) == (2, "")
+    assert "It is not a store, or too damaged to read any game" in errors
+    assert "store repair" not in errors
+    path = written(tmp_path / "games.sqlite")
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute("UPDATE games SET specification = '{}'")
+    os.truncate(path, path.stat().st_size * 2 // 3)
+    code, told, errors = call("repair", "--store", path)
+    assert code == 1
+    assert "no intact game was found, and nothing was written" in errors
+    assert not (tmp_path / "games-saved.sqlite").exists()
+    assert errors.count("skipped: ") == 6
+    assert "more; --json lists all" in errors
 
 
 @pytest.fixture
