@@ -74,7 +74,10 @@ def red_team(
         result, tried = results[0], plans[0].tried
         print_tables(red_team_table(result))
         best = next(each for each in tried if each.attack == (result.best.deviator, result.best.coalition))
-        print("to reproduce the best attack (then view a game of it with welfare-env replay worst.json):")
+        if result.best.gain.value > 0:
+            print("to reproduce the best attack (then view a game of it with welfare-env replay worst.json):")
+        else:
+            print(f"none of {len(result.found.screened):,} attacks gained; to reproduce the best of them:")
         print_line(command_of(best, policy, play))
         if result.found.usage is not None:
             print_tables(usage_table([("red team", result.found.usage)]))

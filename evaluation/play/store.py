@@ -41,8 +41,8 @@ DAMAGED = (
     "store repair --store FILE` copies its intact games to another file"
 )
 _CURE = (
-    "Restore the file from a backup, or run `welfare-env store repair --store FILE` to move damaged games to the table `damaged`, "
-    "so that they are played again"
+    "Restore the file from a backup, or run `welfare-env store repair --store FILE` to move damaged games to the table "
+    "`damaged`, so that they are played again"
 )
 
 _CREATE = """

@@ -114,7 +114,7 @@ def red_team_table(result: RedTeamResult) -> Table:
     """One row per size of coalition and kind of attack, with the best attack; the overall best in the caption."""
     played = result.found
     table = titled(
-        f"Red team: {played.profile}, {result.budget}",
+        f"Red team: {played.profile}, {result.budget}: {_settings(played, len(played.baseline))}",
         below(
             f"{len(played.screened)} attacks were compared, and the best of each kind played {len(played.baseline)} "
             "fresh games. powers: number of attackers. gain: of the member who gains least, over self-play, in points "
@@ -176,15 +176,17 @@ def _table(
     remark: str,
 ) -> Table:
     """An empty table with the settings in its title and an explanation of the numbers in its caption."""
-    rules = results[0].rules
     older = earlier(sum(result.older_games for result in results))
     notes = dict.fromkeys(note for result in results for note in result.notes)
+    title = f"{what}: {_settings(results[0], games)}"
+    return titled(title, below(f"{MEANING}{remark}{older}", notes), columns)
+
+
+def _settings(result: SelfPlayResult | ExploitabilityResult, games: int) -> str:
+    """The games in words, for titles."""
+    rules = result.rules
     press = f"{rules.message_rounds} message rounds{' of tokens' * rules.has_tokens}" if rules.has_press else "no press"
-    return titled(
-        f"{what}: {rules.variant} rules, {results[0].map_name} map, years: {rules.years}, {press}, games: {games}",
-        below(f"{MEANING}{remark}{older}", notes),
-        columns,
-    )
+    return f"{rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games: {games}"
 
 
 def earlier(games: int) -> str:

@@ -235,3 +235,15 @@ def test_many_attacks_of_several_deviators_are_printed():
     for name, each in result.by_deviator.items():
         told = coalition_table(each)
         assert len(list(told.columns[0].cells)) == len(each.attacks[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("policy", "words"), [("hold", "to reproduce the best attack"), ("prosocial", "attacks gained")]
+)
+def test_the_last_lines_say_whether_an_attack_gained(tmp_path, policy, words):
+    options = ["--map", "clique:3", "--years", "2", "--games", "2", "--message-rounds", "0", "--workers", "1"]
+    store = ["--store", str(tmp_path / "games.sqlite")]
+    done = CliRunner().invoke(app, ["red-team", policy, "--budget", "quick", *options, *store])
+    assert words in done.stdout.splitlines()[-2]
+    assert f"Red team: {policy}, quick: welfare rules, clique:3 map, years: 2, no press, games: 2" in done.stdout
