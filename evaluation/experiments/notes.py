@@ -68,8 +68,8 @@ def seat_notes(setting: GameSettings, profile: Profile, games: int) -> tuple[str
     if len(dealt) < 2 or setting.seats != "rotated" or games % seats == 0:
         return ()
     return (
-        f"with {games} game{'s' * (games > 1)}, policies do not play all seats equally often, so their results also reflect their "
-        f"seats: give a multiple of {seats} games, or draw the seats",
+        f"with {games} game{'s' * (games > 1)}, policies do not play all seats equally often, so their results also "
+        f"reflect their seats: give a multiple of {seats} games, or draw the seats",
     )
 
 
