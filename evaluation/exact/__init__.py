@@ -6,7 +6,7 @@ from evaluation.exact.certify import Certified, certify, certify_punishers
 from evaluation.exact.checking import check_certificate
 from evaluation.exact.drawn.certificates import DrawnCertificate
 from evaluation.exact.drawn.checking import check_drawn
-from evaluation.exact.drawn.frontier import frontier
+from evaluation.exact.drawn.frontier import equilibrium_payoffs, frontier
 from evaluation.exact.drawn.points import FrontierPoint
 from evaluation.exact.drawn.values import ThreatValue, certify_threats
 from evaluation.exact.exploitability import Exploitability, Response, exploitability
@@ -27,6 +27,7 @@ __all__ = [
     "certify_threats",
     "check_certificate",
     "check_drawn",
+    "equilibrium_payoffs",
     "exploitability",
     "frontier",
 ]

@@ -12,7 +12,7 @@ from agents.cliques.shape import clique_of
 from evaluation import self_play
 from evaluation.checks import EvaluationError, board_of
 from evaluation.cli.commands import app
-from evaluation.exact import FrontierPoint, check_drawn, exploitability, frontier
+from evaluation.exact import FrontierPoint, check_drawn, equilibrium_payoffs, exploitability, frontier
 from evaluation.exact.clique_proofs import path_of
 from evaluation.exact.drawn.frontier import FrontierSearch
 from evaluation.exact.planner import Stepper
@@ -115,7 +115,13 @@ def played_against(policy, plan, seed):
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
-    [((0, [0]), "years"), ((1, [-1]), "epsilons"), ((1, [0.5]), "epsilons"), ((1, [0], -1), "most_lost")],
+    [
+        ((0, [0]), "years"),
+        ((1, 1), "epsilons=1"),
+        ((1, [-1]), "epsilons"),
+        ((1, [0.5]), "epsilons"),
+        ((1, [0], -1), "most_lost"),
+    ],
 )
 def test_odd_input(arguments, told):
     with pytest.raises(EvaluationError, match=told):
@@ -125,5 +131,7 @@ def test_odd_input(arguments, told):
 @pytest.mark.slow
 def test_the_undominated_points():
     """Two cores for three players: the sharer that is left without one gets a point less."""
-    found = FrontierSearch("shared-clique:2", 1).payoffs(Fraction(0), 2)
-    assert found == [(1, 2, 2), (2, 2, 1)]
+    assert equilibrium_payoffs("shared-clique:2", 1, 2) == [(1, 2, 2), (2, 2, 1)]
+    for wrong in ((9, 1, 0), (1, -1, 0), (1, 1, -1), (1, 1, 0.5)):
+        with pytest.raises(EvaluationError):
+            equilibrium_payoffs("shared-clique:2", *wrong)

@@ -386,8 +386,7 @@ def frontier(
     Raises:
         EvaluationError, UnknownMapError: invalid input of this kind.
     """
-    check_whole("years", years, 1, g.MOST_YEARS)
-    check_whole("most_lost", most_lost, 0, 100)
+    _check_game(years, most_lost)
     if by not in ("sum", "root-nash"):
         raise EvaluationError(f"by={by!r:.80}: give sum or root-nash")
     if not isinstance(epsilons, Sequence):
@@ -400,3 +399,27 @@ def frontier(
     search.report = report
     found = [search.solve(Fraction(epsilon), most_lost, by) for epsilon in epsilons]
     return [point for point in found if point is not None]
+
+
+def equilibrium_payoffs(map_name: str, years: int, most_lost: int, epsilon: Fraction | int = 0) -> list[Vector]:
+    """The undominated vectors of points of deterministic paths that nobody gains more than epsilon by leaving.
+
+    They are searched, not certified. Each is a tuple of points in the board's order.
+
+    Args:
+        map_name, years: as for `frontier`.
+        most_lost: only vectors with a sum down to this many points below what all centers pay.
+        epsilon: the largest allowed gain from deviating, in points of the whole game.
+
+    Raises:
+        EvaluationError, UnknownMapError: invalid input of this kind.
+    """
+    _check_game(years, most_lost)
+    if not isinstance(epsilon, Fraction | int) or epsilon < 0:
+        raise EvaluationError(f"epsilon={quoted(epsilon)}: give a fraction of 0 or more")
+    return FrontierSearch(map_name, years).payoffs(Fraction(epsilon), most_lost)
+
+
+def _check_game(years: int, most_lost: int) -> None:
+    check_whole("years", years, 1, g.MOST_YEARS)
+    check_whole("most_lost", most_lost, 0, 100)
