@@ -16,6 +16,7 @@ from evaluation.web.watching.runs import Run
 from modal_env.console import plain_console
 
 EVERY = 2.0  # seconds between updates
+MOST_LINES = 20  # rows of games per run, as `welfare-env games` shows
 NOTHING = "No long command is running, and none has ended in the last day."
 
 
@@ -37,7 +38,7 @@ def tables(watched: Sequence[Watched]) -> list[Table]:
 
 
 def _run_table(watched: Sequence[Watched]) -> Table:
-    table = _titled("Runs of this machine", ("command", "state", ">progress", ">for", "spent"))
+    table = _titled("Runs", ("command", "state", ">progress", ">for", "spent"))
     for each in watched:
         run = each.run
         state = f"{run.state}\n{each.trouble}" if each.trouble else run.state
@@ -49,12 +50,15 @@ def _game_table(watched: Sequence[Watched]) -> Table:
     heads = ("run", "players", "rules", ">games", ">root Nash welfare", ">stolen centers", ">conflicts", "last key")
     table = _titled("Games in each run's store since the run began (from any run with the same store)", heads)
     for each in watched:
-        for line in each.lines:
+        for line in each.lines[-MOST_LINES:]:
             last = next((game.key[:8] for game in each.games if game.players == line.players), "")
             games = f"{line.games}" if line.measured == line.games else f"{line.games} ({line.measured} measured)"
             values = (line.root_nash_welfare, line.stolen_centers, line.conflicts)
             cells = (each.run.name, line.players, line.rules, games, *map(_number, values), last)
             table.add_row(*map(Text, cells))
+    hidden = sum(max(0, len(each.lines) - MOST_LINES) for each in watched)
+    if hidden:
+        table.caption = Text(f"earlier conditions not shown: {hidden}; for all: welfare-env watch --browser")
     return table
 
 

@@ -22,8 +22,9 @@ from agents.runtime.status import born
 from evaluation.cli.commands import app
 from evaluation.play.store import GameStore, StoreError
 from evaluation.web.foundation.serving import Address, make_server, make_site
-from evaluation.web.watching.results import Watcher
+from evaluation.web.watching.results import Line, Watched, Watcher
 from evaluation.web.watching.runs import read_run, read_runs
+from evaluation.web.watching.terminal import tables
 from evaluation.web.watching.watch_routes import WatchRoutes
 from tests.evaluation.web.conftest import running_site, until
 from tools.browser import Browser, chromium
@@ -196,6 +197,17 @@ def test_the_terminal_shows_texts_as_they_are(tmp_path: Path) -> None:
     assert "\u202e" not in shown.output
     assert "[red]" in shown.output
     assert "1,200 tokens, $0.50 of $2.00" in shown.output
+
+
+def test_the_terminal_shows_the_last_conditions_of_a_run(tmp_path: Path) -> None:
+    write(tmp_path)
+    lines = tuple(Line(f"dove {at}", "", 1, 1, 0.0, 0.0, 0.0) for at in range(23))
+    (run,) = read_runs(tmp_path)
+    _, games = tables([Watched(run, lines)])
+    assert [str(cell) for cell in games.columns[1].cells] == [f"dove {at}" for at in range(3, 23)]
+    assert "earlier conditions not shown: 3;" in str(games.caption)
+    _, few = tables([Watched(run, lines[:20])])
+    assert (few.row_count, few.caption) == (20, None)
 
 
 def test_without_runs_it_says_so(tmp_path: Path) -> None:
