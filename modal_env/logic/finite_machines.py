@@ -227,17 +227,6 @@ def stacked(machines: Sequence[Machine]) -> tuple[NDArray[np.uint8], Table]:
     return outputs, moves
 
 
-def behave_alike(first: Agent, second: Agent) -> bool:
-    """Whether two agents make the same move against every opponent.
-
-    Raises:
-        GameError: as `machine`.
-    """
-    calls = closure((*first.called, *second.called))
-    one, other = canonical_forms(*stacked([machine(agent, calls) for agent in (first, second)]), calls)
-    return bool(np.array_equal(one, other))
-
-
 def canonical_forms(outputs: NDArray[np.uint8], moves: Table, calls: tuple[Agent, ...]) -> Table:
     """The canonical forms of many machines with the same calls: equal rows behave alike.
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from modal_env.errors import GameError
-from modal_env.logic.finite_machines import behave_alike
 from modal_env.logic.library import POST, CooperateBot, DefectBot, FairBot, MirrorBot, PrudentBot, SlipBot
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import play
@@ -285,10 +284,18 @@ def test_an_agent_is_not_its_own_mutant_in_another_form(text: str) -> None:
     assert (found.kind, found.invader) == ("stable", None)
 
 
-def test_agents_that_behave_alike() -> None:
-    assert behave_alike(FairBot, parse("[](X(me) & (X(DefectBot) -> X(DefectBot)))"))
-    assert not behave_alike(FairBot, PrudentBot)
-    assert not behave_alike(CooperateBot, DefectBot)
+@pytest.mark.parametrize(("count", "letter"), [(2, "X(me)"), pytest.param(6, "X(DefectBot)", marks=pytest.mark.slow)])
+def test_an_agent_of_depth_1_is_at_best_neutrally_stable(count: int, letter: str) -> None:
+    """MirrorBot in another form: the search's reply with its outcome is paid less against itself than MirrorBot is."""
+    calls = {f"B{i}": parse(f"[]{'~' * (i % 2)}X(me){' & []true' * (i // 2)}", name=f"B{i}") for i in range(count)}
+    always = [f"([]{text} | ~[]{text})" for text in [letter, *(f"X({name})" for name in calls)]]
+    mirror = parse(" & ".join([f"({MirrorBot})", *always]), helpers=calls)
+    (found,) = verdicts("1/10", [mirror])
+    mutant = found.invader
+    assert found.kind == "neutrally stable"
+    assert mutant is not None
+    assert (mutant.depth, play(mutant, mirror).moves, play(mutant, mutant).moves) == (1, ("C", "C"), ("C", "C"))
+    assert any(play(mutant, other, 9).trace != play(mirror, other, 9).trace for other in POST)
 
 
 def test_shares_sum_to_one(good_mix: Certificate) -> None:
