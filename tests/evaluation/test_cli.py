@@ -162,7 +162,8 @@ def test_several_deviators(cli: Callable[..., Outcome]) -> None:
     )
     assert plain == library.to_dict()
     value = [cells(plain["exploitability"], 2)]
-    assert table.rows()[0] == ["random", "singles", plain["deviator"], *value, " + ".join(plain["best"])]
+    by = " + ".join(plain["best"]) if plain["exploitability"]["value"] > 0 else "nobody"
+    assert table.rows()[0] == ["random", "singles", plain["deviator"], *value, by]
     assert [name for name in deviators if f"Deviator {name}" in table.out] == list(deviators)
 
 
