@@ -246,4 +246,5 @@ def test_the_last_lines_say_whether_an_attack_gained(tmp_path, policy, words):
     store = ["--store", str(tmp_path / "games.sqlite")]
     done = CliRunner().invoke(app, ["red-team", policy, "--budget", "quick", *options, *store])
     assert words in done.stdout.splitlines()[-2]
-    assert f"Red team: {policy}, quick: welfare rules, clique:3 map, years: 2, no press, games: 2" in done.stdout
+    title = f"Red team: {policy}, quick: welfare rules, clique:3 map, years: 2, no press, games: 2"
+    assert title in " ".join(done.stdout.split())  # lines break at the console's width
