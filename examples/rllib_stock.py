@@ -1,8 +1,8 @@
 """Stock RLlib PPO, with RLlib's own runners: a starting point for other RLlib algorithms.
 
 `welfare_env.parallel_env` is wrapped in RLlib's `ParallelPettingZooEnv`; the only custom part is a network that chooses
-among legal orders. Any RLlib algorithm whose module outputs logits can replace PPO. At the end the
-network plays as a policy (`Learned`): what it has in self-play, and how much a script gains by robbing it.
+among legal orders. Any RLlib algorithm whose module outputs logits can replace PPO. At the end the network plays as a
+policy (`Learned`): what it has in self-play, and how much a script gains by robbing it.
 
     python examples/rllib_stock.py                # clique:3, three years: a minute or two on two cores
     python examples/rllib_stock.py --no-social    # rewards are own points; players also learn to rob

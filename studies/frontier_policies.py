@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from math import ceil, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -101,7 +102,7 @@ def short_of(points: Sequence[Step], found: Beside) -> str:
     Args:
         points: the frontier, by increasing epsilon.
     """
-    if found.gain != found.gain:
+    if isnan(found.gain):
         return "-"
     under = [point.welfare for point in points if point.gain <= found.gain + 1e-9]
     over = [point.welfare for point in points if point.epsilon >= found.gain - 1e-9]
@@ -125,8 +126,8 @@ def picture(games: Mapping[str, tuple[Sequence[Step], Sequence[Beside]]]) -> Fig
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 3.9 * -(-len(games) // 2)), layout="constrained")
-    rows, columns = -(-len(games) // 2), min(2, len(games))
+    rows, columns = ceil(len(games) / 2), min(2, len(games))
+    figure = Figure(figsize=(9, 3.9 * rows), layout="constrained")
     for axes, (game, (points, others)) in zip(
         figure.subplots(rows, columns, squeeze=False).flat, games.items(), strict=True
     ):
@@ -175,8 +176,7 @@ def name_policies(axes: Axes, shown: Sequence[Beside], last: float) -> None:
 
 def beside_row(game: str, points: Sequence[Step], each: Beside) -> list[str]:
     """A policy with the points that it pays, and what the frontier would pay."""
-    known = each.gain == each.gain  # not NaN
-    cells = [f"{each.welfare:.4g}", f"{each.gain:.4g}"] if known else ["-", "-"]
+    cells = ["-", "-"] if isnan(each.gain) else [f"{each.welfare:.4g}", f"{each.gain:.4g}"]
     return [game, each.policy, *cells, short_of(points, each), str(points[0].welfare)]
 
 

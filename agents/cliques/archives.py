@@ -7,6 +7,8 @@ import zipfile
 import zlib
 from pathlib import Path
 
+from agents.runtime.files import read_file, reason
+
 DAMAGE = (
     *(OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, EOFError, MemoryError, OverflowError),
     *(NotImplementedError, RuntimeError, SyntaxError, zipfile.BadZipFile, zlib.error, struct.error),
@@ -21,7 +23,6 @@ def content(path: Path, name: str) -> bytes:
         ValueError: the file cannot be read.
     """
     try:
-        return path.read_bytes()
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise ValueError(f"{name}={str(path)!r:.200}: the file cannot be read: {why}") from error
+        return read_file(path)
+    except OSError as error:
+        raise ValueError(f"{name}={str(path)!r:.200}: the file cannot be read: {reason(error)}") from error

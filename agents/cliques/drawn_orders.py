@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import io
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from agents.cliques.archives import DAMAGE, content
 from agents.cliques.listed_orders import Listing, Orders, by_giver, position_key
 from agents.cliques.punishing import punishing_orders
 from agents.cliques.shape import clique_of
+from agents.runtime.files import parse_json
 from welfare_env import Board, Game, Rules, load_board
 from welfare_env.engine import State, layout_of
 from welfare_env.errors import WelfareEnvError
@@ -50,7 +50,7 @@ class DrawnOrders:
     def __init__(self, path: Path, data: bytes) -> None:
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as file:
-                header = json.loads(str(file["told"]))
+                header = parse_json(str(file["told"]))
                 if header["format"] != FORMAT:
                     raise ValueError("it is of another format")
                 self.board, self.years = load_board(header["map_name"]), int(header["years"])

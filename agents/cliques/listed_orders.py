@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import io
-import json
 from collections.abc import Iterable, Iterator
 from itertools import permutations
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy as np
 
 from agents.cliques.archives import DAMAGE, content
 from agents.cliques.shape import NOBODY, Clique, clique_of
+from agents.runtime.files import parse_json
 from welfare_env import Board, load_board
 from welfare_env.engine import PHASE, State, layout_of
 from welfare_env.errors import WelfareEnvError
@@ -74,7 +74,7 @@ class ListedOrders(Listing):
     def __init__(self, path: Path, data: bytes) -> None:
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as file:
-                header = json.loads(str(file["told"]))
+                header = parse_json(str(file["told"]))
                 rows, years, given = file["rows"], file["years_left"], file["orders"]
             if header["format"] != FORMAT or len(header["deviators"]) != 1:
                 raise ValueError("it is of another format, or of a coalition")

@@ -179,11 +179,7 @@ def frontier(
             wanted = [Fraction(text) for text in epsilon or ["0", "1", "2"]]
         except (ValueError, ZeroDivisionError) as error:
             raise EvaluationError(f"--epsilon: {shown(str(error))}: give numbers such as 0, 1/2 or 1.5") from error
-        points = solve(
-            *(board, years, wanted, most_lost, by),
-            report=lambda text: typer.echo(text, err=True),
-            coalitions=coalitions,
-        )
+        points = solve(board, years, wanted, most_lost, by, lambda text: typer.echo(text, err=True), coalitions)
         for point in points:
             for certificate in (*point.certificates, *point.pairs):
                 check_drawn(certificate)

@@ -127,7 +127,7 @@ class FrontierSearch:
     def _point(self, epsilon: Fraction, points: Vector) -> FrontierPoint:
         path, row, rest = [], self._start, points
         while row:
-            state = State(layout_of(self.board), np.frombuffer(row, np.int32))
+            state = self._state(row)
             choice = self._known[row][1][rest]
             texts = tuple(self.board.orders.texts[order] for order in choice.orders)
             path.append((Position(self.engine, state).phase, texts))
@@ -290,15 +290,14 @@ class FrontierSearch:
 
     def _node(self, number: int, key: bytes) -> int:
         if (number, key) not in self._nodes:
-            state = State(layout_of(self.board), np.frombuffer(key, np.int32))
-            self._nodes[number, key] = self._names[number].find(state)[0]
+            self._nodes[number, key] = self._names[number].find(self._state(key))[0]
         return self._nodes[number, key]
 
     def _expand(self, key: bytes) -> _Expanded:
         """All joint orders at a position, grouped by next position and points."""
         if key in self._expanded:
             return self._expanded[key]
-        state = State(layout_of(self.board), np.frombuffer(key, np.int32))
+        state = self._state(key)
         position = Position(self.engine, state)
         columns = [(who, slot) for who in range(self.powers) for slot in position.slots(who)]
         found = self._together.expand(position, [{}])
@@ -322,7 +321,7 @@ class FrontierSearch:
         """
         if not to:
             return 0
-        state = State(layout_of(self.board), np.frombuffer(to, np.int32))
+        state = self._state(to)
         free = int((state.owners < 0).sum())
         able = 0 if state.phase == WINTER else len(state.units) + len(state.dislodged)
         return max(0, free - able) * min(2, self.years - state.year)
@@ -393,8 +392,7 @@ def frontier(
         raise EvaluationError(f"epsilons={quoted(epsilons)}: give a list of fractions")
     if wrong := [each for each in epsilons if not isinstance(each, Fraction | int) or each < 0]:
         raise EvaluationError(f"epsilons: {wrong[0]!r:.80}: give fractions of 0 or more")
-    if coalitions not in (1, 2):
-        raise EvaluationError(f"coalitions={quoted(coalitions)}: give 1 or 2")
+    check_whole("coalitions", coalitions, 1, 2)
     search = FrontierSearch(map_name, years, coalitions=coalitions)
     search.report = report
     found = [search.solve(Fraction(epsilon), most_lost, by) for epsilon in epsilons]

@@ -220,26 +220,23 @@ class PathThreats:
             for (key, side), (orders, weights) in claims.plans.items()
             for order, parts in zip(orders, weights, strict=True)
         ]
+        rows = np.array([self.naming.state(node).row for node, _ in keys], np.int32)
         return DrawnCertificate(
-            *(
-                self.board.name,
-                self.years,
-                "+".join(self.board.powers[who] for who in self.together),
-                self.path,
-                self.path_value,
-                lower,
-                upper,
-            ),
-            np.array([self.naming.state(node).row for node, _ in keys], np.int32).reshape(
-                -1, layout_of(self.board).size
-            ),
-            np.array([left for _, left in keys], np.int16),
-            np.array([claims.claims.get((key, MINE), 0) for key in keys], np.int64),
-            np.array([claims.claims.get((key, OTHERS), -1) for key in keys], np.int64),
-            np.array([plan[0] for plan in plans], np.int32),
-            np.array([plan[1] for plan in plans], np.int8),
-            np.array([plan[2] for plan in plans], np.int64),
-            orders_array([plan[3] for plan in plans]),
+            map_name=self.board.name,
+            years=self.years,
+            deviator="+".join(self.board.powers[who] for who in self.together),
+            path=self.path,
+            path_value=self.path_value,
+            lower=lower,
+            upper=upper,
+            rows=rows.reshape(-1, layout_of(self.board).size),
+            years_left=np.array([left for _, left in keys], np.int16),
+            lowers=np.array([claims.claims.get((key, MINE), 0) for key in keys], np.int64),
+            uppers=np.array([claims.claims.get((key, OTHERS), -1) for key in keys], np.int64),
+            plan_rows=np.array([plan[0] for plan in plans], np.int32),
+            plan_sides=np.array([plan[1] for plan in plans], np.int8),
+            weights=np.array([plan[2] for plan in plans], np.int64),
+            orders=orders_array([plan[3] for plan in plans]),
         )
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeGuard
 
 from evaluation.checks import EvaluationError
 
@@ -146,7 +146,7 @@ def _is_of(value: Any, wanted: type) -> bool:
     return is_number(value) if wanted is float else type(value) is wanted
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether a value is a finite number that a float can hold."""
     return not isinstance(value, bool) and isinstance(value, int | float) and abs(value) <= HIGHEST
 

@@ -12,12 +12,12 @@ from typing import Any
 
 from agents.runtime.files import parse_json, read_file
 from agents.runtime.status import VERSION, born
+from evaluation.web.foundation.journal import is_number
 
 LARGEST = 2**16  # bytes of a status file
 MOST_FILES = 200
 MOST_STAGES = 20
 LONGEST = 400  # characters of a text
-HIGHEST = 10**15  # of a number: some whole numbers in JSON are no floats
 SILENT = 60.0  # seconds without a heartbeat
 OUTCOMES = ("finished", "interrupted", "failed")
 
@@ -149,10 +149,10 @@ def _count(given: object) -> int:
 
 
 def _is_number(given: object) -> bool:
-    return not isinstance(given, bool) and isinstance(given, int | float) and 0 <= given <= HIGHEST
+    return is_number(given) and given >= 0
 
 
 def _time(given: object) -> float:
-    if not _is_number(given) or not isinstance(given, int | float) or given > 10**11:
+    if not is_number(given) or not 0 <= given <= 10**11:
         raise ValueError("no time")
     return float(given)
