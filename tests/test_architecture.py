@@ -118,6 +118,18 @@ def test_rooms_import_one_way(package: str) -> None:
     assert wrong == set()
 
 
+def test_modal_rules_import_drawing_only_to_draw() -> None:
+    """Within functions."""
+    wrong = [
+        file
+        for file, tree in library().items()
+        if file.startswith("modal_env/") and not file.startswith(("modal_env/pictures/", "modal_env/cli/"))
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("modal_env.pictures")
+    ]
+    assert wrong == []
+
+
 def test_rooms_and_files_are_small() -> None:
     crowded = {folder: count for folder, count in folder_sizes().items() if count > MOST_FILES}
     lines = {name: len(file.read_text(encoding="utf-8").splitlines()) for name, file in modules().items()}

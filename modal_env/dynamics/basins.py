@@ -26,8 +26,6 @@ from modal_env.dynamics.populations import Bools, Floats, Matrix, Payoffs, is_tr
 from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
 from modal_env.games.game import Game
-from modal_env.pictures.style import notebook
-from modal_env.pictures.tables import rows
 from modal_env.progress import Report, no_report, part
 
 Z95 = 1.959963984540054
@@ -73,6 +71,9 @@ class Basins(Tabular):
 
     def _repr_html_(self) -> str:
         """A row per end, for a notebook."""
+        from modal_env.pictures.style import notebook
+        from modal_env.pictures.tables import rows
+
         cells = [(agent, f"{count:,}", str(self.share(agent))) for agent, count in self.ends.items()]
         others = {"elsewhere": self.elsewhere, "undecided": self.undecided}
         cells += [(kind, f"{count:,}", f"{count / self.starts:.4g}") for kind, count in others.items() if count]

@@ -22,8 +22,6 @@ from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
 from modal_env.games.game import Game, position
 from modal_env.logic.tournaments import listed
-from modal_env.pictures.style import notebook
-from modal_env.pictures.tables import rows
 from modal_env.progress import Report, no_report
 
 MAX_STARTS = 1_000_000  # of a census
@@ -68,6 +66,9 @@ class Growth(Tabular):
 
     def _repr_html_(self) -> str:
         """The last runs, for a notebook."""
+        from modal_env.pictures.style import notebook
+        from modal_env.pictures.tables import rows
+
         shown = self.runs[-MOST_SHOWN:]
         cells = [(run.agent, f"{run.steps:,}") for run in shown]
         left = len(self.runs) - len(shown)

@@ -36,8 +36,6 @@ from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
 from modal_env.games.game import Game, position
 from modal_env.logic.tournaments import listed
-from modal_env.pictures.curves import bands, largest, simplex
-from modal_env.pictures.style import notebook
 from modal_env.progress import Report, no_report
 
 __all__ = ["Basins", "Growth", "Limit", "Stability", "Stay", "Trajectory", "basins", "growth", "jacobian", "replicator"]
@@ -124,12 +122,17 @@ class Trajectory(Tabular):
 
     def _repr_svg_(self) -> str:
         """The path between the three agents with the largest shares; of fewer agents, their shares over time."""
+        from modal_env.pictures.curves import bands, largest, simplex
+
         if len(self.names) < CORNERS:
             return bands(self.names, self.times, self.shares)
         return simplex(self.names, largest(self.shares), self.shares)
 
     def _repr_html_(self) -> str:
         """The path, and the shares over time, for a notebook."""
+        from modal_env.pictures.curves import bands
+        from modal_env.pictures.style import notebook
+
         path = [self._repr_svg_()] if len(self.names) >= CORNERS else []
         return notebook(*path, bands(self.names, self.times, self.shares))
 

@@ -34,8 +34,6 @@ from modal_env.logic.provability import play
 from modal_env.logic.readers import Context, Program, Reader, as_programs
 from modal_env.logic.syntax import Agent
 from modal_env.logic.tournaments import Tournament, grid, listed, of_mixed, tournament
-from modal_env.pictures.style import notebook
-from modal_env.pictures.tables import matrix
 
 __all__ = ["COSTS", "PAYOFFS", "Game", "Meeting", "meet"]
 
@@ -116,6 +114,9 @@ class Game(Tabular):
 
     def _repr_html_(self) -> str:
         """The outcomes and payoffs, for a notebook."""
+        from modal_env.pictures.style import notebook
+        from modal_env.pictures.tables import matrix
+
         seats = [self] if self.payoffs.is_symmetric else [self, self.turned]
         titles = [f"Payoffs, {self.terms}", "Payoffs of the column player, whose agent is the row's"]
         return notebook(

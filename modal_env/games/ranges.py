@@ -24,8 +24,6 @@ from modal_env.games.vertex_paths import Cell, Moving, Path, Paths, Walk, gap
 from modal_env.games.vertices import Class, Labels, Sides, bicliques, classes, cliques, smaller, spread
 from modal_env.logic.readers import Program
 from modal_env.logic.tournaments import listed
-from modal_env.pictures.style import notebook
-from modal_env.pictures.tables import rows
 from modal_env.progress import Report, no_report
 
 
@@ -108,6 +106,9 @@ class Ranges:
 
     def _repr_html_(self) -> str:
         """A row per family, for a notebook."""
+        from modal_env.pictures.style import notebook
+        from modal_env.pictures.tables import rows
+
         cells = [tuple(str(family).rsplit("; for ", 1)) for family in self.families]
         return notebook(rows("Equilibria by epsilon", ("equilibria", "epsilon"), cells))
 

@@ -24,8 +24,6 @@ from modal_env.logic.notation import Agent, Formula, Op
 from modal_env.logic.parser import CONSTANTS, FormulaParser, Token, read
 from modal_env.logic.readers import as_formula
 from modal_env.logic.syntax import NAME
-from modal_env.pictures.style import notebook
-from modal_env.pictures.tables import match
 
 WORLDS = 28  # of the first attempt: with one more bit it fits into one digit of Python's integers
 MAX_COINS = 12
@@ -228,6 +226,9 @@ class Outcome:
 
     def _repr_html_(self) -> str:
         """World by world, for a notebook."""
+        from modal_env.pictures.style import notebook
+        from modal_env.pictures.tables import match
+
         return notebook(match(self.names, self.trace, self.settles, self.moves))
 
     def __str__(self) -> str:

@@ -24,8 +24,6 @@ from modal_env.logic.mixed_plays import MixedOutcome, play_all_mixed
 from modal_env.logic.provability import AND, BOX, CALL, DIAMOND, IMPLIES, ME, NOT, OR, Plays, Solution, solve
 from modal_env.logic.readers import DILEMMA, Context, Program, as_programs
 from modal_env.logic.syntax import Agent, closure
-from modal_env.pictures.style import notebook
-from modal_env.pictures.tables import matrix
 from modal_env.progress import Report, no_report
 
 MAX_SHOWN = 40  # agents of a printed table
@@ -54,6 +52,9 @@ class Tournament(Tabular):
 
     def _repr_html_(self) -> str:
         """The table, for a notebook."""
+        from modal_env.pictures.style import notebook
+        from modal_env.pictures.tables import matrix
+
         return notebook(matrix("Moves", self.names, self.moves))
 
     def rows(self) -> list[Row]:
