@@ -202,9 +202,13 @@ class Game(Tabular):
         return tuple(tuple(map(Fraction, row)) for row in (chances * chances.T).tolist())
 
     def at(self, epsilon: Number) -> Game:
-        """The same game at another epsilon; nothing is played again."""
+        """The same game at another epsilon; what was played here is not played again."""
         other = Game(self.agents, epsilon, self.cost, self.payoffs)
         other.__dict__.update(affine=self.affine, played=self.played)
+        if "mixed" in vars(self):
+            other.__dict__.update(mixed=self.mixed)
+        if self.turned is not self and "affine" in vars(self.turned):
+            other.__dict__.update(turned=self.turned.at(epsilon))
         return other
 
     def mix(self, shares: Shares) -> Mix:
