@@ -52,11 +52,13 @@ class WordAgent:
         """Its formula.
 
         Raises:
-            GameError: the depth is above `MAX_WRITTEN`.
+            GameError: the depth is above `MAX_WRITTEN`; no agent of this depth plays the word against itself.
         """
         whole("depth", self.depth, 1, MAX_WRITTEN)
         types = Types(self.depth)
-        decided = _path(self.word, types) or {}
+        decided = _path(self.word, types)
+        if decided is None:
+            raise GameError(f"word={brief(self.word)}: no agent of depth {self.depth} plays it against itself")
         found = types.completed().words
         return agent_of(types, {kind: decided.get(kind, False) for kind in range(len(found))})
 

@@ -15,7 +15,7 @@ from modal_env.search.findings import CALLS
 from modal_env.search.settling import latest_world, longest_play
 from modal_env.search.table_checker import depth as depth_of
 from modal_env.search.table_checker import outcome, reachable, read, view
-from modal_env.search.words import MAX_LENGTH, MAX_SEARCHED, word_agent, words
+from modal_env.search.words import MAX_LENGTH, MAX_SEARCHED, WordAgent, word_agent, words
 
 
 def moves_of(word: str, depth: int, history: tuple[bool, ...]) -> bool:
@@ -150,6 +150,12 @@ def test_wrong_words_are_refused() -> None:
         word_agent("C" * (MAX_LENGTH + 1), 1)
     with pytest.raises(GameError, match=f"to {MAX_SEARCHED}"):
         next(words(1, MAX_SEARCHED + 1))
+
+
+def test_a_word_that_nobody_plays_has_no_formula() -> None:
+    assert word_agent("CCD", 1) is None
+    with pytest.raises(GameError, match="no agent of depth 1"):
+        _ = WordAgent("CCD", 1, frozenset(), frozenset()).agent
 
 
 def test_a_play_has_at_most_a_million_moves() -> None:
