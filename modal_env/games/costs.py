@@ -107,7 +107,7 @@ def _table(given: Mapping[str, Number] | Mapping[int, Number] | Mapping[str, str
     Raises:
         GameError: see `as_cost`.
     """
-    prices = {key: exact(price, f"the price of {brief(key)}") for key, price in zip(given, given.values(), strict=True)}
+    prices = {key: exact(price, f"the price of {brief(key)}") for key, price in given.items()}
     if not prices or min(prices.values()) < 0:
         raise GameError(f"cost={brief(dict(given))}: give prices from 0")
     text = ",".join(f"{key}={price}" for key, price in prices.items())

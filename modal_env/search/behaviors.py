@@ -24,11 +24,11 @@ from modal_env.checks import whole
 from modal_env.errors import GameError
 from modal_env.logic.finite_machines import Table, canonical_forms, check_names, machine, stacked
 from modal_env.logic.library import CooperateBot, DefectBot, FairBot
-from modal_env.logic.notation import Agent, as_agents, parse
+from modal_env.logic.notation import Agent, as_agents
 from modal_env.logic.provability import play
 from modal_env.logic.syntax import closure
 from modal_env.progress import Report, no_report
-from modal_env.search.best_replies import check_called
+from modal_env.search.best_replies import check_called, parse_calling
 
 ROWS = 200  # agents played between two progress reports
 MAX_WORLDS = 60
@@ -63,7 +63,7 @@ class Behaviors:
             GameError: there is no behavior of this number.
         """
         number = whole("number", number, 0, len(self) - 1)
-        return parse(self.texts[number], helpers={call.name: call for call in self.calls})
+        return parse_calling(self.texts[number], self.calls)
 
     @cached_property
     def agents(self) -> tuple[Agent, ...]:
@@ -87,19 +87,19 @@ class Behaviors:
     @cached_property
     def cooperates(self) -> Bools:
         """[n, n] whether the row's agent cooperates with the column's; about 0.1 microseconds a pair."""
-        return self._meet(no_report)
+        return self._all_against_all(no_report)
 
-    def meet(self, report: Report) -> None:
+    def play_all(self, report: Report) -> None:
         """Compute `cooperates`, with a report (`modal_env.progress`)."""
-        vars(self)["cooperates"] = self._meet(report)  # where the cached property looks first
+        vars(self)["cooperates"] = self._all_against_all(report)  # where the cached property looks first
 
-    def _meet(self, report: Report) -> Bools:
+    def _all_against_all(self, report: Report) -> Bools:
         count = len(self)
         cooperates = np.zeros((count, count), np.bool_)
         words, until = self._moves_against_calls()
         for first in range(0, count, ROWS):
             report(1 - (1 - first / count) ** 2)  # later rows are shorter
-            if _meet(self.outputs, self.moves, words, until, cooperates, first, min(first + ROWS, count)):
+            if _play_rows(self.outputs, self.moves, words, until, cooperates, first, min(first + ROWS, count)):
                 raise GameError(f"two of the agents do not settle within {MAX_WORLDS} worlds")
         return cooperates
 
@@ -273,7 +273,7 @@ def _distinct(
 
 
 @njit(cache=True, nogil=True)
-def _meet(outputs, moves, words, until, cooperates, first, last):  # type: ignore[no-untyped-def]
+def _play_rows(outputs, moves, words, until, cooperates, first, last):  # type: ignore[no-untyped-def]
     """Play agents first to last - 1 against themselves and all later ones; True if a play does not settle in time."""
     count, calls = words.shape
     for a in range(first, last):

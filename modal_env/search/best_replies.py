@@ -235,6 +235,11 @@ def agent_of(types: Types, decided: dict[int, bool], calls: tuple[Agent, ...] = 
     so it is short, but not always the shortest.
     """
     text = _Tree(types, calls).text(dict(sorted(decided.items())))
+    return parse_calling(text, calls)
+
+
+def parse_calling(text: str, calls: Iterable[Agent]) -> Agent:
+    """The agent of a formula that may call X on these agents by their names."""
     return parse(text, helpers={call.name: call for call in calls})
 
 
@@ -264,16 +269,13 @@ class _Tree:
         if not useful:
             one, other = next(pair for pair in combinations(decided, 2) if decided[pair[0]] != decided[pair[1]])
             question = self._difference(one, other)
-            asked = machine(self._parsed(question), self.calls)
+            asked = machine(parse_calling(question, self.calls), self.calls)
             return question, {kind: self._holds(asked, kind) for kind in decided}
         return min(useful, key=lambda answer: _impurity(decided, answer[1]))
 
     def _holds(self, asked: Machine, kind: int) -> bool:
         word = self.types.words[kind]
         return bool(asked.outputs[asked.run(word)])
-
-    def _parsed(self, text: str) -> Agent:
-        return parse(text, helpers={call.name: call for call in self.calls})
 
     def _difference(self, one: int, other: int) -> str:
         word, symbol = self.types.difference(one, other)
@@ -333,9 +335,8 @@ def _questions(letters: tuple[str, ...], calls: tuple[Agent, ...], depth: int) -
         for chosen in combinations(atoms, count):
             for signs in product(("", "~"), repeat=count):
                 texts.append(f"[]({' | '.join(sign + atom for sign, atom in zip(signs, chosen, strict=True))})")
-    helpers = {call.name: call for call in calls}
     agents = sorted(
-        {parse(text, helpers=helpers) for text in texts},
+        {parse_calling(text, calls) for text in texts},
         key=lambda agent: (agent.size, len(agent.called), agent.text),
     )
     return [(agent.text, machine(agent, calls)) for agent in agents]

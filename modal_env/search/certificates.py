@@ -8,7 +8,7 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,9 +16,8 @@ from modal_env.games.game import PAYOFFS, dot
 from modal_env.logic.notation import Agent
 from modal_env.logic.provability import play
 from modal_env.search.best_replies import Reply
+from modal_env.search.lines import Line, line_text, range_text, total
 
-Line = tuple[Fraction, Fraction]
-"""A number that depends on epsilon: (a, b) is a + b * epsilon."""
 WHOLE: Line = (Fraction(1), Fraction(0))
 
 
@@ -55,7 +54,7 @@ class Certificate:
         for agent, share in zip(self.opponents, self.shares, strict=True):
             yield f"  met: {agent.name} = {agent.unicode}, share {line_text(share)}"
         for agent in self.support:
-            yield f"  best: {agent.name}, paid {line_text(self.paid(_played(agent, self.opponents)))}"
+            yield f"  best: {agent.name}, paid {line_text(self.paid(played(agent, self.opponents)))}"
         names = ", ".join(agent.name for agent in self.opponents)
         yield f"  all that agents without `me` can do (moves against {names}; own move first):"
         for reply in sorted(self.replies, key=lambda reply: (reply.agent.depth, reply.moves)):
@@ -63,43 +62,25 @@ class Certificate:
             yield f"    {moves}  depth {reply.agent.depth}, paid {line_text(self.paid(reply))}: {reply.agent.unicode}"
 
 
-def total_share(shares: Iterable[Line]) -> Line:
-    """The sum of shares, as a line in epsilon; a mix has (1, 0)."""
-    constants, slopes = zip(*shares, strict=True)
-    return sum(constants, Fraction(0)), sum(slopes, Fraction(0))
-
-
-def range_text(low: Fraction, high: Fraction | None) -> str:
-    """Bounds of epsilon in words."""
-    return f"{low} <= epsilon" if high is None else f"{low} <= epsilon <= {high}"
-
-
-def line_text(line: Line) -> str:
-    """(1, -2) is "1 - 2 eps"."""
-    constant, slope = line
-    if not slope:
-        return str(constant)
-    times = "eps" if abs(slope) == 1 else f"{abs(slope)} eps"
-    if not constant:
-        return times if slope > 0 else f"-{times}"
-    return f"{constant} {'+' if slope > 0 else '-'} {times}"
-
-
 def faults(certificate: Certificate) -> list[str]:
     """The errors in a certificate; empty if it holds."""
-    found = []
-    for reply in certificate.replies:
-        if (played := _played(reply.agent, certificate.opponents)) != reply:
-            found.append(f"{reply.agent.text} makes the moves {played.moves}, not {reply.moves}")
-    if (total := total_share(certificate.shares)) != WHOLE:
-        found.append(f"the shares sum to {line_text(total)}, not 1")
-    paid = {certificate.paid(_played(agent, certificate.opponents)) for agent in certificate.support}
+    if len(certificate.shares) != len(certificate.opponents):
+        return [f"there are {len(certificate.shares)} shares for {len(certificate.opponents)} opponents"]
+    replies = [played(reply.agent, certificate.opponents) for reply in certificate.replies]
+    found = [
+        f"{made.agent.text} makes the moves {made.moves}, not {claimed.moves}"
+        for made, claimed in zip(replies, certificate.replies, strict=True)
+        if made != claimed
+    ]
+    if (added := total(certificate.shares)) != WHOLE:
+        found.append(f"the shares sum to {line_text(added)}, not 1")
+    paid = {certificate.paid(played(agent, certificate.opponents)) for agent in certificate.support}
     if len(paid) != 1:
         return [*found, f"the best replies are paid differently: {sorted(paid)}"]
     best = paid.pop()
     # These must be nonnegative throughout the range: the shares, and the disadvantages of all replies.
     margins = list(certificate.shares)
-    margins += [(best[0] - a, best[1] - b) for a, b in map(certificate.paid, certificate.replies)]
+    margins += [(best[0] - a, best[1] - b) for a, b in map(certificate.paid, replies)]
     found += [f"{line_text(margin)} is negative in the range" for margin in margins if not _holds(certificate, margin)]
     if certificate.low > 0 and not any(_ends(margin, certificate.low, 1) for margin in margins):
         found.append(f"it also holds below {certificate.low}")
@@ -108,9 +89,9 @@ def faults(certificate: Certificate) -> list[str]:
     return found
 
 
-def _played(agent: Agent, opponents: tuple[Agent, ...]) -> Reply:
-    moves = tuple(play(agent, opponent).moves for opponent in opponents)
-    return Reply(moves, agent)
+def played(agent: Agent, opponents: Sequence[Agent]) -> Reply:
+    """The reply that an agent makes to the opponents."""
+    return Reply(tuple(play(agent, opponent).moves for opponent in opponents), agent)
 
 
 def _holds(certificate: Certificate, margin: Line) -> bool:

@@ -28,13 +28,13 @@ from modal_env.checks import whole
 from modal_env.errors import GameError
 from modal_env.logic.library import CooperateBot, DefectBot, FairBot, PrudentBot, SlipBot, UnfairBot
 from modal_env.logic.notation import Agent, parse
-from modal_env.logic.provability import play
 from modal_env.logic.readers import as_formulas
 from modal_env.progress import Report, no_report, part
 from modal_env.search import direct_agents as direct
 from modal_env.search.behaviors import Behaviors, two_boxes
 from modal_env.search.best_replies import MAX_DEPTH, Reply, check_called, replies
-from modal_env.search.certificates import WHOLE, Certificate, Line, line_text, range_text, total_share
+from modal_env.search.certificates import WHOLE, Certificate, played
+from modal_env.search.lines import Line, line_text, nonnegative, range_text, total
 
 CALLS = (CooperateBot, DefectBot, FairBot, parse("[]false", name="FalseBot"), parse("~[]false", name="TrueBot"))
 """Agents that may be called in the complete searches."""
@@ -78,17 +78,17 @@ def certify(
         GameError: the shares do not sum to 1, or the agents have different payoffs, or are best replies at no epsilon.
     """
     opponents, support = as_formulas(mix, "mix"), as_formulas(support, "support")
-    if (total := total_share(mix.values())) != WHOLE:
-        raise GameError(f"mix: the shares sum to {line_text(total)}: they must sum to 1")
+    if (added := total(mix.values())) != WHOLE:
+        raise GameError(f"mix: the shares sum to {line_text(added)}: they must sum to 1")
     listed = least_replies(opponents, calls, depth)
     draft = Certificate(title, opponents, tuple(mix.values()), support, tuple(listed), ZERO, None)
-    paid = {draft.paid(_reply(agent, opponents)) for agent in support}
+    paid = {draft.paid(played(agent, opponents)) for agent in support}
     if len(paid) != 1:
         payments = ", ".join(map(line_text, sorted(paid)))
         raise GameError(f"support: the agents are paid {payments}: give some paid the same")
     best = paid.pop()
     margins = [(best[0] - a, best[1] - b) for a, b in map(draft.paid, listed)]
-    bounds = _nonnegative([*mix.values(), *margins])
+    bounds = nonnegative([*mix.values(), *margins])
     if bounds is None:
         raise GameError(f"{title}: these are best replies at no epsilon")
     return Certificate(title, opponents, draft.shares, draft.support, draft.replies, *bounds)
@@ -113,23 +113,6 @@ def least_replies(
     return list(found.values())
 
 
-def _reply(agent: Agent, opponents: Sequence[Agent]) -> Reply:
-    return Reply(tuple(play(agent, opponent).moves for opponent in opponents), agent)
-
-
-def _nonnegative(lines: Sequence[Line]) -> tuple[Fraction, Fraction | None] | None:
-    """The epsilons from 0 at which no line is below 0; None if there are none."""
-    low, high = ZERO, None
-    for constant, slope in lines:
-        if slope > 0:
-            low = max(low, -constant / slope)
-        elif slope < 0:
-            high = -constant / slope if high is None else min(high, -constant / slope)
-        elif constant < 0:
-            return None
-    return None if high is not None and high < low else (low, high)
-
-
 def pure_equilibria(behaviors: Behaviors, report: Report = no_report) -> list[PureEquilibrium]:
     """All pure equilibria in which both players choose from a list, at any epsilon > 0; each pair once.
 
@@ -151,13 +134,13 @@ def pure_equilibria(behaviors: Behaviors, report: Report = no_report) -> list[Pu
     pairs = [(row, column) for row, column in np.argwhere(fits & fits.T).tolist() if row <= column]
     found = []
     for a, b in pairs:
-        bounds = _nonnegative(
+        bounds = nonnegative(
             [
                 *_margins(_payoff(moves, a, b), depths[a], best[:, b]),
                 *_margins(_payoff(moves, b, a), depths[b], best[:, a]),
             ]
         )
-        if bounds is not None and bounds[1] != 0:
+        if bounds is not None and bounds.high != 0:
             found.append(PureEquilibrium(behaviors.agent(a), behaviors.agent(b), *bounds))
     return found
 
@@ -190,8 +173,8 @@ def direct_equilibria(depth: int = 2) -> list[PureEquilibrium]:
     found = []
     for pair in direct.partners(depth).tolist():
         sides = (pair, pair[::-1])
-        bounds = _nonnegative([m for a, b in sides for m in _margins(2, int(seen.least[a]), seen.best[b])])
-        if bounds is not None and bounds[1] != 0:
+        bounds = nonnegative([m for a, b in sides for m in _margins(2, int(seen.least[a]), seen.best[b])])
+        if bounds is not None and bounds.high != 0:
             found.append(PureEquilibrium(agents[pair[0]], agents[pair[1]], *bounds))
     return found
 
@@ -287,13 +270,13 @@ class Findings:
         mix = ", ".join(f"{line_text(share)} {agent.name}" for agent, share in GOOD_MIX.items())
         slip = self.slip.support[0]
         range_ = range_text(self.slip.low, self.slip.high)
-        paid = line_text(self.slip.paid(_reply(slip, self.slip.opponents)))
+        paid = line_text(self.slip.paid(played(slip, self.slip.opponents)))
         fails = [f"{one.counterexamples:,} of {one.friendly:,} at depth {one.depth}" for one in self.lemmas]
         yield "Three questions of Garrabrant's post, about agents without `me` (what I do):"
         yield f"1. Is its mix, {mix}, an equilibrium?"
-        yield f"   {_yes(self.mix)}, for {range_text(self.mix.low, self.mix.high)}."
+        yield f"   {'Yes' if _holds(self.mix) else 'No'}, for {range_text(self.mix.low, self.mix.high)}."
         yield "2. Is DefectBot against itself the only pure equilibrium, as it conjectures?"
-        if _yes(self.slip) == "Yes":
+        if _holds(self.slip):
             yield f"   No, the conjecture is false: {slip.name} against itself is another, for {range_}, paid {paid}."
         else:
             yield "   No other was found."
@@ -321,9 +304,9 @@ class Findings:
             yield f"  {one.counterexamples:,} of them with none of smaller depth"
 
 
-def _yes(certificate: Certificate) -> str:
-    """Yes or No: whether the certificate holds for some epsilon above 0."""
-    return "No" if certificate.high == 0 else "Yes"
+def _holds(certificate: Certificate) -> bool:
+    """Whether a certificate holds for some epsilon above 0."""
+    return certificate.high != 0
 
 
 def _pair_text(pair: PureEquilibrium) -> str:
@@ -341,7 +324,7 @@ def findings(literals: int = 2, report: Report = no_report) -> Findings:
         GameError: as `two_boxes`.
     """
     behaviors = two_boxes(literals=literals)
-    behaviors.meet(part(report, 0.07, 0.7))
+    behaviors.play_all(part(report, 0.07, 0.7))
     cooperates = behaviors.cooperates
     rows = np.packbits(np.concatenate([cooperates, cooperates.T], axis=1), axis=1)
     told_apart = len({row.tobytes() for row in rows})  # np.unique takes seconds

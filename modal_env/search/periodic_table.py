@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from modal_env.games.payoffs import PRESETS, PayoffTable, as_table
 from modal_env.logic.syntax import Agent
 from modal_env.progress import Report, no_report
 from modal_env.search.direct_agents import MAX_DEPTH, agent_with
+from modal_env.search.lines import Line, Range, nonnegative
 from modal_env.search.plays import OUTCOMES, Plays, plays
 
 TRIED = 12  # agents of a set that are tried; the one with the shortest formula is shown
@@ -38,19 +38,6 @@ KINDS = {
     "ruined": "a new outcome is worse for both than an equilibrium without reading",
     "unchanged": "reading adds no outcome",
 }
-
-
-class Range(NamedTuple):
-    """The epsilons from `low` to `high`; to infinity if `high` is None."""
-
-    low: Fraction
-    high: Fraction | None
-
-    def meets(self, other: Range) -> Range | None:
-        """The intersection of two ranges; None if it is empty."""
-        highs = [high for high in (self.high, other.high) if high is not None]
-        found = Range(max(self.low, other.low), min(highs, default=None))
-        return None if found.high is not None and found.high < found.low else found
 
 
 @dataclass(frozen=True)
@@ -152,17 +139,11 @@ def _best(
         paid: [4] by `OUTCOMES`, own move first.
         reach: for each depth, the outcomes that replies of this depth or less reach.
     """
-    low, high = Fraction(0), None
+    margins: list[Line] = []
     for other, outcomes in enumerate(reach):
         most = max(paid[k] for k in range(len(OUTCOMES)) if outcomes >> k & 1)
-        gain, cost = paid[outcome] - most, costs[depth] - costs[other]
-        if cost > 0:
-            high = gain / cost if high is None else min(high, gain / cost)
-        elif cost < 0:
-            low = max(low, gain / cost)
-        elif gain < 0:
-            return None
-    return None if high is not None and high < low else Range(low, high)
+        margins.append((paid[outcome] - most, costs[other] - costs[depth]))
+    return nonnegative(margins)
 
 
 def _covering(found: dict[Range, Pair]) -> Iterator[tuple[Range, Pair]]:

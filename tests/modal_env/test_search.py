@@ -20,9 +20,10 @@ from modal_env.search import direct_agents as direct
 from modal_env.search import findings as search
 from modal_env.search.behaviors import behaviors_of, two_boxes
 from modal_env.search.best_replies import replies
-from modal_env.search.certificates import Certificate, faults, line_text
+from modal_env.search.certificates import Certificate, faults
 from modal_env.search.findings import CALLS, GOOD_MIX, certify, direct_equilibria, pure_equilibria
 from modal_env.search.invaders import verdicts
+from modal_env.search.lines import line_text
 
 HALF, THIRD, ZERO, ONE = Fraction(1, 2), Fraction(1, 3), Fraction(0), Fraction(1)
 PAYOFF = {"CC": 2, "CD": 0, "DC": 3, "DD": 1}
@@ -302,6 +303,13 @@ def test_shares_sum_to_one(good_mix: Certificate) -> None:
     with pytest.raises(GameError, match="shares sum to 1/2"):
         certify("half", {DefectBot: (HALF, ZERO)}, [DefectBot], [])
     assert any("not 1" in fault for fault in faults(replace(good_mix, shares=((ONE, ZERO),) * 3)))
+
+
+def test_a_certificate_of_the_wrong_size_is_at_fault(good_mix: Certificate) -> None:
+    assert faults(replace(good_mix, shares=())) == ["there are 0 shares for 3 opponents"]
+    short = replace(good_mix.replies[0], moves=good_mix.replies[0].moves[:1])
+    (fault,) = faults(replace(good_mix, replies=(short, *good_mix.replies[1:])))
+    assert "makes the moves" in fault
 
 
 def test_mutants_have_the_least_depth_of_their_outcome() -> None:
