@@ -1,6 +1,7 @@
 """Players of a point of the frontier: they follow its path, and punish together, by lot, who left it."""
 
 import copy
+import os
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -150,6 +151,9 @@ def test_the_file_holds_the_point(file, tmp_path):
 def test_other_files_games_and_options_are_refused(file, tmp_path):
     certificate(A, MIX).save(tmp_path / "certificate.npz")
     (tmp_path / "text.npz").write_bytes(b"no point")
+    os.mkfifo(tmp_path / "pipe.npz")
+    with pytest.raises(welfare_env.UnknownAgentError, match="a pipe or a device"):
+        agents.make(f"frontier:point={tmp_path / 'pipe.npz'}")
     for name in ("certificate.npz", "text.npz", "none.npz"):
         with pytest.raises(welfare_env.UnknownAgentError, match=r"no point of the frontier|No such file"):
             agents.make(f"frontier:point={tmp_path / name}")
