@@ -56,7 +56,7 @@ def can_retreat(shape, w, lost, place):
 
 
 @kernel
-def _score(shape, owner, unit, is_fall, w):
+def score_position(shape, owner, unit, is_fall, w):
     """The deviator's score after a movement phase."""
     n, d = shape[CORES], shape[DEVIATOR]
     total = 0
@@ -312,7 +312,7 @@ def _worst(shape, owner, unit, is_fall, plan, replies, number, bound, order, w):
             if unit[p] == d:
                 order[p] = replies[r, p]
         adjudicate(shape, unit, order, w)
-        most = max(most, _score(shape, owner, unit, is_fall, w))
+        most = max(most, score_position(shape, owner, unit, is_fall, w))
         if most >= bound:
             front = r // 2
             for p in range(provinces):

@@ -314,7 +314,7 @@ class PolicyAnswers:
         asked = [power for power in self.policies if position.slots(self.board.power_index[power])]
         if not asked:
             return {}
-        reversed_units = Position(self.engine, _units_reversed(position.state))
+        reversed_units = Position(self.engine, units_reversed(position.state))
         given: Given = {}
         for power in asked:
             orders = self._orders(power, position, SEEDS[0])
@@ -378,7 +378,7 @@ class PolicyAnswers:
         return position.slot_of(power, order)
 
 
-def _units_reversed(state: State) -> State:
+def units_reversed(state: State) -> State:
     """The same position, with each power's units in reverse order."""
     units = state.units[::-1]
     return state.replaced(units=units[np.argsort(units[:, 0], kind="stable")])

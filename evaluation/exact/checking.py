@@ -83,6 +83,7 @@ class Checker:
     Outcomes are cached, so certificates that share positions are checked faster.
 
     Attributes:
+        names: the keys of positions up to renamings.
         compared: number of plans that the reference engine adjudicated, too.
     """
 
@@ -109,7 +110,7 @@ class Checker:
         self.compared = 0
         self._share, self._rng = reference_share, np.random.default_rng(seed)
         self._reference = make_engine("reference", self.board, Rules(press=None, years=2)) if reference_share else None
-        self._names = Renamings(self.board, self.numbers, is_symmetric)
+        self.names = Renamings(self.board, self.numbers, is_symmetric)
         self._stepper = Stepper(self.board, Rules(press=None, years=2))
         self._layout = layout_of(self.board)
         self._key_numbers: dict[Key, int] = {}
@@ -148,7 +149,7 @@ class Checker:
 
     def _number(self, row: np.ndarray) -> int:
         """The number of a position; the same for all its renamings."""
-        key = self._names.key(row)
+        key = self.names.key(row)
         if key not in self._key_numbers:
             self._key_numbers[key] = len(self._key_numbers)
             self._holdings.append(holdings(State(self._layout, row), self.numbers))
@@ -176,10 +177,10 @@ class Checker:
             position = Position(played, state)
             orders = self._path_orders(position, path.pop(position.phase, ()))
             others = [order for who, given in enumerate(orders) if who not in self.numbers for order in given]
-            expanded = self._expand(self._canonical(state), np.array(others, np.int32), f"the path in {position.phase}")
+            expanded = self._expand(self.canonical(state), np.array(others, np.int32), f"the path in {position.phase}")
             years = certificate.years - state.year
             state, _ = played.step(state, [np.array(given, np.int32) for given in orders])
-            to = NOTHING if state.done else self._number(self._canonical(state))
+            to = NOTHING if state.done else self._number(self.canonical(state))
             found.append(PathStep(expanded, years, to, state))
         if path or len(certificate.path) != len(dict(certificate.path)):
             raise CertificateError(f"path: it has no phase {next(iter(path), 'twice')!r:.40}")
@@ -210,7 +211,7 @@ class Checker:
         if worth > certificate.value:
             raise CertificateError(f"the opening is worth up to {worth} by this certificate, not {certificate.value}")
 
-    def _canonical(self, state: State) -> np.ndarray:
+    def canonical(self, state: State) -> np.ndarray:
         """The canonical row of a position, with year 0."""
         rows = state.row[None].copy()
         self._stepper.make_canonical(rows)

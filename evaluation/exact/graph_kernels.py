@@ -129,7 +129,8 @@ def position(t, node):
 
 
 @kernel
-def _hash(key):
+def hash_of(key):
+    """A hash of a position's key, int64 [4]."""
     x = np.int64(0)
     for i in range(4):
         x = (x ^ key[i]) * 0x2545F4914F6CDD1D
@@ -140,7 +141,7 @@ def _hash(key):
 @kernel
 def node_of(t, key):
     """The node of a key, added if it is new; -1 if there is no room."""
-    slot = _hash(key) & (len(t.buckets) - 1)
+    slot = hash_of(key) & (len(t.buckets) - 1)
     while t.buckets[slot]:
         node = t.buckets[slot] - 1
         if (
@@ -184,7 +185,7 @@ def rehash(t):
     """Rebuild the hash table."""
     t.buckets[:] = 0
     for node in range(t.numbers[NODES]):
-        slot = _hash(t.keys[node]) & (len(t.buckets) - 1)
+        slot = hash_of(t.keys[node]) & (len(t.buckets) - 1)
         while t.buckets[slot]:
             slot = (slot + 1) & (len(t.buckets) - 1)
         t.buckets[slot] = node + 1
@@ -245,7 +246,7 @@ def following(t, node, to, years, disarmed):
 
 
 @kernel
-def _settle(shape, phase, owner, unit, lost, options, w):
+def settle_moves(shape, phase, owner, unit, lost, options, w):
     """Turn the results of a movement phase into the next position, in place. Returns its phase."""
     retreats = False
     for c in range(shape[CORES]):
@@ -262,11 +263,11 @@ def _settle(shape, phase, owner, unit, lost, options, w):
         unit[p] = w[AFTER, p]
     if retreats:
         return phase + 1
-    return _after_retreats(shape, phase, owner, unit)
+    return settle_owners(shape, phase, owner, unit)
 
 
 @kernel
-def _after_retreats(shape, phase, owner, unit):
+def settle_owners(shape, phase, owner, unit):
     """In Fall, give each occupied center to the power of its unit. Returns the next phase."""
     if phase < FALL:
         return FALL
@@ -283,7 +284,7 @@ def next_node(t, code, order, owner, unit):
     lost, options = nobodies(), np.zeros(MOST_PROVINCES, np.int64)
     new_owner, new_unit = owner.copy(), unit.copy()
     adjudicate(t.shape, unit, order, w)
-    phase = _settle(t.shape, PHASE_OF[code], new_owner, new_unit, lost, options, w)
+    phase = settle_moves(t.shape, PHASE_OF[code], new_owner, new_unit, lost, options, w)
     return insert(t, phase, new_owner, new_unit, lost, options)
 
 
@@ -317,7 +318,7 @@ def _is_new(seen, key):
     Args:
         seen: hash set, int64 [MOST_SEEN, 4], initially zeros.
     """
-    slot = _hash(key) & (MOST_SEEN - 1)
+    slot = hash_of(key) & (MOST_SEEN - 1)
     for _ in range(MOST_PROBES):
         row = seen[slot]
         if row[0] == 0:  # free: the phase after a movement is not 0
@@ -344,7 +345,7 @@ def _expand_moves(t, order, code, owner, unit, replies):
     for r in range(number):
         new_owner[:], new_unit[:] = owner, unit
         adjudicate(t.shape, unit, replies[r], w)
-        phase = _settle(t.shape, PHASE_OF[code], new_owner, new_unit, lost, options, w)
+        phase = settle_moves(t.shape, PHASE_OF[code], new_owner, new_unit, lost, options, w)
         pack(t.shape, phase, new_owner, new_unit, lost, options, key)
         if _is_new(seen, key) and not _add(t, insert(t, phase, new_owner, new_unit, lost, options)):
             return False
@@ -370,7 +371,7 @@ def _expand_retreats(t, order, phase, owner, unit, lost, options):
                     who = lost[c]
             if many == 1:
                 new_unit[p] = who
-        after = _after_retreats(shape, phase, new_owner, new_unit)
+        after = settle_owners(shape, phase, new_owner, new_unit)
         if not _add(t, insert(t, after, new_owner, new_unit, gone, none)):
             return False
         if not _next_retreat(shape, lost, options, to):

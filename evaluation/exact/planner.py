@@ -228,6 +228,9 @@ class Planner:
         board: without convoys. rules: welfare; without press, transfers and `retreat_welfare`.
         powers: indices of the deciding powers.
         answers: gives the orders of all others in a position.
+
+    Attributes:
+        solved: canonical position -> search result.
     """
 
     def __init__(self, board: Board, rules: Rules, powers: int | tuple[int, ...], answers: Answers) -> None:
@@ -237,12 +240,12 @@ class Planner:
         self._stepper = Stepper(board, rules)
         self._expander = Expander(board, self.powers, self._stepper)
         self._bounds = [PointBounds(board, rules, power) for power in self.powers]
-        self._solved: dict[bytes, Solved] = {}
+        self.solved: dict[bytes, Solved] = {}
 
     @property
     def states(self) -> int:
         """Number of positions searched so far."""
-        return len(self._solved)
+        return len(self.solved)
 
     def value(self, state: State) -> int:
         """The maximum points that the deciding powers can still get."""
@@ -255,7 +258,7 @@ class Planner:
             key = self.key(state)
             self.solve(key)
             moves = {power: list(slots.values()) for power, slots in self.answers(position).items()}
-            for order in self._solved[key].orders:
+            for order in self.solved[key].orders:
                 owner = next(power for power in self.powers if position.slot_of(power, order) is not None)
                 moves.setdefault(owner, []).append(order)
             yield position.phase, moves
@@ -278,7 +281,7 @@ class Planner:
         Successors are searched by decreasing upper bound, until no bound exceeds the best value found. Successors that
         cannot exceed it need a bound only.
         """
-        known = self._solved.get(key)
+        known = self.solved.get(key)
         if known is not None and (known.is_exact or known.bound <= above):
             return known.bound
         orders, _, own, rows, points = self._expand(self.position(key))
@@ -291,7 +294,7 @@ class Planner:
             bound, place = self._search(rows[first], gains[first], above)
             choice = None if place is None else int(first[place])
         mine = () if choice is None else orders[choice, :own].tolist()
-        self._solved[key] = Solved(bound, choice is not None, tuple(order for order in mine if order != NO_ORDER))
+        self.solved[key] = Solved(bound, choice is not None, tuple(order for order in mine if order != NO_ORDER))
         return bound
 
     def _search(self, rows: np.ndarray, gains: np.ndarray, above: int) -> tuple[int, int | None]:

@@ -10,7 +10,7 @@ import agents
 import welfare_env
 from agents.cliques import kernels
 from agents.cliques.punishing import punishing_orders
-from agents.cliques.punishing_kernels import _score
+from agents.cliques.punishing_kernels import score_position
 from agents.cliques.shape import ALONE, clique_of
 from agents.scripted.punisher import AgreedPath, excluded, first_deviator, suspect
 from evaluation.exact import best_response, certify_punishers
@@ -128,7 +128,7 @@ class TestPunisher:
         owner, unit = np.full((2, kernels.MOST_PROVINCES), -1, np.int8)
         owner[[0, 3]] = 0
         unit[[0, 3]] = w[kernels.AFTER, [0, 3]] = in_core, 0
-        assert _score(shape, owner, unit, False, w) == score
+        assert score_position(shape, owner, unit, False, w) == score
 
     def test_together_they_attack_where_the_deviator_stands(self):
         units = {"PLAYERA": ["A CBX"], "PLAYERB": ["A HBX"], "PLAYERC": ["A CCX"]}

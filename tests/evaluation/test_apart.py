@@ -12,7 +12,7 @@ from agents.cliques.punishing_kernels import DEVIATORS, PUNISHERS
 from agents.cliques.shape import clique_of
 from evaluation.checks import board_of
 from evaluation.exact import CertificateError, certify_threats
-from evaluation.exact.drawn.apart import ApartSearch, _Stage
+from evaluation.exact.drawn.apart import ApartSearch, ProductGame
 from evaluation.exact.drawn.apart_proofs import UNITS, certify_apart, check_apart, product_of
 from evaluation.exact.drawn.certificates import UNIT
 from evaluation.exact.drawn.threats import ThreatSearch
@@ -96,14 +96,14 @@ def test_against_another_solver():
 
 def is_last(apart: ApartSearch, key: tuple[int, int]) -> bool:
     """Whether nothing that follows is worth more to a deviator whom punishers draw apart, so brute force will do."""
-    stage = _Stage(apart, *key)
+    stage = ProductGame(apart, *key)
     size = np.prod([len(own) for own in stage.each])
     return len(stage.each) == 2 and size < 500 and apart.threats.phase(key[0]) == 2
 
 
 def tensor(apart: ApartSearch, brute: BruteForce, key: tuple[int, int]) -> np.ndarray:
     """What each order of the deviator is worth against each pair of orders: [deviator's, one's, the other's]."""
-    stage = _Stage(apart, *key)
+    stage = ProductGame(apart, *key)
     joint = np.array([np.max(pair, axis=0) for pair in product(*stage.each)], np.int16)
     to = apart.threats.lead(key[0], apart.threats.orders(key[0], DEVIATORS), joint)
     single, back = np.unique(to, return_inverse=True)

@@ -282,7 +282,7 @@ def test_supports_are_given_to_whatever_they_can_help(own, orders, outcomes):
 def test_the_sequence_of_units_makes_no_difference(drawn):
     position = busy_position(*drawn)
     planner = planning.Planner(position.board, position.engine.rules, 0, lambda asked: {})
-    turned = Position(position.engine, exact._units_reversed(position.state))
+    turned = Position(position.engine, exact.units_reversed(position.state))
     assert planner.key(turned.state) == planner.key(position.state)
     others = random_orders(position, drawn[1])
     own = next(every_plan(position, 0))
@@ -324,8 +324,8 @@ def test_no_value_is_above_its_bound(others, years, monkeypatch):
         patch.setattr(planning, "PointBounds", NoPointBounds)
         planner = planning.Planner(board, rules(years), 0, answers.given)
     value = planner.value(answers.engine.initial())
-    rows = np.array([np.frombuffer(key, np.int32) for key in planner._solved])
-    values = np.array([solved.bound for solved in planner._solved.values()])  # without bounds they are the values
+    rows = np.array([np.frombuffer(key, np.int32) for key in planner.solved])
+    values = np.array([solved.bound for solved in planner.solved.values()])  # without bounds they are the values
     assert (values <= bounds.upper(rows)).all()
     assert (rows[:, PHASE] % 2 == 1).any() == (others is Restless)  # retreats
     assert best_response("clique:3", dict(policies), A, years).value == value

@@ -186,7 +186,7 @@ class TestWhatIsNoCertificate:
         certificate, board = made("clique:3"), welfare_env.load_board("clique:3")
         game = welfare_env.Game.from_position("W1901A", {"PLAYERB": ["A CBX"]}, {"PLAYERB": ["HBX", "CBX"]},
                                               rules=Rules(press=None, years=3), map_name="clique:3")  # fmt: skip
-        row = checker_of("clique:3")._canonical(game.position.state)
+        row = checker_of("clique:3").canonical(game.position.state)
         orders = np.full((1, certificate.orders.shape[1]), -1, np.int32)
         orders[0, :2] = [board.orders.index[text] for text in ("A HBX B", "A CBX D")]
         longer = {

@@ -274,7 +274,7 @@ class TestCertificates:
 
     def test_points_of_the_last_winter_are_checked(self, certificate, checker):
         game = welfare_env.Game.from_position("W1901A", {}, {A: ["HAX"]}, rules=rules(4), map_name="clique:3")
-        row = checker._canonical(game.position.state)
+        row = checker.canonical(game.position.state)
         rows = {"rows": row, "years_left": 1, "orders": np.full_like(certificate.orders[0], -1)}
         longer = {name: np.concatenate([getattr(certificate, name), np.int16([row])]) for name, row in rows.items()}
         claims = [np.append(certificate.claims, np.int16(claim)) for claim in (1, 0)]
@@ -322,7 +322,7 @@ class TestCertificates:
         states += [state.replaced(retreats=np.full_like(state.retreats, -1)) for state in stuck]
         positions = {state.row.tobytes(): Position(checker.engine, state) for state in states}
         pairs = {
-            (min(described(each, ""), described(each, alike)), checker._names.key(each.state.row))
+            (min(described(each, ""), described(each, alike)), checker.names.key(each.state.row))
             for each in positions.values()
         }
         assert len(positions) > len(pairs) > 600

@@ -79,11 +79,11 @@ class ApartSearch:
         low, high = self.bounds(node, years)
         if high - low > CLOSE and (node, years) not in self._solved:
             self._solved.add((node, years))
-            _Stage(self, node, years).play()
+            ProductGame(self, node, years).play()
         return self.bounds(node, years)
 
 
-class _Stage:
+class ProductGame:
     """One phase, in which all order simultaneously."""
 
     def __init__(self, apart: ApartSearch, node: int, years: int) -> None:

@@ -147,7 +147,7 @@ class SightChecker(DrawnChecker):
         found = super()._played_path(certificate)
         engine = make_engine("fast", self.board, Rules(press=None, years=certificate.years))
         texts, states = dict(certificate.path), [engine.initial(), *(step.state for step in found)]
-        waiting = [(0, self._canonical(states[0]).tobytes(), ON_PATH)]
+        waiting = [(0, self.canonical(states[0]).tobytes(), ON_PATH)]
         while waiting:
             phase = waiting.pop()
             if phase not in self._walked:
@@ -170,7 +170,7 @@ class SightChecker(DrawnChecker):
             position.state.row, orders.reshape(len(plans), -1), slots.copy(), powers.copy()
         )
         rows[:, YEAR] = 0
-        following, left = self._canonical(path).tobytes(), years - path.year
+        following, left = self.canonical(path).tobytes(), years - path.year
         for to, gained in {(to.tobytes(), int(each[self.numbers[0]])) for to, each in zip(rows, points, strict=True)}:
             now = State(self._layout, np.frombuffer(to, np.int32))
             if path.done:

@@ -29,14 +29,14 @@ from evaluation.exact.graph_kernels import (
     PHASE_OF,
     SPRING,
     WINTER,
-    _after_retreats,
-    _hash,
-    _settle,
+    hash_of,
     insert,
     is_mine,
     list_retreats,
     pack,
     position,
+    settle_moves,
+    settle_owners,
 )
 from welfare_env.compiling import compiler_of
 
@@ -128,7 +128,7 @@ def fill(t, node, mine, theirs, to):
             new_owner, new_unit, new_lost, new_options = owner.copy(), unit.copy(), nobodies(), np.zeros_like(options)
             if phase == SPRING or phase == FALL:
                 adjudicate(t.shape, unit, order, w)
-                after = _settle(t.shape, phase, new_owner, new_unit, new_lost, new_options, w)
+                after = settle_moves(t.shape, phase, new_owner, new_unit, new_lost, new_options, w)
             elif phase == WINTER:
                 after = _settle_winter(t.shape, order, new_unit)
             else:
@@ -151,7 +151,7 @@ def fill(t, node, mine, theirs, to):
 @kernel
 def _slot(seen, key):
     """The slot of a key, or a free slot for it; -1 if there is none."""
-    slot = _hash(key) & (CACHED - 1)
+    slot = hash_of(key) & (CACHED - 1)
     for _ in range(PROBES):
         row = seen[slot]
         if row[0] == 0 and row[1] == 0:
@@ -184,4 +184,4 @@ def _settle_retreats(shape, phase, lost, to, owner, unit):
                 who = lost[c]
         if many == 1:
             unit[p] = who
-    return _after_retreats(shape, phase, owner, unit)
+    return settle_owners(shape, phase, owner, unit)
