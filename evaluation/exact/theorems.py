@@ -12,19 +12,23 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from agents.runtime.files import reason
+from agents.cliques.shape import clique_of
 from agents.runtime.table_files import Row
-from evaluation.checks import EvaluationError, board_of
-from evaluation.exact.certify import punishers_search
+from evaluation.checks import EvaluationError, board_of, check_whole
+from evaluation.exact.cell_files import MOST, check_cell, check_seconds, read_cell_file
+from evaluation.exact.certify import PUNISHERS, punishers_search
 from evaluation.exact.checking import Checker
 from evaluation.exact.clique_proofs import Line, Proof
-from evaluation.exact.graph_kernels import NODES
-from welfare_env import Rules
+from evaluation.exact.graph_kernels import MOST_YEARS, NODES
+from welfare_env import Board, Rules
+from welfare_env.checks import choice, quoted
 from welfare_env.engine import State
 from welfare_env.engine.engines import make_engine
+from welfare_env.game.position import Position
 
 VERSION = "0217f3fe5aa24753"  # of the punishers; must change when their orders change (a test checks this)
 
@@ -89,36 +93,62 @@ class Cell:
 
 
 def roles(map_name: str) -> dict[str, str]:
-    """The distinct kinds of deviator on a toy board: role -> one power of this role."""
-    powers = board_of(map_name).powers
-    if not map_name.startswith("shared-"):
+    """The distinct kinds of deviator on a toy board: role -> one power of this role.
+
+    Raises:
+        UnknownMapError: not clique:n or shared-clique:n with n from 2 to 6.
+    """
+    clique = clique_of(board_of(map_name))
+    powers = clique.board.powers
+    if not clique.is_shared:
         return {"player": powers[0]}
     return {"sharer": powers[0], "excluded": powers[-1], "other": powers[1]}
 
 
 def read_cells(path: Path) -> list[Cell]:
-    """The cells of a file, in sequence; an empty list if there is no file.
+    """The cells of a file, in sequence; an empty list if there is no file. Cells without a version have "".
 
     Raises:
-        EvaluationError: the file is unreadable or has a line that is not a cell.
+        EvaluationError: the file is unreadable, or a line is not a cell or has the key of an earlier one.
     """
-    if not path.exists():
-        return []
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise EvaluationError(f"{path}: no file of cells: {reason(error)}") from error
-    found = []
-    for number, text in enumerate(lines, 1):
-        try:
-            fields = json.loads(text)
-            line = tuple(
-                (phase, {who: tuple(texts) for who, texts in orders.items()}) for phase, orders in fields["line"]
-            )
-            found.append(Cell(**{"version": "", **fields, "line": line}))
-        except (ValueError, TypeError, KeyError) as error:
-            raise EvaluationError(f"{path}, line {number}: no cell of a table of theorems") from error
-    return found
+    return read_cell_file(path, _checked_cell)
+
+
+def _checked_cell(given: dict[str, Any]) -> Cell:
+    """A cell of the fields of a line. Raises EvaluationError or UnknownMapError if one is wrong."""
+    given = {"version": "", **given}
+    check_cell(Cell, given, roles, MOST_YEARS)
+    check_whole("t", given["t"], 1, given["years"])
+    check_whole("value", given["value"], given["path_value"], MOST)
+    choice("punishers", given["punishers"], PUNISHERS, error=EvaluationError)
+    choice("checked", given["checked"], (False, True), error=EvaluationError)
+    check_seconds("seconds", given["seconds"])
+    if not isinstance(given["version"], str):
+        raise EvaluationError(f"version={quoted(given['version'])}: give a text")
+    return Cell(**given | {"line": _checked_line(board_of(given["map_name"]), given["line"])})
+
+
+def _checked_line(board: Board, given: Any) -> Line:
+    """A line of play from JSON: a list of pairs, a phase and power -> orders. Raises EvaluationError if it is not."""
+    form = "give a list of pairs: a phase, and power -> orders"
+    if not isinstance(given, list):
+        raise EvaluationError(f"line={quoted(given)}: {form}")
+    for pair in given:
+        if (
+            not isinstance(pair, list)
+            or len(pair) != 2
+            or not isinstance(pair[0], str)
+            or not isinstance(pair[1], dict)
+        ):
+            raise EvaluationError(f"line: {quoted(pair)}: {form}")
+        for power, orders in pair[1].items():
+            choice(f"line: {pair[0]:.40}: power", power, board.powers, error=EvaluationError)
+            if not isinstance(orders, list):
+                raise EvaluationError(f"line: {pair[0]:.40}: {power}: {quoted(orders)}: give a list of orders")
+            for text in orders:
+                if not isinstance(text, str) or text not in board.orders.index:
+                    raise EvaluationError(f"line: {pair[0]:.40}: {quoted(text)}: no order of this board")
+    return tuple((phase, {who: tuple(texts) for who, texts in orders.items()}) for phase, orders in given)
 
 
 def fill(
@@ -139,8 +169,12 @@ def fill(
         report: progress callback.
 
     Raises:
-        EvaluationError: not a file of cells, or its cells of this board are of another version of the punishers.
+        EvaluationError, UnknownMapError: invalid input of this kind, not a file of cells, or a file whose cells of this
+            board are of another version of the punishers.
     """
+    check_whole("years", years, 1, MOST_YEARS)
+    if most_checked is not None:
+        check_whole("most_checked", most_checked, 0, MOST)
     earlier = [cell for cell in read_cells(path) if (cell.map_name, cell.punishers) == (map_name, punishers)]
     if any(cell.version != VERSION for cell in earlier):
         raise EvaluationError(f"{path}: its cells of {map_name} are of another version: give another file")
@@ -194,15 +228,25 @@ def states(map_name: str, years: int, line: Line, engine: str = "fast") -> Itera
     """The positions of a line of play, from the opening to the end.
 
     Raises:
-        EvaluationError: the game is over after a phase other than Winter.
+        EvaluationError: an order is illegal, a phase is not the game's next one, or the game is over before the line.
     """
     board = board_of(map_name)
     played = make_engine(engine, board, Rules(press=None, years=years))
     state = played.initial()
     yield state
     for phase, orders in line:
-        numbers = [[board.orders.index[text] for text in orders.get(power, ())] for power in board.powers]
-        state, _ = played.step(state, [np.array(given, np.int32) for given in numbers])
+        position = Position(played, state)
+        if state.done or phase != position.phase:
+            due = "the game is over" if state.done else f"the next phase is {position.phase}"
+            raise EvaluationError(f"line: {phase!r:.40}: {due}")
+        state, _ = played.step(state, [_numbers(position, who, orders.get(who, ())) for who in board.powers])
         yield state
-        if state.done and phase[0] != "W":
-            raise EvaluationError(f"the line ends in {phase}")
+
+
+def _numbers(position: Position, power: str, texts: tuple[str, ...]) -> np.ndarray:
+    """Order numbers of a power's orders, int32. Raises EvaluationError if one is illegal."""
+    found = [position.board.orders.index.get(text, -1) for text in texts]
+    for text, order in zip(texts, found, strict=True):
+        if position.slot_of(position.board.power_index[power], order) is None:
+            raise EvaluationError(f"line: {position.phase}: {text!r:.60} is illegal for {power}")
+    return np.array(found, np.int32)

@@ -513,6 +513,6 @@ class TestTables:
         with pytest.raises(EvaluationError, match="line 1"):
             read_cells(tmp_path / "cells.jsonl")
         (tmp_path / "cells.jsonl").write_bytes(b"\xff")
-        for path in (tmp_path, tmp_path / "cells.jsonl"):
-            with pytest.raises(EvaluationError, match="no file of cells"):
+        for path, told in ((tmp_path, "no file of cells"), (tmp_path / "cells.jsonl", "line 1: no cell")):
+            with pytest.raises(EvaluationError, match=told):
                 read_cells(path)

@@ -281,5 +281,5 @@ class TestCells:
 
     def test_another_file(self, tmp_path):
         (tmp_path / "cells").write_text("{}")
-        with pytest.raises(EvaluationError, match="no file of threat values"):
+        with pytest.raises(EvaluationError, match="line 1: no cell: map_name: missing"):
             read_threats(tmp_path / "cells")

@@ -11,24 +11,29 @@ True
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from agents.cliques.shape import clique_of
-from agents.runtime.files import reason
 from agents.runtime.table_files import Row
 from agents.scripted.punisher import excluded
 from evaluation.checks import EvaluationError, board_of, check_whole
 from evaluation.exact import graph_kernels as g
+from evaluation.exact.cell_files import check_cell, check_seconds, read_cell_file
 from evaluation.exact.clique_proofs import path_of
 from evaluation.exact.drawn.certificates import DrawnCertificate
 from evaluation.exact.drawn.checking import check_drawn
 from evaluation.exact.drawn.proofs import PathThreats
 from evaluation.exact.drawn.threats import ThreatSearch
 from evaluation.exact.theorems import roles
+from welfare_env.checks import quoted
+
+FRACTION = re.compile(r"\d{1,12}(/[1-9]\d{0,11})?", re.ASCII)
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,28 +146,40 @@ def read_threats(path: Path) -> list[ThreatCell]:
     """The cells of a file, in sequence; an empty list if there is no file.
 
     Raises:
-        EvaluationError: the file is unreadable or not a file of threat values.
+        EvaluationError: the file is unreadable, or a line is not a cell or has the key of an earlier one.
     """
-    if not path.exists():
-        return []
-    try:
-        found = [ThreatCell(**json.loads(text)) for text in path.read_text(encoding="utf-8").splitlines()]
-        for cell in found:
-            Fraction(cell.at_least), Fraction(cell.at_most)
-    except (OSError, ValueError, TypeError, ZeroDivisionError) as error:
-        raise EvaluationError(f"{path}: no file of threat values: {reason(error)}") from error
-    return found
+    return read_cell_file(path, _checked_cell)
+
+
+def _checked_cell(given: dict[str, Any]) -> ThreatCell:
+    """A cell of the fields of a line. Raises EvaluationError or UnknownMapError if one is wrong."""
+    check_cell(ThreatCell, given, roles, g.MOST_YEARS)
+    for name in ("seconds", "check_seconds"):
+        check_seconds(name, given[name])
+    least, most = (_checked_fraction(name, given[name]) for name in ("at_least", "at_most"))
+    if least > most:
+        raise EvaluationError(f"at_least={least}: it is more than at_most={most}")
+    return ThreatCell(**given)
+
+
+def _checked_fraction(name: str, text: object) -> Fraction:
+    if not isinstance(text, str) or not FRACTION.fullmatch(text):
+        raise EvaluationError(f"{name}={quoted(text)}: give the text of a fraction, such as '1/2'")
+    return Fraction(text)
 
 
 def fill_threats(path: Path, map_name: str, years: int, report: Callable[[str], None] = lambda text: None) -> None:
     """Compute and check the cells of a board that are missing in a file, and append each to the file.
 
     Args:
-        path: the file. years: the longest game. report: progress callback.
+        path: the file. map_name: clique:n or shared-clique:n. report: progress callback.
+        years: the longest game, up to 8.
 
     Raises:
-        EvaluationError: not a file of threat values, or a position has too many joint orders.
+        EvaluationError, UnknownMapError: invalid input of this kind, not a file of threat values, or a position has too
+            many joint orders.
     """
+    check_whole("years", years, 1, g.MOST_YEARS)
     done = {cell.name for cell in read_threats(path)}
     for role, deviator in roles(map_name).items():
         wanted = [length for length in range(1, years + 1) if (map_name, role, length) not in done]
