@@ -172,10 +172,13 @@ class TestWhatIsNoCertificate:
         for share in (-1, 2, float("nan"), "all"):
             with pytest.raises(CertificateError, match="reference_share"):
                 check_certificate(made("clique:3"), reference_share=share)  # type: ignore[arg-type]
-        with pytest.raises(welfare_env.UnknownPowerError):
-            check_certificate(replace(made("clique:3"), deviators=("FRANCE",)))
-        with pytest.raises(CertificateError, match="convoyed"):
-            check_certificate(replace(made("clique:3"), map_name="standard", deviators=("FRANCE",)))
+        for changes in ({"deviators": ("FRANCE",)}, {"deviators": (A, 3)}, {"map_name": "nowhere"}, {"map_name": None}):
+            with pytest.raises(CertificateError, match=next(iter(changes))):
+                check_certificate(replace(made("clique:3"), **changes))
+        for is_symmetric, told in ((True, "map_name"), (False, "convoyed")):
+            standard = {"map_name": "standard", "deviators": ("FRANCE",), "is_symmetric": is_symmetric}
+            with pytest.raises(CertificateError, match=told):
+                check_certificate(replace(made("clique:3"), **standard))
 
     def test_a_checker_of_another_deviator(self):
         with pytest.raises(CertificateError, match="this checker is for"):

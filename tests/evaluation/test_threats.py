@@ -248,7 +248,25 @@ class TestFalseCertificates:
         ("change", "told"),
         [
             ({"lower": 7.0}, "whole number"),
-            ({"lower": 3, "upper": 2}, "in sequence"),
+            ({"lower": 3, "upper": 2}, "lower not above upper"),
+            ({"lower": -1}, "lower=-1"),
+            ({"upper": 10**5000}, "upper="),
+            ({"lower": True}, "lower=True"),
+            ({"path_value": float("nan")}, "path_value=nan"),
+            ({"years": 0}, "years=0"),
+            ({"years": 3.0}, "years=3.0"),
+            ({"years": 10**30}, "years="),
+            ({"map_name": "clique:9"}, "map_name"),
+            ({"map_name": "nowhere"}, "map_name"),
+            ({"map_name": None}, "map_name"),
+            ({"map_name": "clique:4"}, "rows do not fit"),
+            ({"deviator": "FRANCE"}, "deviators: unknown power 'FRANCE'"),
+            ({"deviator": ""}, "deviators"),
+            ({"deviator": "PLAYERA+PLAYERA"}, "each once"),
+            ({"deviator": "PLAYERA+PLAYERB+PLAYERC"}, "two joined"),
+            ({"deviator": ("PLAYERA",)}, "two joined"),
+            ({"path": [("S1901M", ())]}, "path"),
+            ({"path": (("S1901M", 3),)}, "path"),
             ({"rows": np.zeros((1, 1))}, "rows"),
             ({"weights": np.zeros(0, np.int64)}, "weights"),
             ({"deviator": "PLAYERB"}, "PLAYERB|position"),
@@ -266,6 +284,31 @@ class TestFalseCertificates:
             DrawnCertificate.load(tmp_path / "x.npz")
         with pytest.raises(CertificateError, match="DrawnCertificate"):
             check_drawn("x")
+
+
+class TestEarlierSearches:
+    @pytest.mark.parametrize(
+        ("board", "deviator", "other", "told"),
+        [
+            ("clique:2", A, ("clique:3", 0), "a search of PLAYERA on clique:3, not of PLAYERA on clique:2"),
+            ("shared-clique:2", "PLAYERB", ("shared-clique:2", 0), "not of PLAYERB"),
+            ("shared-clique:2", A, ("shared-clique:2", 1), "a search of PLAYERB"),
+            ("clique:2", A, ("clique:2", 0, 1), "a search of PLAYERA and PLAYERB"),
+        ],
+    )
+    def test_of_another_game_or_deviator(self, board, deviator, other, told):
+        name, *who = other
+        with pytest.raises(EvaluationError, match=told):
+            certify_threats(board, 1, deviator, 1, threats=ThreatSearch(clique_of(board_of(name)), *who))
+
+    @pytest.mark.parametrize("threats", ["a search", 0, False, float("nan")])
+    def test_no_search(self, threats):
+        with pytest.raises(EvaluationError, match=f"threats={threats!r}: give a ThreatSearch"):
+            certify_threats("clique:2", 1, A, 1, threats=threats)
+
+    def test_of_the_other_sharer(self):
+        found = certify_threats("shared-clique:2", 1, "PLAYERC", 1, threats=search_of("shared-clique:2"))
+        assert found.certificate.bounds == certify_threats("shared-clique:2", 1, "PLAYERC", 1).certificate.bounds
 
 
 class TestCells:

@@ -59,10 +59,13 @@ def _plain(certificate: DrawnCertificate) -> Certificate:
     for name in NUMBERS:
         if not is_whole(getattr(certificate, name)):
             raise CertificateError(f"{name}={quoted(getattr(certificate, name))}: give a whole number")
-    if not isinstance(certificate.deviator, str):
+    if not isinstance(certificate.deviator, str) or certificate.deviator.count("+") > 1:
         raise CertificateError(f"deviator={quoted(certificate.deviator)}: give a power, or two joined by +")
     if not 0 <= certificate.lower <= certificate.upper <= MOST_POINTS * UNIT:
-        raise CertificateError(f"lower={certificate.lower}, upper={certificate.upper}: give two parts in sequence")
+        raise CertificateError(
+            f"lower={quoted(certificate.lower)}, upper={quoted(certificate.upper)}: give points times {UNIT}, from 0 "
+            f"to {MOST_POINTS} points, and lower not above upper"
+        )
     return Certificate(
         map_name=certificate.map_name,
         years=certificate.years,

@@ -34,7 +34,7 @@ from evaluation.exact.clique_proofs import Naming
 from evaluation.exact.drawn.points import FrontierPoint, Vector
 from evaluation.exact.drawn.proofs import OVER, Path, PathThreats
 from evaluation.exact.drawn.sight import SightThreats, is_seen, still_given
-from evaluation.exact.drawn.threats import CLOSE, ThreatSearch
+from evaluation.exact.drawn.threats import CLOSE, ThreatSearch, kind_of
 from evaluation.exact.planner import NO_ORDER, Expander, Stepper
 from welfare_env import Rules
 from welfare_env.checks import quoted
@@ -76,9 +76,9 @@ class FrontierSearch:
         self.most = years * self.centers
         self.report: Callable[[str], None] = lambda text: None
         self.leavers = list(leavers(clique, coalitions))
-        kinds = {_kind(clique, who): who for who in reversed(self.leavers)}
+        kinds = {kind_of(clique, who): who for who in reversed(self.leavers)}
         searches = {kind: ThreatSearch(clique, *who) for kind, who in kinds.items()}
-        self.threats = [searches[_kind(clique, who)] for who in self.leavers]
+        self.threats = [searches[kind_of(clique, who)] for who in self.leavers]
         self._names = [Naming(threats.search, *who) for threats, who in zip(self.threats, self.leavers, strict=True)]
         self.engine = make_engine("fast", self.board, rules)
         stepper = Stepper(self.board, rules)
@@ -357,11 +357,6 @@ def leavers(clique: Clique, coalitions: int) -> Iterator[tuple[int, ...]]:
     yield from ((power,) for power in range(clique.powers))
     for pair in combinations(range(clique.powers), 2) if coalitions == 2 else ():
         yield pair if pair[1] < clique.cores or pair[0] == 0 else pair[::-1]
-
-
-def _kind(clique: Clique, who: tuple[int, ...]) -> tuple[bool, ...]:
-    """Deviators of the same kind differ only in their names."""
-    return tuple(clique.is_shared and power in (0, clique.powers - 1) for power in who)
 
 
 def frontier(

@@ -53,6 +53,11 @@ def solve_game(payoffs: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     return float(found.x[rows]), mine / mine.sum(), theirs / theirs.sum()
 
 
+def kind_of(clique: Clique, deviators: tuple[int, ...]) -> tuple[bool, ...]:
+    """Whether each deviator shares a core. Deviators of the same kind differ only in their names."""
+    return tuple(clique.is_shared and power in (0, clique.powers - 1) for power in deviators)
+
+
 @dataclass
 class _Orders:
     """All joint orders at a node, and the next nodes of those tried so far."""

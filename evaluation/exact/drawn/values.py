@@ -19,7 +19,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from agents.cliques.shape import clique_of
+from agents.cliques.shape import Clique, clique_of
 from agents.runtime.table_files import Row
 from agents.scripted.punisher import excluded
 from evaluation.checks import EvaluationError, board_of, check_whole
@@ -29,7 +29,7 @@ from evaluation.exact.clique_proofs import path_of
 from evaluation.exact.drawn.certificates import DrawnCertificate
 from evaluation.exact.drawn.checking import check_drawn
 from evaluation.exact.drawn.proofs import PathThreats
-from evaluation.exact.drawn.threats import ThreatSearch
+from evaluation.exact.drawn.threats import ThreatSearch, kind_of
 from evaluation.exact.theorems import roles
 from welfare_env.checks import quoted
 
@@ -79,7 +79,7 @@ def certify_threats(
         t: the year in whose Winter all disband.
         deviator: a power. years: length of the game, up to 8.
         shared: who gets the shared core; see `agents.PunisherPolicy`.
-        threats: an earlier search of this board and kind of deviator to continue; None: a new one.
+        threats: a search of this board and kind of deviator to continue, of games of any length; None: a new one.
 
     Raises:
         EvaluationError, UnknownMapError, UnknownPowerError: invalid input of this kind.
@@ -92,11 +92,27 @@ def certify_threats(
         outside = excluded(clique, shared)
     except ValueError as error:
         raise EvaluationError(str(error)) from error
-    search = threats or ThreatSearch(clique, number)
+    search = ThreatSearch(clique, number) if threats is None else _fitting(threats, clique, number)
     found = PathThreats(search, number, years, tuple(path_of(clique, outside, years, years - t)))
     found.solve()
     states = int(search.search.table.numbers[g.NODES])
     return ThreatValue(board.name, years, deviator, found.path_value, found.certificate(), states)
+
+
+def _fitting(threats: ThreatSearch, clique: Clique, deviator: int) -> ThreatSearch:
+    """The search, if it is of this board and kind of deviator. Raises EvaluationError if not."""
+    name, board = clique.board.powers[deviator], clique.board.name
+    if not isinstance(threats, ThreatSearch):
+        raise EvaluationError(f"threats={quoted(threats)}: give a ThreatSearch of {name} on {board}, or None")
+    own = threats.search
+    if (
+        own.clique.board.name != board
+        or threats.is_pair
+        or kind_of(own.clique, (own.deviator,)) != kind_of(clique, (deviator,))
+    ):
+        who = " and ".join(own.clique.board.powers[each] for each in (own.deviator, own.partner) if each >= 0)
+        raise EvaluationError(f"threats: a search of {who} on {own.clique.board.name}, not of {name} on {board}")
+    return threats
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from agents.cliques.shape import clique_of
 from evaluation.checks import board_of
 from evaluation.exact.certificates import ARRAYS, Certificate, CertificateError
 from welfare_env import Board
@@ -26,6 +27,7 @@ from welfare_env.engine import (
     Layout,
     layout_of,
 )
+from welfare_env.errors import MapFormatError, UnknownMapError, UnknownPowerError
 
 MOST_YEARS, MOST_POINTS = 100, 30_000
 
@@ -34,13 +36,14 @@ def check_header(certificate: Certificate) -> None:
     """Check the types and ranges of map, years, deviators, values and path.
 
     Raises:
-        CertificateError: a field is wrong. UnknownMapError, UnknownPowerError: an unknown map or power.
+        CertificateError: a field is wrong.
     """
-    board, deviators = board_of(certificate.map_name), certificate.deviators
+    deviators = certificate.deviators
     if not isinstance(deviators, tuple) or not deviators or len(set(map(str, deviators))) < len(deviators):
         raise CertificateError(f"deviators={quoted(deviators)}: give a tuple of powers, each once")
-    for power in deviators:
-        board.check_power(power)
+    if type(certificate.is_symmetric) is not bool:
+        raise CertificateError(f"is_symmetric={quoted(certificate.is_symmetric)}: give True or False")
+    _check_names(certificate)
     for name, low, high in (("years", 1, MOST_YEARS), ("value", 0, MOST_POINTS), ("path_value", 0, MOST_POINTS)):
         value = getattr(certificate, name)
         if not is_whole(value) or not low <= value <= high:
@@ -49,8 +52,21 @@ def check_header(certificate: Certificate) -> None:
         raise CertificateError(
             f"path={quoted(certificate.path)}: give a tuple of pairs: a phase, and a tuple of orders"
         )
-    if type(certificate.is_symmetric) is not bool:
-        raise CertificateError(f"is_symmetric={quoted(certificate.is_symmetric)}: give True or False")
+
+
+def _check_names(certificate: Certificate) -> None:
+    """Check that the board exists, is symmetric if the certificate says so, and has the deviators."""
+    try:
+        board = board_of(certificate.map_name)
+        if certificate.is_symmetric:
+            clique_of(board)
+    except (UnknownMapError, MapFormatError) as error:
+        raise CertificateError(f"map_name: {error}") from error
+    try:
+        for power in certificate.deviators:
+            board.check_power(power)
+    except UnknownPowerError as error:
+        raise CertificateError(f"deviators: {error}") from error
 
 
 def _is_phase(pair: object) -> bool:
