@@ -16,9 +16,9 @@ from typing import Annotated
 import typer
 
 from evaluation.exact import Certified, certify_punishers
+from evaluation.exact.cells.line_pictures import line_picture, line_text
+from evaluation.exact.cells.theorems import Cell, read_cells
 from evaluation.exact.drawn.values import ThreatCell, read_threats
-from evaluation.exact.line_pictures import line_picture, line_text
-from evaluation.exact.theorems import Cell, read_cells
 from studies.tables import Docs
 
 SHOWN = ("clique:3", "PLAYERA", 3)  # board, deviator and years of the line of play on the page

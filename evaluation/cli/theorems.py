@@ -17,7 +17,7 @@ from evaluation.checks import EvaluationError
 from evaluation.cli.console import errors_in_one_line, print_json
 
 if TYPE_CHECKING:
-    from evaluation.exact.theorems import Cell
+    from evaluation.exact.cells.theorems import Cell
 
 BOARDS = ["clique:3", "shared-clique:3"]
 Boards = Annotated[
@@ -44,7 +44,7 @@ def theorems(
     as_json: Json = False,
 ) -> None:
     """A deviator's gain against the paper's punishing profile, by length of the game and year of disarmament."""
-    from evaluation.exact.theorems import fill, read_cells, roles  # lazily: numba
+    from evaluation.exact.cells.theorems import fill, read_cells, roles  # lazily: numba
 
     boards = board or BOARDS
     with errors_in_one_line("cells that are computed are kept; run the same command to resume"):
@@ -102,7 +102,7 @@ def verdict(cells: list[Cell]) -> str:
 
 def write_lines(folder: Path, cells: list[Cell]) -> None:
     """The lines of play of cells that have one, as .txt and .svg."""
-    from evaluation.exact.line_pictures import line_picture, line_text  # lazily: numba
+    from evaluation.exact.cells.line_pictures import line_picture, line_text  # lazily: numba
 
     folder.mkdir(parents=True, exist_ok=True)
     for cell in cells:
@@ -122,8 +122,8 @@ def threats(
     as_json: Json = False,
 ) -> None:
     """A deviator's gain from leaving the paper's path pi_1, against the best punishers (mixed strategies)."""
+    from evaluation.exact.cells.theorems import roles
     from evaluation.exact.drawn.values import fill_threats, read_threats  # lazily: numba
-    from evaluation.exact.theorems import roles
 
     boards = board or BOARDS
     with errors_in_one_line("cells that are computed are kept; run the same command to resume"):

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evaluation.checks import EvaluationError
+from evaluation.exact.cells.theorems import Cell, fill, read_cells, states
 from evaluation.exact.drawn.values import ThreatCell, fill_threats, read_threats
-from evaluation.exact.theorems import Cell, fill, read_cells, states
 from welfare_env.errors import UnknownMapError
 
 LINE = (("S1901M", {"PLAYERA": ("A HAX - CAX",)}),)

@@ -17,6 +17,7 @@ from agents.cliques.shape import clique_of
 from evaluation import EvaluationError
 from evaluation.exact import CertificateError, certify, certify_punishers, check_certificate
 from evaluation.exact.best_responses import PolicyAnswers
+from evaluation.exact.cells.theorems import VERSION, fill, payoffs, read_cells, states
 from evaluation.exact.certificates import Certificate
 from evaluation.exact.certify import punishers_search
 from evaluation.exact.checking import Checker, holdings, plans_of, relaxed_bounds
@@ -33,7 +34,6 @@ from evaluation.exact.graph_kernels import (
     next_node,
     position,
 )
-from evaluation.exact.theorems import VERSION, fill, payoffs, read_cells, states
 from studies import theorems as study
 from tests.agents.test_cliques import played
 from tests.evaluation.test_exact import Exhaustive, Forgetful, Restless, rules

@@ -14,13 +14,13 @@ from agents.cliques.shape import clique_of
 from evaluation.checks import EvaluationError, board_of
 from evaluation.exact import CertificateError, DrawnCertificate, certify_punishers, certify_threats, check_drawn
 from evaluation.exact import graph_kernels as g
+from evaluation.exact.cells.theorems import roles
 from evaluation.exact.clique_proofs import Naming
 from evaluation.exact.drawn.certificates import ARRAYS, UNIT
 from evaluation.exact.drawn.proofs import Claims, parts_of
 from evaluation.exact.drawn.threats import ThreatSearch, solve_game
 from evaluation.exact.drawn.values import fill_threats, read_threats
 from evaluation.exact.planner import NO_ORDER, winter_plans
-from evaluation.exact.theorems import roles
 from welfare_env import Rules
 from welfare_env.engine import ADJUSTMENTS
 from welfare_env.engine.engines import make_engine

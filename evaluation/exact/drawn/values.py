@@ -24,13 +24,13 @@ from agents.runtime.table_files import Row
 from agents.scripted.punisher import excluded
 from evaluation.checks import EvaluationError, board_of, check_whole
 from evaluation.exact import graph_kernels as g
-from evaluation.exact.cell_files import check_cell, check_seconds, read_cell_file
+from evaluation.exact.cells.files import check_cell, check_seconds, read_cell_file
+from evaluation.exact.cells.theorems import roles
 from evaluation.exact.clique_proofs import path_of
 from evaluation.exact.drawn.certificates import DrawnCertificate
 from evaluation.exact.drawn.checking import check_drawn
 from evaluation.exact.drawn.proofs import PathThreats
 from evaluation.exact.drawn.threats import ThreatSearch, kind_of
-from evaluation.exact.theorems import roles
 from welfare_env.checks import quoted
 
 FRACTION = re.compile(r"\d{1,12}(/[1-9]\d{0,11})?", re.ASCII)
@@ -120,7 +120,7 @@ class ThreatCell:
     """A kind of deviator's gain in a game of T years with disarmament in year 1.
 
     Attributes:
-        map_name, years, role, deviator: see `evaluation.exact.theorems.Cell`.
+        map_name, years, role, deviator: see `evaluation.exact.cells.theorems.Cell`.
         path_value: its points on the path.
         at_least, at_most: bounds on its gain, as texts of fractions; the certificate was checked.
         positions: in the certificate. states: positions in the search so far.

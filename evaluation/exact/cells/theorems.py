@@ -19,7 +19,7 @@ import numpy as np
 from agents.cliques.shape import clique_of
 from agents.runtime.table_files import Row
 from evaluation.checks import EvaluationError, board_of, check_whole
-from evaluation.exact.cell_files import MOST, check_cell, check_seconds, read_cell_file
+from evaluation.exact.cells.files import MOST, check_cell, check_seconds, read_cell_file
 from evaluation.exact.certify import PUNISHERS, punishers_search
 from evaluation.exact.checking import Checker
 from evaluation.exact.clique_proofs import Line, Proof

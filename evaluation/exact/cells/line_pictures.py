@@ -8,8 +8,8 @@ from math import cos, pi, sin
 from agents.cliques.shape import NOBODY, Clique, clique_of
 from agents.runtime.colors import GRAY, SERIES
 from evaluation.checks import board_of
+from evaluation.exact.cells.theorems import states
 from evaluation.exact.clique_proofs import Line
-from evaluation.exact.theorems import states
 from welfare_env.engine import State
 from welfare_env.render.words import KINDS, phase_title
 
