@@ -29,7 +29,7 @@ def punishing_orders(board: Board, state: State, deviator: str) -> Orders:
     They depend on units, centers and phase only, not on the year or the history.
 
     Args:
-        board: clique:n or shared-clique:n, n from 2 to 6.
+        board: clique:n or shared-clique:n, n from 2 to 7.
         state: a position of a game that is not over.
         deviator: the power to punish.
 

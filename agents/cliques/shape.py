@@ -11,7 +11,7 @@ from welfare_env import Board
 from welfare_env.engine import State
 from welfare_env.errors import UnknownMapError
 
-MOST_CORES = 6
+MOST_CORES = 7
 NOBODY = -1  # no owner, no unit
 ALONE = -2  # instead of a partner
 SUPPORT = 16  # orders of this number or higher are supports
@@ -96,7 +96,7 @@ def clique_of(board: Board) -> Clique:
     """The shape of a toy board.
 
     Raises:
-        UnknownMapError: not a toy board, or more than six cores.
+        UnknownMapError: not a toy board, or more than seven cores.
     """
     kind, _, size = board.name.partition(":")
     if kind not in ("clique", "shared-clique") or int(size) > MOST_CORES:

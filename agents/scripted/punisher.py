@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class PunisherPolicy(ScriptedPolicy):
-    """A player of the profile pi_t on clique:n and shared-clique:n (paper, section 3.2, appendix G), n from 2 to 6.
+    """A player of the profile pi_t on clique:n and shared-clique:n (paper, section 3.2, appendix G), n from 2 to 7.
 
     The path: all enter their cores in the first Spring, hold until all disband in Winter of year t, and do nothing from
     then on. While the board is that of the path, the player follows it; else it punishes the deviator

@@ -32,11 +32,11 @@ CELLS, THREATS = Path("runs/theorems.jsonl"), Path("runs/threats.jsonl")
 def theorems(
     tables: TableOptions,
     board: Boards = None,
-    years: Annotated[int, typer.Option(min=1, max=8, help="Longest game, in years.")] = 6,
+    years: Annotated[int, typer.Option(min=1, max=10, help="Longest game, in years.")] = 6,
     punishers: Annotated[
         str, typer.Option(help="stated: the policy punisher:t=N. ranked: its 300 best movements. best: all movements.")
     ] = "stated",
-    check: Annotated[int, typer.Option(min=0, help="Verify certificates up to this many years.")] = 8,
+    check: Annotated[int, typer.Option(min=0, help="Verify certificates up to this many years.")] = 10,
     cells: Cells = CELLS,
     lines: Annotated[
         Path | None, typer.Option(help="Folder for the refuting lines of play, as text and pictures.")
@@ -117,7 +117,7 @@ def write_lines(folder: Path, cells: list[Cell]) -> None:
 def threats(
     tables: TableOptions,
     board: Boards = None,
-    years: Annotated[int, typer.Option(min=1, max=8, help="Longest game, in years.")] = 4,
+    years: Annotated[int, typer.Option(min=1, max=10, help="Longest game, in years.")] = 4,
     cells: Cells = THREATS,
     as_json: Json = False,
 ) -> None:
@@ -152,7 +152,7 @@ def threats(
 def frontier(
     tables: TableOptions,
     board: Annotated[str, typer.Option(help="clique:n or shared-clique:n.")] = "clique:3",
-    years: Annotated[int, typer.Option(min=1, max=8, help="Length of the game, in years.")] = 3,
+    years: Annotated[int, typer.Option(min=1, max=10, help="Length of the game, in years.")] = 3,
     epsilon: Annotated[
         list[str] | None,
         typer.Option(help="Tolerated gain from deviating, in points; repeat for several.", show_default="0, 1, 2"),

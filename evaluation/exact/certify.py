@@ -135,10 +135,10 @@ def certify_punishers(
     """The maximum points of a deviator against the paper's profile pi_t.
 
     Args:
-        map_name: clique:n or shared-clique:n, n from 2 to 6.
+        map_name: clique:n or shared-clique:n, n from 2 to 7.
         t: the year in whose Winter all disband.
         deviator: a power.
-        years: length of the game, up to 8.
+        years: length of the game, up to 10.
         shared: who gets the shared core; see `agents.PunisherPolicy`.
         punishers: "stated": those of `agents.cliques.punishing`. "ranked": the same, but in Spring and Fall they may
             choose among the 300 best-scored movements, depending on the years left. "best": the best joint orders of

@@ -161,7 +161,7 @@ class Proof:
         """The certificate that the deviator gets at most `value`."""
         nodes = list(self._needed())
         table, layout = self.search.table, layout_of(self.board)
-        claims = [table.high[node, years, min(years, self.disarmed)] for node, years in nodes]
+        claims = [table.high[node, g.column(years, self.disarmed)] for node, years in nodes]
         _, places = self._naming.names()
         back = np.argsort(places)
         orders = [self._naming.numbers(node, self._plan(node, years), places, back) for node, years in nodes]
@@ -186,7 +186,7 @@ class Proof:
         waiting, seen = [(g.OPENING, self.years)], set()
         while waiting:
             node, years = waiting.pop()
-            plan = table.proof[node, years, min(years, self.disarmed)]
+            plan = table.proof[node, g.column(years, self.disarmed)]
             if (node, years) in seen or plan < 0:
                 continue  # already listed, or a loose bound suffices
             seen.add((node, years))
@@ -200,7 +200,7 @@ class Proof:
 
     def _plan(self, node: int, years: int) -> np.ndarray:
         """The others' orders that prove the bound at a node; if a loose bound suffices, the stated policy's."""
-        plan = int(self.search.table.proof[node, years, min(years, self.disarmed)])
+        plan = int(self.search.table.proof[node, g.column(years, self.disarmed)])
         if plan < 0:
             plan = self.search.first_plan(node)
         return self.search.table.orders[plan]

@@ -139,7 +139,7 @@ class CliqueSearch:
         numbers = np.zeros(16, np.int64)
         numbers[g.EXCLUDED] = self.seat[self.excluded] if self.excluded >= 0 else NOBODY
         numbers[g.BREADTH] = self.breadth
-        span = (nodes, g.MOST_YEARS + 1, g.MOST_YEARS + 1)
+        span = (nodes, g.COLUMNS)
         return g.Table(
             shape=np.array([clique.cores, clique.powers, self.provinces, front, self._partner_seat]),
             numbers=numbers,
@@ -156,8 +156,8 @@ class CliqueSearch:
             best=np.zeros(plans, np.int64),
             to=np.zeros(FIRST_EDGES, np.int32),
             proof=np.zeros(span, np.int32),
-            low=np.zeros(span, np.int8),
-            high=np.zeros(span, np.int8),
+            low=np.zeros(span, np.int16),
+            high=np.zeros(span, np.int16),
             bound=first_bounds(self.provinces, 1 + (self.partner != ALONE)),
             mark=np.zeros(nodes, np.int32),
         )
@@ -231,12 +231,12 @@ def _doubled(array: np.ndarray) -> np.ndarray:
 
 
 def first_bounds(provinces: int, homes: int) -> np.ndarray:
-    """Upper bounds on the deviators' points: int8 [years left, phases, centers, units].
+    """Upper bounds on the deviators' points: int16 [years left, phases, centers, units].
 
     They assume that every unit takes a center a year. In Winter any units may be disbanded, or one built in each home.
     """
     size = provinces + 1
-    found = np.zeros((g.MOST_YEARS + 1, 5, size, size), np.int8)
+    found = np.zeros((g.MOST_YEARS + 1, 5, size, size), np.int16)
     for years in range(1, g.MOST_YEARS + 1):
         for centers, units in product(range(size), range(size)):
             kept = np.arange(min(units + homes, centers) + 1)

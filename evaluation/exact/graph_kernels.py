@@ -35,7 +35,8 @@ kernel = compiler_of(
     [*Path(cliques.__path__[0]).glob("*.py"), *Path(__file__).parent.glob("*_kernels.py")], [], error_model="numpy"
 )
 
-MOST_YEARS = 8
+MOST_YEARS = 10
+COLUMNS = (MOST_YEARS + 1) * (MOST_YEARS + 2) // 2
 MOST_SEEN, MOST_PROBES = 1024, 16  # hash set of replies' results while a plan is expanded: size, probes
 DISBAND_HERE, BUILD_HERE = 100, 101  # Winter orders
 
@@ -65,9 +66,9 @@ class Table(NamedTuple):
         first, many: int64 [plans], a plan's first edge and number of edges; many is -1 before expansion.
         best: int64 [plans], the edge that last refuted the plan, or -1.
         to: int32 [edges], the edges' nodes.
-        proof: int32 [nodes, years left, years left after the path disarms], the plan that proves `high`, or -1.
-        low, high: int8 [nodes, years left, years left after the path disarms], bounds on values; high is -1 if not set.
-        bound: int8 [years left, phases, centers, units], loose upper bounds.
+        proof: int32 [nodes, COLUMNS], the plan that proves `high`, or -1; see `column`.
+        low, high: int16 [nodes, COLUMNS], bounds on values; high is -1 if not set.
+        bound: int16 [years left, phases, centers, units], loose upper bounds.
         mark: int32 [nodes], the last expansion that reached the node.
     """
 
@@ -94,18 +95,22 @@ class Table(NamedTuple):
 
 @kernel
 def pack(shape, phase, owner, unit, lost, options, key):
-    """Pack a position into four numbers, in place."""
+    """Pack a position into four numbers, in place.
+
+    4 bits for each owner, unit and dislodged unit, n + 2 for each core's retreats: to cores, its leaf, and the second
+    leaf of a shared core. This suffices for seven cores.
+    """
+    n = shape[CORES]
     key[0] = phase
     key[1] = key[2] = key[3] = 0
     for p in range(shape[PROVINCES]):
         key[0] |= np.int64(owner[p] + 1) << (4 + 4 * p)
         key[1] |= np.int64(unit[p] + 1) << (4 * p)
-    for c in range(shape[CORES]):
+    for c in range(n):
         key[2] |= np.int64(lost[c] + 1) << (4 * c)
-        if c < 3:
-            key[2] |= options[c] << (24 + 13 * c)
-        else:
-            key[3] |= options[c] << (13 * (c - 3))
+        if options[c]:
+            near = options[c] & ((1 << n) - 1) | (options[c] >> (n + c) & 1) << n | (options[c] >> 2 * n & 1) << (n + 1)
+            key[3] |= near << ((n + 2) * c)
 
 
 @kernel
@@ -114,9 +119,11 @@ def unpack(shape, key, owner, unit, lost, options):
     for p in range(shape[PROVINCES]):
         owner[p] = (key[0] >> (4 + 4 * p) & 15) - 1
         unit[p] = (key[1] >> (4 * p) & 15) - 1
-    for c in range(shape[CORES]):
+    n = shape[CORES]
+    for c in range(n):
         lost[c] = (key[2] >> (4 * c) & 15) - 1
-        options[c] = (key[2] >> (24 + 13 * c) if c < 3 else key[3] >> (13 * (c - 3))) & 0x1FFF
+        near = key[3] >> ((n + 2) * c)
+        options[c] = near & ((1 << n) - 1) | (near >> n & 1) << (n + c) | (near >> (n + 1) & 1) << 2 * n
     return key[0] & 15
 
 
@@ -202,6 +209,12 @@ def insert(t, phase, owner, unit, lost, options):
     relabel_lost(t.shape, seat, lost, options, new_lost, new_options)
     pack(t.shape, phase, new_owner, new_unit, new_lost, new_options, key)
     return node_of(t, key)
+
+
+@kernel
+def column(years, disarmed):
+    """The column of `low`, `high` and `proof` for years left and years of the path after it disarms."""
+    return years * (years + 1) // 2 + min(years, disarmed)
 
 
 @kernel

@@ -34,6 +34,7 @@ from evaluation.exact.graph_kernels import (
     FALL_RETREATS,
     FULL,
     LIMIT,
+    MOST_YEARS,
     PATH_DISBAND,
     PATH_FALL,
     PATH_SPRING,
@@ -42,6 +43,7 @@ from evaluation.exact.graph_kernels import (
     SPRING,
     SPRING_RETREATS,
     WINTER,
+    column,
     expand,
     following,
     kernel,
@@ -52,7 +54,8 @@ from evaluation.exact.graph_kernels import (
 )
 
 YES, NO, UNKNOWN = 1, 0, -1
-FRESH, NONE, BEGIN, FULL_UP, REFUTED, DEEPEST = -2, -1, -3, -4, -5, 48
+FRESH, NONE, BEGIN, FULL_UP, REFUTED = -2, -1, -3, -4, -5
+DEEPEST = 5 * MOST_YEARS  # phases of a game
 MOST_KILLERS = 48
 
 
@@ -115,14 +118,14 @@ def at_most(t, node, years, disarmed, bound, replies, rows, scores, memory):
             if plan == FULL_UP:
                 return UNKNOWN
             if plan == NONE:
-                t.low[node, years, min(years, disarmed)] = bound + 1
+                t.low[node, column(years, disarmed)] = bound + 1
                 found = NO
         if found == UNKNOWN:
             is_winter = PHASE_OF[t.keys[node, 0] & 15] == WINTER
             left = years - is_winter
             if i == t.many[plan] or left == 0:
-                t.high[node, years, min(years, disarmed)] = bound
-                t.proof[node, years, min(years, disarmed)] = plan
+                t.high[node, column(years, disarmed)] = bound
+                t.proof[node, column(years, disarmed)] = plan
                 found = YES
         if found == UNKNOWN:
             stack[depth, 3], stack[depth, 4] = plan, i
@@ -203,7 +206,7 @@ def _is_refuted(t, node, code, row, years, disarmed, bound, owner, unit, memory,
         to = next_node(t, code, order, owner, unit)
         if to < 0:
             return UNKNOWN
-        if t.low[following(t, node, to, years, disarmed), years, min(years, disarmed)] > bound:
+        if t.low[following(t, node, to, years, disarmed), column(years, disarmed)] > bound:
             for p in range(provinces):
                 memory.killer[depth, number, p], memory.killer[depth, 0, p] = (
                     memory.killer[depth, 0, p],
@@ -216,12 +219,12 @@ def _is_refuted(t, node, code, row, years, disarmed, bound, owner, unit, memory,
 @kernel
 def _known(t, node, years, disarmed, bound):
     """Answer a query from a node's stored bounds: YES, NO or UNKNOWN."""
-    after = min(years, disarmed)
-    if t.high[node, years, after] < 0:
-        t.high[node, years, after] = t.bound[years, PHASE_OF[t.keys[node, 0] & 15], t.centers[node], t.units[node]]
-    if t.high[node, years, after] <= bound:
+    at = column(years, disarmed)
+    if t.high[node, at] < 0:
+        t.high[node, at] = t.bound[years, PHASE_OF[t.keys[node, 0] & 15], t.centers[node], t.units[node]]
+    if t.high[node, at] <= bound:
         return YES
-    return NO if t.low[node, years, after] > bound else UNKNOWN
+    return NO if t.low[node, at] > bound else UNKNOWN
 
 
 @kernel
@@ -232,7 +235,7 @@ def _too_much(t, node, plan, years, disarmed, bound):
     for edge in range(t.many[plan]):
         to = np.int64(t.to[t.first[plan] + edge])
         room = bound - (t.centers[to] - t.units[to] if is_winter else 0)
-        if room < 0 or (left and t.low[following(t, node, to, left, disarmed), left, min(left, disarmed)] > room):
+        if room < 0 or (left and t.low[following(t, node, to, left, disarmed), column(left, disarmed)] > room):
             return edge
     return -1
 

@@ -18,6 +18,7 @@ from welfare_env import Rules, UnknownMapError, UnknownPowerError
 from welfare_env.engine.engines import make_engine
 
 BOARDS = ["clique:3", "clique:4", "clique:6", "shared-clique:3", "shared-clique:5", "shared-clique:6"]
+BOARDS += ["clique:7", "shared-clique:7"]
 
 
 def shape_of(clique):
@@ -58,7 +59,7 @@ def stepped(clique, unit, order):
 
 
 @pytest.mark.parametrize(
-    "name", [name if "4" in name or "5" in name else pytest.param(name, marks=pytest.mark.slow) for name in BOARDS]
+    "name", [name if name[-1] in "457" else pytest.param(name, marks=pytest.mark.slow) for name in BOARDS]
 )
 def test_adjudication_is_the_engines(name):
     clique = clique_of(welfare_env.load_board(name))
@@ -208,7 +209,7 @@ class TestPunisher:
             agents.make(spec)
 
     def test_other_boards_are_refused(self):
-        for name in ("standard", "clique:7"):
+        for name in ("standard", "clique:8"):
             board = welfare_env.load_board(name)
             with pytest.raises(UnknownMapError, match="clique:n"):
                 punishing_orders(board, make_engine("fast", board, Rules(years=1)).initial(), board.powers[0])

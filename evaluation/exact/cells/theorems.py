@@ -164,7 +164,7 @@ def fill(
     Args:
         path: the file.
         map_name, punishers: see `Cell`.
-        years: the longest game, up to 8.
+        years: the longest game, up to 10.
         most_checked: verify certificates up to this many years; None: all.
         report: progress callback.
 

@@ -371,7 +371,7 @@ def frontier(
     """The path of highest welfare at each epsilon, left out if it is more than `most_lost` below what all centers pay.
 
     Args:
-        map_name: clique:n or shared-clique:n, n from 2 to 6. years: length of the game, up to 8.
+        map_name: clique:n or shared-clique:n, n from 2 to 7. years: length of the game, up to 10.
         epsilons: largest allowed gains from deviating, in points of the whole game.
         most_lost: welfare points; higher values take longer.
         by: the welfare measure, "sum" or "root-nash". report: progress callback.

@@ -83,7 +83,7 @@ class Claims:
             return mix
         table = self.threats.search.table
         self._search_pure(node, years)
-        plan = int(table.proof[node, years, DISARMED])
+        plan = int(table.proof[node, g.column(years, DISARMED)])
         if plan < 0 or self._high(node, years) >= self.threats.loose(np.array(node))[years]:
             return None
         return table.orders[[plan]], np.array([UNIT])
@@ -95,12 +95,13 @@ class Claims:
 
     def _search_pure(self, node: int, years: int) -> None:
         """Search for the best deterministic punishers' orders, which then stand in the table."""
-        if self.threats.search.table.proof[node, years, DISARMED] < 0:
+        if self.threats.search.table.proof[node, g.column(years, DISARMED)] < 0:
             self.threats.bound_by_pure(node, years)
 
     def _high(self, node: int, years: int) -> float:
         """The upper bound by the search; that for deterministic punishers may have a tighter one."""
-        high, pure = self.threats.bounds(node, years)[1], int(self.threats.search.table.high[node, years, DISARMED])
+        high = self.threats.bounds(node, years)[1]
+        pure = int(self.threats.search.table.high[node, g.column(years, DISARMED)])
         return min(high, pure) if pure >= 0 else high
 
     def _left(self, node: int, years: int) -> int:

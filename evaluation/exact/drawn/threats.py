@@ -110,7 +110,7 @@ class ThreatSearch:
             self.high = np.concatenate([self.high, high], axis=1)
 
     def loose(self, nodes: np.ndarray) -> np.ndarray:
-        """Upper bounds from centers and units alone: int8 [years left, *nodes]."""
+        """Upper bounds from centers and units alone: int16 [years left, *nodes]."""
         table = self.search.table
         return table.bound[:, g.PHASE_OF[table.keys[nodes, 0] & 15], table.centers[nodes], table.units[nodes]]
 
@@ -217,7 +217,7 @@ class _Game:
         if self.threats.is_pair:
             return 0
         search, listed = self.threats.search, self.orders.theirs
-        plan = int(search.table.proof[self.node, self.years, DISARMED])
+        plan = int(search.table.proof[self.node, g.column(self.years, DISARMED)])
         given = search.table.orders[plan if plan >= 0 else search.first_plan(self.node)]
         same = np.flatnonzero((listed == np.where(listed[0] == -1, -1, given)).all(axis=1))
         return int(same[0]) if len(same) else 0

@@ -75,9 +75,9 @@ def certify_threats(
     """A deviator's points against the paper's path pi_t and the best punishers, who may randomize jointly.
 
     Args:
-        map_name: clique:n or shared-clique:n, n from 2 to 6.
+        map_name: clique:n or shared-clique:n, n from 2 to 7.
         t: the year in whose Winter all disband.
-        deviator: a power. years: length of the game, up to 8.
+        deviator: a power. years: length of the game, up to 10.
         shared: who gets the shared core; see `agents.PunisherPolicy`.
         threats: a search of this board and kind of deviator to continue, of games of any length; None: a new one.
 
