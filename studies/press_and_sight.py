@@ -21,11 +21,11 @@ import typer
 from agents.cliques.shape import clique_of
 from agents.runtime.progress import metered
 from evaluation.checks import board_of
+from evaluation.exact import check_drawn, frontier
 from evaluation.exact.clique_proofs import Naming
 from evaluation.exact.drawn.apart import ENOUGH, ApartSearch
 from evaluation.exact.drawn.apart_proofs import certify_apart, check_apart
-from evaluation.exact.drawn.frontier import FrontierSearch
-from evaluation.exact.drawn.sight import NEXT, check_sight
+from evaluation.exact.drawn.sight import ADJACENT, Sight
 from evaluation.exact.drawn.threats import CLOSE, ThreatSearch
 from evaluation.exact.planner import NO_ORDER, winter_plans
 from studies.tables import Docs, markdown, save
@@ -42,7 +42,7 @@ GAMES = (
     ("shared-clique:4", "PLAYERB", 3),
 )
 """Board, deviator, years."""
-SIGHTS = {"at once": 0, "a phase late": 1, "from next to it": NEXT}
+SIGHTS: dict[str, Sight] = {"at once": 0, "a phase late": 1, "from next to it": ADJACENT}
 SEEN: dict[tuple[str, int], tuple[Fraction | int, ...]] = {
     ("clique:3", 3): (0, Fraction(1, 2), 1),
 }
@@ -85,18 +85,14 @@ def seen(folder: Path, board: str, years: int) -> Iterator[list[str]]:
         yield [f"{board}, {years}", str(epsilon), *cells]
 
 
-def best_paths(board: str, years: int, sight: int) -> list[str]:
+def best_paths(board: str, years: int, sight: Sight) -> list[str]:
     """The welfare found at each epsilon, and each power's points."""
-    search, told = FrontierSearch(board, years, sight), list[str]()
-    for epsilon in SEEN[board, years]:
-        point = search.solve(Fraction(epsilon), MOST_LOST)
-        if point is None:
-            told.append("not found")
-            continue
+    points = frontier(board, years, SEEN[board, years], MOST_LOST, sight=sight)
+    for point in points:
         for certificate in point.certificates:
-            check_sight(certificate, sight)
-        told.append(f"{point.welfare}: {' '.join(map(str, point.points))}")
-    return told
+            check_drawn(certificate)
+    found = {point.epsilon: f"{point.welfare}: {' '.join(map(str, point.points))}" for point in points}
+    return [found.get(Fraction(each), "not found") for each in SEEN[board, years]]
 
 
 def name_of(board: str, years: int, what: str) -> str:

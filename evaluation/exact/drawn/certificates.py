@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from evaluation.exact.certificates import read_certificate, write_certificate
+from evaluation.exact.drawn.sight import Sight
 from welfare_env.engine import Frozen
 
 FORMAT = "welfare-env drawn certificate 1"
@@ -50,6 +51,8 @@ class DrawnCertificate(Frozen):
         plan_rows: int32 [plans], the position of each plan. plan_sides: int8 [plans], OTHERS or MINE.
         weights: int64 [plans], probabilities times `UNIT`; those of a side at a position add up to `UNIT`, if any.
         orders: int32 [plans, most orders], order numbers, padded with -1.
+        sight: when the others notice a deviation: 0 at once, n after n phases, "adjacent" only from adjacent provinces.
+            Until then they follow the path as far as it is legal.
     """
 
     map_name: str
@@ -67,6 +70,7 @@ class DrawnCertificate(Frozen):
     plan_sides: np.ndarray
     weights: np.ndarray
     orders: np.ndarray
+    sight: Sight = 0
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -93,7 +97,7 @@ class DrawnCertificate(Frozen):
 
     @classmethod
     def load(cls, path: Path | str) -> DrawnCertificate:
-        """Read a file that `save` wrote.
+        """Read a file that `save` wrote; older files have no `sight`, and are of sight 0.
 
         Raises:
             CertificateError: no such file, or not a certificate of this kind.

@@ -6,29 +6,32 @@ orders. Supports of moves that the other side's mix never makes act as holds, so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from evaluation.exact.certificates import Certificate, CertificateError
-from evaluation.exact.checking import MISSING, NOTHING, Checker, PathStep, plans_of, relaxed_bounds
+from evaluation.exact.checking import MISSING, NOTHING, Checker, plans_of, relaxed_bounds
 from evaluation.exact.drawn.certificates import ARRAYS, MINE, NUMBERS, OTHERS, UNIT, DrawnCertificate
+from evaluation.exact.drawn.sight import ON_PATH, check_sight, is_seen, still_given
 from evaluation.exact.rows.canonical import MOST_POINTS, check_header, check_rows
-from welfare_env import Board
+from welfare_env import Board, Rules
 from welfare_env.checks import is_whole, quoted
 from welfare_env.engine import WINTER, YEAR, State
+from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
 
 MOST_CLAIM = 2_000  # points; MOST_CLAIM * UNIT**2 fits into int64
 
+Place = tuple[int, bytes, int]  # number of the phase, canonical position, phases since the deviation (or ON_PATH)
 JointMix = list[tuple[dict[int, tuple[int, ...]], int]]  # orders by power, and their weight
 Slots = list[tuple[int, int]]  # slot and power of each column of orders
 
 
 def check_drawn(certificate: DrawnCertificate) -> int:
-    """Check that a certificate of threat values holds.
+    """Check that a certificate of threat values holds, for others who notice a deviation as its `sight` says.
 
     Returns:
         the number of positions checked.
@@ -36,18 +39,14 @@ def check_drawn(certificate: DrawnCertificate) -> int:
     Raises:
         CertificateError: the certificate does not hold, or is not a `DrawnCertificate`; the message says where.
     """
-    return check_with(DrawnChecker, certificate)
-
-
-def check_with(kind: Callable[[str, str], DrawnChecker], certificate: DrawnCertificate) -> int:
-    """`check_drawn` with another kind of checker; `kind` makes it from the board's name and the deviator."""
     if not isinstance(certificate, DrawnCertificate):
         raise CertificateError(f"certificate={quoted(certificate)}: give a DrawnCertificate")
     plain = _plain(certificate)
     check_header(plain)
     check_rows(plain)
     _check_arrays(certificate, plain)
-    return kind(plain.map_name, certificate.deviator).check_mixes(certificate, plain)
+    check_sight(certificate.sight, CertificateError)
+    return DrawnChecker(plain.map_name, certificate.deviator).check_mixes(certificate, plain)
 
 
 def _plain(certificate: DrawnCertificate) -> Certificate:
@@ -119,6 +118,21 @@ class Outcomes(NamedTuple):
     weights: np.ndarray
 
 
+class Way(NamedTuple):
+    """A result of an order of the deviator while the others follow the path.
+
+    Attributes:
+        points: of the phase.
+        place: where the game goes on unnoticed; None if it is over, or the deviation was noticed.
+        number, left: of a noticed deviation, the number of the position and the years left; else NOTHING and 0.
+    """
+
+    points: int
+    place: Place | None
+    number: int
+    left: int
+
+
 class DrawnChecker(Checker):
     """Checks certificates of threat values of one board and deviator (or pair, see `DrawnCertificate`)."""
 
@@ -128,7 +142,7 @@ class DrawnChecker(Checker):
 
     def check_mixes(self, certificate: DrawnCertificate, plain: Certificate) -> int:
         """As `check_drawn`; `plain` has the fields that `Checker` reads."""
-        path = self._played_path(plain)
+        ways = self._walk(certificate, [step.state for step in self._played_path(plain)])
         numbers = np.array([self._number(row) for row in certificate.rows], np.int64)
         found = {
             (number, side): outcomes
@@ -139,7 +153,7 @@ class DrawnChecker(Checker):
         upper, lower = self._worth_of_all(certificate, numbers)
         for (number, side), outcomes in found.items():
             self._check_claim(certificate, number, side, outcomes, lower if side == MINE else upper)
-        self._check_both_ends(certificate, path, upper, lower)
+        self._check_both_ends(certificate, ways, upper, lower)
         return len(plain)
 
     def mixes(self, certificate: DrawnCertificate) -> Iterator[tuple[int, JointMix]]:
@@ -246,16 +260,62 @@ class DrawnChecker(Checker):
                 f"{what} {claim / UNIT**2:.6f}: by this certificate an answer makes it {most / UNIT**2:.6f}"
             )
 
+    def _walk(self, certificate: DrawnCertificate, states: list[State]) -> dict[Place, list[Way]]:
+        """All that the deviator can do before the others notice. `states` are the path's, after each phase."""
+        engine = make_engine("fast", self.board, Rules(press=None, years=certificate.years))
+        states, found = [engine.initial(), *states], dict[Place, list[Way]]()
+        waiting = [(0, self.canonical(states[0]).tobytes(), ON_PATH)]
+        while waiting:
+            place = waiting.pop()
+            if place not in found:
+                texts = dict(certificate.path).get(Position(engine, states[place[0]]).phase, ())
+                found[place] = list(self._ways(certificate, place, texts, states[place[0] + 1]))
+                waiting += [way.place for way in found[place] if way.place is not None]
+        return found
+
+    def _ways(self, certificate: DrawnCertificate, place: Place, texts: tuple[str, ...], path: State) -> Iterator[Way]:
+        """The results of all orders of the deviator at a place. `path` is the path's position after the phase."""
+        number, row, age = place
+        following, left = self.canonical(path).tobytes(), certificate.years - path.year
+        for to, gain in self._unnoticed_steps(row, texts):
+            now = State(self._layout, np.frombuffer(to, np.int32))
+            if path.done:
+                yield Way(gain, None, NOTHING, 0)
+            elif age == ON_PATH and to == following:
+                yield Way(gain, (number + 1, to, ON_PATH), NOTHING, 0)
+            elif is_seen(certificate.sight, self.board, self.numbers, now, path, age + 1):
+                yield Way(gain, None, self._number(now.row), left)
+            else:
+                yield Way(gain, (number + 1, to, age + 1), NOTHING, 0)
+
+    def _unnoticed_steps(self, row: bytes, texts: tuple[str, ...]) -> set[tuple[bytes, int]]:
+        """Next positions and points, for all orders of the deviator; the others give the path's orders `texts`."""
+        position = Position(self.engine, State(self._layout, np.frombuffer(row, np.int32)))
+        given = still_given(position, texts, self.numbers)
+        fixed = [(slot, who, order) for who, orders in given.items() for slot, order in orders.items()]
+        plans = list(plans_of(self.board, position, self.numbers, [order for *_, order in fixed]))
+        own = [(slot, who) for who in self.numbers for slot in position.slots(who)]
+        orders = np.array([(*plan, *(order for *_, order in fixed)) for plan in plans], np.int32)
+        columns = np.array(own + [each[:2] for each in fixed], np.int32).reshape(-1, 2)
+        slots, powers = columns.T.copy()
+        rows, points = self._stepper.step(position.state.row, orders.reshape(len(plans), -1), slots, powers)
+        rows[:, YEAR] = 0
+        return {(to.tobytes(), int(each[self.numbers].sum())) for to, each in zip(rows, points, strict=True)}
+
     def _check_both_ends(
-        self, certificate: DrawnCertificate, path: list[PathStep], upper: np.ndarray, lower: np.ndarray
+        self, certificate: DrawnCertificate, ways: dict[Place, list[Way]], upper: np.ndarray, lower: np.ndarray
     ) -> None:
         """Check the bounds on the deviator's points with optimal deviation from the path."""
-        most = least = 0
-        for found, years, to, _ in reversed(path):
-            left, on = years - found.passed, found.keys == to
-            gains = found.gains * UNIT
-            most = int((gains + np.where(on, most, upper[left, found.keys])).max())
-            least = int((gains + np.where(on, least, lower[left, found.keys])).max())
+        worth: dict[Place, tuple[int, int]] = {}
+        for place in sorted(ways, reverse=True):
+            told = []
+            for way in ways[place]:
+                least, most = (0, 0) if way.place is None else worth[way.place]
+                if way.number != NOTHING:
+                    least, most = int(lower[way.left, way.number]), int(upper[way.left, way.number])
+                told.append((way.points * UNIT + least, way.points * UNIT + most))
+            worth[place] = max(least for least, _ in told), max(most for _, most in told)
+        least, most = worth[min(ways)]
         if most > certificate.upper or least < certificate.lower:
             raise CertificateError(
                 f"by this certificate the opening is worth {least / UNIT:.6f} to {most / UNIT:.6f}, "

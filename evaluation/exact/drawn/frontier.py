@@ -27,13 +27,13 @@ from math import prod
 
 import numpy as np
 
-from agents.cliques.shape import Clique, clique_of
+from agents.cliques.shape import ALONE, Clique, clique_of
 from evaluation.checks import EvaluationError, board_of, check_whole
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.clique_proofs import Naming
 from evaluation.exact.drawn.points import FrontierPoint, Vector
 from evaluation.exact.drawn.proofs import OVER, Path, PathThreats
-from evaluation.exact.drawn.sight import SightThreats, is_seen, still_given
+from evaluation.exact.drawn.sight import Sight, check_sight, is_seen, still_given
 from evaluation.exact.drawn.threats import CLOSE, ThreatSearch, kind_of
 from evaluation.exact.planner import NO_ORDER, Expander, Stepper
 from welfare_env import Rules
@@ -59,16 +59,16 @@ class FrontierSearch:
 
     Args:
         map_name: clique:n or shared-clique:n. years: length of the game.
-        sight: delay in phases until the others notice a deviation, or `sight.NEXT`. Unless it is 0, the search may miss
-            better paths, since it tries only one way to each vector of points from a position on.
         coalitions: 1, or 2 if no pair may gain more than epsilon, either (sum of points; only with `sight` 0).
+        sight: when the others notice a deviation. Unless it is 0, the search may miss better paths, since it tries only
+            one way to each vector of points from a position on.
 
     Attributes:
         most: upper bound on welfare: every center pays in every year.
         report: progress callback.
     """
 
-    def __init__(self, map_name: str, years: int, sight: int = 0, coalitions: int = 1) -> None:
+    def __init__(self, map_name: str, years: int, coalitions: int = 1, sight: Sight = 0) -> None:
         self.board, self.years, self.sight = board_of(map_name), years, sight
         clique, rules = clique_of(self.board), Rules(press=None, years=years)
         self.powers = len(self.board.powers)
@@ -137,9 +137,7 @@ class FrontierSearch:
     def certified(self, epsilon: Fraction, path: Path) -> FrontierPoint:
         """A path with certificates of each power's (and pair's) points from deviating."""
         found = [
-            SightThreats(threats, who[0], self.years, path, self.sight)
-            if self.sight
-            else PathThreats(threats, who[0], self.years, path, *who[1:])
+            PathThreats(threats, who[0], self.years, path, who[1] if len(who) == 2 else ALONE, self.sight)
             for threats, who in zip(self.threats, self.leavers, strict=True)
         ]
         for each in found:
@@ -240,13 +238,13 @@ class FrontierSearch:
             choice = self._known[path][1][left_over] if path else None
             for key, gain in hidden.items():
                 now = self._state(key)
-                if is_seen(self.sight, self.board, power, now, state, age):
+                if is_seen(self.sight, self.board, (power,), now, state, age):
                     if not self._is_within(power, key, self.years - now.year, limit - gain):
                         return False
                     continue
                 texts = () if choice is None else tuple(self.board.orders.texts[order] for order in choice.orders)
                 position = Position(self.engine, now)
-                found = self._alone[power].expand(position, [still_given(position, texts, power)])
+                found = self._alone[power].expand(position, [still_given(position, texts, (power,))])
                 for row, more in zip(found.rows[:, 0], found.points[:, 0, power].tolist(), strict=True):
                     if not row[DONE]:
                         following[row.tobytes()] = max(gain + more, following.get(row.tobytes(), 0))
@@ -367,6 +365,7 @@ def frontier(
     by: str = "sum",
     report: Callable[[str], None] = lambda text: None,
     coalitions: int = 1,
+    sight: Sight = 0,
 ) -> list[FrontierPoint]:
     """The path of highest welfare at each epsilon, left out if it is more than `most_lost` below what all centers pay.
 
@@ -376,6 +375,8 @@ def frontier(
         most_lost: welfare points; higher values take longer.
         by: the welfare measure, "sum" or "root-nash". report: progress callback.
         coalitions: 1; or 2 if pairs may not gain more than epsilon, either (the sum of their points).
+        sight: when the others notice a deviation: 0 at once, n after n phases, "adjacent" only from adjacent provinces.
+            With late sight (any but 0) better paths may be missed, and `coalitions` must be 1.
 
     Raises:
         EvaluationError, UnknownMapError: invalid input of this kind.
@@ -388,7 +389,10 @@ def frontier(
     if wrong := [each for each in epsilons if not isinstance(each, Fraction | int) or each < 0]:
         raise EvaluationError(f"epsilons: {wrong[0]!r:.80}: give fractions of 0 or more")
     check_whole("coalitions", coalitions, 1, 2)
-    search = FrontierSearch(map_name, years, coalitions=coalitions)
+    check_sight(sight)
+    if coalitions == 2 and sight != 0:
+        raise EvaluationError(f"coalitions=2, sight={sight!r}: pairs are searched with sight 0 only")
+    search = FrontierSearch(map_name, years, coalitions, sight)
     search.report = report
     found = [search.solve(Fraction(epsilon), most_lost, by) for epsilon in epsilons]
     return [point for point in found if point is not None]

@@ -70,7 +70,7 @@ class FrontierPoint:
         """
         told = {
             **{"format": FORMAT, "map_name": self.map_name, "years": self.years, "epsilon": str(self.epsilon)},
-            **{"points": self.points, "path": self.path},
+            **{"points": self.points, "path": self.path, "sight": self.certificates[0].sight},
             "certificates": [{name: getattr(each, name) for name in OF_EACH} for each in self.certificates],
         }
         arrays = {
@@ -102,6 +102,7 @@ class FrontierPoint:
     def _made(cls, told: dict[str, Any], file: Mapping[str, np.ndarray]) -> FrontierPoint:
         path = tuple((phase, tuple(orders)) for phase, orders in told["path"])
         shared: dict[str, Any] = {"map_name": told["map_name"], "years": told["years"], "path": path}
+        shared["sight"] = told.get("sight", 0)  # older files are of sight 0
         arrays: list[dict[str, Any]] = [
             {name: file[f"{name}_{number}"] for name in ARRAYS} for number in range(len(told["certificates"]))
         ]

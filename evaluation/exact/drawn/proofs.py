@@ -12,8 +12,9 @@ from evaluation.exact import graph_kernels as g
 from evaluation.exact.certificates import orders_array
 from evaluation.exact.clique_proofs import Naming
 from evaluation.exact.drawn.certificates import MINE, OTHERS, UNIT, DrawnCertificate
+from evaluation.exact.drawn.sight import ON_PATH, Sight, is_seen, still_given
 from evaluation.exact.drawn.threats import CLOSE, DISARMED, Key, ThreatSearch
-from evaluation.exact.planner import Expander, Given, Stepper, first_of_each
+from evaluation.exact.planner import Expander, Given, Stepper
 from welfare_env import Rules
 from welfare_env.engine import State, layout_of
 from welfare_env.engine.engines import make_engine
@@ -22,6 +23,7 @@ from welfare_env.game.position import Position
 Path = tuple[tuple[str, tuple[str, ...]], ...]  # phase, orders of all
 Plans = tuple[np.ndarray, np.ndarray]  # joint orders int16 [n, provinces], weights int64 [n]
 ClaimOf = Callable[[int, int], int]  # node, years left -> claim, times UNIT
+Unseen = dict[tuple[int, bytes], int]  # phases since a deviation, and canonical position -> most points until then
 OVER = -1  # instead of a node, if the game is over
 
 
@@ -125,54 +127,70 @@ class Claims:
 
 
 class PathThreats:
-    """A power's (or pair's) value of deviating from a path, on which all orders are fixed until somebody deviates.
+    """A power's (or pair's) value of deviating from a path, on which all orders are fixed until the others notice.
 
     Args:
         threats: a search of its kind of deviator. power: its number. years: of the game. path: phase -> orders of all.
         partner: deviates jointly with the power; their points are added.
+        sight: when the others notice a deviation.
 
     Attributes:
         path_value: the points on the path.
+        deviations: the positions in which the others can notice a deviation: node, years left, most points until then.
+            Those unnoticed to the end of the game have node OVER.
         low, high: bounds on the points from deviating optimally or staying, floats.
 
     Raises:
         ValueError: the path has an illegal order.
     """
 
-    def __init__(self, threats: ThreatSearch, power: int, years: int, path: Path, partner: int = ALONE) -> None:
-        self.threats, self.power, self.years, self.path = threats, power, years, path
+    def __init__(
+        self, threats: ThreatSearch, power: int, years: int, path: Path, partner: int = ALONE, sight: Sight = 0
+    ) -> None:
+        self.threats, self.power, self.years, self.path, self.sight = threats, power, years, path, sight
         self.together = [power] if partner == ALONE else [power, partner]
         self.board, self.naming = threats.search.clique.board, Naming(threats.search, power, partner)
         self.path_value = 0
-        self.deviations = sorted(set(self._walk()))  # node, years left, points until then
+        self.deviations = sorted(set(self._walk()))
         self.low = self.high = float(self.path_value)
 
     def _walk(self) -> Iterator[tuple[int, int, int]]:
-        """Play the path, and yield the possible deviations: node, years left, points until then."""
+        """Play the path, and yield `deviations`."""
         rules, orders = Rules(press=None, years=self.years), dict(self.path)
         engine, stepper = make_engine("fast", self.board, rules), Stepper(self.board, rules)
-        expander, state = Expander(self.board, tuple(self.together), stepper), engine.initial()
+        expander, state, unseen = Expander(self.board, tuple(self.together), stepper), engine.initial(), Unseen()
         while not state.done:
             position = Position(engine, state)
-            given = given_orders(position, orders.get(position.phase, ()))
-            after, _ = engine.step(state, by_power(given, len(self.board.powers)))
-            row = after.row[None].copy()
-            stepper.make_canonical(row)
-            for who in self.together:
-                given.pop(who, None)
-            found = expander.expand(position, [given])
-            rows, gains = found.rows[:, 0].copy(), found.points[:, 0, self.together].sum(axis=1)
-            if after.done:
-                rows[:, -1] = gains  # rows of finished games differ only in this
-            for number in first_of_each(rows).tolist():
-                points = int(state.welfare[self.together].sum() + gains[number])
+            texts = orders.get(position.phase, ())
+            after, _ = engine.step(state, by_power(given_orders(position, texts), len(self.board.powers)))
+            ends = self._ends(expander, position, texts, unseen)
+            on_path = after.row[None].copy()
+            stepper.make_canonical(on_path)
+            ends.pop((0, on_path.tobytes()), None)
+            unseen = Unseen()
+            for (age, key), points in ends.items():
+                now = State(layout_of(self.board), np.frombuffer(key, np.int32))
                 if after.done:
                     yield OVER, 0, points
-                elif not np.array_equal(found.rows[number, 0], row[0]):
-                    to = State(layout_of(self.board), found.rows[number, 0])
-                    yield self.naming.find(to)[0], self.years - to.year, points
+                elif is_seen(self.sight, self.board, self.together, now, after, age):
+                    yield self.naming.find(now)[0], self.years - now.year, points
+                else:
+                    unseen[age, key] = points
             state = after
         self.path_value = int(state.welfare[self.together].sum())
+
+    def _ends(self, expander: Expander, position: Position, texts: tuple[str, ...], unseen: Unseen) -> Unseen:
+        """The positions after a phase, from the path's position and those of unseen deviations."""
+        state, found = position.state, Unseen()
+        starts = {(ON_PATH, state.row.tobytes()): int(state.welfare[self.together].sum()), **unseen}
+        for (age, key), points in starts.items():
+            start = Position(position.engine, State(state.layout, np.frombuffer(key, np.int32)))
+            expanded = expander.expand(start, [still_given(start, texts, self.together)])
+            gains = expanded.points[:, 0, self.together].sum(axis=1)
+            for row, gain in zip(expanded.rows[:, 0], gains.tolist(), strict=True):
+                end = age + 1, row.tobytes()
+                found[end] = max(found.get(end, 0), points + gain)
+        return found
 
     def solve(self, most: float = np.inf) -> tuple[float, float]:
         """Bound the value until it is exact or above `most`; most promising deviations first."""
@@ -238,6 +256,7 @@ class PathThreats:
             plan_sides=np.array([plan[1] for plan in plans], np.int8),
             weights=np.array([plan[2] for plan in plans], np.int64),
             orders=orders_array([plan[3] for plan in plans]),
+            sight=self.sight,
         )
 
 
