@@ -88,7 +88,11 @@ class AskingPolicy(ABC):
         """Start a new game; see `agents.policy.Policy`."""
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
-        """The action in the current turn; see `agents.policy.Policy`."""
+        """The action in the current turn; see `agents.policy.Policy`.
+
+        Raises:
+            ActionError: no view in `info`, or not reset; see `agents.policy.view_of`.
+        """
         return answer(self.asking(observation, info))
 
     async def aact(self, observation: Any, info: Mapping[str, Any]) -> Any:

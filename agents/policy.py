@@ -66,6 +66,42 @@ class PlanningPolicy(Policy, Protocol):
         """
 
 
+def view_of(policy: Policy, info: Mapping[str, Any], made: str) -> View:
+    """The player's view, for the `act` of a policy.
+
+    Args:
+        info: what the environment gave with the turn.
+        made: name of an attribute that the policy's `reset` makes.
+
+    Raises:
+        ActionError: the info has no view, or the policy was not reset.
+    """
+    name = type(policy).__name__
+    try:
+        view: View = info["view"]
+    except (KeyError, TypeError):
+        raise ActionError(f"{name}.act(observation, info): {_not_a_turn(info)}") from None
+    if not hasattr(policy, made):
+        call = f"call reset(agent={view.power!r}, seed=0) before each game"
+        raise ActionError(f"{name}.act before reset: {call}; a subclass with a reset of its own calls super().reset")
+    return view
+
+
+def is_modal(info: object) -> bool:
+    """Whether an info was given by an environment of `modal_env`."""
+    return isinstance(info, Mapping) and "setting" in info
+
+
+def _not_a_turn(info: object) -> str:
+    if is_modal(info):
+        return "this policy plays the board game; modal_env has players of its own, such as 'program:FairBot'"
+    return (
+        f"info is {info!r:.40}, without info['view']: give what the environment returns: observation and info of "
+        "env.last(), or observations[agent] and infos[agent] of a parallel environment; without an environment, "
+        "act(None, {'view': game.view(power)})"
+    )
+
+
 class ScriptedPolicy:
     """Base of policies that read the view and answer with order strings and messages.
 
@@ -104,8 +140,12 @@ class ScriptedPolicy:
         return type(self).act is not ScriptedPolicy.act
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
-        """This round's messages or this phase's orders, as an action of the environment."""
-        view: View = info["view"]
+        """This round's messages or this phase's orders, as an action of the environment.
+
+        Raises:
+            ActionError: no view in `info`, or not reset; see `view_of`.
+        """
+        view = view_of(self, info, "_phase")
         if view.asked == MESSAGES:
             return view.encode_messages(self._messages_of_round(view))
         return view.encode_orders(self._orders_of_phase(view))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from agents.policy import view_of
 from welfare_env.game.view import MESSAGES
 
 if TYPE_CHECKING:
@@ -39,9 +40,10 @@ class HumanPolicy:
         """The person's orders or messages.
 
         Raises:
+            ActionError: no view in `info`; see `agents.policy.view_of`.
             NoPersonError: nobody answers: there is no terminal, it was closed, or the person quits.
         """
-        view: View = info["view"]
+        view = view_of(self, info, "agent")
         if self._ask is None:
             from agents.human.terminal import ask
 

@@ -24,6 +24,7 @@ from agents.lm.prompts.wording import Flavour
 from agents.lm.reading.fields import is_cut_off
 from agents.lm.reading.parsing import Parsed, parse, reply_schema
 from agents.lm.reading.thinking import without_thinking
+from agents.policy import is_modal, view_of
 from welfare_env.engine import ADJUSTMENTS
 from welfare_env.game.press import MEDIATOR
 from welfare_env.game.view import MESSAGES
@@ -83,11 +84,12 @@ class LMPolicy(AskingPolicy):
         """The messages and orders of this round, or the orders of this phase; in `modal_env` a program.
 
         Raises:
+            ActionError: no view in `info`, or not reset; see `agents.policy.view_of`.
             PromptError: the flavour does not fit the player or the rules.
         """
-        if "setting" in info:
+        if is_modal(info):
             return (yield from self._writer.asking(observation, info))
-        view: View = info["view"]
+        view = view_of(self, info, "_moment")
         turn = yield from self._turn_of(view)
         if view.asked == MESSAGES:
             return view.encode_messages(turn.messages) | {"orders": list(turn.orders)}

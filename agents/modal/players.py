@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 import modal_env
+from agents.policy import is_modal
 from modal_env.envs.tokens import NOTHING
 from modal_env.games.game import meet
 from modal_env.logic.readers import Program, as_program
+from welfare_env.errors import ActionError
 
 Share = tuple[Program, Fraction]
 MOST_PROGRAMS = 100  # in a mix
@@ -61,10 +63,14 @@ class RoundWriter:
         """Whether the actions of a new round are needed.
 
         Raises:
-            ValueError: before `reset`, or not in modal_env.
+            ActionError: before `reset`, or not in modal_env.
         """
-        if self._round is None or "setting" not in info:
-            raise ValueError(f"{type(self).__name__} plays in modal_env, after reset(agent, seed)")
+        name = type(self).__name__
+        if not is_modal(info) or not isinstance(observation, Mapping):
+            turn = "give the observation and info that env.last() returns, where env = modal_env.make()"
+            raise ActionError(f"{name}.act(observation, info): it plays modal combat: {turn}")
+        if self._round is None:
+            raise ActionError(f"{name}.act before reset: call reset(agent, seed) before each game")
         before, self._round = self._round, int(observation["observation"][0][0])
         return before != self._round
 
@@ -81,7 +87,7 @@ class ProgramPolicy(RoundWriter, ABC):
         """The next action that writes this round's program; see `RoundWriter`.
 
         Raises:
-            ValueError: before `reset`, or not in modal_env.
+            ActionError: before `reset`, or not in modal_env.
             ActionError, FormulaError, GameError: the program cannot be written in this environment.
         """
         if self.begins_round(observation, info):

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from agents.asking import AskingPolicy, part_asking
+from agents.policy import view_of
 from agents.scripted.random import RandomPolicy
 from welfare_env.game.view import ORDERS
 
 if TYPE_CHECKING:
     from agents.asking import Asking
     from agents.policy import Policy
-    from welfare_env.game.view import View
 
 
 class NoisyPolicy(AskingPolicy):
@@ -66,7 +66,7 @@ class NoisyPolicy(AskingPolicy):
 
     def asking(self, observation: Any, info: Mapping[str, Any]) -> Asking[Any]:
         """The other policy's action, or random orders; the other policy always acts, so that it sees every turn."""
-        view: View = info["view"]
+        view = view_of(self, info, "_phase")
         if view.phase != self._phase:
             self._phase, self._errs = view.phase, bool(self._rng.random() < self.error)
         action = yield from part_asking(self.of, observation, info)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from agents.policy import view_of
 from agents.scripted.deterrents.posse import PossePolicy
 from agents.scripted.exploiter import ExploiterPolicy
 from agents.scripted.prosocial import ProsocialPolicy
-
-if TYPE_CHECKING:
-    from welfare_env.game.view import View
 
 ALL = 99  # more units than any power may have
 
@@ -58,8 +56,12 @@ class PactPolicy:
             member.reset(agent, seed)
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
-        """The action of the member to which the view belongs."""
-        view: View = info["view"]
+        """The action of the member to which the view belongs.
+
+        Raises:
+            ActionError: no view in `info`, or not reset; see `agents.policy.view_of`.
+        """
+        view = view_of(self, info, "_members")
         self._fighters[view.power].pursue(frozenset(view.powers).difference(self._members))
         return self._members[view.power].act(observation, info)
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from agents.policy import view_of
 from evaluation.exact.certify import certify
 from evaluation.exact.clique_proofs import Line
-
-if TYPE_CHECKING:
-    from welfare_env import View
 
 MOST_PLANS = 1000  # in memory
 
@@ -39,8 +37,12 @@ class PlannedCoalition:
         self._orders = dict(_plan(self.map_name, self.profile, tuple(agents), self.years))
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
-        """The plan's orders for the power of the view."""
-        view: View = info["view"]
+        """The plan's orders for the power of the view.
+
+        Raises:
+            ActionError: no view in `info`, or not reset; see `agents.policy.view_of`.
+        """
+        view = view_of(self, info, "_orders")
         return view.encode_orders(self._orders[view.phase].get(view.power, ()))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from agents.asking import AskingPolicy, part_asking
+from agents.policy import view_of
 from agents.scripted.deterrents.ownership import RightfulOwners
 from agents.scripted.deterrents.posse import PossePolicy
 from agents.scripted.deterrents.provocation import RULES, has_lost
@@ -132,7 +133,7 @@ class DeterrentPolicy(AskingPolicy):
 
     def asking(self, observation: Any, info: Mapping[str, Any]) -> Asking[Any]:
         """The action of the part that plays now, with the deterrent's own words."""
-        view: View = info["view"]
+        view = view_of(self, info, "owners")
         was_at_war = self.is_at_war
         self._look(view)
         is_fighting = self.is_at_war and (self.fighters == "all" or self._is_concerned(view))

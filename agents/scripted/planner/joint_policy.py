@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from agents.policy import view_of
 from welfare_env.game.view import MESSAGES
 
 if TYPE_CHECKING:
@@ -43,8 +44,12 @@ class JointPolicy(ABC):
         self._planned: tuple[str, Orders] = ("", {})  # the last phase, and the orders in it
 
     def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
-        """This phase's orders, as an action of the environment; no messages."""
-        view: View = info["view"]
+        """This phase's orders, as an action of the environment; no messages.
+
+        Raises:
+            ActionError: no view in `info`, or not reset; see `agents.policy.view_of`.
+        """
+        view = view_of(self, info, "members")
         if view.asked == MESSAGES:
             return view.encode_messages([])
         if view.phase != self._planned[0]:
