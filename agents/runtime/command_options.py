@@ -14,7 +14,7 @@ import typer
 from typer.models import OptionInfo
 
 _CLICK = import_module(typer.Context.__mro__[1].__module__.rpartition(".")[0])  # click, or the copy in newer typers
-_ASSIGNED = r"(?<![^\s(])(?<!\w\()(?P<name>[a-z_]+)=(?P<value>'[\w.:*+-]+'|[\w.*+-]*[\w*+-])(?![\w=]| or False)"
+_ASSIGNED = r"(?<![^\s(])(?<!\w\()(?P<name>[a-z_]+)=(?P<value>'[\w.:*+-]*'|[\w.*+-]*[\w*+-])(?![\w=]| or False)"
 _QUOTED = r"""(?<!\w)(?:'[^']*'(?!\w)|"[^"]*")"""  # an apostrophe within a word is not a quotation mark
 _ASSIGNED_OR_QUOTED = re.compile(f"{_ASSIGNED}|{_QUOTED}")
 
@@ -84,7 +84,7 @@ def in_options(text: str) -> str:
     def typed(match: re.Match[str]) -> str:
         if (name := options.get(match["name"])) is None:
             return match[0]
-        value = match["value"].strip("'")
+        value = match["value"].strip("'") or "''"
         return name if value == "True" else f"{name} {value}"
 
     return _ASSIGNED_OR_QUOTED.sub(typed, text)

@@ -73,13 +73,22 @@ def command_line(name: str) -> str:
     return shlex.join(["welfare-env", *sys.argv[1:]]) if sys.argv[1:2] == [name] else ""
 
 
-def read_numbers(text: str | WholeNumbers) -> WholeNumbers:
-    if isinstance(text, WholeNumbers):
-        return text  # the default
-    parts = str(text).split(",")
-    if not all(part.strip().isdecimal() and len(part) <= 40 for part in parts):
-        raise typer.BadParameter(f"{text!r:.80}: give a whole number from 0, or several separated by commas")
-    return WholeNumbers(int(part) for part in parts)
+def numbers_from(least: int) -> Callable[[str | WholeNumbers], WholeNumbers]:
+    """The parser of an option that takes one or more whole numbers.
+
+    Args:
+        least: the least number that makes sense, for the error; smaller ones are left to the evaluation's own check.
+    """
+
+    def read_numbers(text: str | WholeNumbers) -> WholeNumbers:
+        if isinstance(text, WholeNumbers):
+            return text  # the default
+        parts = str(text).split(",")
+        if not all(part.strip().isdecimal() and len(part) <= 40 for part in parts):
+            raise typer.BadParameter(f"{text!r:.80}: give a whole number from {least}, or several separated by commas")
+        return WholeNumbers(int(part) for part in parts)
+
+    return read_numbers
 
 
 def check_single(settings: Sequence[GameSettings], what: str) -> None:
@@ -178,7 +187,7 @@ class GameOptions:
     years: Annotated[
         WholeNumbers,
         typer.Option(
-            parser=read_numbers,
+            parser=numbers_from(1),
             metavar="N[,N...]",
             show_default="10",
             help="Length of a game, in years; one row per value.",
@@ -194,7 +203,7 @@ class GameOptions:
     message_rounds: Annotated[
         WholeNumbers,
         typer.Option(
-            parser=read_numbers,
+            parser=numbers_from(0),
             metavar="N[,N...]",
             show_default="3",
             help="Message rounds per phase; 0 for no press. One row per value.",

@@ -18,9 +18,9 @@ from evaluation.cli.options import (
     WholeNumbers,
     Witness,
     check_files,
+    numbers_from,
     policies_of,
     read_coalitions,
-    read_numbers,
     written,
 )
 from evaluation.coalitions.colluding import CHOOSING, SIZES, check_coalitions, plan_collusion
@@ -99,7 +99,7 @@ def collusion(
     tables: TableOptions,
     sizes: Annotated[
         WholeNumbers,
-        typer.Option(parser=read_numbers, metavar="N[,N...]", show_default="2,3", help="Sizes of the coalitions."),
+        typer.Option(parser=numbers_from(2), metavar="N[,N...]", show_default="2,3", help="Sizes of the coalitions."),
     ] = PAIRS_AND_TRIPLES,
     coalitions: Annotated[
         str | None,

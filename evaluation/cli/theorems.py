@@ -48,8 +48,7 @@ def theorems(
 
     boards = board or BOARDS
     with errors_in_one_line("cells that are computed are kept; run the same command to resume"):
-        for name in boards:
-            roles(name)
+        _check_boards(boards)
         if lines is not None and (wrong := no_folder(lines)):
             raise EvaluationError(f"--lines {shown(lines)}: it {wrong}")
         tables.check()
@@ -72,6 +71,21 @@ def theorems(
                 mine = [cell for cell in chosen if (cell.map_name, cell.role) == (name, role)]
                 print_tables(gain_table(name, role, mine))
                 print_text(verdict(mine))
+
+
+def _check_boards(boards: list[str]) -> None:
+    """Check the values of --board.
+
+    Raises:
+        EvaluationError: several boards in one value.
+        UnknownMapError, CertificateError: as `roles`.
+    """
+    from evaluation.exact.theorems import roles  # lazily: numba
+
+    for name in boards:
+        if "," in name:
+            raise EvaluationError(f"--board {shown(name)}: give one board; repeat --board for several")
+        roles(name)
 
 
 def gain_table(name: str, role: str, cells: list[Cell]) -> Table:
@@ -127,8 +141,7 @@ def threats(
 
     boards = board or BOARDS
     with errors_in_one_line("cells that are computed are kept; run the same command to resume"):
-        for name in boards:
-            roles(name)
+        _check_boards(boards)
         tables.check()
         cells.parent.mkdir(parents=True, exist_ok=True)
         for name in boards:
@@ -178,7 +191,8 @@ def frontier(
         try:
             wanted = [Fraction(text) for text in epsilon or ["0", "1", "2"]]
         except (ValueError, ZeroDivisionError) as error:
-            raise EvaluationError(f"--epsilon: {shown(str(error))}: give numbers such as 0, 1/2 or 1.5") from error
+            right = "give a number such as 1/2 or 1.5; repeat --epsilon for several"
+            raise EvaluationError(f"--epsilon: {shown(str(error))}: {right}") from error
         points = solve(board, years, wanted, most_lost, by, lambda text: typer.echo(text, err=True), coalitions)
         for point in points:
             for certificate in (*point.certificates, *point.pairs):

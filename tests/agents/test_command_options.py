@@ -10,6 +10,7 @@ from agents.runtime.command_options import in_options
 
 TOLD = {
     "an option": ("give press='none' or games=3", "give --press none or --games 3"),
+    "an empty value": ("press='': choose one", "--press '': choose one"),
     "a flag": ("private=True needs press='none'", "--private needs --press none"),
     "either value of a flag": ("give private=True or False", "give private=True or False"),
     "quoted": (

@@ -377,6 +377,7 @@ WRONG = [
     (("self-play", "hold", "--variant", "chess"), "--variant chess"),
     (("self-play", "hold", "--years", "1001"), "--years 1001"),
     (("self-play", "hold", "--press", "radio"), "--press radio"),
+    (("self-play", "hold", "--variant", "welfare,"), "--variant '': choose one of"),
     (("exploitability", "hold", "--press", "radio"), "--press radio"),
     (("self-play", "hold", "--budget-tokens", "5"), "a budget is only for language models"),
     (("self-play", "lm:scripted/stub", "--budget-dollars", "0"), "max_dollars 0.0: give a limit above 0"),
@@ -419,6 +420,37 @@ def test_errors_end_in_one_readable_line(
     assert all(cost.startswith("scripted/stub: a game with itself") for cost in costs)
     assert line.startswith("error: ")
     assert words in line
+
+
+@pytest.mark.parametrize(
+    ("option", "least"), [("--years", 1), ("--message-rounds", 0), ("--sizes", 2)], ids=["years", "rounds", "sizes"]
+)
+@pytest.mark.parametrize("text", ["1,x", ",", "-1", "1,,2"])
+def test_lists_of_numbers_say_where_they_begin(
+    cli: Callable[..., Outcome], option: str, least: int, text: str, played: list[GameSpec]
+) -> None:
+    outcome = cli("collusion", "hold", f"{option}={text}")
+    told = " ".join(outcome.err.replace("│", " ").split())
+    assert outcome.code == 2
+    assert f"'{text}': give a whole number from {least}, or several separated by commas" in told
+    assert played == []
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (("frontier", "--epsilon", "1,2"), "--epsilon"),
+        (("theorems", "--board", "clique:3,clique:4"), "--board"),
+        (("threats", "--board", "clique:3,clique:4"), "--board"),
+    ],
+)
+def test_options_that_are_repeated_say_so_when_given_a_list(
+    cli: Callable[..., Outcome], command: tuple[str, ...], option: str
+) -> None:
+    outcome = cli(*command)
+    assert outcome.code == 2
+    assert outcome.err.startswith(f"error: {option}")
+    assert outcome.err.endswith(f"; repeat {option} for several\n")
 
 
 def test_a_misspelt_second_policy_is_found_before_the_first_plays(
