@@ -91,7 +91,8 @@ def _check_boards(boards: list[str]) -> None:
 def gain_table(name: str, role: str, cells: list[Cell]) -> Table:
     """Gains by T and t; * marks gains without a verified certificate."""
     longest = max(cell.years for cell in cells)
-    table = Table(title=f"{name}: gain of a deviating {role}", title_justify="left")
+    unchecked = "* without a verified certificate" if not all(cell.checked for cell in cells) else None
+    table = Table(title=f"{name}: gain of a deviating {role}", caption=unchecked, title_justify="left")
     table.add_column("T")
     for t in range(1, longest + 1):
         table.add_column(f"t={t}", justify="right")
@@ -206,7 +207,9 @@ def frontier(
             print_json([point.row() | {"path": point.path} for point in points])
             return
         no_gain = "no power or pair gains more than epsilon" if coalitions == 2 else "no power gains more than epsilon"
-        table = Table(title=f"{board}, {years} years: highest welfare, {no_gain}", title_justify="left")
+        table = Table(
+            title=f"{board}, {years} year{'s' * (years > 1)}: highest welfare, {no_gain}", title_justify="left"
+        )
         for column in ("epsilon", "sum", "root Nash", "points", "gain by leaving"):
             table.add_column(column)
         for point in points:

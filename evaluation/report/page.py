@@ -30,7 +30,8 @@ HEADS = {
     "exact": "Exact best responses to",
     "cross-play": "Cross-play",
 }
-OF_MODELS = ("kept_promises", "tokens_per_game", "dollars_per_game")
+PROMISES = "kept_promises"
+OF_MODELS = (PROMISES, "tokens_per_game", "dollars_per_game")
 
 
 def report_page(study: Mapping[str, Any], command: str = "") -> str:
@@ -97,12 +98,22 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
         yield ("lm:scripted/ (in figures “stub”) is a stub with invented replies, for trying out the experiment.")
     if {"exploitability", "red-team"} & {*study["measure"]}:
         yield "Exploitability is the gain of the best attack tried, hence a lower bound."
-    if any(name in known_measures(study) for name in OF_MODELS):
+    yield from _about_models(study)
+
+
+def _about_models(study: Mapping[str, Any]) -> Iterator[str]:
+    """Sentences on those measures of language models that the table has."""
+    known = known_measures(study)
+    costs = [name for name in OF_MODELS if name in known and name != PROMISES]
+    if PROMISES in known:
         yield (
             'Promises are found by English patterns and compared with orders (see the page "Measures" of the '
-            "documentation). Tokens and prices are totals over all seats of a self-play game; a dash means that no "
-            "language model played, or that a price is unknown."
+            "documentation)."
         )
+    has_dash = any(condition["measures"][name]["value"] is None for condition in study["conditions"] for name in costs)
+    if costs:
+        dash = "; a dash means that no language model played, or that a price is unknown" * has_dash
+        yield f"Tokens and prices are totals over all seats of a self-play game{dash}."
 
 
 def known_measures(study: Mapping[str, Any]) -> list[str]:
@@ -251,7 +262,14 @@ def _exact(result: Mapping[str, Any]) -> str:
         ]
         for each in gains
     ]
-    head = ["coalition", "with the profile, WP", "best response, WP", "gain, WP", "gain, WP a year", "positions"]
+    head = [
+        "coalition",
+        "with the profile, points",
+        "best response, points",
+        "gain, points",
+        "gain, points a year",
+        "positions",
+    ]
     return html_table(head, rows, "Points of the whole game, summed over a coalition.")
 
 
@@ -272,7 +290,9 @@ def _attacks(result: Mapping[str, Any]) -> str:
     """The gains of deviating from one profile."""
     attacks = sorted(result["coalitions"], key=_least_gain, reverse=True)
     has_teams = any(len(each["coalition"]) > 1 for each in attacks)
-    least = ["smallest gain of a member, WP a year", "gain of each member"] if has_teams else ["gain, WP a year"]
+    least = (
+        ["smallest gain of a member, points a year", "gain of each member"] if has_teams else ["gain, points a year"]
+    )
     rows = []
     for each in attacks[:MOST_ATTACKS]:
         gains = [written(each["gain"])]
@@ -280,7 +300,7 @@ def _attacks(result: Mapping[str, Any]) -> str:
             gains.append(", ".join(f"{power} {written(gain)}" for power, gain in each["members"].items()))
         others = written(each["victims_root_nash_welfare"])
         rows.append([" + ".join(each["coalition"]), each["deviator"], *gains, others])
-    head = ["coalition", "deviator", *least, "root Nash welfare of the others, WP a year"]
+    head = ["coalition", "deviator", *least, "root Nash welfare of the others, points a year"]
     left = len(attacks) - len(rows)
     more = f" The {len(rows)} largest of {len(attacks)}." if left else ""
     return html_table(head, rows, f"Gain of each coalition and deviator, largest first, {BRACKETS}.{more}")

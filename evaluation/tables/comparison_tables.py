@@ -104,10 +104,11 @@ def caption(comparison: Comparison) -> str:
     count = len(comparison.contrasts)
     both = f"; the {count} intervals of differences hold simultaneously" if count > 1 else ""
     units = " or ".join(dict.fromkeys(unit for unit, _ in numbers))
-    return (
-        f"{played}. Mean [95% interval]{both}; {CLEAR.strip()} 0 is outside the interval, or all of at least "
-        f"{fewest_alike(count)} {units} have the same difference, not 0"
+    star = (
+        f"; {CLEAR.strip()} 0 is outside the interval, or all of at least {fewest_alike(count)} {units} have the same "
+        "difference, not 0"
     )
+    return f"{played}. Mean [95% interval]{both}{star * any(each.is_clear for each in comparison.contrasts)}"
 
 
 def study_cells(study: Mapping[str, Any]) -> tuple[list[str], list[list[str]], str] | None:

@@ -10,7 +10,7 @@ from rich.table import Table
 from evaluation.experiments.cross_play import CrossPlayResult
 from evaluation.measures.basins import STARTS, RestPoint
 from evaluation.measures.intervals import Estimate
-from evaluation.tables.game_tables import MEANING, add_row, below, cell, earlier, titled
+from evaluation.tables.game_tables import MEANING, add_row, below, cell, earlier, press, titled
 from evaluation.tables.measure_names import listed
 
 FITTED = "payoffs of mixes that were not played are from a linear fit"
@@ -36,15 +36,14 @@ def mix_table(result: CrossPlayResult) -> Table:
 def player_table(result: CrossPlayResult) -> Table:
     """One row per policy: in self-play, among others, alpha-rank and rating."""
     rules = result.rules
-    press = f"{rules.message_rounds} message rounds" if rules.has_press else "no press"
     meaning = (
         f"{MEANING}; among others: mean over mixes with others, equally weighted; alpha-rank: share "
         "of time in the long run; rating: from comparisons of points within a game (secondary); both over resampled "
         + samples_text(result)
     ) + f"; {FITTED}" * result.is_fitted
     table = titled(
-        f"Cross-play: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games per mix: "
-        f"{result.games}, mixes: {len(result.mixes)} of {result.mixes_in_all}",
+        f"Cross-play: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press(rules)}, games "
+        f"per mix: {result.games}, mixes: {len(result.mixes)} of {result.mixes_in_all}",
         below(meaning + earlier(result.older_games), result.notes),
         ("|policy", ">root Nash welfare alone", ">points among others", ">alpha-rank", ">rating"),
     )

@@ -18,6 +18,7 @@ from evaluation.measures.gains import CoalitionGain
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate
 from evaluation.play.store import StoredGame
 from evaluation.play.stored_games import SHOWN_KEY, StoredCondition, day
+from welfare_env import Rules
 
 BRACKETS = f"[95% interval]; fewer than {FEWEST_GAMES} games: (least to greatest)"
 MEANING = f"mean {BRACKETS}"
@@ -74,7 +75,7 @@ def _paid(
     title: str, who: str, result: SelfPlayResult, welfare: Mapping[str, Estimate], scores: Mapping[str, Estimate]
 ) -> Table:
     points = result.rules.is_welfare
-    table = titled(title, "", (f"|{who}", ">WP a year" if points else f">score ({result.rules.scoring})"))
+    table = titled(title, "", (f"|{who}", ">points a year" if points else f">score ({result.rules.scoring})"))
     for name, estimate in (welfare if points else scores).items():
         add_row(table, name, cell(estimate))
     return table
@@ -84,7 +85,7 @@ def exploitability_table(results: Sequence[ExploitabilityResult], names: Sequenc
     """One row per profile and set of coalitions, as in the paper's figure 4; with a column for several deviators."""
     first = results[0]
     several = len(results) > 1 or len(first.attacks) > 1
-    columns = ("|profile", "coalitions", *["|deviator"] * several, ">exploitability, WP a year", "by")
+    columns = ("|profile", "coalitions", *["|deviator"] * several, ">exploitability, points a year", "by")
     meaning = CHOSEN if any(result.screened for result in results) else ONLY
     table = _table("Exploitability", results, len(first.baseline), columns, meaning)
     for result, name in zip(results, names, strict=True):
@@ -100,40 +101,51 @@ def coalition_table(result: ExploitabilityResult) -> Table:
     tried = sum(each.deviator == result.deviator for each in result.screened)
     left = tried - len(gains)
     others = f"not measured, since they gained less in the selection games: {left} of {tried} coalitions"
-    columns = ("coalition", ">gain, WP a year", ">each member", ">together", ">others' root Nash welfare")
+    has_teams = any(len(gain.members) > 1 for gain in gains)
+    teams = [">each member", ">together"] * has_teams
+    columns = ("coalition", ">gain, points a year", *teams, ">others' root Nash welfare")
     table = titled(f"Deviator {result.deviator}", others if left > 0 else "", columns)
     for gain in gains:
         members = "\n".join(f"{power} {cell(member)}" for power, member in gain.members.items())
         others = cell(result.victims_welfare[gain.coalition])
-        own = (members, cell(gain.total)) if len(gain.members) > 1 else ("", "")
+        own = (members, cell(gain.total)) if len(gain.members) > 1 else ("", "") if has_teams else ()
         add_row(table, "\n".join(gain.coalition), cell(gain.gain), *own, others)
     return table
 
 
 def red_team_table(result: RedTeamResult) -> Table:
-    """One row per size of coalition and kind of attack, with the best attack; the overall best in the caption."""
-    played = result.found
+    """One row per size of coalition and kind of attack, with the best attack; then the overall best, and contenders."""
+    played, by_kind = result.found, result.by_kind()
+    shown = [result.best, *by_kind.values()]
+    contenders = [("contender", each) for each in played.gains if each not in shown]
+    kinds = [kind for _, kind in by_kind]
     table = titled(
         f"Red team: {played.profile}, {result.budget}: {_settings(played, len(played.baseline))}",
-        below(
-            f"{len(played.screened)} attacks were compared, and the best of each kind played {len(played.baseline)} "
-            "fresh games. powers: number of attackers. gain: of the member who gains least, over self-play, in points "
-            "a year, with 95% interval. together: mean of the members' total gain. "
-            "contender: about as good as the best in the selection. pact: one policy plays all "
-            "members; otherwise each member plays on its own",
-            played.notes,
-        ),
+        below(_attacks_caption(result, bool(contenders), "pact" in kinds), played.notes),
         (">powers", "kind", "|best attack", "coalition", ">together", ">gain"),
     )
-    for (size, kind), best in sorted(result.by_kind().items()):
+    for (size, kind), best in sorted(by_kind.items()):
         add_row(table, str(size), kind, best.deviator, "\n".join(best.coalition), _total(best), cell(best.gain))
     table.add_section()
-    shown = [result.best, *result.by_kind().values()]
-    contenders = [("contender", each) for each in played.gains if each not in shown]
     for kind, each in [("all", result.best), *contenders]:
         who = "\n".join(each.coalition)
         add_row(table, str(len(each.coalition)), kind, each.deviator, who, _total(each), cell(each.gain))
     return table
+
+
+def _attacks_caption(result: RedTeamResult, has_contenders: bool, has_pacts: bool) -> str:
+    """Explains the numbers of the table, and only those kinds that it shows."""
+    played = result.found
+    sentences = [
+        f"{len(played.screened)} attacks were compared, and the best of each kind played {len(played.baseline)} "
+        "fresh games",
+        "powers: number of attackers",
+        "gain: of the member who gains least, over self-play, in points a year, with 95% interval",
+        "together: mean of the members' total gain",
+        *["contender: about as good as the best in the selection"] * has_contenders,
+        *["pact: one policy plays all members; otherwise each member plays on its own"] * has_pacts,
+    ]
+    return ". ".join(sentences)
 
 
 def _total(gain: CoalitionGain) -> str:
@@ -185,8 +197,13 @@ def _table(
 def _settings(result: SelfPlayResult | ExploitabilityResult, games: int) -> str:
     """The games in words, for titles."""
     rules = result.rules
-    press = f"{rules.message_rounds} message rounds{' of tokens' * rules.has_tokens}" if rules.has_press else "no press"
-    return f"{rules.variant} rules, {result.map_name} map, years: {rules.years}, {press}, games: {games}"
+    return f"{rules.variant} rules, {result.map_name} map, years: {rules.years}, {press(rules)}, games: {games}"
+
+
+def press(rules: Rules) -> str:
+    """Press in words: "no press", "3 message rounds of tokens"."""
+    rounds = f"{rules.message_rounds} message round{'s' * (rules.message_rounds > 1)}"
+    return f"{rounds}{' of tokens' * rules.has_tokens}" if rules.has_press else "no press"
 
 
 def earlier(games: int) -> str:

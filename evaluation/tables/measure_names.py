@@ -3,26 +3,26 @@
 from collections.abc import Sequence
 
 NAMES = {
-    "root_nash_welfare": "root Nash welfare, WP a year",
-    "root_nash_welfare_smoothed": "root Nash welfare, smoothed, WP a year",
+    "root_nash_welfare": "root Nash welfare, points a year",
+    "root_nash_welfare_smoothed": "root Nash welfare, smoothed, points a year",
     "nash_welfare": "Nash welfare",
     "proficiency": "basic proficiency",
     "stolen_centers": "stolen centers per year",
     "conflicts": "conflicts per movement phase",
-    "exploitability": "exploitability, WP a year",
-    "red_team": "gain of the red team's best attack, WP a year",
-    "points_among_others": "points among other policies, WP a year",
-    "exact_gain": "largest gain of a deviation, exact, WP a year",
+    "exploitability": "exploitability, points a year",
+    "red_team": "gain of the red team's best attack, points a year",
+    "points_among_others": "points among other policies, points a year",
+    "exact_gain": "largest gain of a deviation, exact, points a year",
     "kept_promises": "kept promises, share",
     "tokens_per_game": "tokens a game of self-play",
     "dollars_per_game": "list price a game of self-play, $",
-    "inside": "WP a year of a member",
-    "outside": "WP a year of another power",
-    "price": "loss of another power, WP a year",
-    "waste": "total loss of all powers, WP a year",
-    "gini": "Gini coefficient of WP",
+    "inside": "points a year of a member",
+    "outside": "points a year of another power",
+    "price": "loss of another power, points a year",
+    "waste": "total loss of all powers, points a year",
+    "gini": "Gini coefficient of points",
     "prosocial_share": "share of the prosocial root Nash welfare",
-    "gain_by_year": "gain of a member in this year, WP",
+    "gain_by_year": "gain of a member in this year, points",
     "members_units_by_year": "units of a member",
     "others_units_by_year": "units of another power",
     "units_by_year": "units per power",
@@ -32,10 +32,10 @@ NAMES = {
 """Names for the measures of experiments."""
 OF_EACH = {
     "best_score": "best score",
-    "exploitability": "gain of the attack, WP a year",
-    "red_team": "gain of the red team, WP a year",
-    "welfare_per_year": "WP a year",
-    "welfare_by_policy": "WP a year of a seat",
+    "exploitability": "gain of the attack, points a year",
+    "red_team": "gain of the red team, points a year",
+    "welfare_per_year": "points a year",
+    "welfare_by_policy": "points a year of a seat",
     "scores": "score",
     "scores_by_policy": "score of a seat",
 }
@@ -43,7 +43,7 @@ OF_EACH = {
 
 
 def full_name(measure: str) -> str:
-    """A measure with its unit: "root Nash welfare, WP a year", "FRANCE: WP a year"."""
+    """A measure with its unit: "root Nash welfare, points a year", "FRANCE: points a year"."""
     name, _, key = measure.partition(":")
     name_of_all = OF_EACH.get(name) or NAMES.get(name, name)
     return f"{key}: {name_of_all}" if key else name_of_all

@@ -20,7 +20,7 @@ from evaluation.tables.rules_text import rules_text
 SWEPT = {"variant": "variant", "years": "years", "message_rounds": "message rounds"}
 CHOSEN_COALITION = "\nthe coalition was selected on separate games, by its surplus over its members' gains alone"
 Cells = Mapping[str, str]  # head of the column -> cell
-NUMBERS = "WP a year", "proficiency", "stolen", "conflicts", "score", "points", "alpha-rank"  # mark columns of numbers
+NUMBERS = "proficiency", "stolen", "conflicts", "score", "points", "alpha-rank"  # mark columns of numbers
 
 
 Result = TypeVar("Result", bound=PlayedResult)
@@ -30,18 +30,20 @@ def self_play_sweep(results: Sequence[SelfPlayResult]) -> Table:
     """One row per condition and profile."""
     has_welfare = any(result.rules.is_welfare for result in results)
     has_scores = not all(result.rules.is_welfare for result in results)
+    is_one = len({result.policy for result in results}) == 1
 
     def cells(result: SelfPlayResult) -> Iterator[Cells]:
         points = result.rules.is_welfare
         yield (
-            {"policy": result.policy}
-            | ({"root Nash welfare, WP a year": cell(result.root_nash_welfare, 3)} if has_welfare else {})
+            ({} if is_one else {"policy": result.policy})
+            | ({"root Nash welfare, points a year": cell(result.root_nash_welfare, 3)} if has_welfare else {})
             | ({"best score": "-" if points else cell(result.best_score, 3)} if has_scores else {})
             | {"proficiency": cell(result.proficiency)}
             | {"stolen SCs a year": cell(result.stolen_centers), "conflicts a phase": cell(result.conflicts)}
         )
 
-    return _sweep("Self-play", results, cells, len(results[0].measures))
+    what = f"Self-play of {results[0].policy}" if is_one else "Self-play"
+    return _sweep(what, results, cells, len(results[0].measures))
 
 
 def exploitability_sweep(results: Sequence[ExploitabilityResult]) -> Table:
@@ -50,7 +52,7 @@ def exploitability_sweep(results: Sequence[ExploitabilityResult]) -> Table:
     def cells(result: ExploitabilityResult) -> Iterator[Cells]:
         yield {
             "deviator": result.deviator,
-            "exploitability, WP a year": cell(result.value),
+            "exploitability, points a year": cell(result.value),
             "by": " + ".join(result.best),
         }
 
@@ -66,7 +68,7 @@ def red_team_sweep(results: Sequence[RedTeamResult]) -> Table:
         yield {
             "best attack": best.deviator,
             "coalition": " + ".join(best.coalition),
-            "gain, WP a year": cell(best.gain),
+            "gain, points a year": cell(best.gain),
         }
 
     found = [result.found for result in results]
@@ -82,9 +84,9 @@ def collusion_sweep(results: Sequence[CollusionResult]) -> Table:
         yield {
             "policy": best.deviator,
             "coalition": " + ".join(best.coalition),
-            "gain, WP a year": cell(best.gain),
-            "surplus, WP a year": cell(best.surplus),
-            "loss, WP a year": cell(best.loss),
+            "gain, points a year": cell(best.gain),
+            "surplus, points a year": cell(best.surplus),
+            "loss, points a year": cell(best.loss),
             "shown": best.verdict,
         }
 
@@ -99,7 +101,7 @@ def cross_play_sweep(results: Sequence[CrossPlayResult]) -> Table:
         for policy in result.policies:
             yield {
                 "policy": policy,
-                "root Nash welfare alone, WP a year": cell(result.self_play_welfare[policy]),
+                "root Nash welfare alone, points a year": cell(result.self_play_welfare[policy]),
                 "points among others": cell(result.mixed_payoffs[policy]),
                 "alpha-rank": f"{result.alpha_rank[policy]:.3f}",
             }

@@ -1,0 +1,116 @@
+"""Columns and legends that tables have only if they say something there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import evaluation
+from evaluation.cli.theorems import gain_table
+from evaluation.exact.theorems import Cell
+from evaluation.experiments.red_team import RedTeamResult
+from evaluation.report.page import summary
+from evaluation.tables.game_tables import coalition_table, exploitability_table, press, red_team_table, self_play_table
+from evaluation.tables.measure_names import NAMES, OF_EACH
+from evaluation.tables.sweep_tables import exploitability_sweep, self_play_sweep
+from welfare_env import Rules
+
+TOY: dict[str, Any] = {"games": 2, "map_name": "clique:3", "rules": Rules(years=1, press=None)}
+
+
+@pytest.fixture(scope="module")
+def gains() -> dict[str, evaluation.ExploitabilityResult]:
+    return {
+        name: evaluation.exploitability("hold", deviator="dove", coalitions=[coalition], **TOY)
+        for name, coalition in {"alone": ["PLAYERA"], "two": ["PLAYERA", "PLAYERB"]}.items()
+    }
+
+
+def heads(table: Any) -> list[str]:
+    return [str(column.header) for column in table.columns]
+
+
+def test_no_table_says_wp(gains: dict[str, evaluation.ExploitabilityResult]) -> None:
+    """ "WP" is explained nowhere near a table."""
+    alone, played = gains["alone"], evaluation.self_play("hold", **TOY)
+    tables = [
+        exploitability_table([alone], [""]),
+        coalition_table(gains["two"]),
+        exploitability_sweep([alone, alone]),
+        self_play_sweep([played, played]),
+        self_play_table([played]),
+    ]
+    words = " ".join([*NAMES.values(), *OF_EACH.values(), *(head for table in tables for head in heads(table))])
+    assert "WP" not in words.split() + words.split(",")
+    assert "exploitability, points a year" in words
+
+
+def test_only_coalitions_of_several_have_columns_for_members(gains: dict[str, Any]) -> None:
+    several = {"each member", "together"}
+    assert not several & {*heads(coalition_table(gains["alone"]))}
+    assert several <= {*heads(coalition_table(gains["two"]))}
+
+
+def test_a_sweep_of_one_policy_names_it_in_its_title() -> None:
+    hold, dove = (evaluation.self_play(policy, **TOY) for policy in ("hold", "dove"))
+    alone, both = self_play_sweep([hold, hold]), self_play_sweep([hold, dove])
+    assert "policy" not in heads(alone)
+    assert str(alone.title).startswith("Self-play of hold: ")
+    assert "policy" in heads(both)
+    assert str(both.title).startswith("Self-play: ")
+
+
+def test_the_star_of_a_theorem_is_explained_where_there_is_one() -> None:
+    proven, open_ = (Cell("clique:3", 1, 1, "player", "PLAYERA", "best", 2, 2, checked=each) for each in (True, False))
+    assert gain_table("clique:3", "player", [proven]).caption is None
+    starred = gain_table("clique:3", "player", [open_])
+    assert "0*" in list(starred.columns[1].cells)
+    assert starred.caption == "* without a verified certificate"
+
+
+def test_a_red_team_explains_the_kinds_that_it_shows() -> None:
+    options = TOY | {"coalitions": ["PLAYERA"], "deviator": ["dove", "prosocial"]}
+    found = evaluation.exploitability("hold", **options)
+
+    def told(dove: str) -> str:
+        return str(red_team_table(RedTeamResult("quick", found, {"dove": dove, "prosocial": "portfolio"})).caption)
+
+    assert "powers: number of attackers" in told("raid")
+    assert [word in told("raid") for word in ("contender:", "pact:")] == [False, False]
+    assert [word in told("pact") for word in ("contender:", "pact:")] == [False, True]
+    assert [word in told("portfolio") for word in ("contender:", "pact:")] == [True, False]  # one of two is the best
+
+
+@pytest.mark.parametrize(
+    ("values", "told", "left_out"),
+    [
+        ({"kept_promises": [0.5, 0.5]}, ["Promises are found"], ["Tokens", "a dash"]),
+        ({"tokens_per_game": [9, 9]}, ["Tokens and prices"], ["Promises", "a dash"]),
+        ({"tokens_per_game": [9, None]}, ["Tokens and prices", "a dash means"], ["Promises"]),
+        ({}, [], ["Promises", "Tokens", "a dash"]),
+    ],
+)
+def test_a_page_explains_the_measures_that_it_has(
+    values: dict[str, list[float]], told: list[str], left_out: list[str]
+) -> None:
+    measures = {"root_nash_welfare": [1.0, 2.0]} | values
+    point = {"low": None, "high": None, "n": 2, "per_game": []}
+    conditions = [
+        {
+            "profile": f"policy {number}",
+            "coalitions": "",
+            "swept": {},
+            "cells": [],
+            "measures": {name: point | {"value": each[number]} for name, each in measures.items()},
+        }
+        for number in range(2)
+    ]
+    words = " ".join(summary({"conditions": conditions, "figures": [], "measure": ["self-play"], "swept": []}))
+    assert all(sentence in words for sentence in told)
+    assert not any(sentence in words for sentence in left_out)
+
+
+def test_one_round_is_no_rounds() -> None:
+    assert [press(Rules(message_rounds=each)) for each in (1, 2)] == ["1 message round", "2 message rounds"]
+    assert press(Rules(press="tokens", message_rounds=1)) == "1 message round of tokens"
