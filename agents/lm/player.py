@@ -7,13 +7,15 @@ of the previous one, so that prompts stay short.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agents.asking import AskingPolicy
 from agents.lm.errors import ConfigError, ModelError
 from agents.lm.ledger import Ledger
+from agents.lm.models.cache import CachedModel
 from agents.lm.models.protocol import Model, Request
+from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.models.settings import usual_tokens
 from agents.lm.models.shared_models import SharedModels, default_models
 from agents.lm.player_settings import SCHEMAS, Style
@@ -194,6 +196,19 @@ def language_models(policy: Any) -> Iterator[LMPolicy]:
     elif isinstance(policy, AskingPolicy):
         for part in policy.parts:
             yield from language_models(part)
+
+
+def check_ready(policies: Iterable[Any]) -> None:
+    """Checks that the language models in policies can be asked, without asking.
+
+    Raises:
+        ConfigError: a provider's SDK is not installed, or there is no key.
+    """
+    for player in (player for policy in policies for player in language_models(policy)):
+        for model in (player.model, player.summariser):
+            remote = model.model if isinstance(model, CachedModel) else model
+            if isinstance(remote, RemoteModel):
+                remote.check_ready()
 
 
 def make_player(

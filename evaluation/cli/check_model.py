@@ -46,7 +46,8 @@ def check(
 
 def table(spec: str, findings: list[Finding]) -> Table:
     """One row per finding."""
-    shown = Table(title=f"Check of {spec}", caption="✗: change this setting")
+    caption = None if all(each.is_good for each in findings) else "✗: change this setting"
+    shown = Table(title=f"Check of {spec}", caption=caption)
     for name in ("", "check", "result", "recommended setting"):
         shown.add_column(name, overflow="fold")
     for each in findings:

@@ -310,11 +310,10 @@ class RunOptions:
         with waits, GameStore(self.store) as store, self._pool() as pool:
             execution = Execution.checked(pool, store, None, models, self.use_older_games)
             plans = [each for own in settings for each in plan(own.executed(execution))]
-            if models is not None and models.cache is not None:
-                models.cache.count()  # raises before the first game if the file cannot be used
+            can_ask = models is not None and _can_ask(policies, execution, store, models)
             try:
                 total = sum(each.most_games for each in plans)
-                if models is not None:
+                if can_ask:
                     kinds = [(own.played, own.map_name) for own in settings] if rules is None else list(rules)
                     _tell_costs(policies, kinds, execution, total)
                 with metered("playing", total, "games", _sources(store, models)) as meter:
@@ -356,6 +355,28 @@ def _sources(store: GameStore, models: SharedModels | None) -> Sources:
         return {"tokens": usage.tokens, "dollars": usage.dollars, **limits}
 
     return Sources(str(store.path), spent=spent_so_far)
+
+
+def _can_ask(policies: Iterable[Spec], execution: Execution, store: GameStore, models: SharedModels) -> bool:
+    """Whether the language models can be asked; if not, stderr says why.
+
+    Raises:
+        ConfigError: they cannot, and no reply or game of theirs is stored.
+        CacheError: the cache file cannot be used.
+    """
+    from agents.lm.errors import ConfigError
+    from agents.lm.player import check_ready
+
+    replies = 0 if models.cache is None else models.cache.count()
+    players = [execution.sample(policy) for policy in policies if policy.models]
+    try:
+        check_ready(players)
+    except ConfigError as error:
+        if not replies and not any("language_models" in game.specification for game in store.games()):
+            raise
+        print(f"{error}. Until then, only stored games and cached replies are used", file=sys.stderr)
+        return False
+    return True
 
 
 def _tell_costs(policies: Iterable[Spec], kinds: Iterable[tuple[Rules, str]], execution: Execution, total: int) -> None:

@@ -211,8 +211,9 @@ def language_models(
     Raises:
         EvaluationError: language models without a budget (with people, usage is unpredictable), or a budget without
             language models.
-        ConfigError: an invalid budget.
+        ConfigError: an invalid budget; or the extra of a model, or its key, is missing, and no reply is cached.
     """
+    tables = list(tables)
     asks = any(policy.models for table in tables for policy in table.policies)
     is_limited = tokens is not None or dollars is not None
     if asks != is_limited:
@@ -226,8 +227,13 @@ def language_models(
     from agents.lm.models.budget import Budget
     from agents.lm.models.cache import ResponseCache
     from agents.lm.models.shared_models import SharedModels
+    from agents.lm.player import check_ready
 
-    return SharedModels(ResponseCache(path), Budget(tokens, dollars))
+    cache = ResponseCache(path)
+    models = SharedModels(cache, Budget(tokens, dollars))
+    if not cache.count():
+        check_ready(policy.make(models) for table in tables for policy in table.policies if policy.models)
+    return models
 
 
 def tell_costs(models: SharedModels | None) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import importlib.util
 import json
 import os
 import socket
@@ -141,6 +142,16 @@ class Connection:
         if is_whole(content := bytes(read)):
             return content  # only the end of the body was wrong, or never came
         raise fault
+
+    def check(self) -> None:
+        """Checks that questions can be sent, without sending one or importing the SDK.
+
+        Raises:
+            ConfigError: the SDK is not installed, or there is no key.
+        """
+        if importlib.util.find_spec(self._package) is None:
+            raise self._not_installed(f"No module named {self._package!r}")
+        self._key()
 
     async def close(self) -> None:
         """Closes the connections of the running event loop."""
@@ -287,7 +298,10 @@ class Connection:
         try:
             return importlib.import_module(package)
         except ImportError as error:
-            raise ConfigError(f"{self._who}: {error}; it needs {install_extra('lm')}") from error
+            raise self._not_installed(error) from error
+
+    def _not_installed(self, what: object) -> ConfigError:
+        return ConfigError(f"{self._who}: {what}; it needs {install_extra('lm')}")
 
 
 @asynccontextmanager

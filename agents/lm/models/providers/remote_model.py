@@ -167,6 +167,14 @@ class RemoteModel(ABC):
         known = {"base_url": self.base_url, "structured": self.structured, "effort": self.effort}
         return known | ({"extra": self.extra} if self.extra else {})
 
+    def check_ready(self) -> None:
+        """Checks that it can be asked, without asking.
+
+        Raises:
+            ConfigError: the provider's SDK is not installed, or there is no key.
+        """
+        self._connection.check()
+
     @property
     def faults(self) -> Counter[str]:
         """Count of each kind of fault, over all tries of all calls."""
