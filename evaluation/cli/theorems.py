@@ -80,7 +80,7 @@ def _check_boards(boards: list[str]) -> None:
         EvaluationError: several boards in one value.
         UnknownMapError, CertificateError: as `roles`.
     """
-    from evaluation.exact.theorems import roles  # lazily: numba
+    from evaluation.exact.cells.theorems import roles  # lazily: numba
 
     for name in boards:
         if "," in name:

@@ -8,7 +8,7 @@ import pytest
 
 import evaluation
 from evaluation.cli.theorems import gain_table
-from evaluation.exact.theorems import Cell
+from evaluation.exact.cells.theorems import Cell
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.report.page import summary
 from evaluation.tables.game_tables import coalition_table, exploitability_table, press, red_team_table, self_play_table
