@@ -26,7 +26,8 @@ Plays: `play`, `play_mixed` (of programs of all kinds, in a `Context`), `tournam
 possible outcomes against given agents).
 The game: `Game`, `equilibria`, `ranges`, `exploitability`, `survives`, `survival_range`, `open_spiel_game`.
 Populations: `replicator`, `growth`, `basins`; finite ones: `fixation`, `rare_mutations`, `solved_shares`,
-`simulated_shares`; of all direct agents: `direct_shares`; with noise: `noisy_basins`.
+`simulated_shares`; with noise: `noisy_basins`; of all direct agents: `direct_course`, `direct_basins`,
+`direct_growth`, `direct_shares`.
 Environments: `make`, `parallel_env`, described in `modal_env.envs.aec`. Command line: ``python -m modal_env --help``.
 """
 
@@ -101,6 +102,9 @@ if TYPE_CHECKING:
     from modal_env.dynamics.noisy import noisy_basins
     from modal_env.dynamics.simulated import simulated_shares
     from modal_env.search.best_replies import Reply
+    from modal_env.search.direct_basins import direct_basins
+    from modal_env.search.direct_dynamics import direct_course
+    from modal_env.search.direct_growth import direct_growth
     from modal_env.search.direct_populations import direct_shares
 
 __all__ = [
@@ -145,6 +149,9 @@ __all__ = [
     "UnfairBot",
     "WaitFairBot",
     "basins",
+    "direct_basins",
+    "direct_course",
+    "direct_growth",
     "direct_shares",
     "equilibria",
     "errors",
@@ -176,6 +183,9 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(("fixation", "rare_mutations", "solved_shares"), "dynamics.finite"),
+    "direct_basins": "search.direct_basins",
+    "direct_course": "search.direct_dynamics",
+    "direct_growth": "search.direct_growth",
     "direct_shares": "search.direct_populations",
     "noisy_basins": "dynamics.noisy",
     "simulated_shares": "dynamics.simulated",

@@ -163,8 +163,9 @@ def _integrated(game: SymmetricGame, tables: Floats, starts: Floats) -> Ends:
             paid[:, begin:end] = tables[table].T @ chances[:, begin:end]
         return paid - paid[0]
 
-    def stops(going: NDArray[np.int64], shares: Floats, slopes: Floats, clock: Floats) -> Bools:
+    def stops(going: NDArray[np.int64], logs: Floats, slopes: Floats, clock: Floats) -> Bools:
         nonlocal calls, work
+        shares = shares_of(logs)
         gains = slopes - (shares * slopes).sum(axis=0)  # slopes of logarithms, up to a constant
         is_slow = np.abs(shares * gains).max(axis=0) <= RESTING
         is_settled[going] = rests = is_slow & (gains.max(axis=0) <= INVADING)

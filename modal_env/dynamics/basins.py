@@ -254,8 +254,8 @@ def _fates(
         paid = payoffs.floats @ shares_of(logs)
         return paid - paid[0]  # only differences matter
 
-    def stops(going: NDArray[np.int64], shares: Floats, slopes: Floats, clock: Floats) -> Bools:
-        fates[going] = _limits(payoffs, shares, is_elsewhere)
+    def stops(going: NDArray[np.int64], logs: Floats, slopes: Floats, clock: Floats) -> Bools:
+        fates[going] = _limits(payoffs, shares_of(logs), is_elsewhere)
         is_over = (fates[going] != _UNDECIDED) | (clock >= time)
         report(1 - (1 - clock[~is_over] / time).sum() / len(fates))
         return is_over
@@ -302,14 +302,14 @@ def integrate(
         slopes_of: [n, going] the slopes at [n, going] logarithms, given the numbers of the starts that still go on.
         logs: [n, starts] logarithms of the shares, up to a constant for each start.
         stops: [going] which starts stop here. It is called before the first step and after each, with the numbers of
-            those still going, their [n, going] shares and slopes, and [going] the time since the start.
+            those still going, their [n, going] logarithms and slopes, and [going] the time since the start.
         tolerance: largest error of a logarithm in one step; a step with a larger one is tried again, smaller.
     """
     going = np.arange(logs.shape[1])
     clock, step = np.zeros(len(going)), np.full(len(going), 0.1)
     slopes = slopes_of(logs, going)
     while True:
-        left = ~stops(going, shares_of(logs), slopes, clock)
+        left = ~stops(going, logs, slopes, clock)
         going, clock, step, logs, slopes = going[left], clock[left], step[left], logs[:, left], slopes[:, left]
         if not len(going):
             return
