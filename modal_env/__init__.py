@@ -102,10 +102,10 @@ if TYPE_CHECKING:
     from modal_env.dynamics.noisy import noisy_basins
     from modal_env.dynamics.simulated import simulated_shares
     from modal_env.search.best_replies import Reply
-    from modal_env.search.direct_basins import direct_basins
-    from modal_env.search.direct_dynamics import direct_course
-    from modal_env.search.direct_growth import direct_growth
-    from modal_env.search.direct_populations import direct_shares
+    from modal_env.search.direct.basins import direct_basins
+    from modal_env.search.direct.dynamics import direct_course
+    from modal_env.search.direct.growth import direct_growth
+    from modal_env.search.direct.shares import direct_shares
 
 __all__ = [
     "CIMCIC",
@@ -183,10 +183,10 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(("fixation", "rare_mutations", "solved_shares"), "dynamics.finite"),
-    "direct_basins": "search.direct_basins",
-    "direct_course": "search.direct_dynamics",
-    "direct_growth": "search.direct_growth",
-    "direct_shares": "search.direct_populations",
+    "direct_basins": "search.direct.basins",
+    "direct_course": "search.direct.dynamics",
+    "direct_growth": "search.direct.growth",
+    "direct_shares": "search.direct.shares",
     "noisy_basins": "dynamics.noisy",
     "simulated_shares": "dynamics.simulated",
 }

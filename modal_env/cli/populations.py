@@ -137,7 +137,7 @@ def populations(
         # these load scipy and numba
         from modal_env.dynamics.finite import rare_mutations, solved_shares
         from modal_env.dynamics.simulated import simulated_shares
-        from modal_env.search.direct_populations import direct_shares
+        from modal_env.search.direct.shares import direct_shares
 
         def shares_of(played: Game, members: int, report: Report) -> Shares:
             if direct is not None:

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from modal_env import Game, GameError, direct_basins, direct_course, direct_growth, play, replicator
 from modal_env.dynamics import noisy
 from modal_env.games.payoffs import PAYOFFS, as_table
-from modal_env.search.direct_agents import agent_with, code_of, codes_up_to, moves_against_itself, shallow_agents
-from modal_env.search.direct_basins import Constants, random_weights
-from modal_env.search.direct_dynamics import equal_shares, names, payments, slopes, split, target
-from modal_env.search.direct_growth import name_of
-from modal_env.search.direct_mixes import (
+from modal_env.search.direct.basins import Constants, random_weights
+from modal_env.search.direct.dynamics import equal_shares, names, payments, slopes, split, target
+from modal_env.search.direct.growth import name_of
+from modal_env.search.direct.mixes import (
     COUNT,
     ENTRIES,
     SHALLOW,
@@ -26,6 +25,7 @@ from modal_env.search.direct_mixes import (
     mixes,
     paid_by_outcome,
 )
+from modal_env.search.direct_agents import agent_with, code_of, codes_up_to, moves_against_itself, shallow_agents
 
 Floats = NDArray[np.float64]
 
@@ -126,7 +126,7 @@ class TestBesideDepthOne:
 
     def test_replicator(self, monkeypatch: pytest.MonkeyPatch) -> None:
         begun = self.logs()
-        monkeypatch.setattr("modal_env.search.direct_dynamics.equal_shares", lambda start: begun)
+        monkeypatch.setattr("modal_env.search.direct.dynamics.equal_shares", lambda start: begun)
         found = direct_course("1/10", time=20)
         start = mixes(*split(begun)).shallow[:, 0]
         listed = replicator(self.game("1/10"), start.tolist(), 20, times=found.times.tolist())
@@ -186,6 +186,26 @@ def test_who_provably_takes_over_is_paid_most() -> None:
     rates = slopes(paid, logs)
     lead = best_payoffs(rates[:ENTRIES], np.delete(rates[ENTRIES:], defector - ENTRIES, axis=0))
     assert (rates[defector] > lead).all()
+
+
+def test_who_might_not_take_over() -> None:
+    """With 15% FairBots these are paid more than DefectBots; and the bound allows for agents that exploit others."""
+    constants, paid = Constants.of("1/10", PAYOFFS), payments("1/10")
+    for share in (0.85, 0.96):
+        own = np.full(SHALLOW, -40.0)
+        own[names().index("DefectBot")], own[names().index("FairBot")] = np.log(share), np.log(1 - share)
+        mix = mixes(np.full((ENTRIES, 1), -40.0), own[:, None])
+        assert constants.winners(mix).tolist() == [-1]
+        assert (paid.gains(mix)[0] > 0.04) == (share < 0.9)
+
+
+def test_a_course_as_rows_and_as_a_page() -> None:
+    found = direct_course("1/10", time=20)
+    rows = found.rows()
+    assert (len(rows), rows[-1]["time"], rows[0]["DefectBot"]) == (len(found.times), 20, pytest.approx(1 / COUNT))
+    assert rows[-1]["cooperation"] == found.cooperation[-1]
+    assert [found.names[found.shares[place].argmax()] for place in found.turns] == ["depth 2, DD", "depth 2, CC"]
+    assert "depth 2, CC" in found._repr_html_()
 
 
 def test_wrong_arguments() -> None:

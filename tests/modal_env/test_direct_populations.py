@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from modal_env import GameError, SlipBot
 from modal_env.dynamics.finite import fixation, rare_mutations
 from modal_env.games.game import Game
+from modal_env.search.direct.shares import code_shares, direct_shares
 from modal_env.search.direct_agents import code_of, shallow_agents
-from modal_env.search.direct_populations import code_shares, direct_shares
 
 Numbers = NDArray[np.int64]
 

@@ -18,8 +18,8 @@ from modal_env.games.ranges import ranges
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot
 from modal_env.logic.tournaments import tournament
 from modal_env.search.behaviors import two_boxes
+from modal_env.search.direct.shares import direct_shares
 from modal_env.search.direct_agents import agent_with, shallow_agents, survey
-from modal_env.search.direct_populations import direct_shares
 from modal_env.search.findings import Findings, findings
 from modal_env.search.invaders import verdicts
 from modal_env.search.plays import plays

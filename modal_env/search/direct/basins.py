@@ -14,7 +14,7 @@ from modal_env.dynamics.noisy import STEP, NoisyBasins
 from modal_env.games.game import check_epsilon
 from modal_env.games.payoffs import PAYOFFS, PayoffTable, as_table
 from modal_env.progress import Report, no_report, part
-from modal_env.search.direct_dynamics import (
+from modal_env.search.direct.dynamics import (
     STARTS,
     Payments,
     checked,
@@ -25,7 +25,7 @@ from modal_env.search.direct_dynamics import (
     split,
     target,
 )
-from modal_env.search.direct_mixes import (
+from modal_env.search.direct.mixes import (
     COUNT,
     DEPTH,
     ENTRIES,
@@ -50,7 +50,7 @@ _CHECKED = 50  # revisions between two tests for rest
 
 @dataclass(frozen=True, eq=False)
 class DirectBasins(NoisyBasins):
-    """The final states of random starts, see `NoisyBasins`; the agents are those of `DirectCourse.names`.
+    """The final states of random starts, see `NoisyBasins`; the agents are those of `direct_course`.
 
     Attributes:
         cooperation: [starts] the share of pairs that both cooperate in the end.

@@ -1,7 +1,7 @@
 """Large populations of all 2,097,152 direct agents of depth up to 2: replicator dynamics, and revisions with noise.
 
 Every agent is there from the start. A population is represented exactly by 400 numbers, see
-`modal_env.search.direct_mixes`:
+`modal_env.search.direct.mixes`:
 
 * "replicator": x' = x (payoff - mean payoff). Potentials grow at the rate of the payoffs' terms.
 * "logit", "best-response": x' = target(x) - x, as in `modal_env.dynamics.noisy`. The target depends on the marginals m
@@ -16,15 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from modal_env.checks import Number, brief, choice, real
+from modal_env.dynamics.courses import Course
 from modal_env.dynamics.noisy import RULES as REVISIONS
 from modal_env.dynamics.noisy import STEP
 from modal_env.errors import GameError
-from modal_env.frames import Row, Tabular
 from modal_env.games.game import check_epsilon
 from modal_env.games.payoffs import PAYOFFS, PayoffTable, as_table
 from modal_env.progress import Report, no_report
-from modal_env.search.direct_agents import codes_up_to, shallow_names
-from modal_env.search.direct_mixes import (
+from modal_env.search.direct.mixes import (
     COUNT,
     DEPTH,
     ENTRIES,
@@ -37,6 +36,7 @@ from modal_env.search.direct_mixes import (
     mixes,
     paid_by_outcome,
 )
+from modal_env.search.direct_agents import codes_up_to, shallow_names
 
 RULES = ("replicator", *REVISIONS)
 STARTS = ("agents", "depths")
@@ -45,53 +45,6 @@ MAX_TIME = 1e7
 _FIRST = 0.01  # time of a course after 0
 _TOLERANCE = 1e-10
 _TIE = 1e-12
-
-
-@dataclass(frozen=True, eq=False)
-class DirectCourse(Tabular):
-    """A population of all direct agents over time.
-
-    Attributes:
-        rule: one of `RULES`.
-        names: [18] the agents of depth up to 1; "depth 2, CC", those of depth 2 that cooperate with themselves; and
-            "depth 2, DD", those that do not.
-        times: [T] from 0 on.
-        shares: [T, 18]
-        cooperation: [T] the share of pairs that both cooperate.
-        gains: [T] how much more than the mean the best reply of the whole class is paid.
-        terms: the rule, the price, the start.
-    """
-
-    rule: str
-    names: tuple[str, ...]
-    times: Floats
-    shares: Floats
-    cooperation: Floats
-    gains: Floats
-    terms: str
-
-    def __repr__(self) -> str:
-        return f"DirectCourse({self.terms}; to time {self.times[-1]:g}, cooperation {self.cooperation[-1]:.4f})"
-
-    def _repr_html_(self) -> str:
-        """The shares over time, for a notebook."""
-        from modal_env.pictures.curves import bands
-        from modal_env.pictures.style import notebook
-
-        return notebook(bands(self.names, self.times, self.shares))
-
-    def rows(self) -> list[Row]:
-        """One row per time."""
-        return [
-            {"time": time, "cooperation": both, "gain": gain, **dict(zip(self.names, shares, strict=True))}
-            for time, both, gain, shares in zip(
-                self.times.tolist(),
-                self.cooperation.tolist(),
-                self.gains.tolist(),
-                self.shares.tolist(),
-                strict=True,
-            )
-        ]
 
 
 @dataclass(frozen=True)
@@ -147,7 +100,7 @@ def direct_course(
     time: float = 1000.0,
     payoffs: str | PayoffTable = PAYOFFS,
     report: Report = no_report,
-) -> DirectCourse:
+) -> Course:
     """Follow a population of all direct agents of depth up to 2 from equal shares.
 
     Args:
@@ -160,6 +113,10 @@ def direct_course(
             often.
         report: see `modal_env.progress`.
 
+    Returns:
+        The shares of the 16 agents of depth up to 1; of "depth 2, CC", those of depth 2 that cooperate with themselves;
+        and of "depth 2, DD", the others of depth 2.
+
     Raises:
         GameError: an argument out of bounds; an unknown rule, start or game.
     """
@@ -171,7 +128,7 @@ def direct_course(
         times, mix = _revised(paid, mixes(*split(begun)), rule, level, until, report)
     of = rule if rule == "replicator" else f"{rule}, noise {level:g}"
     terms = f"{of}, epsilon {check_epsilon(epsilon)}, every {start[:-1]} equally often"
-    return DirectCourse(rule, names(), times, mix.groups.T, mix.cooperation, paid.gains(mix), terms)
+    return Course(rule, names(), times, mix.groups.T, mix.cooperation, paid.gains(mix), terms)
 
 
 def checked(rule: object, noise: object, time: object) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """Best-reply growth in which every direct agent of depth up to 2 may be added: exact, in integers.
 
 What `modal_env.dynamics.growth` does for a list of agents. The sums of payoffs of all 2,097,152 agents are sums of
-terms of four entries each (`modal_env.search.direct_mixes`), and change linearly while the same agent is added. Its
+terms of four entries each (`modal_env.search.direct.mixes`), and change linearly while the same agent is added. Its
 lead over the best of the others is concave in the number of steps, so bisection finds how long it leads.
 """
 
@@ -25,9 +25,9 @@ from modal_env.games.game import check_epsilon
 from modal_env.games.payoffs import PAYOFFS, PayoffTable, as_table
 from modal_env.logic.library import LIBRARY
 from modal_env.progress import Report, no_report
+from modal_env.search.direct.dynamics import names
+from modal_env.search.direct.mixes import COUNT, DEPTH, blocks
 from modal_env.search.direct_agents import code_of
-from modal_env.search.direct_dynamics import names
-from modal_env.search.direct_mixes import COUNT, DEPTH, blocks
 from modal_env.search.plays import OUTCOMES
 
 ONE_OF_EACH = "one of each other"
