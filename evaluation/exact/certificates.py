@@ -106,13 +106,24 @@ def write_arrays(path: Path | str, header: Mapping[str, Any], arrays: Mapping[st
     """Write arrays and a JSON header to a file (.npz).
 
     Raises:
-        CertificateError: the file cannot be written.
+        CertificateError: the file cannot be written, or `path` is not a path.
     """
+    check_path(path)
     try:
         with replaced(Path(path)) as draft, draft.open("wb") as file:
             np.savez_compressed(file, told=json.dumps(header), **arrays)
     except (OSError, ValueError, TypeError) as error:
         raise CertificateError(f"{str(path)!r:.200}: it cannot be written there: {reason(error)}") from error
+
+
+def check_path(path: object) -> None:
+    """Check that an argument is the path of a file.
+
+    Raises:
+        CertificateError: it is not.
+    """
+    if not isinstance(path, (str, Path)):
+        raise CertificateError(f"path={quoted(path)}: give the path of a file")
 
 
 def read_certificate(
@@ -130,8 +141,7 @@ def read_certificate(
     Raises:
         CertificateError: no such file, or not a certificate of this kind.
     """
-    if not isinstance(path, (str, Path)):
-        raise CertificateError(f"path={quoted(path)}: give the path of a file that {kind.__name__}.save wrote")
+    check_path(path)
     try:
         with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as file:
             fields = dict(parse_json(str(file["told"])))

@@ -40,6 +40,7 @@ from evaluation.exact.clique_search import ALL_MOVES, STATED, CliqueSearch
 from evaluation.exact.graph_kernels import MOST_YEARS
 from evaluation.exact.planner import Planner
 from welfare_env import Board, Rules
+from welfare_env.checks import choice, quoted
 from welfare_env.engine import DONE, YEAR, State, layout_of
 from welfare_env.game.history import PhaseRecord
 
@@ -111,6 +112,7 @@ def certify(
     board = board_of(map_name)
     names = _checked_deviators(board, deviators)
     check_whole("years", years, 1, 100)
+    check_whole("most_states", most_states, 1, 10**18)
     check_land(board)
     if (estimate := estimated_states(board, years)) > most_states:
         raise EvaluationError(
@@ -159,8 +161,7 @@ def punishers_search(map_name: str, deviator: str, shared: str | None, punishers
     board = board_of(map_name)
     clique = clique_of(board)
     number = board.power_index[board.check_power(deviator)]
-    if punishers not in PUNISHERS:
-        raise EvaluationError(f"punishers={punishers!r:.80}: give one of {', '.join(PUNISHERS)}")
+    choice("punishers", punishers, PUNISHERS, error=EvaluationError)
     try:
         outside = excluded(clique, shared)
     except ValueError as error:
@@ -184,7 +185,7 @@ def _checked_deviators(board: Board, deviators: str | Sequence[str]) -> tuple[st
     for name in names:
         board.check_power(name)
     if not names or len(set(names)) < len(names):
-        raise EvaluationError(f"deviators={deviators!r:.80}: give a power, or several different ones")
+        raise EvaluationError(f"deviators={quoted(deviators)}: give a power, or several different ones")
     return tuple(sorted(names, key=board.power_index.__getitem__))
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from agents.cliques.shape import clique_of
-from evaluation.checks import board_of
+from evaluation.checks import EvaluationError, board_of, check_seed
 from evaluation.exact.certificates import Certificate, CertificateError
 from evaluation.exact.planner import NO_ORDER, Stepper
 from evaluation.exact.rows.canonical import check_header, check_rows
@@ -46,9 +46,14 @@ def check_certificate(certificate: Certificate, reference_share: float = 0.0, se
 
     Raises:
         CertificateError: the certificate does not hold, or is not a `Certificate`; the message says where.
+        EvaluationError: another argument is wrong.
     """
     if not isinstance(certificate, Certificate):
         raise CertificateError(f"certificate={quoted(certificate)}: give a Certificate; Certificate.load reads one")
+    is_number = isinstance(reference_share, int | float) and not isinstance(reference_share, bool)
+    if not is_number or not 0 <= reference_share <= 1:
+        raise EvaluationError(f"reference_share={quoted(reference_share)}: give a share from 0 to 1")
+    check_seed(seed)
     check_header(certificate)
     checker = Checker(certificate.map_name, certificate.deviators, certificate.is_symmetric, reference_share, seed)
     return checker.check(certificate)
@@ -102,8 +107,6 @@ class Checker:
             )
         if is_symmetric:
             clique_of(self.board)  # raises on other boards; only here do homes and cores follow their players
-        if not isinstance(reference_share, int | float) or not 0 <= reference_share <= 1:
-            raise CertificateError(f"reference_share={quoted(reference_share)}: give a share from 0 to 1")
         self.map_name, self.deviators, self.is_symmetric = self.board.name, deviators, is_symmetric
         self.engine = make_engine("fast", self.board, Rules(press=None, years=1))
         self.numbers = [self.board.power_index[self.board.check_power(power)] for power in deviators]

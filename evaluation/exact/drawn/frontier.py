@@ -28,7 +28,7 @@ from math import prod
 import numpy as np
 
 from agents.cliques.shape import ALONE, Clique, clique_of
-from evaluation.checks import EvaluationError, board_of, check_whole
+from evaluation.checks import EvaluationError, board_of, check_whole, listed
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.clique_proofs import Naming
 from evaluation.exact.drawn.points import FrontierPoint, Vector
@@ -37,10 +37,12 @@ from evaluation.exact.drawn.sight import Sight, check_sight, is_seen, still_give
 from evaluation.exact.drawn.threats import CLOSE, ThreatSearch, kind_of
 from evaluation.exact.planner import NO_ORDER, Expander, Stepper
 from welfare_env import Rules
-from welfare_env.checks import quoted
+from welfare_env.checks import choice, quoted
 from welfare_env.engine import DONE, WINTER, YEAR, State, layout_of
 from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
+
+MOST_EPSILON = 10**6
 
 
 @dataclass(frozen=True)
@@ -382,19 +384,17 @@ def frontier(
         EvaluationError, UnknownMapError: invalid input of this kind.
     """
     _check_game(years, most_lost)
-    if by not in ("sum", "root-nash"):
-        raise EvaluationError(f"by={by!r:.80}: give sum or root-nash")
-    if not isinstance(epsilons, Sequence):
-        raise EvaluationError(f"epsilons={quoted(epsilons)}: give a list of fractions")
-    if wrong := [each for each in epsilons if not isinstance(each, Fraction | int) or each < 0]:
-        raise EvaluationError(f"epsilons: {wrong[0]!r:.80}: give fractions of 0 or more")
+    choice("by", by, ("sum", "root-nash"), error=EvaluationError)
+    wanted = [_checked_epsilon("epsilons", each) for each in listed("epsilons", epsilons, "[0, Fraction(1, 2)]")]
+    if not callable(report):
+        raise EvaluationError(f"report={quoted(report)}: give a function of a text")
     check_whole("coalitions", coalitions, 1, 2)
     check_sight(sight)
     if coalitions == 2 and sight != 0:
         raise EvaluationError(f"coalitions=2, sight={sight!r}: pairs are searched with sight 0 only")
     search = FrontierSearch(map_name, years, coalitions, sight)
     search.report = report
-    found = [search.solve(Fraction(epsilon), most_lost, by) for epsilon in epsilons]
+    found = [search.solve(epsilon, most_lost, by) for epsilon in wanted]
     return [point for point in found if point is not None]
 
 
@@ -412,11 +412,21 @@ def equilibrium_payoffs(map_name: str, years: int, most_lost: int, epsilon: Frac
         EvaluationError, UnknownMapError: invalid input of this kind.
     """
     _check_game(years, most_lost)
-    if not isinstance(epsilon, Fraction | int) or epsilon < 0:
-        raise EvaluationError(f"epsilon={quoted(epsilon)}: give a fraction of 0 or more")
-    return FrontierSearch(map_name, years).payoffs(Fraction(epsilon), most_lost)
+    return FrontierSearch(map_name, years).payoffs(_checked_epsilon("epsilon", epsilon), most_lost)
 
 
 def _check_game(years: int, most_lost: int) -> None:
     check_whole("years", years, 1, g.MOST_YEARS)
     check_whole("most_lost", most_lost, 0, 100)
+
+
+def _checked_epsilon(name: str, epsilon: object) -> Fraction:
+    """The epsilon as a fraction. Raises EvaluationError if it is not one within bounds."""
+    if isinstance(epsilon, Fraction | int) and not isinstance(epsilon, bool):
+        found = Fraction(epsilon)
+        if 0 <= found <= MOST_EPSILON and found.denominator <= MOST_EPSILON:
+            return found
+    raise EvaluationError(
+        f"{name}={quoted(epsilon)}: give a whole number or a Fraction from 0 to {MOST_EPSILON:,}, with at most that "
+        "denominator"
+    )

@@ -17,10 +17,9 @@ from agents.cliques.drawn_orders import FORMAT
 from agents.runtime.files import parse_json, read_file
 from agents.runtime.table_files import Row
 from evaluation.checks import board_of
-from evaluation.exact.certificates import CertificateError, write_arrays
+from evaluation.exact.certificates import CertificateError, check_path, write_arrays
 from evaluation.exact.drawn.certificates import ARRAYS, UNIT, DrawnCertificate
 from evaluation.exact.drawn.proofs import Path as PlayedPath
-from welfare_env.checks import quoted
 
 OF_EACH = ("deviator", "path_value", "lower", "upper")  # fields that differ between the certificates of a file
 Vector = tuple[int, ...]  # points of each power
@@ -85,8 +84,7 @@ class FrontierPoint:
         Raises:
             CertificateError: no such file, or not a point of the frontier.
         """
-        if not isinstance(path, (str, Path)):
-            raise CertificateError(f"path={quoted(path)}: give the path of a file that FrontierPoint.save wrote")
+        check_path(path)
         try:
             with np.load(io.BytesIO(read_file(path)), allow_pickle=False) as file:
                 told = dict(parse_json(str(file["told"])))

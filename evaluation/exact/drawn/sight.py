@@ -12,7 +12,7 @@ from typing import Literal
 from evaluation.checks import EvaluationError
 from evaluation.exact.planner import Given
 from welfare_env import Board
-from welfare_env.checks import is_whole, quoted
+from welfare_env.checks import quoted
 from welfare_env.engine import ADJUSTMENTS, State
 from welfare_env.game.position import Position
 
@@ -29,7 +29,7 @@ def check_sight(sight: object, error: type[EvaluationError] = EvaluationError) -
     Raises:
         error: neither ADJACENT nor a number of phases.
     """
-    is_delay = is_whole(sight) and 0 <= sight <= MOST_DELAY  # type: ignore[operator]
+    is_delay = isinstance(sight, int) and not isinstance(sight, bool) and 0 <= sight <= MOST_DELAY
     if not is_delay and not (isinstance(sight, str) and sight == ADJACENT):
         raise error(f"sight={quoted(sight)}: give a number of phases from 0 to {MOST_DELAY}, or {ADJACENT!r}")
 
