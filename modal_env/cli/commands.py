@@ -1,4 +1,4 @@
-"""Command line: ``python -m modal_env play | tournament | equilibria | evolve | populations | noise | search ...``."""
+"""Command line: ``python -m modal_env play | tournament | equilibria | evolve | populations | direct | search ...``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from modal_env.cli.arguments import all_different, read_agents, read_programs, read_shares
+from modal_env.cli.direct import direct
 from modal_env.cli.evolution import evolve
 from modal_env.cli.page import library_page
 from modal_env.cli.populations import noise, populations
@@ -145,6 +146,7 @@ def equilibria(
 
 app.command()(evolve)
 app.command()(populations)
+app.command()(direct)
 app.command()(noise)
 app.command()(stable)
 app.command()(words)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from modal_env.dynamics.courses import Course
     from modal_env.dynamics.finite import Shares
 
 _INK, _PATH, _EDGE = "#000000", "#555555", "#BBBBBB"  # colors of everything but agents
@@ -38,6 +39,7 @@ _HATCHES = ("", "//", "..", "xx")
 # Left, right, top, and the fourth corner below: a projection of the tetrahedron that keeps the corners apart.
 _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.8], [0.5, -0.6]])
 _POINTS_A_RUN = 20
+_LEAST_BAND = 0.03  # groups of agents with a smaller share at all times are drawn as one
 
 
 def simplex(
@@ -198,6 +200,40 @@ def cooperation_over_epsilon(epsilons: Sequence[Fraction | float], found: Sequen
         f"{one.process}, {'rare mutations' if one.how == 'rare mutations' else f'mutation {one.mutation:g}'}"
     )
     _finish(axes)
+    return figure
+
+
+def course(followed: Course) -> Figure:
+    """Shares of groups of agents over time, on a logarithmic axis, and the share of pairs that both cooperate."""
+    figure, axes = _new_figure(8.0, 4.2)
+    chosen = np.flatnonzero(followed.shares.max(axis=0) >= _LEAST_BAND)
+    rest = 1 - followed.shares[:, chosen].sum(axis=1, keepdims=True)
+    names = [*(followed.names[place] for place in chosen), "others"]
+    _bands(axes, followed.times[1:], np.hstack([followed.shares[:, chosen], rest])[1:], names)
+    axes.plot(followed.times[1:], followed.cooperation[1:], color=_INK, linewidth=1.6, label="both cooperate (share)")
+    axes.set(xscale="log", xlabel="time", ylabel="share in the population", title=followed.terms)
+    axes.set_xlim(min(0.1, followed.times[-1] / 10), followed.times[-1])
+    _finish(axes, beside=True)
+    return figure
+
+
+def cooperation_over_time(followed: Sequence[Course]) -> Figure:
+    """The share of pairs that both cooperate over time, on a logarithmic axis, a line for each course.
+
+    Raises:
+        GameError: no courses.
+    """
+    if not followed:
+        raise GameError("no courses: give one at least")
+    figure, axes = _new_figure(8.0, 4.2)
+    for number, one in enumerate(followed):
+        rule, _, rest = one.terms.partition(", epsilon ")
+        axes.plot(one.times[1:], one.cooperation[1:], **_line(number), label=f"ε = {rest.partition(',')[0]}")
+    axes.set(xscale="log", xlabel="time", ylabel="share of pairs that both cooperate", ylim=(0, 1.02))
+    last = max(one.times[-1] for one in followed)
+    axes.set_xlim(min(0.1, last / 10), last)
+    axes.set_title(f"{rule}, {rest.rpartition(', ')[2]}")
+    _finish(axes, beside=True)
     return figure
 
 

@@ -45,13 +45,6 @@ class Process(StrEnum):
     best_reply = "best-reply"
 
 
-class Mutants(StrEnum):
-    """Which direct agents appear as mutants."""
-
-    agents = "agents"
-    depths = "depths"
-
-
 class Rule(StrEnum):
     """How members of a large population revise."""
 
@@ -71,13 +64,6 @@ def populations(
     context: typer.Context,
     agents: Agents = None,
     shallow: Shallow = False,
-    direct: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(min=1, max=2, help="All direct agents of depth up to this (2: 2,097,152), with rare mutations."),
-    ] = None,
-    mutants: Annotated[
-        Mutants, typer.Option(help="With --direct: equally often every agent, or every depth and each agent of it.")
-    ] = Mutants.agents,
     size: Annotated[
         Optional[list[int]],  # noqa: UP045
         typer.Option(min=2, help="Number of members; several are compared.", show_default="20, 50, 100, 200"),
@@ -117,13 +103,6 @@ def populations(
         if plot:
             check_picture(plot)
         table = chosen_game(context, game, payoffs)
-        if direct is None:
-            refuse(context, ["mutants"], "goes with --direct, such as --direct 2")
-        else:
-            others = ["agents", "shallow", "mutation", "steps", "seed", "cost", "formulas"]
-            refuse(context, others, "does not go with --direct")
-            if process in (Process.logit, Process.best_reply):
-                raise GameError(f"--process {process.value} does not go with --direct: take moran or imitation")
         library = _library(agents, shallow)
         if mutation is None:
             refuse(context, ["steps", "seed"], "goes with --mutation, such as --mutation 0.01")
@@ -137,19 +116,8 @@ def populations(
         # these load scipy and numba
         from modal_env.dynamics.finite import rare_mutations, solved_shares
         from modal_env.dynamics.simulated import simulated_shares
-        from modal_env.search.direct.shares import direct_shares
 
         def shares_of(played: Game, members: int, report: Report) -> Shares:
-            if direct is not None:
-                return direct_shares(
-                    played.epsilon,
-                    members,
-                    depth=direct,
-                    payoffs=table,
-                    mutants=mutants.value,
-                    process=process.value,
-                    intensity=intensity,
-                )
             if mutation is None:
                 return rare_mutations(played, members, process.value, intensity=intensity)
             if steps is None:
@@ -161,8 +129,7 @@ def populations(
         with watched("following populations") as report:
             parts = [part(report, n / len(cells), (n + 1) / len(cells)) for n in range(len(cells))]
             found = [shares_of(*cell, each) for cell, each in zip(cells, parts, strict=True)]
-        listed = [] if direct is not None else who(library, formulas)
-        show(*listed, shares_table([played for played, _ in cells], found))
+        show(*who(library, formulas), shares_table([played for played, _ in cells], found))
         if plot:
             save_picture(plots.cooperation_over_epsilon([played.epsilon for played, _ in cells], found), plot)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
 from rich.console import Group
 
 from modal_env.dynamics.populations import in_both_seats
@@ -18,6 +19,7 @@ from modal_env.text_tables import Square, add_row, new_table, with_legend
 
 if TYPE_CHECKING:
     from modal_env.dynamics.basins import Basins, Estimate
+    from modal_env.dynamics.courses import Course
     from modal_env.dynamics.finite import Shares
     from modal_env.dynamics.growth import Growth
     from modal_env.dynamics.noisy import NoisyBasins
@@ -241,10 +243,24 @@ def noisy_table(game: Game, found: NoisyBasins, how: str) -> Group:
                 table, str(row["end"]), str(row["starts"]), f"{row['share']:.4g} [{row['low']:.4g}, {row['high']:.4g}]"
             )
     rests = "; ".join(
-        ", ".join(f"{name} {share:.3g}" for name, share in zip(game.names, rest, strict=True) if share >= LEAST)
+        ", ".join(f"{name} {share:.3g}" for name, share in zip(found.ends, rest, strict=True) if share >= LEAST)
         for rest in found.rests[:3]
     )
     return with_legend(table, f"shares with 95% intervals (Wilson); most frequent rest points: {rests or 'none'}")
+
+
+def courses_table(games: Sequence[Game], courses: Sequence[Course]) -> Group:
+    """A row whenever another group of agents becomes the largest, and at the end."""
+    rule = courses[0].terms.partition(", epsilon")[0]
+    columns = (">epsilon", ">time", ">both cooperate", ">best reply gains", "most frequent")
+    table = new_table(f"All direct agents of depth up to 2: {rule}, {courses[0].terms.rpartition(', ')[2]}", *columns)
+    for game, course in zip(games, courses, strict=True):
+        for at in (*course.turns, len(course.times) - 1):
+            most = np.argsort(-course.shares[at], kind="stable")[:MOST_FREQUENT]
+            named = [f"{course.names[k]} {course.shares[at, k]:.3g}" for k in most if course.shares[at, k] >= LEAST]
+            numbers = f"{course.times[at]:.4g}", f"{course.cooperation[at]:.4f}", f"{course.gains[at]:.2g}"
+            add_row(table, str(game.epsilon), *numbers, ", ".join(named))
+    return with_legend(table, "both cooperate: share of pairs; best reply gains: over the mean, of the whole class")
 
 
 def replies_table(game: Game, mix: Mix, found: Sequence[Reply]) -> Group:

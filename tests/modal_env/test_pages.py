@@ -24,7 +24,7 @@ from modal_env.search.findings import Findings, findings
 from modal_env.search.invaders import verdicts
 from modal_env.search.plays import plays
 from modal_env.search.words import words as find_words
-from studies import modal_evolution
+from studies import direct_populations, modal_evolution
 
 DOCS = Path(__file__).parents[2] / "docs"
 EQUILIBRIA, EVOLUTION, SEARCH = "modal-equilibria.md", "modal-evolution.md", "modal-search.md"
@@ -157,6 +157,7 @@ class TestEvolution:
     @pytest.mark.slow
     def test_the_pictures(self, tmp_path: Path) -> None:
         modal_evolution.main(tmp_path)
+        direct_populations.main(tmp_path)
         shown = set(re.findall(r"pictures/(modal-[a-z-]+\.png)", page(EVOLUTION)))
         assert {path.name for path in tmp_path.iterdir()} == shown
 

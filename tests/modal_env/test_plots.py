@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from modal_env.cli import plots
 from modal_env.dynamics.basins import Estimate, PowerLaw
+from modal_env.dynamics.courses import Course
 from modal_env.dynamics.replicator import Trajectory, growth, replicator
 from modal_env.errors import GameError
 from modal_env.games.game import Game
@@ -200,3 +201,28 @@ def test_matplotlib_is_loaded_when_a_picture_is_made() -> None:
     root = Path(__file__).resolve().parents[2]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
+class TestCourses:
+    @staticmethod
+    def course(price: str) -> Course:
+        times, shares = np.array([0.0, 1.0, 100.0]), np.array([[0.5, 0.49, 0.01], [0.2, 0.79, 0.01], [0.0, 0.99, 0.01]])
+        terms = f"replicator, epsilon {price}, every agent equally often"
+        return Course("replicator", ("A", "B", "C"), times, shares, np.array([0.2, 0.5, 0.9]), np.zeros(3), terms)
+
+    def test_bands_and_cooperation(self) -> None:
+        axes = plots.course(self.course("1/10")).axes[0]
+        assert {text.get_text() for text in axes.get_legend().get_texts()} == {
+            "A",
+            "B",
+            "others",
+            "both cooperate (share)",
+        }
+        assert axes.lines[0].get_ydata().tolist() == [0.5, 0.9]  # a logarithmic axis has no time 0
+
+    def test_a_line_for_each_price(self) -> None:
+        axes = plots.cooperation_over_time([self.course("1/10"), self.course("1/4")]).axes[0]
+        assert [line.get_label() for line in axes.lines] == ["ε = 1/10", "ε = 1/4"]
+        assert axes.get_title() == "replicator, every agent equally often"
+        with pytest.raises(GameError, match="give one at least"):
+            plots.cooperation_over_time([])
