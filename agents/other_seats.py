@@ -52,5 +52,6 @@ def player_of(spec: Spec, where: str) -> Policy:
     """
     policy = spec.make()
     if isinstance(policy, RoundWriter):
-        raise ProfileError(f"{where}: {spec.text!r:.200} writes programs of modal_env, not orders")
+        programs = "writes programs of modal_env, not orders: they play in `welfare-env modal`"
+        raise ProfileError(f"{where}: {spec.text!r:.200} {programs}")
     return policy

@@ -18,6 +18,13 @@ MOST_SEED = 2**63 - 1
 MOST_LISTED = 10_000
 
 
+ESTIMATE = "estimate it with evaluation.exploitability (the command: welfare-env exploitability)"
+PROGRAMS = (
+    "writes programs of modal_env, not orders of Diplomacy. Programs play in `welfare-env modal play` and `modal "
+    "tournament`; in Python modal_env.play, and evaluation.exploitability(..., environment=modal_env.make(...))"
+)
+
+
 class EvaluationError(welfare_env.WelfareEnvError, ValueError):
     """Invalid arguments of an evaluation: games, seed, workers, coalitions or players."""
 

@@ -138,7 +138,7 @@ class Keyed:
         is_mixture = isinstance(value, Spec) and bool(value.parts)
         is_writer = (name in PROGRAM_WRITERS and not is_mixture) or isinstance(value, RoundWriter)
         if is_writer and self.constructor is not BestReplyPolicy:
-            raise written.fault("it writes programs of modal_env, not orders; give a policy of Diplomacy")
+            raise written.fault("it writes programs of modal_env, not orders: programs play in `welfare-env modal`")
         return value
 
     def _make(

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.checks import EvaluationError
+from evaluation.checks import ESTIMATE, EvaluationError
 from evaluation.exact.opponents import Masks, OpponentSeats, Orders, Outcome
 from evaluation.exact.planner import FAR, NO_ORDER, Expander, Expansion, Given, PointBounds, Stepper, first_of_each
 from welfare_env import Board, Rules
@@ -194,7 +194,7 @@ class BeliefSearch:
         if len(self._choices) >= self.most:
             raise EvaluationError(
                 f"{self.board.name}: more than {self.most:,} positions to look at (there are {len(self._nodes):,} so "
-                "far): too many for an exact value. Give fewer years, or estimate with evaluation.exploitability"
+                f"far): too many for an exact value. Give fewer years, or {ESTIMATE}"
             )
         outcomes, (orders, _, own, rows, points) = self._plays(node)
         paid = points[..., self.power]

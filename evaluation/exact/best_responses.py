@@ -24,12 +24,13 @@ from rich.text import Text
 import welfare_env
 from agents import Policy, PunisherPolicy, RandomPolicy
 from agents.cliques.shape import clique_of
+from agents.modal.players import RoundWriter
 from agents.runtime.results import Result, tables_of
 from agents.runtime.table_files import Row
 from agents.scripted.mixture import MixturePolicy
 from agents.scripted.punisher import excluded
 from agents.specs import Spec, read, read_profile
-from evaluation.checks import EvaluationError, board_of, check_whole
+from evaluation.checks import ESTIMATE, PROGRAMS, EvaluationError, board_of, check_whole
 from evaluation.exact.planner import Given, Planner
 from welfare_env import Board, Game, Rules, View
 from welfare_env.board.orders import WAIVE
@@ -175,7 +176,8 @@ def check_land(board: Board) -> None:
     """Raise EvaluationError if the board has convoys."""
     if board.convoys:
         raise EvaluationError(
-            f"map {board.name!r}: armies can be convoyed there; exact values are for boards of land, such as clique:4"
+            f"map {board.name!r}: armies can be convoyed there; exact values are for boards of land, such as clique:4. "
+            f"Here, {ESTIMATE}"
         )
 
 
@@ -224,7 +226,10 @@ def policies_of(board: Board, profile: Profile, deviators: tuple[str, ...]) -> d
 def _made(power: str, spec: Spec) -> Policy:
     if spec.models:
         _refuse(power, f"{spec.text:.80} asks a language model")
-    return spec.make()
+    policy = spec.make()
+    if isinstance(policy, RoundWriter):
+        raise EvaluationError(f"policy of {power}: {spec.text!r:.80} {PROGRAMS}")
+    return policy
 
 
 def with_known_deviator(board: Board, policies: Mapping[str, Policy], deviator: str) -> dict[str, Policy]:
@@ -291,9 +296,9 @@ class _NoObservation:
 def _refuse(power: str, why: str) -> NoReturn:
     raise EvaluationError(
         f"policy of {power}: {why}. An exact best response needs opponents whose orders follow from the present "
-        "position alone, without points, memory and chance, such as prosocial and hold. Mixes drawn once a game, and "
-        "networks, have exact values with evaluation.exact.exploitability; estimate those of others with "
-        "evaluation.exploitability"
+        "position alone, without points, memory and chance, such as prosocial and hold. For mixes drawn once a game, "
+        "and networks, use evaluation.exact.exploitability. The gain against any other policy has no exact value: "
+        + ESTIMATE
     )
 
 

@@ -21,7 +21,7 @@ from agents import PunisherPolicy, RandomPolicy
 from agents.cliques.shape import clique_of
 from agents.runtime.table_files import Row
 from agents.scripted.punisher import excluded
-from evaluation.checks import EvaluationError, board_of, check_whole, listed
+from evaluation.checks import ESTIMATE, EvaluationError, board_of, check_whole, listed
 from evaluation.exact.best_responses import (
     PROBES,
     ExactResult,
@@ -117,7 +117,7 @@ def certify(
     if (estimate := estimated_states(board, years)) > most_states:
         raise EvaluationError(
             f"map {board.name!r}, {years} years: about {estimate:,} positions, more than {most_states:,}: "
-            "take a smaller board or fewer years, or raise most_states"
+            f"take a smaller board or fewer years, raise most_states, or {ESTIMATE}"
         )
     if isinstance(profile, str) and len(names) == 1 and years <= MOST_YEARS:
         policy = agents.make(profile) if profile.startswith("punisher:") else None

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from agents import Policy
-from evaluation.checks import EvaluationError
+from evaluation.checks import ESTIMATE, EvaluationError
 from evaluation.exact.best_responses import PolicyAnswers
 from welfare_env import Board, Rules
 from welfare_env.board.orders import WAIVE
@@ -112,7 +112,7 @@ class NetworkPlayer:
             raise EvaluationError(
                 f"a network that draws its orders has {ways:,} ways to order {len(counts)} units at once, more than "
                 f"{MOST_WAYS:,}: too many for exact expectations. Take its most probable orders (rl:PATH,greedy=yes), "
-                "or estimate with evaluation.exploitability"
+                f"or {ESTIMATE}"
             )
         answers = np.array(list(product(*map(range, counts))), np.int64).reshape(ways, -1)
         inputs = self._reader.read(np.repeat(packed[None], ways, axis=0))
@@ -210,8 +210,7 @@ class OpponentSeats:
         if (count := prod(map(len, parts))) > MOST_WAYS:
             raise EvaluationError(
                 f"{count:,} ways in which the others may order at once, more than {MOST_WAYS:,}: too many for exact "
-                "expectations. Take networks' most probable orders (rl:PATH,greedy=yes), or estimate with "
-                "evaluation.exploitability"
+                "expectations. Take networks' most probable orders (rl:PATH,greedy=yes), or " + ESTIMATE
             )
         return [
             (

@@ -25,6 +25,7 @@ from welfare_env.game.record import load_record, save_record
 
 SHORTEST_KEY = 4  # minimum digits of a key to look up a game
 SHOWN_KEY = 8
+LISTED = 3  # keys in an error message
 LIKELY_SEEDS = 10_000
 LONGEST_GAP = 100  # consecutive missing games, as after an interrupted run
 
@@ -138,7 +139,7 @@ def open_store(path: Path) -> GameStore:
     """
     if not _exists(path):
         raise EvaluationError(
-            f"{shown(path)}: there is no store yet. self-play and exploitability create it; see --store"
+            f"{shown(path)}: there is no store yet, so no games. self-play and exploitability create it; see --store"
         )
     return GameStore(path)
 
@@ -168,17 +169,30 @@ def choose(games: Sequence[StoredGame], keys: Sequence[str], where: Path) -> lis
     return [found[key] for key in whole_keys(list(found), keys, where)] if keys else list(games)
 
 
-def whole_keys(known: Sequence[str], beginnings: Sequence[str], where: Path) -> list[str]:
+def whole_keys(known: Sequence[str], beginnings: Sequence[str], where: Path, or_files: bool = False) -> list[str]:
     """The keys with these prefixes, without repetition.
+
+    Args:
+        known: the keys in the store, the last one the latest.
+        or_files: whether files might have been given, too, for errors.
 
     Raises:
         EvaluationError: a prefix matches no key, or several.
     """
-    found = [_only([key for key in known if key.startswith(begin)], begin, where) for begin in beginnings]
+    found = []
+    for begin in beginnings:
+        keys = [key for key in known if key.startswith(begin)]
+        found.append(_only(keys, begin, where, _some(known), or_files))
     return list(dict.fromkeys(found))
 
 
-def _only(keys: list[str], begin: str, where: Path) -> str:
+def _some(known: Sequence[str]) -> str:
+    """The last keys, for error messages."""
+    last = ", ".join(key[:SHOWN_KEY] for key in known[-LISTED:])
+    return f" (the last of {len(known):,}: {last})" if known else ""
+
+
+def _only(keys: list[str], begin: str, where: Path, listed: str = "", or_files: bool = False) -> str:
     if len(begin) >= SHORTEST_KEY and len(keys) == 1:
         return keys[0]
     if os.path.isdir(begin):
@@ -186,12 +200,13 @@ def _only(keys: list[str], begin: str, where: Path) -> str:
     elif re.fullmatch(r"[0-9a-f]+", begin) and len(begin) < SHORTEST_KEY:
         problem = f"is too short for the prefix of a key: give {SHORTEST_KEY} or more hex digits"
     elif not is_key(begin):
-        problem = f"is neither a file of a saved game nor the prefix of a key ({SHORTEST_KEY} or more hex digits)"
+        is_no = "is neither a file of a saved game nor" if or_files else "is not"
+        problem = f"{is_no} the prefix of a key ({SHORTEST_KEY} or more hex digits)"
     elif keys:
         problem = f"is the prefix of {len(keys)} keys in {where}: give more digits"
     else:
         problem = f"is not the prefix of any key in {where}"
-    raise EvaluationError(f"{begin!r:.80} {problem}; `welfare-env games` lists the keys")
+    raise EvaluationError(f"{begin!r:.80} {problem}; `welfare-env games` lists the keys{listed}")
 
 
 def is_key(text: str) -> bool:
@@ -240,9 +255,12 @@ def saved_games(names: Sequence[str], path: Path) -> dict[str, dict[str, Any]]:
     if not keys:
         return files
     if not _exists(path):
-        raise EvaluationError(f"{keys[0]!r:.80} is not a file of a saved game, and {shown(path)} is not a store")
+        raise EvaluationError(
+            f"{keys[0]!r:.80} is not a file of a saved game; it is no key either, since there is no store yet at "
+            f"{shown(path)}: self-play and exploitability create it; see --store"
+        )
     with open_store(path) as store:
-        return {key: store.record(key) for key in whole_keys(store.keys(), keys, path)} | files
+        return {key: store.record(key) for key in whole_keys(store.keys(), keys, path, True)} | files
 
 
 def save(store: GameStore, games: Sequence[StoredGame], folder: Path, private: bool = False) -> None:

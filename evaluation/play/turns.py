@@ -18,7 +18,7 @@ import welfare_env
 from agents import CoalitionPolicy, PlanningPolicy, Policy
 from agents.asking import AskingPolicy
 from agents.modal.players import ProgramPolicy
-from evaluation.checks import EvaluationError
+from evaluation.checks import PROGRAMS, EvaluationError
 from welfare_env import Rules, WelfareEnvError
 
 if TYPE_CHECKING:
@@ -106,10 +106,7 @@ def check_orders_written(named: Spec, policy: Policy) -> None:
         EvaluationError: the policy writes programs of modal_env.
     """
     if isinstance(policy, ProgramPolicy):
-        raise EvaluationError(
-            f"policy {named.text!r} writes programs of modal_env, not orders of Diplomacy. For programs call "
-            "evaluation.exploitability(..., environment=modal_env.make(...))"
-        )
+        raise EvaluationError(f"policy {named.text!r} {PROGRAMS}")
 
 
 def _made(

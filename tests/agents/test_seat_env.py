@@ -251,7 +251,7 @@ class OwnWriter(ProgramPolicy):
         ({"seat": "FRANSE", "map_name": "standard"}, UnknownPowerError, "did you mean 'FRANCE'"),
         ({"seat": 5}, UnknownPowerError, "seat 5"),
         ({"others": "prosocail"}, UnknownAgentError, "prosocial"),
-        ({"others": "program:FairBot"}, ProfileError, "writes programs"),
+        ({"others": "program:FairBot"}, ProfileError, "writes programs of modal_env, not orders: they play in "),
         *(
             ({"others": spec.format(part)}, UnknownAgentError, "writes programs")
             for spec in NESTING

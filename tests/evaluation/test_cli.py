@@ -374,6 +374,8 @@ WRONG = [
     (("self-play", "nobody"), "unknown agent; known are best-reply, campaign, deterrent"),
     (("self-play", "exploiter:nice=hold"), "attack missing"),
     (("self-play", "hold", "--map", "nowhere"), "unknown map 'nowhere'"),
+    (("self-play", "program:FairBot"), "Programs play in `welfare-env modal play` and `modal tournament`"),
+    (("self-play", "noisy:of=program:FairBot"), "programs play in `welfare-env modal`"),
     (("self-play", "hold", "--variant", "chess"), "--variant chess"),
     (("self-play", "hold", "--years", "1001"), "--years 1001"),
     (("self-play", "hold", "--press", "radio"), "--press radio"),

@@ -388,7 +388,7 @@ def test_the_commands(theirs: Path, tmp_path: Path) -> None:
     [
         (("export", "out.sqlite", "--store", "none.sqlite"), "there is no store yet"),
         (("merge", "none.sqlite", "--store", "ours.sqlite"), "there is no store"),
-        (("export", "out.sqlite", "zzzz", "--store", "theirs.sqlite"), "nor the prefix of a key"),
+        (("export", "out.sqlite", "zzzz", "--store", "theirs.sqlite"), "is not the prefix of a key"),
         (("export", "out.sqlite", "00000000", "--store", "theirs.sqlite"), "is not the prefix of any key"),
         (("export", "theirs.sqlite", "--store", "theirs.sqlite"), "source and target are the same store"),
     ],

@@ -126,7 +126,16 @@ class TestErrors:
     def test_no_such_game(self, command, key, shelf):
         error = call(command, key, "--store", shelf, code=2)
         assert ("is not the prefix of any key" if len(key) == 16 else "4 or more hex digits") in error
-        assert "`welfare-env games` lists the keys" in error
+        assert "`welfare-env games` lists the keys (the last of " in error
+        assert ("a file of a saved game" in error) == (command == "messages" and key in ("zzz", "", "../games.json"))
+        last = evaluation.GameStore(shelf).keys()[-1]
+        assert f"{last[:8]})" in error
+
+    def test_no_such_game_where_there_is_none(self, command, tmp_path):
+        path = tmp_path / "games.sqlite"
+        assert "there is no store yet" in call(command, "abcd", "--store", path, code=2)
+        evaluation.GameStore(path).count()
+        assert call(command, "abcd", "--store", path, code=2).endswith("`welfare-env games` lists the keys\n")
 
     def test_a_beginning_of_two_keys(self, command, tmp_path):
         path = tmp_path / "games.sqlite"
