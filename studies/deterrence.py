@@ -121,7 +121,15 @@ class Study:
         noisy = evaluation.self_play(f"noisy:of=({rule}),error={ERRORS}", GAMES, **means).root_nash_welfare
         team = evaluation.red_team(rule, self.budget, games=GAMES, **means)
         neighbors = {each: self.neighbor(rule, each, means) for each in NEIGHBORS}
-        return Line(rule, alone, noisy, team.best.gain, team.best.deviator, team.best.coalition, neighbors)
+        return Line(
+            rule=rule,
+            welfare=alone,
+            noisy_welfare=noisy,
+            gain=team.best.gain,
+            attack=team.best.deviator,
+            coalition=team.best.coalition,
+            neighbors=neighbors,
+        )
 
     def neighbor(self, rule: str, neighbor: str, means: dict[str, Any]) -> Neighbor:
         """Choose the neighbor's worst seat for the others, and measure their welfare there in other games."""

@@ -104,18 +104,18 @@ def line(name: str, other: str, years: int, games: int, means: dict[str, Any]) -
     loot = [game.centers[seat] - fair_shares(BOARD)[seat] for game in found]
     others = [power for power in BOARD.powers if power != seat]
     return Line(
-        name,
-        other,
-        years,
-        seat,
-        welfare.value,
-        welfare.low if welfare.has_interval else None,
-        welfare.high if welfare.has_interval else None,
-        float(np.mean([min(game.welfare_per_year[power] for power in others) for game in found])),
-        float(np.mean([game.welfare_per_year[seat] for game in found])),
-        float(np.mean([_armed(game, others) for game in found])),
-        float(np.mean(loot)),
-        max(loot),
+        residents=name,
+        other=other,
+        years=years,
+        seat=seat,
+        welfare=welfare.value,
+        low=welfare.low if welfare.has_interval else None,
+        high=welfare.high if welfare.has_interval else None,
+        least=float(np.mean([min(game.welfare_per_year[power] for power in others) for game in found])),
+        taken=float(np.mean([game.welfare_per_year[seat] for game in found])),
+        armed=float(np.mean([_armed(game, others) for game in found])),
+        loot=float(np.mean(loot)),
+        most_loot=max(loot),
     )
 
 

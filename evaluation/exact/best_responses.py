@@ -169,7 +169,15 @@ def best_response(
     if (paid := play_game(answers, {power: _LinePolicy(line)}, SEEDS[0]).welfare[power]) != value:
         raise EvaluationError(f"the line is worth {value}, but its game paid {paid}: internal error; please report it")
     profile_value = None if own is None else play_game(answers, {power: own}, SEEDS[0]).welfare[power]
-    return BestResponse(map_name, played, power, value, profile_value, line, planner.states)
+    return BestResponse(
+        map_name=map_name,
+        rules=played,
+        power=power,
+        value=value,
+        profile_value=profile_value,
+        orders=line,
+        states=planner.states,
+    )
 
 
 def check_land(board: Board) -> None:

@@ -153,7 +153,15 @@ def certify_punishers(
     check_whole("years", years, 1, MOST_YEARS)
     check_whole("t", t, 1, years)
     proof = Proof(search, years, years - t)
-    return Certified(map_name, years, (deviator,), proof.path_value, proof.value, proof.line(), proof.certificate())
+    return Certified(
+        map_name=map_name,
+        years=years,
+        deviators=(deviator,),
+        path_value=proof.path_value,
+        value=proof.value,
+        line=proof.line(),
+        certificate=proof.certificate(),
+    )
 
 
 def punishers_search(map_name: str, deviator: str, shared: str | None, punishers: str) -> CliqueSearch:
@@ -210,7 +218,15 @@ def _certify_policies(board: Board, profile: Profile, names: tuple[str, ...], ye
     path = tuple((record.phase, orders) for record in played.history if (orders := _given(record)))
     certificate = _certificate(planner, names, years, value, path, path_value)
     line = tuple((phase, named_orders(board, moves)) for phase, moves in planner.best_line(answers.engine.initial()))
-    return Certified(board.name, years, names, path_value, value, line, certificate)
+    return Certified(
+        map_name=board.name,
+        years=years,
+        deviators=names,
+        path_value=path_value,
+        value=value,
+        line=line,
+        certificate=certificate,
+    )
 
 
 def _given(record: PhaseRecord) -> tuple[str, ...]:
@@ -245,7 +261,16 @@ def _certificate(
     listed = np.array([np.frombuffer(key, np.int32) for key in claims], np.int32)
     left = (years - listed[:, YEAR]).astype(np.int16)
     listed[:, YEAR] = 0
-    worth = np.array(list(claims.values()), np.int16)
     return Certificate(
-        board.name, years, names, value, path, path_value, False, listed, left, worth, orders_array(given)
+        map_name=board.name,
+        years=years,
+        deviators=names,
+        value=value,
+        path=path,
+        path_value=path_value,
+        is_symmetric=False,
+        rows=listed,
+        years_left=left,
+        claims=np.array(list(claims.values()), np.int16),
+        orders=orders_array(given),
     )

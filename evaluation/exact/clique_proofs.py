@@ -167,17 +167,17 @@ class Proof:
         orders = [self._naming.numbers(node, self._plan(node, years), places, back) for node, years in nodes]
         rows = np.array([self._naming.state(node).row for node, _ in nodes], np.int32).reshape(-1, layout.size)
         return Certificate(
-            self.board.name,
-            self.years,
-            (self.deviator,),
-            self.value,
-            tuple(path_of(self.clique, self.search.excluded, self.years, self.disarmed)),
-            self.path_value,
-            True,
-            rows,
-            np.array([years for _, years in nodes], np.int16),
-            np.array(claims, np.int16),
-            orders_array(orders),
+            map_name=self.board.name,
+            years=self.years,
+            deviators=(self.deviator,),
+            value=self.value,
+            path=tuple(path_of(self.clique, self.search.excluded, self.years, self.disarmed)),
+            path_value=self.path_value,
+            is_symmetric=True,
+            rows=rows,
+            years_left=np.array([years for _, years in nodes], np.int16),
+            claims=np.array(claims, np.int16),
+            orders=orders_array(orders),
         )
 
     def _needed(self) -> Iterator[tuple[int, int]]:

@@ -191,7 +191,14 @@ def fill(
             start = time.process_time()
             proof = Proof(search, length, length - t)
             cell = Cell(
-                *(map_name, length, t, role, deviator, punishers, proof.path_value, proof.value),
+                map_name=map_name,
+                years=length,
+                t=t,
+                role=role,
+                deviator=deviator,
+                punishers=punishers,
+                path_value=proof.path_value,
+                value=proof.value,
                 states=int(search.table.numbers[NODES]),
                 seconds=round(time.process_time() - start, 2),
             )

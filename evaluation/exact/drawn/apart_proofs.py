@@ -141,9 +141,14 @@ def certify_apart(map_name: str, deviator: str, years: int, apart: ApartSearch) 
     found = ApartThreats(apart, board.power_index[board.check_power(deviator)], years, path)
     found.solve()
     certificate = found.certificate()
+    agreed, at_most = certificate.bounds
     return ApartValue(
-        *(found.path_value, Fraction(certificate.lower, UNIT), found.least),
-        *(Fraction(certificate.upper, UNIT), int(found.pure), certificate),
+        path_value=found.path_value,
+        agreed=agreed,
+        at_least=found.least,
+        at_most=at_most,
+        pure=int(found.pure),
+        certificate=certificate,
     )
 
 

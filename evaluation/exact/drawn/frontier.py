@@ -147,7 +147,15 @@ class FrontierSearch:
         points = tuple(each.path_value for each in found[: self.powers])
         certificates = tuple(each.certificate() for each in found)
         alone, pairs = certificates[: self.powers], certificates[self.powers :]
-        return FrontierPoint(self.board.name, self.years, epsilon, points, path, alone, pairs)
+        return FrontierPoint(
+            map_name=self.board.name,
+            years=self.years,
+            epsilon=epsilon,
+            points=points,
+            path=path,
+            certificates=alone,
+            pairs=pairs,
+        )
 
     # The search
 
@@ -308,8 +316,15 @@ class FrontierSearch:
         listed = [_Step(to, points, plans, self._least_lost(to)) for (to, points), plans in steps.items()]
         listed.sort(key=lambda step: step.least_lost - sum(step.points))
         self._expanded[key] = _Expanded(
-            *(key, state, self.years - state.year, state.phase == WINTER, [who for who, _ in columns]),
-            *([slot for _, slot in columns], listed, {}, None),
+            key=key,
+            state=state,
+            left=self.years - state.year,
+            is_winter=state.phase == WINTER,
+            powers=[who for who, _ in columns],
+            slots=[slot for _, slot in columns],
+            steps=listed,
+            deviations={},
+            lows=None,
         )
         return self._expanded[key]
 

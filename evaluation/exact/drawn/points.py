@@ -68,8 +68,13 @@ class FrontierPoint:
             CertificateError: the file cannot be written.
         """
         told = {
-            **{"format": FORMAT, "map_name": self.map_name, "years": self.years, "epsilon": str(self.epsilon)},
-            **{"points": self.points, "path": self.path, "sight": self.certificates[0].sight},
+            "format": FORMAT,
+            "map_name": self.map_name,
+            "years": self.years,
+            "epsilon": str(self.epsilon),
+            "points": self.points,
+            "path": self.path,
+            "sight": self.certificates[0].sight,
             "certificates": [{name: getattr(each, name) for name in OF_EACH} for each in self.certificates],
         }
         arrays = {
@@ -97,23 +102,34 @@ class FrontierPoint:
             ) from error
 
     @classmethod
-    def _made(cls, told: dict[str, Any], file: Mapping[str, np.ndarray]) -> FrontierPoint:
+    def _made(cls, told: dict[str, Any], file: Mapping[str, Any]) -> FrontierPoint:
         path = tuple((phase, tuple(orders)) for phase, orders in told["path"])
-        shared: dict[str, Any] = {"map_name": told["map_name"], "years": told["years"], "path": path}
-        shared["sight"] = told.get("sight", 0)  # older files are of sight 0
-        arrays: list[dict[str, Any]] = [
-            {name: file[f"{name}_{number}"] for name in ARRAYS} for number in range(len(told["certificates"]))
-        ]
         certificates = tuple(
-            DrawnCertificate(**shared, **each, **found)
-            for each, found in zip(told["certificates"], arrays, strict=True)
+            DrawnCertificate(
+                map_name=told["map_name"],
+                years=told["years"],
+                path=path,
+                sight=told.get("sight", 0),  # older files are of sight 0
+                deviator=each["deviator"],
+                path_value=each["path_value"],
+                lower=each["lower"],
+                upper=each["upper"],
+                **{name: file[f"{name}_{number}"] for name in ARRAYS},
+            )
+            for number, each in enumerate(told["certificates"])
         )
         points = tuple(each.path_value for each in certificates)
-        if list(points) != told["points"] or [each.deviator for each in certificates] != list(
-            board_of(told["map_name"]).powers
-        ):
+        powers = board_of(told["map_name"]).powers
+        if list(points) != told["points"] or tuple(each.deviator for each in certificates) != powers:
             raise ValueError("points or powers are not those of the certificates")
-        return cls(told["map_name"], told["years"], Fraction(told["epsilon"]), points, path, certificates)
+        return cls(
+            map_name=told["map_name"],
+            years=told["years"],
+            epsilon=Fraction(told["epsilon"]),
+            points=points,
+            path=path,
+            certificates=certificates,
+        )
 
     def __repr__(self) -> str:
         return (

@@ -96,7 +96,14 @@ def certify_threats(
     found = PathThreats(search, number, years, tuple(path_of(clique, outside, years, years - t)))
     found.solve()
     states = int(search.search.table.numbers[g.NODES])
-    return ThreatValue(board.name, years, deviator, found.path_value, found.certificate(), states)
+    return ThreatValue(
+        map_name=board.name,
+        years=years,
+        deviator=deviator,
+        path_value=found.path_value,
+        certificate=found.certificate(),
+        states=states,
+    )
 
 
 def _fitting(threats: ThreatSearch, clique: Clique, deviator: int) -> ThreatSearch:
@@ -217,8 +224,15 @@ def _cell(map_name: str, years: int, role: str, deviator: str, threats: ThreatSe
     solved = time.process_time()
     check_drawn(found.certificate)
     return ThreatCell(
-        *(map_name, years, role, deviator, found.path_value),
-        *(str(found.at_least - found.path_value), str(found.at_most - found.path_value)),
-        *(len(found.certificate), found.states),
-        *(round(solved - start, 2), round(time.process_time() - solved, 2)),
+        map_name=map_name,
+        years=years,
+        role=role,
+        deviator=deviator,
+        path_value=found.path_value,
+        at_least=str(found.at_least - found.path_value),
+        at_most=str(found.at_most - found.path_value),
+        positions=len(found.certificate),
+        states=found.states,
+        seconds=round(solved - start, 2),
+        check_seconds=round(time.process_time() - solved, 2),
     )
