@@ -19,14 +19,14 @@ THREAT = asdict(ThreatCell("clique:3", 3, "player", "PLAYERA", 6, "1/2", "1", 3,
 SHARED = [
     ("map_name", 3, "map_name=3"),
     ("map_name", "standard", "standard"),
-    ("map_name", "clique:7", "from 2 to 6"),
+    ("map_name", "clique:8", "from 2 to 7"),
     ("map_name", "shared-clique:3", "role='player'"),
     ("role", "sharer", "role='sharer'"),
     ("role", ["player"], "role="),
     ("deviator", "PLAYERB", "deviator='PLAYERB'"),
     ("deviator", None, "deviator=None"),
     ("years", True, "years=True"),
-    ("years", 9, "years=9"),
+    ("years", 11, "years=11"),
     ("years", 3.0, "years=3.0"),
     ("years", "3", "years='3'"),
     ("path_value", -1, "path_value=-1"),
@@ -133,7 +133,7 @@ class TestFiles:
 
 
 @pytest.mark.parametrize("fill_file", [fill, fill_threats])
-@pytest.mark.parametrize("years", [0, 9, True, 1.0, float("nan"), 10**30, None])
+@pytest.mark.parametrize("years", [0, 11, True, 1.0, float("nan"), 10**30, None])
 def test_years_to_fill(tmp_path, fill_file, years: Any):
     with pytest.raises(EvaluationError, match="years="):
         fill_file(tmp_path / "cells.jsonl", "clique:2", years)

@@ -96,7 +96,7 @@ def roles(map_name: str) -> dict[str, str]:
     """The distinct kinds of deviator on a toy board: role -> one power of this role.
 
     Raises:
-        UnknownMapError: not clique:n or shared-clique:n with n from 2 to 6.
+        UnknownMapError: not clique:n or shared-clique:n with n from 2 to 7.
     """
     clique = clique_of(board_of(map_name))
     powers = clique.board.powers

@@ -196,7 +196,7 @@ def fill_threats(path: Path, map_name: str, years: int, report: Callable[[str], 
 
     Args:
         path: the file. map_name: clique:n or shared-clique:n. report: progress callback.
-        years: the longest game, up to 8.
+        years: the longest game, up to 10.
 
     Raises:
         EvaluationError, UnknownMapError: invalid input of this kind, not a file of threat values, or a position has too
