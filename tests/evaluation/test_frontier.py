@@ -16,6 +16,7 @@ from evaluation.exact import FrontierPoint, check_drawn, equilibrium_payoffs, ex
 from evaluation.exact.clique_proofs import path_of
 from evaluation.exact.drawn.frontier import FrontierSearch
 from evaluation.exact.planner import Stepper
+from studies.frontier_paths import home_path, theft_path
 from welfare_env import Game, Rules
 
 
@@ -46,6 +47,24 @@ def test_at_least_as_much_as_the_best_of_the_papers_paths():
         assert found is not None
         assert found.welfare >= paper.welfare
         assert found.gain <= paper.gain
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "points", "gain"), [(home_path, (8, 8, 7, 7), 0), (theft_path, (10, 8, 8, 5), 1 / 2)])
+def test_paths_by_hand(path, points, gain):
+    """Nobody gains by leaving if two keep their units for a year, and go home before they disband."""
+    found = FrontierSearch("clique:4", 4).certified(Fraction(gain), path(clique_of(board_of("clique:4"))))
+    assert (found.points, found.gain) == (points, gain)
+    assert holds(found)
+
+
+@pytest.mark.slow
+def test_one_keeper_is_not_enough():
+    """Nobody deters it, so it gains by staying."""
+    found = FrontierSearch("clique:3", 3).certified(Fraction(0), home_path(clique_of(board_of("clique:3")), 1))
+    assert found.points == (6, 6, 5)
+    assert found.certificates[2].bounds[0] > 5
+    check_drawn(found.certificates[2])
 
 
 def test_the_shortest_game():

@@ -78,7 +78,8 @@ class ThreatSearch:
     Attributes:
         search: the search for the best deterministic punishers; it provides the nodes and, for a single deviator, upper
             bounds.
-        low, high: float64 [years left, nodes], bounds on the values.
+        low, high: float64 [years left, nodes and more], bounds on the values.
+        known: number of nodes with bounds.
         mine, theirs: the mixes that guarantee `low` and `high`; none for bounds that are evident or from `search`.
         games: number of matrix games started.
     """
@@ -89,6 +90,7 @@ class ThreatSearch:
         self.report: Callable[[str], None] = lambda text: None
         self.games = 0
         self.low, self.high = np.zeros((2, g.MOST_YEARS + 1, 0))
+        self.known = 0
         self.mine: dict[Key, Mix] = {}
         self.theirs: dict[Key, Mix] = {}
         self._stated: set[Key] = set()
@@ -102,12 +104,15 @@ class ThreatSearch:
 
     def _prepare(self) -> None:
         """Initialize the bounds of new nodes from their positions alone."""
-        table, first = self.search.table, self.low.shape[1]
-        nodes = np.arange(first, int(table.numbers[g.NODES]))
-        if len(nodes):
-            low, high = self.evident(nodes).astype(float), self.loose(nodes).astype(float)
-            self.low = np.concatenate([self.low, np.broadcast_to(low, high.shape)], axis=1)
-            self.high = np.concatenate([self.high, high], axis=1)
+        first, end = self.known, int(self.search.table.numbers[g.NODES])
+        if first == end:
+            return
+        if end > self.low.shape[1]:  # twice the room, so that the arrays are rarely copied
+            wider = ((0, 0), (0, 2 * end - self.low.shape[1]))
+            self.low, self.high = np.pad(self.low, wider), np.pad(self.high, wider)
+        nodes = np.arange(first, end)
+        self.low[:, first:end], self.high[:, first:end] = self.evident(nodes), self.loose(nodes)
+        self.known = end
 
     def loose(self, nodes: np.ndarray) -> np.ndarray:
         """Upper bounds from centers and units alone: int16 [years left, *nodes]."""
@@ -165,7 +170,7 @@ class ThreatSearch:
         if not _is_done(self.bounds(node, years), low, high):
             self.games += 1
             if self.games % 100 == 0:
-                self.report(f"{self.games:,} matrix games, {self.low.shape[1]:,} positions")
+                self.report(f"{self.games:,} matrix games, {self.known:,} positions")
             _Game(self, node, years, low, high).play()
         return self.bounds(node, years)
 
