@@ -12,11 +12,12 @@ from agents.cliques.punishing_kernels import DEVIATORS, PUNISHERS
 from agents.cliques.shape import clique_of
 from evaluation.checks import board_of
 from evaluation.exact import CertificateError, certify_threats
+from evaluation.exact.clique_proofs import Naming
 from evaluation.exact.drawn.apart import ApartSearch, ProductGame
 from evaluation.exact.drawn.apart_proofs import UNITS, certify_apart, check_apart, product_of
 from evaluation.exact.drawn.certificates import UNIT
+from evaluation.exact.drawn.sampling import punisher_values, random_springs
 from evaluation.exact.drawn.threats import ThreatSearch
-from studies.press_and_sight import random_nodes
 from tests.evaluation.test_threats import BruteForce
 
 GAP = 0.02
@@ -51,11 +52,29 @@ def test_products_are_whole_parts(drawing):
     assert len({tuple(plan) for plan in joint.tolist()}) == len(joint)
 
 
+def test_values_of_random_positions():
+    """Joint randomizing is never worse than independent, and that never worse than none; one seed, one sample."""
+    one, two = (next(punisher_values("clique:3", [1], 2, 3, seed=3)) for _ in range(2))
+    assert len(one.joint) == 2
+    values = [one.joint, one.independent_low, one.independent_high, one.deterministic]
+    assert (np.diff(values, axis=0) >= -1e-6).all()
+    assert (one.deterministic == two.deterministic).all()
+
+
+def test_random_springs_are_distinct_and_small():
+    threats = ThreatSearch(clique_of(board_of("clique:3")), 0)
+    nodes = list(random_springs(threats, 20, 3, np.random.default_rng(1)))
+    states = [Naming(threats.search).state(node) for node in nodes]
+    assert len(nodes) == len(set(nodes)) == 20
+    assert {state.phase for state in states} == {0}
+    assert max(len(state.units) for state in states) == 3
+
+
 @pytest.mark.slow
 def test_between_agreeing_and_not_drawing():
     apart = new_search("clique:3")
     drawn = 0
-    for node in random_nodes(apart.threats, 40, 3):
+    for node in random_springs(apart.threats, 40, 3, np.random.default_rng(0)):
         agreed, (low, high) = apart.threats.solve(node, 1)[1], apart.solve(node, 1)
         assert agreed - 1e-6 <= low <= high <= apart.pure(node, 1)
         drawn += high < apart.pure(node, 1)

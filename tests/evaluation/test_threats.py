@@ -1,6 +1,5 @@
 """Threat values: punishers that draw their orders, against brute force, other solvers and false certificates."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -15,16 +14,11 @@ from evaluation.checks import EvaluationError, board_of
 from evaluation.exact import CertificateError, DrawnCertificate, certify_punishers, certify_threats, check_drawn
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.cells.theorems import roles
-from evaluation.exact.clique_proofs import Naming
 from evaluation.exact.drawn.certificates import ARRAYS, UNIT
 from evaluation.exact.drawn.proofs import Claims, parts_of
+from evaluation.exact.drawn.sampling import random_springs
 from evaluation.exact.drawn.threats import ThreatSearch, solve_game
 from evaluation.exact.drawn.values import fill_threats, read_threats
-from evaluation.exact.planner import NO_ORDER, winter_plans
-from welfare_env import Rules
-from welfare_env.engine import ADJUSTMENTS
-from welfare_env.engine.engines import make_engine
-from welfare_env.game.position import Position
 
 A = "PLAYERA"
 
@@ -110,37 +104,10 @@ def highs_value(payoffs: np.ndarray) -> float:
     return float(found.fun)
 
 
-def random_plan(position: Position, power: int, rng: np.random.Generator) -> np.ndarray:
-    """Legal orders of one power, some of its units disbanding."""
-    if position.state.phase_type == ADJUSTMENTS:
-        plan = rng.choice(winter_plans(position, power))
-        return plan[plan != NO_ORDER]
-    lists = [position.slot_orders(slot) for slot in position.slots(power)]
-    return np.array([rng.choice(orders) for orders in lists], np.int32)
-
-
-def random_nodes(board: str, number: int, most_units: int) -> Iterator[int]:
-    """Springs met in random games, with few units so that a full matrix is small."""
-    threats, rng = search_of(board), np.random.default_rng(0)
-    engine = make_engine("fast", threats.search.clique.board, Rules(press=None, years=6))
-    naming, seen = Naming(threats.search, 0), set[int]()
-    while len(seen) < number:
-        state = engine.initial()
-        while not state.done:
-            position = Position(engine, state)
-            orders = [random_plan(position, power, rng) for power in range(len(position.board.powers))]
-            state, _ = engine.step(state, orders)
-            if not state.done and state.phase == 0 and len(state.units) <= most_units:
-                node = naming.find(state)[0]
-                if node not in seen and len(seen) < number:
-                    seen.add(node)
-                    yield node
-
-
 def check_against_brute_force(number: int, years: int) -> int:
     threats = search_of("clique:3")
     brute, drawn = BruteForce(threats), 0
-    for node in random_nodes("clique:3", number, 3):
+    for node in random_springs(threats, number, 3, np.random.default_rng(0)):
         value = brute.value(node, years)
         low, high = threats.solve(node, years)
         assert low == pytest.approx(value, abs=1e-6)

@@ -18,7 +18,7 @@ from evaluation.exact.drawn.apart import ApartSearch, Mixes
 from evaluation.exact.drawn.certificates import UNIT, DrawnCertificate
 from evaluation.exact.drawn.checking import DrawnChecker, check_drawn
 from evaluation.exact.drawn.proofs import OVER, Claims, Path, PathThreats, Plans, parts_of
-from evaluation.exact.drawn.threats import CLOSE
+from evaluation.exact.drawn.threats import CLOSE, ThreatSearch
 
 UNITS: tuple[tuple[int, ...], ...] = (
     (),
@@ -127,18 +127,18 @@ class ApartValue:
     certificate: DrawnCertificate
 
 
-def certify_apart(map_name: str, deviator: str, years: int, apart: ApartSearch) -> ApartValue:
+def certify_apart(map_name: str, deviator: str, years: int, apart: ApartSearch | None = None) -> ApartValue:
     """A deviator's points against the paper's pi_1. On shared boards the first sharer gets the shared core.
 
     Args:
         map_name: clique:n or shared-clique:n. deviator: a power. years: length of the game.
-        apart: a search of this board and kind of deviator.
+        apart: a search of this board and kind of deviator to continue; None: a new one.
     """
     board = board_of(map_name)
-    clique = clique_of(board)
+    clique, number = clique_of(board), board.power_index[board.check_power(deviator)]
     outside = len(board.powers) - 1 if clique.is_shared else -1
     path = tuple(path_of(clique, outside, years, years - 1))
-    found = ApartThreats(apart, board.power_index[board.check_power(deviator)], years, path)
+    found = ApartThreats(apart or ApartSearch(ThreatSearch(clique, number)), number, years, path)
     found.solve()
     certificate = found.certificate()
     agreed, at_most = certificate.bounds
