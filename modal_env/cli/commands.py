@@ -12,7 +12,7 @@ from modal_env.cli.direct import direct
 from modal_env.cli.evolution import evolve
 from modal_env.cli.page import library_page
 from modal_env.cli.populations import noise, populations
-from modal_env.cli.questions import stable, words
+from modal_env.cli.questions import lemma, stable, words
 from modal_env.cli.shared import (
     AGENTS,
     NAMES,
@@ -150,6 +150,7 @@ app.command()(direct)
 app.command()(noise)
 app.command()(stable)
 app.command()(words)
+app.command()(lemma)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""The commands for open questions: which agents are stable, and which words are equilibria."""
+"""The commands for open questions: which agents are stable, which words are equilibria, the lemma at a cost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from modal_env.cli.arguments import read_agents
 from modal_env.cli.shared import Agents, Epsilon, all_errors_printed, show
-from modal_env.cli.tables import verdicts_table, words_table
+from modal_env.cli.tables import lemma_table, verdicts_table, words_table
 from modal_env.console import watched
 from modal_env.logic.library import LIBRARY
 
@@ -40,3 +40,25 @@ def words(
         from modal_env.search.words import words as find_words  # loads numba
 
         show(words_table(depth, length, [*find_words(depth, length)]))
+
+
+def lemma(
+    cost: Annotated[
+        str, typer.Option(metavar="UNIT=NUMBER,...", help="Whole prices of a symbol (node), box and call, X(me).")
+    ] = "symbol=1",
+    most: Annotated[int, typer.Option(min=1, max=20, help="Greatest cost of a formula.")] = 13,
+    depth: Annotated[int, typer.Option(min=1, max=4, help="Greatest depth of a formula.")] = 4,
+) -> None:
+    """The post's lemma, and pure equilibria, if formulas cost a price for symbols, boxes and calls.
+
+    The lemma: an agent that cooperates with one of its own cost cooperates with a cheaper one. The search is over all
+    formulas with X(me) as the only letter, up to a cost and a depth.
+    """
+    with all_errors_printed():
+        from modal_env.search.formula_costs import lemma_at_cost  # loads numba
+        from modal_env.search.priced_agents import prices_of
+
+        prices = prices_of(cost)
+        with watched("making formulas") as report:
+            found = lemma_at_cost(prices, most, depth, report)
+        show(lemma_table(cost, found))

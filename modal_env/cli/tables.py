@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from modal_env.logic.provability import Outcome
     from modal_env.logic.tournaments import Tournament
     from modal_env.search.best_replies import Reply
+    from modal_env.search.formula_costs import LemmaSearch
     from modal_env.search.invaders import Verdict
     from modal_env.search.periodic_table import Reading
     from modal_env.search.words import WordAgent
@@ -307,6 +308,22 @@ def words_table(depth: int, length: int, found: Sequence[WordAgent]) -> Group:
         add_row(table, one.word, ", ".join(sorted(one.below)), ", ".join(sorted(one.alike)), f"0 to 1/{depth}")
     return with_legend(
         table, "outcomes of agents of smaller depth, and of the same depth, against it; their move first"
+    )
+
+
+def lemma_table(cost: str, found: LemmaSearch) -> Group:
+    """One row per cost."""
+    listed = found.listed
+    columns = (">cost", ">agents", ">cooperate", ">not with a cheaper one", "for instance", "with")
+    table = new_table(f"The lemma at cost {cost}, formulas of depth up to {listed.depth}", *columns)
+    for one in found.costs:
+        pair = [agent.unicode for agent in one.counterexamples[0]] if one.counterexamples else ["", ""]
+        add_row(table, str(one.cost), f"{one.agents:,}", f"{one.friendly:,}", f"{len(one.counterexamples):,}", *pair)
+    pairs = "; ".join(f"{one.unicode} against {other.unicode}" for one, other in found.equilibria[:3])
+    return with_legend(
+        table,
+        f"{len(listed):,} agents from {listed.formulas:,} formulas; cooperate: with an agent of at most this cost; "
+        f"pure equilibria besides defection: {pairs or 'none'}",
     )
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 _HOMES = {
     **dict.fromkeys(("CALLS", "certify", "least_replies"), "findings"),
+    "fewer_calls": "substitutes",
+    "lemma_at_cost": "formula_costs",
     "readings": "periodic_table",
     "table_faults": "table_checker",
     "two_boxes": "behaviors",
