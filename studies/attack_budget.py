@@ -115,7 +115,7 @@ def _games(gains: dict[int, evaluation.Estimate]) -> dict[str, list[float]]:
 
 
 def main(
-    against: Annotated[list[str], typer.Option(help="Attacked policy; may be given several times.")] = [  # noqa: B006
+    against: Annotated[list[str], typer.Option(help="Attacked policy; repeat for several.")] = [  # noqa: B006
         "prosocial",
         "sheriff",
         "marshal",

@@ -8,9 +8,9 @@ than places, the table shows how often each key of the reply gets an order inste
 bias all keys of a Winter would have the same share. *shuffled* randomizes the order of keys for each game, as players
 do.
 
-*free* is the same model without the schema. It practically never writes a legal reply, so legal replies are sampled in
-proportion to the model's probability of writing them, as if by rejection sampling. *stub* is the stub server's model,
-which samples uniformly from what a schema allows, or repeats orders mentioned in the prompt.
+*unconstrained* is the same model without the schema. It practically never writes a legal reply, so legal replies are
+sampled in proportion to the model's probability of writing them, as if by rejection sampling. *stub* is the stub
+server's model, which samples uniformly from what a schema allows, or repeats orders mentioned in the prompt.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FREELY = 1000
 
 
 def winter(power: str, units: Sequence[str], centers: Sequence[str]) -> View:
-    """A Winter of a power."""
+    """A power's view of a Winter with these units and centers."""
     return Game.from_position("W1905A", {power: list(units)}, {power: list(centers)}, rules=RULES).view(power, "orders")
 
 
@@ -116,12 +116,12 @@ def written(model: RandomModel, language: Sequence[str]) -> dict[str, str]:
     return dict(json.loads(left[0]))
 
 
-def held(draw: int, language: Sequence[str]) -> Mapping[str, str]:
+def constrained(draw: int, language: Sequence[str]) -> Mapping[str, str]:
     """The reply of a model restricted to the language."""
     return written(RandomModel(draw), language)
 
 
-def free(draw: int, language: Sequence[str]) -> Mapping[str, str]:
+def unconstrained(draw: int, language: Sequence[str]) -> Mapping[str, str]:
     """A legal reply of an unconstrained model, by rejection sampling."""
     model = RandomModel(draw)
     chosen = np.random.default_rng([draw, 1]).choice(len(language), p=model.chances(language))
@@ -174,20 +174,20 @@ def freely_valid(draws: int) -> int:
     return found
 
 
-def main(draws: Annotated[int, typer.Option(min=1, help="Models per Winter.")] = 2000) -> None:
+def main(draws: Annotated[int, typer.Option(min=1, help="Random models per Winter.")] = 2000) -> None:
     """Print the table."""
     caption = f"{draws} models; ± {1 / np.sqrt(draws):.2f}. Of {FREELY} unconstrained models, "
     caption += f"{freely_valid(FREELY)} wrote JSON."
     table = Table(title="Share of random models that give a key an order", caption=caption)
-    for name in ("Winter", "model", "keys", "by place", "by key"):
+    for name in ("Winter", "model", "order of keys", "share by position", "share by key"):
         table.add_column(name, overflow="fold")
     ways: dict[tuple[str, str], Callable[[View], tuple[list[float], dict[str, float]]]] = {
-        ("held to the schema", "as they are"): lambda view: shares(view, draws, False, held),
-        ("free", "as they are"): lambda view: shares(view, draws, False, free),
-        ("held to the schema", "shuffled"): lambda view: shares(view, draws, True, held),
-        ("free", "shuffled"): lambda view: shares(view, draws, True, free),
-        ("stub, held", "shuffled"): lambda view: stub_shares(view, draws, "orders"),
-        ("stub, free", "shuffled"): lambda view: stub_shares(view, draws, "none"),
+        ("constrained", "fixed order"): lambda view: shares(view, draws, False, constrained),
+        ("unconstrained", "fixed order"): lambda view: shares(view, draws, False, unconstrained),
+        ("constrained", "shuffled"): lambda view: shares(view, draws, True, constrained),
+        ("unconstrained", "shuffled"): lambda view: shares(view, draws, True, unconstrained),
+        ("stub, constrained", "shuffled"): lambda view: stub_shares(view, draws, "orders"),
+        ("stub, unconstrained", "shuffled"): lambda view: stub_shares(view, draws, "none"),
     }
     with metered("writing", len(ways) * len(WINTERS), "Winters") as meter:
         for (name, view), ((model, sequence), way) in itertools.product(WINTERS.items(), ways.items()):

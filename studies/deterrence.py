@@ -223,18 +223,16 @@ def _bars(axes: Axes, lines: Sequence[Line], welfare: Sequence[evaluation.Estima
 
 
 def main(
-    budget: Annotated[str, typer.Option(metavar="|".join(BUDGETS), help="Of the red teams.")] = "usual",
+    budget: Annotated[str, typer.Option(metavar="|".join(BUDGETS), help="Budget of the red teams.")] = "usual",
     only: Annotated[
         Optional[list[str]],  # noqa: UP045 (typer reads it)
-        typer.Option(help="A rule; may be given several times.", show_default="all"),
+        typer.Option(help="A rule; repeat for several.", show_default="all"),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the games, the figures and the picture.")] = Path(
-        "runs/deterrence"
-    ),
+    out: Annotated[Path, typer.Option(help="Folder for games, numbers and the picture.")] = Path("runs/deterrence"),
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
     tables: Folder = None,
 ) -> None:
-    """Play all, print the table, and write deterrence.json and frontier.png."""
+    """Play all games, print the table, and write deterrence.json and frontier.png."""
     rules = only or SWEEP
     out.mkdir(parents=True, exist_ok=True)
     with evaluation.GameStore(out / "games.sqlite") as store, evaluation.Workers(workers) as pool:

@@ -159,7 +159,7 @@ def summaries(lines: Sequence[Line]) -> list[Table]:
 def main(
     only: Annotated[
         Optional[list[str]],  # noqa: UP045 (typer reads it)
-        typer.Option(help="A policy; may be given several times.", show_default="all"),
+        typer.Option(help="A policy; repeat for several.", show_default="all"),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for games and numbers.")] = Path("runs/fresh-seeds"),
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,

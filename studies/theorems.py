@@ -91,7 +91,7 @@ def threats(cells: Iterable[ThreatCell]) -> str:
         groups[cell.map_name, cell.role][cell.years - 1] = cell  # with t = 1
     late = range(1 + max((number for mine in groups.values() for number in mine), default=0))
     head = ["board", "deviator", *(f"T-t={number}" for number in late)]
-    lines = [f"| {' | '.join(head)} | certificate | positions met | CPU-s | checker |"]
+    lines = [f"| {' | '.join(head)} | certificate | positions searched | CPU-s | checker CPU-s |"]
     lines.append("|---|---|" + "--:|" * (len(late) + 4))
     by_role = sorted(groups, key=lambda group: group[1], reverse=True)
     for name, role in sorted(by_role, key=lambda group: group[0]):

@@ -3,10 +3,10 @@
     python -m studies.three_homes                             # twenty CPU-minutes
     python -m studies.three_homes --against prosocial --most 3
 
-Everybody plays the same deterrent; k of n powers leave it together under one mind that plans (`agents` "plan"). A power
-has a core, which nobody owns at first, and one or three homes next to it; all cores are next to each other, and a
-power's homes to each other. With one home that is the paper's clique:n. All seats are alike, so the robbers are the
-first k powers. The planner has not seen the games in which its gain is measured.
+All powers play the same deterrent, except k robbers, for which a single planner decides (`agents` "plan"). A power has
+a core, which nobody owns at first, and one or three homes next to it. All cores are adjacent, and so are a power's
+homes. With one home that is the paper's clique:n. All seats are alike, so the robbers are the first k powers. Their
+plan is found in other games than those in which its gain is measured.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Cell = tuple[str, int, int, int]  # rule, homes a power, powers, robbers
 
 
 def board_text(powers: int, homes: int) -> str:
-    """The `.map` file of a board with so many powers, each with so many homes and a core."""
+    """The `.map` file of a board of `powers` powers, each with a core and `homes` homes."""
     letters = string.ascii_uppercase[:powers]
     own = {letter: [f"H{letter}{number}" for number in range(1, homes + 1)] for letter in letters}
     lines = [f"VICTORY {powers * (homes + 1)}", "BEGIN SPRING 1901 MOVEMENT"]
@@ -59,7 +59,7 @@ def board_text(powers: int, homes: int) -> str:
 def plans(
     against: list[str], most: int, budget: int, games: int, folder: Path, setting: evaluation.Setting
 ) -> dict[Cell, EvaluationPlan[evaluation.ExploitabilityResult]]:
-    """What is to be played for each cell."""
+    """The games to play for each cell."""
     found = {}
     for homes in HOMES:
         for powers in range(SMALLEST, most + 1):
@@ -81,9 +81,9 @@ def plans(
 
 
 def table(rule: str, homes: int, found: dict[Cell, CoalitionGain]) -> Table:
-    """By number of powers and of robbers: the gain of the robber that gains least, and the robbers' gain together."""
+    """By number of powers and of robbers: the smallest gain of a robber, and their joint gain."""
     shown = Table(title=f"Robbers of {rule}, {homes} home{'s' if homes > 1 else ''} a power: points a year")
-    for name in ("powers", "robbers", "least gain", "together"):
+    for name in ("powers", "robbers", "smallest gain", "joint gain"):
         shown.add_column(name, justify="right")
     for (of, number, powers, robbers), gain in found.items():
         if (of, number) == (rule, homes):
@@ -93,19 +93,19 @@ def table(rule: str, homes: int, found: dict[Cell, CoalitionGain]) -> Table:
 
 
 def main(
-    against: Annotated[list[str], typer.Option(help="The rule; repeat for several.")] = [  # noqa: B006
+    against: Annotated[list[str], typer.Option(help="The deterrent; repeat for several.")] = [  # noqa: B006
         "marshal",
         "sheriff",
     ],
     most: Annotated[int, typer.Option(min=SMALLEST, max=8, help="Powers on the largest board.")] = 4,
-    years: Annotated[int, typer.Option(min=1, help="Of a game.")] = 6,
-    budget: Annotated[int, typer.Option(min=1, help="Simulated games in a phase.")] = 60,
-    games: Annotated[int, typer.Option(min=2, help="Of each number of robbers.")] = 2,
+    years: Annotated[int, typer.Option(min=1, help="Length of a game, in years.")] = 6,
+    budget: Annotated[int, typer.Option(min=1, help="Games that the planner simulates per phase.")] = 60,
+    games: Annotated[int, typer.Option(min=2, help="Games per number of robbers.")] = 2,
     out: Annotated[Path, typer.Option(help="Folder for boards, games and figures.")] = Path("runs/three-homes"),
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = os.cpu_count() or 1,
     tables: Folder = None,
 ) -> None:
-    """Play all, print the tables and write three-homes.json."""
+    """Play all games, print the tables, and write three-homes.json."""
     out.mkdir(parents=True, exist_ok=True)
     found: dict[Cell, CoalitionGain] = {}
     with evaluation.GameStore(out / "games.sqlite") as store, evaluation.Workers(workers) as pool:

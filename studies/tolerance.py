@@ -148,7 +148,7 @@ def table(lines: list[Line]) -> Table:
 def main(
     only: Annotated[
         Optional[list[str]],  # noqa: UP045 (typer reads it)
-        typer.Option(metavar="|".join(RESIDENTS), help="Residents; may be given several times.", show_default="all"),
+        typer.Option(metavar="|".join(RESIDENTS), help="Residents; repeat for several.", show_default="all"),
     ] = None,
     games: Annotated[int, typer.Option(min=2, help="Games per setting.")] = 20,
     out: Annotated[Path, typer.Option(help="Folder for games and numbers.")] = Path("runs/tolerance"),

@@ -193,8 +193,8 @@ class BeliefSearch:
             return self._choices[node]
         if len(self._choices) >= self.most:
             raise EvaluationError(
-                f"{self.board.name}: more than {self.most:,} positions to look at (there are {len(self._nodes):,} so "
-                f"far): too many for an exact value. Give fewer years, or {ESTIMATE}"
+                f"{self.board.name}: more than {self.most:,} positions to expand ({len(self._nodes):,} found so "
+                f"far): too many for an exact value. Use fewer years, or {ESTIMATE}"
             )
         outcomes, (orders, _, own, rows, points) = self._plays(node)
         paid = points[..., self.power]

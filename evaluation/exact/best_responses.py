@@ -184,7 +184,7 @@ def check_land(board: Board) -> None:
     """Raise EvaluationError if the board has convoys."""
     if board.convoys:
         raise EvaluationError(
-            f"map {board.name!r}: armies can be convoyed there; exact values are for boards of land, such as clique:4. "
+            f"map {board.name!r}: it has convoys; exact values are for boards without convoys, such as clique:4. "
             f"Here, {ESTIMATE}"
         )
 
@@ -201,8 +201,8 @@ def checked_rules(rules: Rules | None, years: int | None) -> Rules:
     wrong += [f"{name}=True" for name in UNSOLVED if getattr(played, name)]
     if wrong:
         raise EvaluationError(
-            f"rules with {', '.join(wrong)}: exact values are of welfare points that nobody gives away, counted in "
-            f"Winter, in games without press: use Rules(press=None), without {', '.join(UNSOLVED)}"
+            f"rules with {', '.join(wrong)}: exact values need welfare rules without press and without "
+            f"{', '.join(UNSOLVED)}, such as Rules(press=None)"
         )
     if played.years > MOST_YEARS:
         raise EvaluationError(f"years={played.years}: exact values are for games of {MOST_YEARS} years at most")

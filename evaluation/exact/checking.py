@@ -102,9 +102,7 @@ class Checker:
     ) -> None:
         self.board = board_of(map_name)
         if self.board.convoys:
-            raise CertificateError(
-                f"map {map_name!r:.80}: armies can be convoyed there; certificates are of land boards"
-            )
+            raise CertificateError(f"map {map_name!r:.80}: it has convoys; certificates are for boards without convoys")
         if is_symmetric:
             clique_of(self.board)  # raises on other boards; only here do homes and cores follow their players
         self.map_name, self.deviators, self.is_symmetric = self.board.name, deviators, is_symmetric
@@ -167,8 +165,8 @@ class Checker:
         if found.gains[place] + told[place] > claim:
             raise CertificateError(
                 f"position {number}, {self._named(certificate.rows[number])}, {years} years left, claimed to be worth "
-                f"at most {claim}: an order leads to {found.gains[place]} points and "
-                f"a position which by this certificate may be worth {told[place]}"
+                f"at most {claim}: an order gets {found.gains[place]} points and leads to a position worth up to "
+                f"{told[place]} by this certificate"
             )
 
     def _played_path(self, certificate: Certificate) -> list[PathStep]:
@@ -176,6 +174,8 @@ class Checker:
         played = make_engine("fast", self.board, Rules(press=None, years=certificate.years))
         state, found = played.initial(), []
         path = dict(certificate.path)
+        if len(path) < len(certificate.path):
+            raise CertificateError("path: a phase occurs twice")
         while not state.done:
             position = Position(played, state)
             orders = self._path_orders(position, path.pop(position.phase, ()))
@@ -185,8 +185,8 @@ class Checker:
             state, _ = played.step(state, [np.array(given, np.int32) for given in orders])
             to = NOTHING if state.done else self._number(self.canonical(state))
             found.append(PathStep(expanded, years, to, state))
-        if path or len(certificate.path) != len(dict(certificate.path)):
-            raise CertificateError(f"path: it has no phase {next(iter(path), 'twice')!r:.40}")
+        if path:
+            raise CertificateError(f"path: the game has no phase {next(iter(path))!r:.40}")
         if (paid := int(state.welfare[self.numbers].sum())) != certificate.path_value:
             raise CertificateError(f"the path pays {paid}, not {certificate.path_value}")
         return found
@@ -291,7 +291,7 @@ class Checker:
             self._stepper.make_canonical(canonical)
             if not np.array_equal(canonical[0], rows[number]) or not np.array_equal(to.welfare, points[number]):
                 texts = [self.board.orders.texts[order] for each in given for order in each]
-                raise CertificateError(f"{self._named(row)}: the reference engine finds otherwise after {texts}")
+                raise CertificateError(f"{self._named(row)}: the reference engine has another result for {texts}")
             self.compared += 1
 
     def _named(self, row: np.ndarray) -> str:

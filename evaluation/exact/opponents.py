@@ -110,8 +110,8 @@ class NetworkPlayer:
         ways = prod(counts.tolist())
         if ways > MOST_WAYS:
             raise EvaluationError(
-                f"a network that draws its orders has {ways:,} ways to order {len(counts)} units at once, more than "
-                f"{MOST_WAYS:,}: too many for exact expectations. Take its most probable orders (rl:PATH,greedy=yes), "
+                f"a network that samples its orders has {ways:,} joint orders for {len(counts)} units, more than "
+                f"{MOST_WAYS:,}: too many for exact expectations. Use its most probable orders (rl:PATH,greedy=yes), "
                 f"or {ESTIMATE}"
             )
         answers = np.array(list(product(*map(range, counts))), np.int64).reshape(ways, -1)
@@ -155,8 +155,8 @@ class OpponentSeats:
         for power, seat in seats.items():
             if len(seat.players) > 1 and not all(player.is_deterministic for player in seat.players):
                 raise EvaluationError(
-                    f"{board.powers[power]}: a mix with players that draw their orders has no exact value here: what "
-                    "they order never tells for sure who they are. Give players that take their most probable orders"
+                    f"{board.powers[power]}: a mix must not contain players that sample their orders, which never "
+                    "reveal for certain which player was drawn. Use their most probable orders (rl:PATH,greedy=yes)"
                 )
         self.powers, self._seats = tuple(seats), tuple(seats.values())
         self._layout = layout_of(board)
@@ -209,8 +209,8 @@ class OpponentSeats:
         parts = [self._of_seat(at, key, mask) for at, mask in enumerate(masks)]
         if (count := prod(map(len, parts))) > MOST_WAYS:
             raise EvaluationError(
-                f"{count:,} ways in which the others may order at once, more than {MOST_WAYS:,}: too many for exact "
-                "expectations. Take networks' most probable orders (rl:PATH,greedy=yes), or " + ESTIMATE
+                f"{count:,} joint orders of the others in a position, more than {MOST_WAYS:,}: too many for exact "
+                "expectations. Use networks' most probable orders (rl:PATH,greedy=yes), or " + ESTIMATE
             )
         return [
             (

@@ -47,7 +47,7 @@ def main(
     out: Annotated[Path, typer.Option(help="Folder for trainings and measurements.")] = Path("runs/learning"),
     only: Annotated[
         Optional[list[Section]],  # noqa: UP045 (typer reads it)
-        typer.Option(help="A section; may be given several times.", show_default="all"),
+        typer.Option(help="A section; repeat for several.", show_default="all"),
     ] = None,
     pictures: Annotated[
         Optional[Path],  # noqa: UP045

@@ -91,7 +91,7 @@ def test_certificates():
     with pytest.raises(CertificateError, match="by this certificate"):
         check_apart(replace(found.certificate, upper=found.certificate.upper - UNIT // 100))
     together = certify_threats("shared-clique:4", 1, "PLAYERB", 3).certificate
-    with pytest.raises(CertificateError, match="no product"):
+    with pytest.raises(CertificateError, match="not a product"):
         check_apart(together)
 
 

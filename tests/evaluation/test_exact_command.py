@@ -58,7 +58,7 @@ def test_mixes_and_coalitions() -> None:
     [
         (
             ["prosocial", "--map", "standard"],
-            "map 'standard': armies can be convoyed there; exact values are for boards",
+            "map 'standard': it has convoys; exact values are for boards",
         ),
         (["random", "--map", "clique:3", "--years", "1"], "asked twice in S1901M"),
         (["random", "--map", "clique:3", "--years", "1"], "(the command: welfare-env exploitability)"),

@@ -99,8 +99,8 @@ class TestPath:
         [
             ((("S1901M", ("A HAX - CBX",)),), "cannot be given"),
             ((("S1901M", ("A HAX H", "A HAX - CAX")),), "cannot be given"),
-            ((("S1909M", ("A HAX H",)),), "no phase 'S1909M'"),
-            ((("S1901M", ("A HAX H",)), ("S1901M", ("A HAX H",))), "no phase 'twice'"),
+            ((("S1909M", ("A HAX H",)),), "the game has no phase 'S1909M'"),
+            ((("S1901M", ("A HAX H",)), ("S1901M", ("A HAX H",))), "a phase occurs twice"),
             ((("S1901M", ("nonsense",)),), "cannot be given"),
             ((("S1901M", "A HAX H"),), "give a tuple of pairs"),
             ("S1901M", "give a tuple of pairs"),
@@ -176,7 +176,7 @@ class TestWhatIsNoCertificate:
         for changes in ({"deviators": ("FRANCE",)}, {"deviators": (A, 3)}, {"map_name": "nowhere"}, {"map_name": None}):
             with pytest.raises(CertificateError, match=next(iter(changes))):
                 check_certificate(replace(made("clique:3"), **changes))
-        for is_symmetric, told in ((True, "map_name"), (False, "convoyed")):
+        for is_symmetric, told in ((True, "map_name"), (False, "convoys")):
             standard = {"map_name": "standard", "deviators": ("FRANCE",), "is_symmetric": is_symmetric}
             with pytest.raises(CertificateError, match=told):
                 check_certificate(replace(made("clique:3"), **standard))
@@ -221,7 +221,7 @@ class TestReference:
             return rows, points + (points > 2)
 
         monkeypatch.setattr(Stepper, "step", wrong)
-        with pytest.raises(CertificateError, match="the reference engine finds otherwise"):
+        with pytest.raises(CertificateError, match="the reference engine has another result"):
             check_certificate(replace(made("clique:3"), value=30_000, path_value=6), reference_share=1.0)
 
 

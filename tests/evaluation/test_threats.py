@@ -226,7 +226,7 @@ class TestFalseCertificates:
             ({"map_name": "clique:9"}, "map_name"),
             ({"map_name": "nowhere"}, "map_name"),
             ({"map_name": None}, "map_name"),
-            ({"map_name": "clique:4"}, "rows do not fit"),
+            ({"map_name": "clique:4"}, "numbers each; map clique:4 has"),
             ({"deviator": "FRANCE"}, "deviators: unknown power 'FRANCE'"),
             ({"deviator": ""}, "deviators"),
             ({"deviator": "PLAYERA+PLAYERA"}, "each once"),

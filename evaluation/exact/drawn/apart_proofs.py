@@ -174,5 +174,5 @@ def check_apart(certificate: DrawnCertificate) -> int:
         for each in product(*alone):
             parts = [own[orders] for own, orders in zip(alone, each, strict=True)]
             if joint[each] * UNIT ** max(len(parts) - 1, 0) != prod(parts) and parts:
-                raise CertificateError(f"position {number}: the others' mix is no product, so they draw together")
+                raise CertificateError(f"position {number}: the others' mix is not a product of independent mixes")
     return checked

@@ -100,7 +100,7 @@ def _check_arrays(certificate: DrawnCertificate, plain: Certificate) -> None:
         wrong = np.flatnonzero(sums[:, side] != np.where(claims, UNIT, 0))
         if len(wrong):
             raise CertificateError(
-                f"position {wrong[0]}: the weights of a mix do not add up to {UNIT}, or there is none"
+                f"position {wrong[0]}: a claim needs a mix whose weights add up to {UNIT}, and no claim no mix"
             )
 
 
@@ -257,7 +257,7 @@ class DrawnChecker(Checker):
             what, most = ("at least", told.min()) if side == MINE else ("at most", told.max())
             raise CertificateError(
                 f"position {number}, {self._named(certificate.rows[number])}, {years} years left, claimed to be worth "
-                f"{what} {claim / UNIT**2:.6f}: by this certificate an answer makes it {most / UNIT**2:.6f}"
+                f"{what} {claim / UNIT**2:.6f}: by this certificate the best reply makes it {most / UNIT**2:.6f}"
             )
 
     def _walk(self, certificate: DrawnCertificate, states: list[State]) -> dict[Place, list[Way]]:

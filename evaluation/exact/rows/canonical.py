@@ -89,9 +89,9 @@ def check_rows(certificate: Certificate) -> None:
         if not isinstance(array, np.ndarray) or array.ndim != dimensions or array.dtype.kind not in "iu":
             raise CertificateError(f"{name}: give an array of whole numbers with {dimensions} dimensions")
         if len(array) != len(arrays["rows"]):
-            raise CertificateError(f"its arrays do not fit together: {len(arrays['rows'])} rows, {len(array)} {name}")
+            raise CertificateError(f"{name}: {len(array)} entries for {len(arrays['rows'])} rows")
     if arrays["rows"].shape[1] != layout.size:
-        raise CertificateError(f"its rows do not fit to map {board.name}: they have {arrays['rows'].shape[1]} numbers")
+        raise CertificateError(f"rows: {arrays['rows'].shape[1]} numbers each; map {board.name} has {layout.size}")
     for name, low, high in (
         ("years_left", 1, certificate.years),
         ("claims", 0, MOST_POINTS),
@@ -100,7 +100,7 @@ def check_rows(certificate: Certificate) -> None:
         wrong = np.argwhere((arrays[name] < low) | (arrays[name] > high))
         if len(wrong):
             place, value = int(wrong[0][0]), arrays[name][tuple(wrong[0])]
-            raise CertificateError(f"position {place}: {name} has {value}: numbers there go from {low} to {high}")
+            raise CertificateError(f"position {place}: {name} has {value}: give numbers from {low} to {high}")
     for number, row in enumerate(arrays["rows"]):
         if fault := _fault(board, layout, row):
             raise CertificateError(f"position {number} is not canonical: {fault}")
@@ -116,7 +116,7 @@ def _fault(board: Board, at: Layout, row: np.ndarray) -> str:
     if not 0 <= row[PHASE] <= WINTER:
         return f"there is no phase {row[PHASE]}"
     if not 0 <= units <= at.most_units or not 0 <= gone <= at.most_dislodged:
-        return f"{units} units and {gone} dislodged ones"
+        return f"it has {units} units and {gone} dislodged units"
     if (gone > 0) != (PHASE_TYPES[row[PHASE]] == RETREATS):
         return f"{gone} dislodged units in phase {row[PHASE]}"
     if row[DONE + 1 : HEAD].any() or row[at.welfare :].any():
@@ -126,7 +126,9 @@ def _fault(board: Board, at: Layout, row: np.ndarray) -> str:
         return f"owners {owners.tolist()}"
     return (
         _pairs_fault(board, row[at.power : at.piece], row[at.piece : at.lost_power], units, "units")
-        or _pairs_fault(board, row[at.lost_power : at.lost_piece], row[at.lost_piece : at.lost_options], gone, "lost")
+        or _pairs_fault(
+            board, row[at.lost_power : at.lost_piece], row[at.lost_piece : at.lost_options], gone, "dislodged units"
+        )
         or _retreats_fault(board, at, row, gone)
     )
 
@@ -134,7 +136,7 @@ def _fault(board: Board, at: Layout, row: np.ndarray) -> str:
 def _pairs_fault(board: Board, powers: np.ndarray, pieces: np.ndarray, count: int, what: str) -> str:
     """A fault unless powers and pieces are sorted, in distinct provinces, and padded with zeros; else ""."""
     if powers[count:].any() or pieces[count:].any():
-        return f"{what} behind the last of the {count}"
+        return f"entries after the last of {count} {what}"
     powers, pieces = powers[:count], pieces[:count]
     if not count:
         return ""
@@ -151,12 +153,12 @@ def _retreats_fault(board: Board, at: Layout, row: np.ndarray, gone: int) -> str
     counts = row[at.lost_options : at.lost_option]
     places = row[at.lost_option : at.owner].reshape(at.most_dislodged, at.most_options)
     if counts[gone:].any() or places[gone:].any():
-        return "places to retreat to of nobody"
+        return "retreats of units that are not dislodged"
     for number, (count, options) in enumerate(zip(counts[:gone].tolist(), places[:gone], strict=True)):
         near = {board.location_index[place] for place in board.moves[board.pieces[row[at.lost_piece + number]]]}
         listed = options[: max(0, count)].tolist()
         if not 0 <= count <= at.most_options or listed != sorted(set(listed)) or not near.issuperset(listed):
-            return f"places to retreat to {listed}"
+            return f"retreats {listed} are not sorted, or not adjacent"
         if options[count:].any():
-            return f"places to retreat to behind the last of the {count}"
+            return f"entries after the last of {count} retreats"
     return ""
