@@ -215,7 +215,7 @@ def _certify_policies(board: Board, profile: Profile, names: tuple[str, ...], ye
     value = planner.value(answers.engine.initial())
     played = play_game(answers, own, 0)
     path_value = sum(played.welfare[name] for name in names)
-    path = tuple((record.phase, orders) for record in played.history if (orders := _given(record)))
+    path = tuple((record.phase, orders) for record in played.history if (orders := _orders_of(record)))
     certificate = _certificate(planner, names, years, value, path, path_value)
     line = tuple((phase, named_orders(board, moves)) for phase, moves in planner.best_line(answers.engine.initial()))
     return Certified(
@@ -229,7 +229,7 @@ def _certify_policies(board: Board, profile: Profile, names: tuple[str, ...], ye
     )
 
 
-def _given(record: PhaseRecord) -> tuple[str, ...]:
+def _orders_of(record: PhaseRecord) -> tuple[str, ...]:
     """Everybody's orders in a phase, without WAIVE."""
     return tuple(text for orders in record.orders.values() for text in orders if text != "WAIVE")
 

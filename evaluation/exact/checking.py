@@ -164,7 +164,7 @@ class Checker:
         place = int((found.gains + told).argmax())
         if found.gains[place] + told[place] > claim:
             raise CertificateError(
-                f"position {number}, {self._named(certificate.rows[number])}, {years} years left, claimed to be worth "
+                f"position {number}, {self._text_of(certificate.rows[number])}, {years} years left, said to be worth "
                 f"at most {claim}: an order gets {found.gains[place]} points and leads to a position worth up to "
                 f"{told[place]} by this certificate"
             )
@@ -226,10 +226,10 @@ class Checker:
         given = given[given >= 0]
         known = (row.astype(np.int16).tobytes(), given.astype(np.int16).tobytes())
         if known not in self._expanded:
-            orders, slots, powers = self._options(row, given, where)
+            orders, slots, powers = self._all_orders(row, given, where)
             rows, points = self._stepper.step(row.astype(np.int32), orders, slots, powers)
             if self._share:
-                self._compare(row, orders, powers, rows, points)
+                self._compare_with_reference(row, orders, powers, rows, points)
             first = _first_of_each(rows)
             gains = points[first][:, self.numbers].sum(axis=1, dtype=np.int64)
             passed = int(rows[0, YEAR])
@@ -239,7 +239,7 @@ class Checker:
             self._expanded[known] = Expanded(codes // MOST_GAIN, codes % MOST_GAIN, passed)
         return self._expanded[known]
 
-    def _options(self, row: np.ndarray, given: np.ndarray, where: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _all_orders(self, row: np.ndarray, given: np.ndarray, where: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Everybody's orders, int32 [n, k], one row per plan of the deviators; slots and powers of the columns."""
         position = Position(self.engine, State(self._layout, row.astype(np.int32)))
         own = [(slot, power) for power in self.numbers for slot in position.slots(power)]
@@ -249,7 +249,7 @@ class Checker:
             slot, power = self._slot(position, order, ordered)
             if power < 0 or slot in others:
                 text = self.board.orders.texts[order]
-                raise CertificateError(f"{where}, {self._named(row)}: order {text!r} cannot be given there")
+                raise CertificateError(f"{where}, {self._text_of(row)}: order {text!r} cannot be given there")
             others[slot] = (power, order)
             ordered[power].append(order)
         fixed = [order for _, order in others.values()]
@@ -272,7 +272,7 @@ class Checker:
             return order in position.winter_orders(power, before)
         return position.slot_of(power, order) is not None
 
-    def _compare(
+    def _compare_with_reference(
         self, row: np.ndarray, orders: np.ndarray, powers: np.ndarray, rows: np.ndarray, points: np.ndarray
     ) -> None:
         """Check a random fraction of the plans, and the legal orders, against the `diplomacy` package."""
@@ -281,7 +281,7 @@ class Checker:
         if self._reference is None or not len(chosen):
             return
         if not np.array_equal(self._reference.legal(state).orders, self.engine.legal(state).orders):
-            raise CertificateError(f"{self._named(row)}: the reference engine has other legal orders")
+            raise CertificateError(f"{self._text_of(row)}: the reference engine has other legal orders")
         for number in chosen.tolist():
             given = [[] for _ in self.board.powers]  # type: list[list[int]]
             for who, order in zip(powers.tolist(), orders[number].tolist(), strict=True):
@@ -291,10 +291,10 @@ class Checker:
             self._stepper.make_canonical(canonical)
             if not np.array_equal(canonical[0], rows[number]) or not np.array_equal(to.welfare, points[number]):
                 texts = [self.board.orders.texts[order] for each in given for order in each]
-                raise CertificateError(f"{self._named(row)}: the reference engine has another result for {texts}")
+                raise CertificateError(f"{self._text_of(row)}: the reference engine has another result for {texts}")
             self.compared += 1
 
-    def _named(self, row: np.ndarray) -> str:
+    def _text_of(self, row: np.ndarray) -> str:
         position = Position(self.engine, State(self._layout, row.astype(np.int32)))
         held = [
             f"{power} {' '.join((*units, '/', *position.centers[power]))}" for power, units in position.units.items()
@@ -347,7 +347,7 @@ def plans_of(board: Board, position: Position, powers: list[int], given: list[in
     Supports that do not match the supported unit's order are left out, as they act as holds.
     """
     if position.state.phase_type == ADJUSTMENTS:
-        choices = [list(_winter(board, position, power)) for power in powers]
+        choices = [list(_winter_plans(board, position, power)) for power in powers]
         yield from (sum(each, ()) for each in product(*choices))
         return
     lists = [position.slot_orders(slot).tolist() for power in powers for slot in position.slots(power)]
@@ -382,7 +382,7 @@ def _deeds(board: Board) -> tuple[list[int], list[int]]:
     return deeds.tolist(), np.where(supports_move | (table.kind == SUPPORT_HOLD), helped, NOTHING).tolist()
 
 
-def _winter(board: Board, position: Position, power: int) -> Iterator[tuple[int, ...]]:
+def _winter_plans(board: Board, position: Position, power: int) -> Iterator[tuple[int, ...]]:
     """All sets of disbands and all sets of builds of a power."""
     lists = [(NO_ORDER, *position.slot_orders(slot).tolist()) for slot in position.slots(power)]
     most = int(position.adjustments[0][power])

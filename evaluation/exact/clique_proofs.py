@@ -56,7 +56,7 @@ class Naming:
         clique = self.clique
         return np.array([clique.cores, clique.powers, self.search.provinces, self._deviator, self._partner])
 
-    def _rows(self, node: int) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def _unpacked(self, node: int) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Phase, owners, units, dislodged units and retreat options of a node."""
         owner, unit, lost = np.full((3, MOST_PROVINCES), NOBODY, np.int8)
         options = np.zeros(MOST_PROVINCES, np.int64)
@@ -71,7 +71,7 @@ class Naming:
 
     def state(self, node: int) -> State:
         """A node as a position of the game; the deviator keeps its own seat."""
-        phase, owner, unit, lost, options = self._rows(node)
+        phase, owner, unit, lost, options = self._unpacked(node)
         seat, places = self.names()
         board, clique = self.board, self.clique
         pieces = [board.piece_index[piece] for piece in clique.piece]
@@ -106,7 +106,7 @@ class Naming:
         Args:
             given: orders in the node's numbering. places: our place for each place of the node. back: the inverse.
         """
-        phase, _, unit, lost, _ = self._rows(node)
+        phase, _, unit, lost, _ = self._unpacked(node)
         fronts = self.search.table.shape[[DEVIATOR, PARTNER]].tolist()
         text, piece = self.board.orders.index, self.clique.piece
         found = []
@@ -159,7 +159,7 @@ class Proof:
 
     def certificate(self) -> Certificate:
         """The certificate that the deviator gets at most `value`."""
-        nodes = list(self._needed())
+        nodes = list(self._needed_nodes())
         table, layout = self.search.table, layout_of(self.board)
         claims = [table.high[node, g.column(years, self.disarmed)] for node, years in nodes]
         _, places = self._naming.names()
@@ -180,7 +180,7 @@ class Proof:
             orders=orders_array(orders),
         )
 
-    def _needed(self) -> Iterator[tuple[int, int]]:
+    def _needed_nodes(self) -> Iterator[tuple[int, int]]:
         """Nodes (with years left) that the proof needs. With the best punishers, path nodes are left out."""
         table = self.search.table
         waiting, seen = [(g.OPENING, self.years)], set()
@@ -215,14 +215,14 @@ class Proof:
         self._at, self._worth = g.OPENING, self.value
         while not state.done:
             position = Position(planner.engine, state)
-            played = self._best(planner, position)
+            played = self._best_orders(planner, position)
             found.append((position.phase, named_orders(self.board, played)))
             moves = [np.array(played.get(power, []), np.int32) for power in range(self.clique.powers)]
             state, _ = planner.engine.step(state, moves)
             self._at = self._at if state.done else self._after(state)
         return tuple(found)
 
-    def _best(self, planner: Planner, position: Position) -> dict[int, list[int]]:
+    def _best_orders(self, planner: Planner, position: Position) -> dict[int, list[int]]:
         """Everybody's orders if the deviator plays optimally: power -> order numbers.
 
         Each next position takes one threshold query only. Finding exact values by raising the threshold from 0 would be

@@ -103,9 +103,9 @@ class NetworkPlayer:
             given = np.split(self._reader.choices(inputs, drawn), inputs.first_rows[1:-1])
             return [[(1.0, _without_waive(orders))] for orders in given]
         lengths = np.split(np.diff(inputs.starts), inputs.first_rows[1:-1])
-        return [self._drawn(one, counts) for one, counts in zip(packed, lengths, strict=True)]
+        return [self._joint_answers(one, counts) for one, counts in zip(packed, lengths, strict=True)]
 
-    def _drawn(self, packed: np.ndarray, counts: np.ndarray) -> Answer:
+    def _joint_answers(self, packed: np.ndarray, counts: np.ndarray) -> Answer:
         """All its possible joint orders in one position. `counts` has the number of legal orders per unit."""
         ways = prod(counts.tolist())
         if ways > MOST_WAYS:
@@ -177,7 +177,7 @@ class OpponentSeats:
         wanted: dict[Player, dict[tuple[int, bytes], None]] = defaultdict(dict)
         for key, masks in nodes:
             for seat, power, mask in zip(self._seats, self.powers, masks, strict=True):
-                for number in _members(mask):
+                for number in _players_in(mask):
                     if (seat.players[number], power, key) not in self._known:
                         wanted[seat.players[number]][power, key] = None
         for player, asked in wanted.items():
@@ -206,7 +206,7 @@ class OpponentSeats:
             EvaluationError: more than `MOST_WAYS` outcomes, or a rejected policy.
         """
         self.ask([(key, masks)])
-        parts = [self._of_seat(at, key, mask) for at, mask in enumerate(masks)]
+        parts = [self._seat_answers(at, key, mask) for at, mask in enumerate(masks)]
         if (count := prod(map(len, parts))) > MOST_WAYS:
             raise EvaluationError(
                 f"{count:,} joint orders of the others in a position, more than {MOST_WAYS:,}: too many for exact "
@@ -221,18 +221,18 @@ class OpponentSeats:
             for each in product(*parts)
         ]
 
-    def _of_seat(self, at: int, key: bytes, mask: int) -> list[tuple[float, Orders, int]]:
+    def _seat_answers(self, at: int, key: bytes, mask: int) -> list[tuple[float, Orders, int]]:
         """A seat's possible orders: probability, orders, and the updated mask."""
         weights, players, power = self._seats[at].weights, self._seats[at].players, self.powers[at]
-        total = sum(weights[number] for number in _members(mask))
+        total = sum(weights[number] for number in _players_in(mask))
         chances: dict[Orders, float] = defaultdict(float)
         members: dict[Orders, int] = defaultdict(int)
-        for number in _members(mask):
+        for number in _players_in(mask):
             for chance, orders in self._known[players[number], power, key]:
                 chances[orders] += chance * weights[number] / total
                 members[orders] |= 1 << number
         return [(chance, orders, members[orders]) for orders, chance in chances.items() if chance > 0]
 
 
-def _members(mask: int) -> Sequence[int]:
+def _players_in(mask: int) -> Sequence[int]:
     return [number for number in range(mask.bit_length()) if mask >> number & 1]

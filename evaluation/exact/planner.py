@@ -195,7 +195,7 @@ class Expander:
         fixed = np.array(columns, np.int32).reshape(len(ways), len(others))
         plans = self._plans(position, [slot for _, slot in own], fixed)
         powers, slots = np.array(own + others, np.int32).reshape(-1, 2).T.copy()
-        orders = _beside(plans, fixed)
+        orders = _all_pairs(plans, fixed)
         rows, points = self._stepper.step(position.state.row, orders, slots, powers)
         orders, rows, points = (each.reshape(len(plans), len(ways), each.shape[1]) for each in (orders, rows, points))
         return Expansion(orders, powers, len(own), rows, points)
@@ -204,7 +204,7 @@ class Expander:
         """The plans of the deciding powers: int32 [plans, slots]."""
         if position.state.phase_type == ADJUSTMENTS:
             return reduce(
-                _beside, [winter_plans(position, power) for power in self._powers], np.zeros((1, 0), np.int32)
+                _all_pairs, [winter_plans(position, power) for power in self._powers], np.zeros((1, 0), np.int32)
             )
         lists = [position.slot_orders(slot) for slot in slots]
         if position.state.phase_type != MOVEMENT:
@@ -333,7 +333,7 @@ class Planner:
         return orders[first], powers, rows[first], points[first]
 
 
-def _beside(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _all_pairs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """All pairs of a row of `left` and a row of `right`, concatenated: int32 [n * m, k + l]."""
     return np.concatenate([np.repeat(left, len(right), axis=0), np.tile(right, (len(left), 1))], axis=1)
 

@@ -246,11 +246,11 @@ def states(map_name: str, years: int, line: Line, engine: str = "fast") -> Itera
         if state.done or phase != position.phase:
             due = "the game is over" if state.done else f"the next phase is {position.phase}"
             raise EvaluationError(f"line: {phase!r:.40}: {due}")
-        state, _ = played.step(state, [_numbers(position, who, orders.get(who, ())) for who in board.powers])
+        state, _ = played.step(state, [_order_numbers(position, who, orders.get(who, ())) for who in board.powers])
         yield state
 
 
-def _numbers(position: Position, power: str, texts: tuple[str, ...]) -> np.ndarray:
+def _order_numbers(position: Position, power: str, texts: tuple[str, ...]) -> np.ndarray:
     """Order numbers of a power's orders, int32. Raises EvaluationError if one is illegal."""
     found = [position.board.orders.index.get(text, -1) for text in texts]
     for text, order in zip(texts, found, strict=True):

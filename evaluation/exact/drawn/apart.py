@@ -123,16 +123,16 @@ class ProductGame:
         """Bound the value from both sides."""
         low, high = self.apart.bounds(self.node, self.years)
         for start in self._starts():
-            high = self._try(start, high)
+            high = self._upper_bound_from(start, high)
             if high - low <= CLOSE:
                 break
         self.apart.known[self.node, self.years] = low, high
         if high - low > CLOSE:
-            self._cut(low, high)
+            self._split_cells(low, high)
 
     # Upper bounds
 
-    def _try(self, start: Shares, high: float) -> float:
+    def _upper_bound_from(self, start: Shares, high: float) -> float:
         """The best upper bound after one start."""
         worth, mixes = self._improved(start, high)
         if worth < high - CLOSE:
@@ -145,7 +145,7 @@ class ProductGame:
         if agreed is not None:
             yield [self._marginal(own, *agreed) for own in self.each]
         for _ in range(STARTS):
-            yield [self._pair(len(own)) for own in self.each]
+            yield [self._random_pair(len(own)) for own in self.each]
 
     def _marginal(self, own: np.ndarray, joint: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The marginal distribution of one punisher's orders in a mix of joint orders."""
@@ -154,7 +154,7 @@ class ProductGame:
         found = same @ weights
         return np.asarray(found / found.sum()) if found.sum() > 0 else np.full(len(own), 1 / len(own))
 
-    def _pair(self, number: int) -> np.ndarray:
+    def _random_pair(self, number: int) -> np.ndarray:
         share = np.zeros(number)
         chosen = self.apart.rng.choice(number, min(2, number), replace=False)
         share[chosen] = self.apart.rng.dirichlet(np.ones(len(chosen)))
@@ -169,14 +169,14 @@ class ProductGame:
             hoped = self._descend(shares)
             if hoped >= below - CLOSE:
                 return np.inf, []
-            rows = self._rows(shares, is_high=True)
-            if rows.max() <= hoped + CLOSE or not self._refine(self._nodes(shares)[int(rows.argmax())]):
+            rows = self._row_values(shares, is_high=True)
+            if rows.max() <= hoped + CLOSE or not self._refine(self._next_nodes(shares)[int(rows.argmax())]):
                 pairs = zip(self.each, shares, strict=True)
                 return float(rows.max()), [(own[share > CLOSE], share[share > CLOSE]) for own, share in pairs]
 
     def _descend(self, shares: Shares) -> float:
         """Solve a linear program for one punisher at a time, in place, until none improves."""
-        value = float(self._rows(shares, is_high=False).max())
+        value = float(self._row_values(shares, is_high=False).max())
         while True:
             before = value
             for who, own in enumerate(self.each):
@@ -195,21 +195,21 @@ class ProductGame:
         """
         numbers, weights = _support([*shares[:who], np.ones(1), *shares[who + 1 :]])
         columns = [[(*each[:who], own, *each[who + 1 :]) for each in numbers] for own in range(len(self.each[who]))]
-        self._lead([each for column in columns for each in column])
+        self._cache_successors([each for column in columns for each in column])
         nodes = np.array([[self._leads[each] for each in column] for column in columns])
-        return np.asarray(np.einsum("ocr,c->ro", self._after(nodes, is_high=False), weights))
+        return np.asarray(np.einsum("ocr,c->ro", self._bounds_after(nodes, is_high=False), weights))
 
-    def _nodes(self, shares: Shares) -> np.ndarray:
+    def _next_nodes(self, shares: Shares) -> np.ndarray:
         """The node after each order of the deviator and each draw of a product: [deviator's, draws]."""
         numbers, _ = _support(shares)
-        self._lead(numbers)
+        self._cache_successors(numbers)
         return np.array([self._leads[each] for each in numbers]).T
 
-    def _rows(self, shares: Shares, is_high: bool) -> np.ndarray:
+    def _row_values(self, shares: Shares, is_high: bool) -> np.ndarray:
         """The expected points of each of the deviator's orders against a product, by upper or lower bounds."""
-        return np.asarray(self._after(self._nodes(shares), is_high) @ _support(shares)[1])
+        return np.asarray(self._bounds_after(self._next_nodes(shares), is_high) @ _support(shares)[1])
 
-    def _lead(self, numbers: list[tuple[int, ...]]) -> None:
+    def _cache_successors(self, numbers: list[tuple[int, ...]]) -> None:
         """Compute and cache the next nodes of the punishers' joint orders, against all orders of the deviator."""
         new = [each for each in dict.fromkeys(numbers) if each not in self._leads]
         if new:
@@ -222,7 +222,7 @@ class ProductGame:
 
     # Successors
 
-    def _after(self, nodes: np.ndarray, is_high: bool) -> np.ndarray:
+    def _bounds_after(self, nodes: np.ndarray, is_high: bool) -> np.ndarray:
         """Bounds on the values of next nodes, plus the points of this phase."""
         single, back = np.unique(nodes, return_inverse=True)
         found = np.array([self.apart.bounds(int(node), self.left)[int(is_high)] for node in single])
@@ -241,7 +241,7 @@ class ProductGame:
 
     # Lower bounds
 
-    def _cut(self, low: float, high: float) -> None:
+    def _split_cells(self, low: float, high: float) -> None:
         """Split the simplices of all punishers but one into cells, the cell with the lowest bound first.
 
         Each cell is a matrix game: the punishers may correlate over its corners, and the deviator knows the cell.
@@ -256,7 +256,7 @@ class ProductGame:
             to, first = np.unique(to, axis=axis, return_index=True)
             firsts.append(first)
         last = to.ndim - 1 if to.ndim == 2 else 1 + int(np.argmax(to.shape[1:]))
-        payoffs, counter = self._after(to, is_high=False), count()
+        payoffs, counter = self._bounds_after(to, is_high=False), count()
         root = tuple(np.eye(size) for size in to.shape[1:])
         cells = [(low, next(counter), root)]
         for _ in range(MOST_CELLS):
@@ -265,12 +265,12 @@ class ProductGame:
             if value < high - self.apart.enough:
                 used = to[mine > CLOSE]
                 for axis, corners in enumerate(cell):
-                    shown = _alone(theirs, axis) > CLOSE
+                    shown = _marginal_over_corners(theirs, axis) > CLOSE
                     used = used.take(np.flatnonzero((corners[shown] > 0).any(axis=0)), axis=axis + 1)
                 if self._refine(used):
-                    payoffs = self._after(to, is_high=False)
+                    payoffs = self._bounds_after(to, is_high=False)
                     continue
-                high = self._try(self._shares(cell, theirs, firsts[1:]), high)
+                high = self._upper_bound_from(self._shares(cell, theirs, firsts[1:]), high)
             halves = _halves(cell, theirs, last - 1) if value < high - self.apart.enough else []
             if not halves:
                 heapq.heapreplace(cells, (max(low, value), next(counter), cell))
@@ -285,12 +285,12 @@ class ProductGame:
         found = []
         for axis, (own, corners, first) in enumerate(zip(self.each, cell, firsts, strict=True)):
             share = np.zeros(len(own))
-            share[first] = _alone(theirs, axis) @ corners
+            share[first] = _marginal_over_corners(theirs, axis) @ corners
             found.append(np.where(share > CLOSE, share, 0) / share[share > CLOSE].sum())
         return found
 
 
-def _alone(theirs: np.ndarray, axis: int) -> np.ndarray:
+def _marginal_over_corners(theirs: np.ndarray, axis: int) -> np.ndarray:
     """One punisher's marginal distribution over its corners."""
     return np.asarray(theirs.sum(axis=tuple(each for each in range(theirs.ndim) if each != axis)))
 

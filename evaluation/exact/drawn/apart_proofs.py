@@ -66,7 +66,7 @@ class ApartClaims(Claims):
     def _search_pure(self, node: int, years: int) -> None:
         self._apart.pure(node, years)
 
-    def _high(self, node: int, years: int) -> float:
+    def _upper_bound(self, node: int, years: int) -> float:
         known = self._apart.known.get((node, years))
         return float(self._apart.pure(node, years)) if known is None else known[1]
 

@@ -118,7 +118,7 @@ class Outcomes(NamedTuple):
     weights: np.ndarray
 
 
-class Way(NamedTuple):
+class PhaseResult(NamedTuple):
     """A result of an order of the deviator while the others follow the path.
 
     Attributes:
@@ -201,7 +201,7 @@ class DrawnChecker(Checker):
         others = [power for power in range(len(self.board.powers)) if power not in self.numbers]
         givers, repliers = (others, self.numbers) if side == OTHERS else (self.numbers, others)
         mix = [[order for order in plan if order >= 0] for plan in certificate.orders[chosen].tolist()]
-        where = f"position {number}, {self._named(certificate.rows[number])}"
+        where = f"position {number}, {self._text_of(certificate.rows[number])}"
         givens = [self._given(position, plan, givers, where) for plan in mix]
         replies = np.array(list(plans_of(self.board, position, repliers, list(chain(*mix)))), np.int32)
         own = [(slot, power) for power in repliers for slot in position.slots(power)]
@@ -256,37 +256,39 @@ class DrawnChecker(Checker):
         if wrong:
             what, most = ("at least", told.min()) if side == MINE else ("at most", told.max())
             raise CertificateError(
-                f"position {number}, {self._named(certificate.rows[number])}, {years} years left, claimed to be worth "
+                f"position {number}, {self._text_of(certificate.rows[number])}, {years} years left, said to be worth "
                 f"{what} {claim / UNIT**2:.6f}: by this certificate the best reply makes it {most / UNIT**2:.6f}"
             )
 
-    def _walk(self, certificate: DrawnCertificate, states: list[State]) -> dict[Place, list[Way]]:
+    def _walk(self, certificate: DrawnCertificate, states: list[State]) -> dict[Place, list[PhaseResult]]:
         """All that the deviator can do before the others notice. `states` are the path's, after each phase."""
         engine = make_engine("fast", self.board, Rules(press=None, years=certificate.years))
-        states, found = [engine.initial(), *states], dict[Place, list[Way]]()
+        states, found = [engine.initial(), *states], dict[Place, list[PhaseResult]]()
         waiting = [(0, self.canonical(states[0]).tobytes(), ON_PATH)]
         while waiting:
             place = waiting.pop()
             if place not in found:
                 texts = dict(certificate.path).get(Position(engine, states[place[0]]).phase, ())
-                found[place] = list(self._ways(certificate, place, texts, states[place[0] + 1]))
+                found[place] = list(self._phase_results(certificate, place, texts, states[place[0] + 1]))
                 waiting += [way.place for way in found[place] if way.place is not None]
         return found
 
-    def _ways(self, certificate: DrawnCertificate, place: Place, texts: tuple[str, ...], path: State) -> Iterator[Way]:
+    def _phase_results(
+        self, certificate: DrawnCertificate, place: Place, texts: tuple[str, ...], path: State
+    ) -> Iterator[PhaseResult]:
         """The results of all orders of the deviator at a place. `path` is the path's position after the phase."""
         number, row, age = place
         following, left = self.canonical(path).tobytes(), certificate.years - path.year
         for to, gain in self._unnoticed_steps(row, texts):
             now = State(self._layout, np.frombuffer(to, np.int32))
             if path.done:
-                yield Way(gain, None, NOTHING, 0)
+                yield PhaseResult(gain, None, NOTHING, 0)
             elif age == ON_PATH and to == following:
-                yield Way(gain, (number + 1, to, ON_PATH), NOTHING, 0)
+                yield PhaseResult(gain, (number + 1, to, ON_PATH), NOTHING, 0)
             elif is_seen(certificate.sight, self.board, self.numbers, now, path, age + 1):
-                yield Way(gain, None, self._number(now.row), left)
+                yield PhaseResult(gain, None, self._number(now.row), left)
             else:
-                yield Way(gain, (number + 1, to, age + 1), NOTHING, 0)
+                yield PhaseResult(gain, (number + 1, to, age + 1), NOTHING, 0)
 
     def _unnoticed_steps(self, row: bytes, texts: tuple[str, ...]) -> set[tuple[bytes, int]]:
         """Next positions and points, for all orders of the deviator; the others give the path's orders `texts`."""
@@ -303,7 +305,7 @@ class DrawnChecker(Checker):
         return {(to.tobytes(), int(each[self.numbers].sum())) for to, each in zip(rows, points, strict=True)}
 
     def _check_both_ends(
-        self, certificate: DrawnCertificate, ways: dict[Place, list[Way]], upper: np.ndarray, lower: np.ndarray
+        self, certificate: DrawnCertificate, ways: dict[Place, list[PhaseResult]], upper: np.ndarray, lower: np.ndarray
     ) -> None:
         """Check the bounds on the deviator's points with optimal deviation from the path."""
         worth: dict[Place, tuple[int, int]] = {}

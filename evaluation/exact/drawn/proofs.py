@@ -51,13 +51,13 @@ class Claims:
         """Upper bound on the deviator's points, times `UNIT`."""
         key = ((node, years), OTHERS)
         if key not in self.claims:
-            plans = self._others(node, years)
+            plans = self._punishers_plans(node, years)
             if plans is None:
                 return UNIT * int(self.threats.loose(np.array(node))[years])
             to = np.unique(self.threats.lead(node, self.threats.orders(node, DEVIATORS), plans[0]), axis=0)
-            limit = int(np.ceil(self._high(node, years) * UNIT - CLOSE)) * UNIT
-            loose = self._worth(node, years, to, plans[1], self.threats.loose(to)[self._left(node, years)])
-            deep = [self._deep(node, years, row, plans[1], self.at_most) for row in to[loose > limit]]
+            limit = int(np.ceil(self._upper_bound(node, years) * UNIT - CLOSE)) * UNIT
+            loose = self._loose_sum(node, years, to, plans[1], self.threats.loose(to)[self._years_after(node, years)])
+            deep = [self._claimed_sum(node, years, row, plans[1], self.at_most) for row in to[loose > limit]]
             self.claims[key] = -(-max(deep + loose[loose <= limit].tolist()) // UNIT)
             self.plans[key] = plans
         return self.claims[key]
@@ -72,21 +72,21 @@ class Claims:
             parts = parts_of(weights)
             to = np.unique(self.threats.lead(node, orders, self.threats.orders(node, PUNISHERS)).T, axis=0)
             limit = int(np.floor(self.threats.bounds(node, years)[0] * UNIT + CLOSE)) * UNIT
-            evident = self.threats.evident(to) * (self._left(node, years) > 0)
-            loose = self._worth(node, years, to, parts, evident)
-            deep = [self._deep(node, years, row, parts, self.at_least) for row in to[loose < limit]]
+            evident = self.threats.evident(to) * (self._years_after(node, years) > 0)
+            loose = self._loose_sum(node, years, to, parts, evident)
+            deep = [self._claimed_sum(node, years, row, parts, self.at_least) for row in to[loose < limit]]
             self.claims[key] = min(deep + loose[loose >= limit].tolist()) // UNIT
             self.plans[key] = orders, parts
         return self.claims[key]
 
-    def _others(self, node: int, years: int) -> Plans | None:
+    def _punishers_plans(self, node: int, years: int) -> Plans | None:
         """The others' mix, or the best deterministic punishers' orders; None if a loose bound suffices."""
         if (mix := self._mix(node, years)) is not None:
             return mix
         table = self.threats.search.table
         self._search_pure(node, years)
         plan = int(table.proof[node, g.column(years, DISARMED)])
-        if plan < 0 or self._high(node, years) >= self.threats.loose(np.array(node))[years]:
+        if plan < 0 or self._upper_bound(node, years) >= self.threats.loose(np.array(node))[years]:
             return None
         return table.orders[[plan]], np.array([UNIT])
 
@@ -100,25 +100,25 @@ class Claims:
         if self.threats.search.table.proof[node, g.column(years, DISARMED)] < 0:
             self.threats.bound_by_pure(node, years)
 
-    def _high(self, node: int, years: int) -> float:
+    def _upper_bound(self, node: int, years: int) -> float:
         """The upper bound by the search; that for deterministic punishers may have a tighter one."""
         high = self.threats.bounds(node, years)[1]
         pure = int(self.threats.search.table.high[node, g.column(years, DISARMED)])
         return min(high, pure) if pure >= 0 else high
 
-    def _left(self, node: int, years: int) -> int:
+    def _years_after(self, node: int, years: int) -> int:
         return years - (self.threats.phase(node) == g.WINTER)
 
-    def _deep(self, node: int, years: int, row: np.ndarray, parts: np.ndarray, claim: ClaimOf) -> int:
+    def _claimed_sum(self, node: int, years: int, row: np.ndarray, parts: np.ndarray, claim: ClaimOf) -> int:
         """The expected value of a row of nodes by their claims, times `UNIT` squared."""
-        left = self._left(node, years)
+        left = self._years_after(node, years)
         worth = np.array([claim(int(to), left) if left else 0 for to in row], np.int64)
-        return int(self._sum(node, row, parts, worth))
+        return int(self._expected(node, row, parts, worth))
 
-    def _worth(self, node: int, years: int, to: np.ndarray, parts: np.ndarray, points: np.ndarray) -> np.ndarray:
-        return self._sum(node, to, parts, UNIT * points.astype(np.int64))
+    def _loose_sum(self, node: int, years: int, to: np.ndarray, parts: np.ndarray, points: np.ndarray) -> np.ndarray:
+        return self._expected(node, to, parts, UNIT * points.astype(np.int64))
 
-    def _sum(self, node: int, to: np.ndarray, parts: np.ndarray, worth: np.ndarray) -> np.ndarray:
+    def _expected(self, node: int, to: np.ndarray, parts: np.ndarray, worth: np.ndarray) -> np.ndarray:
         """Expected values of rows of nodes plus the points of this phase, times `UNIT` squared: int64 [rows]."""
         table, gains = self.threats.search.table, np.zeros(to.shape, np.int64)
         if self.threats.phase(node) == g.WINTER:

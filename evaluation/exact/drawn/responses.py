@@ -67,7 +67,7 @@ class DrawnResponse:
     def _value(self, node: Node) -> float:
         """Expected points still to come."""
         if node not in self._values:
-            own, rows, gains, chances = self._ways(node)
+            own, rows, gains, chances = self._plan_outcomes(node)
             if rows[0, 0, DONE]:
                 worth = gains @ chances
                 number, best, following = int(worth.argmax()), float(worth.max()), list[Node]()
@@ -77,7 +77,7 @@ class DrawnResponse:
             self._plans[node] = tuple(order for order in own[number].tolist() if order != NO_ORDER), following
         return self._values[node]
 
-    def _ways(self, node: Node) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def _plan_outcomes(self, node: Node) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """All plans against all draws of the others.
 
         Returns:

@@ -59,7 +59,7 @@ def kind_of(clique: Clique, deviators: tuple[int, ...]) -> tuple[bool, ...]:
 
 
 @dataclass
-class _Orders:
+class _JointOrders:
     """All joint orders at a node, and the next nodes of those tried so far."""
 
     mine: np.ndarray
@@ -171,7 +171,7 @@ class ThreatSearch:
             self.games += 1
             if self.games % 100 == 0:
                 self.report(f"{self.games:,} matrix games, {self.known:,} positions")
-            _Game(self, node, years, low, high).play()
+            _MatrixGame(self, node, years, low, high).play()
         return self.bounds(node, years)
 
     def phase(self, node: int) -> int:
@@ -208,13 +208,13 @@ def _is_done(known: tuple[float, float], low: float, high: float) -> bool:
     return known[1] - known[0] <= CLOSE or known[1] <= low + CLOSE or known[0] >= high - CLOSE
 
 
-class _Game:
+class _MatrixGame:
     """The matrix game of a node, restricted to the joint orders added so far."""
 
     def __init__(self, threats: ThreatSearch, node: int, years: int, low: float, high: float) -> None:
         self.threats, self.node, self.years, self.window = threats, node, years, (low, high)
         self.phase = threats.phase(node)
-        self.orders = _Orders(threats.orders(node, DEVIATORS), threats.orders(node, PUNISHERS))
+        self.orders = _JointOrders(threats.orders(node, DEVIATORS), threats.orders(node, PUNISHERS))
         self.mine, self.theirs = [0], [self._first()]
 
     def _first(self) -> int:
