@@ -26,16 +26,21 @@ WELFARE_RULE = (
 ORDERS_HELP = (
     "One order a line, as in A PAR - BUR, A MAR S A PAR - BUR, F BRE H; in Winter A PAR B, F BRE D, or WAIVE. "
     "A new order for a unit replaces the old one. "
-    "Commands: list UNIT (its legal orders), show, undo UNIT (or undo WAIVE), done, help, quit."
+    "Commands: list UNIT (its legal orders), show, undo UNIT (or undo WAIVE), done, help, quit (or Ctrl-D)."
 )
 GIFTS_HELP = "GIVE ENGLAND gives England one of your points; write it twice for two. undo GIVE ENGLAND takes one back."
 MESSAGES_HELP = (
-    "One message a line, as in ENGLAND: text, or GLOBAL: text to all. Commands: undo POWER, done, help, quit."
+    "One message a line, as in ENGLAND: text, or GLOBAL: text to all. "
+    "Commands: undo POWER, done, help, quit (or Ctrl-D)."
 )
 
 
 class NoPersonError(WelfareEnvError, RuntimeError):
     """Nobody is there to answer, or the person quits."""
+
+
+class QuitError(NoPersonError):
+    """The person quits."""
 
 
 def plain(text: str) -> str:
@@ -50,7 +55,8 @@ def ask(view: View, read: Callable[[], str] | None = None, console: Console | No
         read: returns a line without its end; None reads from standard input.
 
     Raises:
-        NoPersonError: the input has ended, or the person quits.
+        QuitError: the person quits, by that word or Ctrl-D.
+        NoPersonError: the input has ended.
     """
     screen = console or Console(stderr=False, highlight=False)
     desk = Desk(view, screen, _lines(read or _typed))
@@ -110,8 +116,8 @@ class Desk:
                 self._write(line, given)
         raise NoPersonError(f"{self.view.power} in {self.view.phase}: nobody answers; the input has ended")
 
-    def _left(self) -> NoPersonError:
-        return NoPersonError(f"{self.view.power} in {self.view.phase}: you left the game")
+    def _left(self) -> QuitError:
+        return QuitError(f"{self.view.power} in {self.view.phase}: you left the game")
 
     def _write(self, line: str, given: dict[str, str]) -> None:
         written, _, text = line.partition(":")
@@ -235,9 +241,12 @@ def show_messages(view: View, screen: Console) -> None:
 
 def _typed() -> str:
     line = sys.stdin.readline()
-    if not line:
+    if line:
+        return line
+    if not sys.stdin.isatty():
         raise EOFError
-    return line
+    print()  # Ctrl-D ends no line
+    return "quit"
 
 
 def _lines(read: Callable[[], str]) -> Iterator[str]:

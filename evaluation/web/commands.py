@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from evaluation.web.games.hosting import Host
 
 KEPT = "everything confirmed is saved; start again with the same folder to continue"
+UNSAVED = "the terminal saves only finished games, the browser all"
 PLAYING, OTHERWISE = "playing in the browser", "or use --terminal"
 FOLDER = Path("runs", "play")
 REPLIES = Path("runs", "replies.sqlite")
@@ -67,7 +68,7 @@ def play(
     budget_dollars: Dollars = None,
 ) -> None:
     """Play a game yourself, in the browser or in the terminal."""
-    with errors_in_one_line(KEPT):
+    with errors_in_one_line(UNSAVED if terminal else KEPT):
         rules = Rules(years=years, message_rounds=message_rounds)
         profile = profile_with(power, others, map_name)
         title = f"{power.title()} against {others}"[:80]
@@ -155,8 +156,14 @@ def _show_links(links: dict[str, str]) -> None:
 
 def _play_here(settings: TableSettings, store: Path, models: SharedModels | None) -> None:
     """Play in the terminal, with the policy "human:"."""
+    from agents.human.terminal import QuitError
+
     with GameStore(store) as games:
-        record = play_all([settings.spec], store=games, models=models)[0]
+        try:
+            record = play_all([settings.spec], store=games, models=models)[0]
+        except QuitError as left:
+            print(f"{left}; {UNSAVED}")
+            return
     points = record["phases"][-1]["state"]["welfare"]
     print("Final points: " + ", ".join(f"{power} {count}" for power, count in points.items()))
     print(f"For the replay: welfare-env replay {record['welfare_env']['key'][:12]}")

@@ -7,7 +7,7 @@ from rich.console import Console
 
 import agents
 import evaluation
-from agents.human.terminal import Desk, NoPersonError, ask, plain, show_messages
+from agents.human.terminal import Desk, NoPersonError, QuitError, ask, plain, show_messages
 from welfare_env import Game, Rules
 
 
@@ -129,6 +129,24 @@ def test_a_person_may_quit(word):
         with pytest.raises(NoPersonError, match=r"FRANCE in S1901M: you left the game"):
             ask(view, lambda: word, screen)
         assert "quit" in screen.file.getvalue()
+
+
+class ClosedTerminal(io.StringIO):
+    """A terminal in which Ctrl-D was pressed."""
+
+    def isatty(self):
+        return True
+
+
+def test_ctrl_d_quits_and_the_end_of_a_file_is_nobody(monkeypatch):
+    view = Game().view("FRANCE")
+    monkeypatch.setattr("sys.stdin", ClosedTerminal("A PAR H\n"))
+    with pytest.raises(QuitError, match="FRANCE in S1901M: you left the game"):
+        ask(view, console=Console(file=io.StringIO()))
+    monkeypatch.setattr("sys.stdin", io.StringIO("A PAR H\n"))
+    with pytest.raises(NoPersonError, match="nobody answers; the input has ended") as caught:
+        ask(view, console=Console(file=io.StringIO()))
+    assert not isinstance(caught.value, QuitError)
 
 
 def test_a_whole_game_is_played_at_the_terminal(monkeypatch, capsys):

@@ -1,5 +1,6 @@
 """The commands that host games: budgets of language models, and links that the host makes."""
 
+import io
 import json
 import socket
 from pathlib import Path
@@ -128,3 +129,20 @@ def test_a_game_of_a_study_has_no_links(tmp_path: Path, quick_settings) -> None:
     code, told = run("invite", str(tmp_path / "games" / name), "PLAYERA")
     assert (code, "through the study's link" in told) == (2, True)
     assert not (tmp_path / "games" / name / "links.jsonl").exists()
+
+
+@pytest.mark.parametrize("typed", ["quit\n", "A PAR H\n"], ids=["quit", "Ctrl-D"])
+def test_who_leaves_the_terminal_is_told_what_is_saved(typed: str, tmp_path: Path, monkeypatch, capsys) -> None:
+    """No error: the person wanted to leave."""
+    terminal = io.StringIO(typed)
+    terminal.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr("sys.stdin", terminal)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        app(["play", "FRANCE", "--terminal", "--years", "1", "--message-rounds", "0", "--others", "hold"])
+    told = capsys.readouterr()
+    assert ended.value.code in (0, None)
+    assert told.out.endswith(
+        "FRANCE in S1901M: you left the game; the terminal saves only finished games, the browser all\n"
+    )
+    assert "error" not in told.err
