@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from agents.policy import Policy, ReseedablePolicy
+from agents.policy import Described, Policy, ReseedablePolicy
 from welfare_env.errors import WelfareEnvError
 
 Result = TypeVar("Result")
@@ -80,7 +80,7 @@ async def aanswer(asking: Asking[Result]) -> Result:
                 reply = error
 
 
-class AskingPolicy(ABC):
+class AskingPolicy(Described, ABC):
     """Base of policies that ask language models, themselves or in a part: subclasses implement `reset`, `asking`."""
 
     @abstractmethod

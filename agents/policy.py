@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -102,7 +103,19 @@ def _not_a_turn(info: object) -> str:
     )
 
 
-class ScriptedPolicy:
+class Described:
+    """Base of players whose `repr` shows their class and the options that differ from its defaults."""
+
+    def __repr__(self) -> str:
+        shown = []
+        for name, parameter in inspect.signature(type(self)).parameters.items():
+            value = repr(getattr(self, name, parameter.default))
+            if value != repr(parameter.default):
+                shown.append(f"{name}={value:.200}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class ScriptedPolicy(Described):
     """Base of policies that read the view and answer with order strings and messages.
 
     A subclass implements `movement` and `winter`, optionally `retreat_to` or `retreats`, or all of `orders`; and

@@ -132,6 +132,10 @@ class SeatGame:
         self._phase, self._orders = view.phase, orders
         return self._turn(paid + self._skip(), parsed)
 
+    def __repr__(self) -> str:
+        phase = self.view.phase if self._env.agents else "not running"
+        return f"<SeatGame of {self.seat}: {phase}>"
+
     @property
     def view(self) -> View:
         """The current view of the player at the seat.

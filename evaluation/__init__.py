@@ -32,5 +32,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    dunders = (name for name in globals() if name.startswith("__"))
+    dunders = [name for name in globals() if name.startswith("__")]
     return sorted({*import_module("evaluation.public").__all__, *dunders})

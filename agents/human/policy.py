@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from agents.policy import view_of
+from agents.policy import Described, view_of
 from welfare_env.game.view import MESSAGES
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ Answer = list[str] | list[tuple[str, str]]
 """Orders, or messages as (recipient, text) pairs, as the view asks."""
 
 
-class HumanPolicy:
+class HumanPolicy(Described):
     """Asks a person for all orders and messages.
 
     Args:

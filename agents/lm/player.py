@@ -64,6 +64,9 @@ class LMPolicy(AskingPolicy):
         self.ledger = Ledger()
         self._writer = ProgramWriter(model, self.style)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model.name!r})"
+
     reseed = None  # type: ignore[assignment]  # a model is never asked in simulated games
 
     def reset(self, agent: str, seed: int = 0) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import modal_env
-from agents.policy import is_modal
+from agents.policy import Described, is_modal
 from modal_env.envs.tokens import NOTHING
 from modal_env.games.game import meet
 from modal_env.logic.readers import Program, as_program
@@ -53,7 +53,7 @@ def _number(share: Fraction | int | float | str) -> Fraction:
     return share if isinstance(share, Fraction) else Fraction(str(share))
 
 
-class RoundWriter:
+class RoundWriter(Described):
     """Base of players that write a program in every round, action by action."""
 
     _round: int | None = None  # the round that the actions are for; -1 after `reset`

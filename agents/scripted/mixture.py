@@ -47,6 +47,10 @@ class MixturePolicy(AskingPolicy):
         self.shares = tuple(float(share / sum(shares)) for share in shares)
         self._drawn = 0
 
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{share:g}: {policy!r}" for policy, share in zip(self.policies, self.shares, strict=True))
+        return f"{type(self).__name__}({parts})"
+
     def reset(self, agent: str, seed: int = 0) -> None:
         """Start a new game: draw the policy.
 

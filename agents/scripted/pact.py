@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agents.policy import view_of
+from agents.policy import Described, view_of
 from agents.scripted.deterrents.posse import PossePolicy
 from agents.scripted.exploiter import ExploiterPolicy
 from agents.scripted.prosocial import ProsocialPolicy
@@ -13,7 +13,7 @@ from agents.scripted.prosocial import ProsocialPolicy
 ALL = 99  # more units than any power may have
 
 
-class PactPolicy:
+class PactPolicy(Described):
     """Several powers that are prosocial until a Winter, and then attack all others together, never each other.
 
     A member attacks like a posse (`agents.scripted.deterrents.posse`): it builds all units it may, does not enter

@@ -140,7 +140,7 @@ def exploitability(
         list[str] | None,
         typer.Option(
             help="The coalition's policy; repeat for several. portfolio: all attacks of the package.",
-            show_default="exploiter:nice=POLICY,attack=dumbbot",
+            show_default="the paper's exploiter: nice like the policy, then attacks like dumbbot",
         ),
     ] = None,
     coalitions: Annotated[

@@ -45,7 +45,7 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="NAME[,NAME...]",
-            help="What to compare, e.g. conflicts,welfare_per_year:FRANCE. Without a power: every power.",
+            help="What to compare, e.g. conflicts, or welfare_per_year:FRANCE. Without a power: every power.",
             show_default="root_nash_welfare",
         ),
     ] = None,

@@ -65,7 +65,7 @@ def experiment(
         str | None,
         typer.Option(
             metavar="SPEC,SPEC...",
-            help="Like --profile, for several: lm:openai/A,lm:openai/B,effort=high,dove. key=value sets an option of "
+            help="Like --profile, for several: lm:openai/A,effort=high,dove. key=value sets an option of "
             "the preceding policy.",
         ),
     ] = None,

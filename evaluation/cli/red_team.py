@@ -50,7 +50,7 @@ def red_team(
     ] = "usual",
     trained: Annotated[
         list[str] | None,
-        typer.Option(help="An additional attacker, such as rl:runs/best-response/checkpoint; repeat for several."),
+        typer.Option(help="An additional attacker, such as rl:FOLDER/checkpoint; repeat for several."),
     ] = None,
     witness: Witness = None,
     as_json: Json = False,

@@ -43,7 +43,7 @@ PublicUrl = Annotated[
     str, typer.Option(help="This server's URL behind a reverse proxy, such as https://play.example.org.")
 ]
 Folder = Annotated[Path, typer.Option(help="Folder for games; a restarted server continues them.")]
-Store = Annotated[Path, typer.Option(help="Store for finished games.")]
+Store = Annotated[Path, typer.Option(help="Store for finished games.", show_default="that of other commands")]
 Tokens = Annotated[
     int | None, typer.Option("--budget-tokens", min=1, help="Maximum number of tokens while this command runs.")
 ]

@@ -95,7 +95,7 @@ def worlds_table(result: Tournament) -> Group:
 def terms(game: Game) -> str:
     """Epsilon, cost and, unless it is the post's, the game, for titles."""
     shown = f"epsilon {game.epsilon}, cost: {game.cost}"
-    return shown if game.payoffs == PAYOFFS else f"{shown}, {game.payoffs}"
+    return shown if game.payoffs == PAYOFFS else f"{shown}, {game.payoffs.label}"
 
 
 def payoffs_table(game: Game) -> Group:
@@ -124,7 +124,7 @@ def equilibria_table(game: Game, found: Sequence[Equilibrium]) -> Group:
 
 def ranges_table(found: Ranges, game: Game) -> Group:
     """One row per family of equilibria."""
-    of = f"cost: {game.cost}" if game.payoffs == PAYOFFS else f"cost: {game.cost}, {game.payoffs}"
+    of = f"cost: {game.cost}" if game.payoffs == PAYOFFS else f"cost: {game.cost}, {game.payoffs.label}"
     table = new_table(f"Equilibria at every epsilon, {of}", "for", "one player", "the other", "paid")
     for family in found.families:
         sides = [[mix_text(family.names, path.shares) for path in paths] for paths in (family.rows, family.columns)]
@@ -206,7 +206,7 @@ def _ends(rows: Sequence[Row]) -> list[Row | None]:
 def basins_table(games: Sequence[Game], found: Sequence[Basins]) -> Group:
     """One row per epsilon: the share of random starts that ends at each agent."""
     ends = list(dict.fromkeys(agent for one in found for agent in one.ends))
-    of = f"cost: {games[0].cost}" if games[0].payoffs == PAYOFFS else f"cost: {games[0].cost}, {games[0].payoffs}"
+    of = f"cost: {games[0].cost}" if games[0].payoffs == PAYOFFS else f"cost: {games[0].cost}, {games[0].payoffs.label}"
     title = f"Basins of attraction of the replicator dynamics, {of}, {found[0].starts} starts"
     table = new_table(title, ">epsilon", *(f">{name}" for name in (*ends, "elsewhere", "undecided")))
     for game, one in zip(games, found, strict=True):
@@ -219,7 +219,7 @@ def basins_table(games: Sequence[Game], found: Sequence[Basins]) -> Group:
 def shares_table(games: Sequence[Game], found: Sequence[Shares]) -> Group:
     """One row per population: the share of pairs that cooperate, and the most frequent agents."""
     one, cost = found[0], f"cost: {games[0].cost}"
-    of = cost if games[0].payoffs == PAYOFFS else f"{cost}, {games[0].payoffs}"
+    of = cost if games[0].payoffs == PAYOFFS else f"{cost}, {games[0].payoffs.label}"
     rate = f"mutation {one.mutation:g}" if one.mutation or one.how != "rare mutations" else "rare mutations"
     title = f"Share of time, {one.process}, {rate}, {of}"
     table = new_table(title, ">epsilon", ">members", ">both cooperate", "most frequent")
@@ -267,7 +267,7 @@ def courses_table(games: Sequence[Game], courses: Sequence[Course]) -> Group:
 def replies_table(game: Game, mix: Mix, found: Sequence[Reply]) -> Group:
     """One row per reply, the best first."""
     columns = [f"={label}" for label in labels(game.agents)]
-    of = "" if game.payoffs == PAYOFFS else f", {game.payoffs}"
+    of = "" if game.payoffs == PAYOFFS else f", {game.payoffs.label}"
     table = new_table(f"Replies, epsilon {game.epsilon}{of}", *columns, ">paid", ">depth", "agent")
     names = {agent: name for name, agent in LIBRARY.items()}
     paid = {reply: _paid(game, mix, reply) for reply in found}
@@ -282,7 +282,9 @@ def replies_table(game: Game, mix: Mix, found: Sequence[Reply]) -> Group:
 
 def readings_table(table: PayoffTable, found: Sequence[Reading]) -> Group:
     """One row per outcome and range of epsilon."""
-    shown = new_table(f"What reading adds: {table}", "moves", "paid", "for epsilon", "row player", "column player")
+    shown = new_table(
+        f"What reading adds: {table.label}", "moves", "paid", "for epsilon", "row player", "column player"
+    )
     for one in found:
         ends = f"from {one.low}" if one.low else "above 0"
         until = "" if one.high is None else f" to {one.high}"

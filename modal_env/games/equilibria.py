@@ -138,7 +138,7 @@ def check_symmetric(game: Game, symmetric_only: bool) -> None:
         GameError: the game is asymmetric.
     """
     if symmetric_only and not game.payoffs.is_symmetric:
-        raise GameError(f"{game.payoffs}: this game is asymmetric, so leave symmetric_only out")
+        raise GameError(f"{game.payoffs.label}: this game is asymmetric, so leave symmetric_only out")
 
 
 def equilibria_of(

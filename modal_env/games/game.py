@@ -136,7 +136,7 @@ class Game(Tabular):
     def terms(self) -> str:
         """Epsilon and cost in words, and the game if it is not the post's."""
         terms = f"epsilon {self.epsilon}, cost {self.cost!r}"
-        return terms if self.payoffs == PAYOFFS else f"{terms}, {self.payoffs}"
+        return terms if self.payoffs == PAYOFFS else f"{terms}, {self.payoffs.label}"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -59,11 +59,20 @@ class PayoffTable(Mapping[str, Fraction]):
         return len(MOVES)
 
     def __repr__(self) -> str:
-        paid = ", ".join(f"{moves} {self._cell(moves)}" for moves in MOVES)
-        return f"PayoffTable({self.name or 'unnamed'}: {paid})"
+        return f"PayoffTable({self.name or 'unnamed'}: {self._listed})"
 
     def __str__(self) -> str:
-        return self.name or f"payoffs {', '.join(f'{moves} {self._cell(moves)}' for moves in MOVES)}"
+        """Name and payoffs: "chicken: CC 2, CD 1, DC 3, DD 0"."""
+        return f"{self.name}: {self._listed}" if self.name else f"payoffs {self._listed}"
+
+    @property
+    def label(self) -> str:
+        """The name, for titles; the payoffs if it has none."""
+        return self.name or str(self)
+
+    @property
+    def _listed(self) -> str:
+        return ", ".join(f"{moves} {self._cell(moves)}" for moves in MOVES)
 
     def _cell(self, moves: str) -> str:
         """The payoffs at a pair of moves, as text."""

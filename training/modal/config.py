@@ -36,9 +36,9 @@ class ModalConfig(Config):
         TrainingError: fields that are out of bounds, or unsupported actions.
     """
 
-    against: Annotated[
-        str, typer.Option(metavar="SPEC", help="program:FairBot, mix:FairBot=1/2,CooperateBot=1/2, or self.")
-    ] = SELF
+    against: Annotated[str, typer.Option(metavar="SPEC", help="program:FairBot, mix:PROGRAM=SHARE,..., or self.")] = (
+        SELF
+    )
     actions: Annotated[
         str, typer.Option(metavar="library|tokens", help="library: choose a program. tokens: write a formula.")
     ] = "library"

@@ -183,6 +183,9 @@ class VectorEnv:
         self._begun = False
         self._pool: tuple[int, ThreadPoolExecutor] | None = None  # (id of the process that owns the threads, pool)
 
+    def __repr__(self) -> str:
+        return f"<VectorEnv of {self.num_games} games on {self.board.name}>"
+
     def __reduce__(self) -> tuple[Any, ...]:
         arrays = [getattr(self, name).copy() for name in STATE]
         return _again, (self.board, self.rules, self.num_games, self._threads, self._begun, arrays)

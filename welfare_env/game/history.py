@@ -48,6 +48,10 @@ class PhaseRecord:
         self._orders, self._void, self._results = orders, void, results
         self._seen_by: dict[str, PhaseRecord] = {}
 
+    def __repr__(self) -> str:
+        orders = sum(map(len, self._orders.values()))
+        return f"<PhaseRecord of {self.phase}: orders: {orders}, messages: {len(self.messages)}>"
+
     @property
     def phase(self) -> str:
         return self.position.phase

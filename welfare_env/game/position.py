@@ -29,6 +29,9 @@ class Position:
         self.engine = engine
         self.state = state
 
+    def __repr__(self) -> str:
+        return f"<Position on {self.board.name} in {self.phase}>"
+
     def __getstate__(self) -> dict[str, object]:
         return {"engine": self.engine, "state": self.state}  # the rest is cached, and mapping proxies cannot be copied
 

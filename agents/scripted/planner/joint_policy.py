@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from agents.policy import view_of
+from agents.policy import Described, view_of
 from welfare_env.game.view import MESSAGES
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from welfare_env import View
 
 
-class JointPolicy(ABC):
+class JointPolicy(Described, ABC):
     """Base of players of one power or a coalition that decide all members' orders of a phase at once, without messages.
 
     A subclass implements `joint_orders`, and extends `reset_coalition`.
