@@ -55,6 +55,8 @@ class DrawnOrders:
                     raise ValueError("it is of another format")
                 if header.get("sight", 0) != 0:
                     raise ValueError("its players notice a deviation late; this policy notices it at once")
+                if any("+" in each["deviator"] for each in header["certificates"]):
+                    raise ValueError("it has certificates of pairs; this policy punishes single powers only")
                 self.board, self.years = load_board(header["map_name"]), int(header["years"])
                 deviators = [self.board.power_index[each["deviator"]] for each in header["certificates"]]
                 self._mixes = {who: _Mixes(self.board, who, file, number) for number, who in enumerate(deviators)}

@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+import agents
 from agents.cliques.shape import clique_of
 from evaluation.checks import EvaluationError, board_of
-from evaluation.exact import CertificateError, check_drawn, frontier
+from evaluation.exact import CertificateError, FrontierPoint, check_drawn, frontier
 from evaluation.exact.clique_proofs import Naming, path_of
 from evaluation.exact.drawn.frontier import leavers
 from evaluation.exact.drawn.proofs import PathThreats
 from evaluation.exact.drawn.threats import ThreatSearch
 from evaluation.exact.planner import NO_ORDER, winter_plans
-from welfare_env import Rules
+from welfare_env import Rules, UnknownAgentError
 from welfare_env.engine import ADJUSTMENTS, FALL_MOVES
 from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
@@ -108,9 +109,15 @@ def test_a_pair_gains_more_than_its_members():
     assert pair.solve(8.5)[0] > 8.5
 
 
-def test_two_years():
-    """Nobody gains by keeping units for one more year, alone or with another."""
+def test_two_years(tmp_path):
+    """Nobody gains by keeping units for one more year, alone or with another; the file has proofs, but no players."""
     (point,) = frontier("clique:2", 2, [0], coalitions=2)
+    assert point.file_name == "clique-2-years-2-epsilon-0-pairs.npz"
+    point.save(tmp_path / "point.npz")
+    read = FrontierPoint.load(tmp_path / "point.npz")
+    assert (len(read.certificates), read.gain, check_drawn(read.pairs[0])) == (2, 0, len(point.pairs[0]))
+    with pytest.raises(UnknownAgentError, match="certificates of pairs"):
+        agents.make(f"frontier:point={tmp_path / 'point.npz'}")
     assert (point.points, point.gain) == ((4, 4), 0)
     (pair,) = point.pairs
     assert (pair.deviator, pair.path_value) == ("PLAYERA+PLAYERB", 8)

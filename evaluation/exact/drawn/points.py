@@ -34,7 +34,7 @@ class FrontierPoint:
         points: each power's points in the whole game.
         path: everybody's orders: phase -> orders.
         certificates: for each power, proof that it gets at most its points plus epsilon.
-        pairs: the same for each pair, if the frontier is that of coalitions of two; `save` leaves them out.
+        pairs: the same for each pair, if the frontier is that of coalitions of two.
     """
 
     map_name: str
@@ -64,9 +64,12 @@ class FrontierPoint:
     def save(self, path: Path | str) -> None:
         """Write the point and its certificates to a file (.npz) for the policy "frontier:point=FILE".
 
+        That policy refuses files with certificates of pairs.
+
         Raises:
             CertificateError: the file cannot be written.
         """
+        certificates = (*self.certificates, *self.pairs)
         told = {
             "format": FORMAT,
             "map_name": self.map_name,
@@ -75,11 +78,9 @@ class FrontierPoint:
             "points": self.points,
             "path": self.path,
             "sight": self.certificates[0].sight,
-            "certificates": [{name: getattr(each, name) for name in OF_EACH} for each in self.certificates],
+            "certificates": [{name: getattr(each, name) for name in OF_EACH} for each in certificates],
         }
-        arrays = {
-            f"{name}_{number}": getattr(each, name) for number, each in enumerate(self.certificates) for name in ARRAYS
-        }
+        arrays = {f"{name}_{i}": getattr(each, name) for i, each in enumerate(certificates) for name in ARRAYS}
         write_arrays(path, told, arrays)
 
     @classmethod
@@ -118,9 +119,10 @@ class FrontierPoint:
             )
             for number, each in enumerate(told["certificates"])
         )
-        points = tuple(each.path_value for each in certificates)
         powers = board_of(told["map_name"]).powers
-        if list(points) != told["points"] or tuple(each.deviator for each in certificates) != powers:
+        alone, pairs = certificates[: len(powers)], certificates[len(powers) :]
+        points = tuple(each.path_value for each in alone)
+        if list(points) != told["points"] or tuple(each.deviator for each in alone) != powers:
             raise ValueError("points or powers are not those of the certificates")
         return cls(
             map_name=told["map_name"],
@@ -128,7 +130,8 @@ class FrontierPoint:
             epsilon=Fraction(told["epsilon"]),
             points=points,
             path=path,
-            certificates=certificates,
+            certificates=alone,
+            pairs=pairs,
         )
 
     def __repr__(self) -> str:
@@ -139,8 +142,12 @@ class FrontierPoint:
 
     @property
     def file_name(self) -> str:
-        """The file name that `welfare-env frontier --save` uses: "clique-3-years-4-epsilon-1-2.npz" at epsilon 1/2."""
-        return file_name(self.map_name, self.years, self.epsilon)
+        """The file name that `welfare-env frontier --save` uses: "clique-3-years-4-epsilon-1-2.npz" at epsilon 1/2.
+
+        With certificates of pairs, "clique-3-years-4-epsilon-1-2-pairs.npz".
+        """
+        name = file_name(self.map_name, self.years, self.epsilon)
+        return name.replace(".npz", "-pairs.npz") if self.pairs else name
 
     def row(self) -> Row:
         """A row of the table "frontier" of `evaluation.columns`."""
