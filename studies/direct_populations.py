@@ -22,7 +22,7 @@ LONG = 1e6  # duration
 TIMES = (10, 100, 1e3, 1e4, 1e5)
 DRAWN = 100  # random starts of replicator dynamics
 DRAWN_OF_NOISE = 30
-NOISES = (("logit", (0.03, 0.1, 0.3)), ("best-response", (0.01, 0.05, 0.2)))
+NOISES = (("logit", (0.01, 0.03, 0.1, 0.3)), ("best-response", (0.01, 0.05, 0.2)))
 MEMBERS = 10**12  # added in growth
 
 
@@ -47,11 +47,11 @@ def main(
 
 def _save_courses(tables: Path, courses: dict[tuple[str, str], Course]) -> None:
     head = ("equally often", "ε", "lowest, at time", "above 1/2", "in the end", "largest in turn, from time")
-    rows = [(STARTS[start], price, *_told(course)) for (start, price), course in courses.items()]
+    rows = [(STARTS[start], price, *told(course)) for (start, price), course in courses.items()]
     save(tables, "modal-evolution-direct-course", head, rows)
 
 
-def _told(course: Course) -> tuple[str, str, str, str]:
+def told(course: Course) -> tuple[str, str, str, str]:
     """Cooperation: lowest before it first exceeds 1/2, and when; while it does; at the end. And the largest groups."""
     high = course.cooperation > 0.5
     first = int(high.argmax()) if high.any() else len(high)
@@ -68,12 +68,14 @@ def _time(value: float) -> str:
 
 
 def _save_growth(tables: Path) -> None:
-    rows = []
-    for price in PRICES:
-        grown = direct_growth(price, MEMBERS)
-        runs = [f"{run.agent} {'for ever' if run.is_endless else f'{run.steps:,}'}" for run in grown.runs]
-        rows.append((price, ", ".join(runs)))
+    rows = [(price, grown_of(price)) for price in PRICES]
     save(tables, "modal-evolution-direct-growth", ("ε", "added in turn, how often"), rows)
+
+
+def grown_of(price: str) -> str:
+    """What growth from one of each adds."""
+    runs = direct_growth(price, MEMBERS).runs
+    return " → ".join(f"{run.agent} {'for ever' if run.is_endless else f'{run.steps:,}'}" for run in runs)
 
 
 def _save_noise(tables: Path) -> None:
@@ -81,11 +83,11 @@ def _save_noise(tables: Path) -> None:
     for rule, noises in NOISES:
         for noise in noises:
             found = [direct_basins(price, rule, noise=noise, starts=DRAWN_OF_NOISE, time=200) for price in FEW_PRICES]
-            rows.append((rule, f"{noise:g}", *map(_ends, found)))
+            rows.append((rule, f"{noise:g}", *map(ends_of, found)))
     save(tables, "modal-evolution-direct-noise", ("rule", "noise", *(f"ε = {price}" for price in FEW_PRICES)), rows)
 
 
-def _ends(found: DirectBasins) -> str:
+def ends_of(found: DirectBasins) -> str:
     """Cooperation in the end, lowest and highest, and where the starts come to rest."""
     low, high = found.cooperation.min(), found.cooperation.max()
     both = f"{low:.3f}" if high - low < 0.0005 else f"{low:.3f} to {high:.3f}"
@@ -94,16 +96,17 @@ def _ends(found: DirectBasins) -> str:
 
 
 def _save_basins(tables: Path) -> None:
-    """The share of random starts in which most pairs cooperate, over time, and where they are at the last time."""
     head = ("equally often", "ε", *(f"{_time(time)}" for time in TIMES), "DefectBot", "other rests", "moving")
-    rows = []
-    for start, name in STARTS.items():
-        for price in PRICES:
-            found = [direct_basins(price, start=start, starts=DRAWN, time=time) for time in TIMES]
-            high, last = [f"{(one.cooperation > 0.5).mean():.2f}" for one in found], found[-1]
-            others = ", ".join(f"{other} {n}" for other, n in last.ends.items() if n and other != "DefectBot") or "none"
-            rows.append((name, price, *high, f"{last.share('DefectBot'):.3f}", others, str(last.moving)))
+    rows = [(name, price, *basin_of(start, price)) for start, name in STARTS.items() for price in PRICES]
     save(tables, "modal-evolution-direct-basins", head, rows)
+
+
+def basin_of(start: str, price: str) -> list[str]:
+    """The share of random starts in which most pairs cooperate, over time, and where they are at the last time."""
+    found = [direct_basins(price, start=start, starts=DRAWN, time=time) for time in TIMES]
+    high, last = [f"{(one.cooperation > 0.5).mean():.2f}" for one in found], found[-1]
+    others = ", ".join(f"{other} {n}" for other, n in last.ends.items() if n and other != "DefectBot") or "none"
+    return [*high, f"{last.share('DefectBot'):.3f}", others, str(last.moving)]
 
 
 if __name__ == "__main__":

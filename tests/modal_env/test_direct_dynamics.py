@@ -81,6 +81,19 @@ def test_a_mix_is_the_two_million_shares() -> None:
 
 
 @pytest.mark.slow
+def test_the_payoffs_of_all_against_all_have_rank_180() -> None:
+    """Agents' payoffs are E K E' with [agents, entries] E: of the rank of R K R', where R'R = E'E."""
+    pairs = np.zeros((ENTRIES, ENTRIES))
+    for one in entries_of_all():
+        for other in entries_of_all():
+            pairs += np.bincount(one * ENTRIES + other, minlength=ENTRIES**2).reshape(pairs.shape)
+    values, vectors = np.linalg.eigh(pairs)
+    root = vectors * np.sqrt(np.clip(values, 0, None))
+    sizes = np.linalg.svd(root.T @ payments(0).matrix @ root, compute_uv=False)
+    assert (sizes > 1e-9 * sizes[0]).sum() == 180
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("rounded", [True, False])
 def test_best_replies_are_those_of_all_two_million(rounded: bool) -> None:
     values, own = drawn(np.random.default_rng(1))

@@ -18,6 +18,8 @@ from modal_env.games.ranges import ranges
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot
 from modal_env.logic.tournaments import tournament
 from modal_env.search.behaviors import two_boxes
+from modal_env.search.direct.basins import direct_basins
+from modal_env.search.direct.dynamics import direct_course
 from modal_env.search.direct.shares import direct_shares
 from modal_env.search.direct_agents import agent_with, shallow_agents, survey
 from modal_env.search.findings import Findings, findings
@@ -288,6 +290,39 @@ def test_cooperation_among_all_direct_agents(mutants: str, epsilon: str, size: i
     assert row[2 + (20, 50, 100, 200).index(size)] == f"{found.cooperation.value:.3f} {most}"
     if most == "FairBot" and size == 200:
         assert f"FairBot alone has {share:.3f}" in words(EVOLUTION)
+
+
+@pytest.mark.slow
+class TestLargePopulationsOfAllDirectAgents:
+    """Single rows of the tables, by the functions that made them."""
+
+    @staticmethod
+    def rows(name: str) -> list[list[str]]:
+        table = page(EVOLUTION).split(f"results:modal-evolution-direct-{name} -->")[1].split("<!--")[0]
+        found = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.strip().splitlines()[2:]]
+        for row, above in zip(found[1:], found, strict=False):
+            row[0] = row[0] or above[0]
+        return found
+
+    @pytest.mark.parametrize(("start", "price"), [("agents", "1/100"), ("agents", "2/5"), ("depths", "1/10")])
+    def test_courses(self, start: str, price: str) -> None:
+        course = direct_course(price, start=start, time=direct_populations.LONG)
+        told = [direct_populations.STARTS[start], price, *direct_populations.told(course)]
+        assert told in self.rows("course")
+        assert (course.gains[-1] < 1e-9, course.names[course.shares[-1].argmax()]) == (True, "DefectBot")
+
+    @pytest.mark.parametrize("price", ["1/100", "1/10", "1/4"])
+    def test_growth(self, price: str) -> None:
+        assert [price, direct_populations.grown_of(price)] in self.rows("growth")
+
+    def test_noise(self) -> None:
+        found = direct_basins("1/2", "best-response", noise=0.05, starts=direct_populations.DRAWN_OF_NOISE, time=200)
+        row = next(row for row in self.rows("noise") if row[:2] == ["best-response", "0.05"])
+        assert row[-1] == direct_populations.ends_of(found)
+
+    def test_random_starts(self) -> None:
+        row = ["every depth", "1/2", *direct_populations.basin_of("depths", "1/2")]
+        assert row in self.rows("basins")
 
 
 @pytest.mark.slow

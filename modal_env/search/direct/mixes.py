@@ -19,6 +19,9 @@ constant, for agents of depth 2; each of the 16 agents of less depth has a logar
 the moves at the first three types, the blocks are independent of each other, so the marginals are products of sums over
 single blocks: a thousand exponentials in place of two million.
 
+In the prisoner's dilemma the payoffs of all agents against all mixes span 180 dimensions, so fewer numbers than that
+would not be enough in general.
+
 Arrays have a last axis of length N, for N mixes at once.
 """
 
