@@ -17,15 +17,15 @@ from agents.cliques.shape import Clique, clique_of
 from agents.runtime.progress import metered
 from evaluation.checks import board_of
 from evaluation.exact import FrontierPoint, check_drawn
+from evaluation.exact.certificates import OrdersByPhase
 from evaluation.exact.drawn.frontier import FrontierSearch
 from evaluation.exact.drawn.points import file_name
-from evaluation.exact.drawn.proofs import Path as PlayedPath
 from studies.tables import Docs, markdown, save
 
-PathOf = Callable[[Clique], PlayedPath]
+PathOf = Callable[[Clique], OrdersByPhase]
 
 
-def home_path(clique: Clique, keepers: int = 2) -> PlayedPath:
+def home_path(clique: Clique, keepers: int = 2) -> OrdersByPhase:
     """All take their cores in year 1, and all but the last `keepers` disband; these go home in year 2 and disband."""
     powers, year = range(clique.powers), clique.board.first_year
     cores, leaves = clique.piece[: clique.cores], clique.piece[clique.cores :]
@@ -38,7 +38,7 @@ def home_path(clique: Clique, keepers: int = 2) -> PlayedPath:
     )
 
 
-def theft_path(clique: Clique) -> PlayedPath:
+def theft_path(clique: Clique) -> OrdersByPhase:
     """As with one keeper, but it is the first power, and takes the last power's core in year 2."""
     year, cores = clique.board.first_year, clique.piece[: clique.cores]
     return (

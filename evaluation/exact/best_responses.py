@@ -31,17 +31,16 @@ from agents.scripted.mixture import MixturePolicy
 from agents.scripted.punisher import excluded
 from agents.specs import Spec, read, read_profile
 from evaluation.checks import ESTIMATE, PROGRAMS, EvaluationError, board_of, check_whole
+from evaluation.exact.certificates import OrdersByPhase
 from evaluation.exact.planner import Given, Planner
 from welfare_env import Board, Game, Rules, View
 from welfare_env.board.orders import WAIVE
 from welfare_env.checks import quoted
 from welfare_env.engine import ADJUSTMENTS, State
 from welfare_env.engine.engines import make_engine
-from welfare_env.errors import UnknownPowerError
 from welfare_env.game.position import Position
 
 Profile = str | Mapping[str, str | Policy]
-Line = tuple[tuple[str, tuple[str, ...]], ...]  # phase, orders
 
 MOST_YEARS = 100
 PROBES = 8  # games with a random deviator, in which the other policies are checked
@@ -108,7 +107,7 @@ class BestResponse(ExactResult):
     power: str
     value: int
     profile_value: int | None
-    orders: Line
+    orders: OrdersByPhase
     states: int
 
     @property
@@ -147,7 +146,7 @@ def best_response(
             to `evaluation.exact.exploitability`.
     """
     board = board_of(map_name)
-    check_power(board, power)
+    board.check_power(power)
     played = checked_rules(rules, years)
     check_land(board)
     policies = policies_of(board, profile, (power,))
@@ -209,12 +208,6 @@ def checked_rules(rules: Rules | None, years: int | None) -> Rules:
     return played
 
 
-def check_power(board: Board, power: object) -> None:
-    if not isinstance(power, str):
-        raise UnknownPowerError(f"power {quoted(power)}: give the name of one of {', '.join(board.powers)}")
-    board.check_power(power)
-
-
 def policies_of(board: Board, profile: Profile, deviators: tuple[str, ...]) -> dict[str, Policy]:
     """Power -> policy; deviators need none. Raises the errors of `best_response`."""
     if isinstance(profile, str):
@@ -223,7 +216,7 @@ def policies_of(board: Board, profile: Profile, deviators: tuple[str, ...]) -> d
     if not isinstance(profile, Mapping) or not all(isinstance(part, str | Policy) for part in profile.values()):
         raise EvaluationError(f"profile={quoted(profile)}: give a spec such as 'prosocial', or power -> spec or policy")
     for power in profile:
-        check_power(board, power)
+        board.check_power(power)
     if missing := [other for other in board.powers if other not in profile and other not in deviators]:
         raise EvaluationError(
             f"profile: {', '.join(missing)} missing; give every power but {' and '.join(deviators)} a policy"
@@ -403,7 +396,7 @@ def units_reversed(state: State) -> State:
 class _LinePolicy:
     """Plays the orders of a given line."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: OrdersByPhase) -> None:
         self._orders = dict(line)
 
     def reset(self, agent: str, seed: int = 0) -> None: ...

@@ -25,6 +25,8 @@ from welfare_env.engine import Frozen
 from welfare_env.writing import replaced
 
 Read = TypeVar("Read", bound=Frozen)
+OrdersByPhase = tuple[tuple[str, tuple[str, ...]], ...]
+"""Pairs of a phase's short name and its orders, for phases with any orders."""
 FORMAT = "welfare-env certificate 2"
 ARRAYS = {"rows": (np.int32, 2), "years_left": (np.int16, 1), "claims": (np.int16, 1), "orders": (np.int32, 2)}
 """Name -> type and number of dimensions."""
@@ -56,7 +58,7 @@ class Certificate(Frozen):
     years: int
     deviators: tuple[str, ...]
     value: int
-    path: tuple[tuple[str, tuple[str, ...]], ...]
+    path: OrdersByPhase
     path_value: int
     is_symmetric: bool
     rows: np.ndarray

@@ -33,7 +33,7 @@ from evaluation.exact.best_responses import (
     policies_of,
     with_known_deviator,
 )
-from evaluation.exact.certificates import Certificate, orders_array
+from evaluation.exact.certificates import Certificate, OrdersByPhase, orders_array
 from evaluation.exact.checking import holdings, relaxed_bounds
 from evaluation.exact.clique_proofs import Line, Proof, named_orders
 from evaluation.exact.clique_search import ALL_MOVES, STATED, CliqueSearch
@@ -43,8 +43,6 @@ from welfare_env import Board, Rules
 from welfare_env.checks import choice, quoted
 from welfare_env.engine import DONE, YEAR, State, layout_of
 from welfare_env.game.history import PhaseRecord
-
-Path = tuple[tuple[str, tuple[str, ...]], ...]  # phase, orders of all
 
 MOST_STATES = 50_000_000
 PUNISHERS = {"stated": STATED, "ranked": 300, "best": ALL_MOVES}
@@ -235,7 +233,7 @@ def _orders_of(record: PhaseRecord) -> tuple[str, ...]:
 
 
 def _certificate(
-    planner: Planner, names: tuple[str, ...], years: int, value: int, path: Path, path_value: int
+    planner: Planner, names: tuple[str, ...], years: int, value: int, path: OrdersByPhase, path_value: int
 ) -> Certificate:
     """List and solve the positions that the proof needs: those where the loose bound does not suffice."""
     board, numbers = planner.board, list(planner.powers)

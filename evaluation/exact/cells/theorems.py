@@ -42,7 +42,7 @@ class Cell:
         role: see `roles`. On shared-clique:n the "sharer" gets the shared core.
         deviator: the power.
         punishers: "stated", "ranked" or "best"; see `certify_punishers`.
-        path_value, value: the deviator's points of the whole game on the path, and at most.
+        path_value, value: the deviator's points of the whole game: on the path, and with its best deviation.
         positions: in the certificate; 0 if none was made. checked: whether the checker accepted the certificate.
         states: positions in the search so far. seconds: CPU seconds of the search for this cell alone.
         line: a game in which the deviator gets `value`, for cells with a gain and t = 1; else empty.

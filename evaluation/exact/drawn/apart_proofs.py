@@ -11,13 +11,14 @@ from math import prod
 import numpy as np
 
 from agents.cliques.shape import clique_of
+from agents.scripted.punisher import excluded
 from evaluation.checks import board_of
-from evaluation.exact.certificates import CertificateError
+from evaluation.exact.certificates import CertificateError, OrdersByPhase
 from evaluation.exact.clique_proofs import path_of
 from evaluation.exact.drawn.apart import ApartSearch, Mixes
 from evaluation.exact.drawn.certificates import UNIT, DrawnCertificate
 from evaluation.exact.drawn.checking import DrawnChecker, check_drawn
-from evaluation.exact.drawn.proofs import OVER, Claims, Path, PathThreats, Plans, parts_of
+from evaluation.exact.drawn.proofs import OVER, Claims, PathThreats, Plans, parts_of
 from evaluation.exact.drawn.threats import CLOSE, ThreatSearch
 
 UNITS: tuple[tuple[int, ...], ...] = (
@@ -83,7 +84,7 @@ class ApartThreats(PathThreats):
             punishers.
     """
 
-    def __init__(self, apart: ApartSearch, power: int, years: int, path: Path) -> None:
+    def __init__(self, apart: ApartSearch, power: int, years: int, path: OrdersByPhase) -> None:
         super().__init__(apart.threats, power, years, path)
         self.apart = apart
         self.least = self.pure = float(self.path_value)
@@ -136,8 +137,7 @@ def certify_apart(map_name: str, deviator: str, years: int, apart: ApartSearch |
     """
     board = board_of(map_name)
     clique, number = clique_of(board), board.power_index[board.check_power(deviator)]
-    outside = len(board.powers) - 1 if clique.is_shared else -1
-    path = tuple(path_of(clique, outside, years, years - 1))
+    path = tuple(path_of(clique, excluded(clique, None), years, years - 1))
     found = ApartThreats(apart or ApartSearch(ThreatSearch(clique, number)), number, years, path)
     found.solve()
     certificate = found.certificate()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluation.exact.certificates import read_certificate, write_certificate
+from evaluation.exact.certificates import OrdersByPhase, read_certificate, write_certificate
 from evaluation.exact.drawn.sight import Sight
 from welfare_env.engine import Frozen
 
@@ -58,7 +58,7 @@ class DrawnCertificate(Frozen):
     map_name: str
     years: int
     deviator: str
-    path: tuple[tuple[str, tuple[str, ...]], ...]
+    path: OrdersByPhase
     path_value: int
     lower: int
     upper: int

@@ -99,9 +99,7 @@ def _check_arrays(certificate: DrawnCertificate, plain: Certificate) -> None:
     for side, claims in ((OTHERS, certificate.uppers >= 0), (MINE, certificate.lowers > 0)):
         wrong = np.flatnonzero(sums[:, side] != np.where(claims, UNIT, 0))
         if len(wrong):
-            raise CertificateError(
-                f"position {wrong[0]}: a claim needs a mix whose weights add up to {UNIT}, and no claim no mix"
-            )
+            raise CertificateError(f"position {wrong[0]}: the weights of a mix add up to {UNIT}, and claims have mixes")
 
 
 class Outcomes(NamedTuple):

@@ -30,9 +30,10 @@ import numpy as np
 from agents.cliques.shape import ALONE, Clique, clique_of
 from evaluation.checks import EvaluationError, board_of, check_whole, listed
 from evaluation.exact import graph_kernels as g
+from evaluation.exact.certificates import OrdersByPhase
 from evaluation.exact.clique_proofs import Naming
 from evaluation.exact.drawn.points import FrontierPoint, Vector
-from evaluation.exact.drawn.proofs import OVER, Path, PathThreats
+from evaluation.exact.drawn.proofs import OVER, PathThreats
 from evaluation.exact.drawn.sight import Sight, check_sight, is_seen, still_given
 from evaluation.exact.drawn.threats import CLOSE, ThreatSearch, kind_of
 from evaluation.exact.planner import NO_ORDER, Expander, Stepper
@@ -136,7 +137,7 @@ class FrontierSearch:
             row, rest = choice.to, choice.rest or ()
         return self.certified(epsilon, tuple(each for each in path if each[1]))
 
-    def certified(self, epsilon: Fraction, path: Path) -> FrontierPoint:
+    def certified(self, epsilon: Fraction, path: OrdersByPhase) -> FrontierPoint:
         """A path with certificates of each power's (and pair's) points from deviating."""
         found = [
             PathThreats(threats, who[0], self.years, path, who[1] if len(who) == 2 else ALONE, self.sight)
@@ -384,12 +385,15 @@ def frontier(
     coalitions: int = 1,
     sight: Sight = 0,
 ) -> list[FrontierPoint]:
-    """The path of highest welfare at each epsilon, left out if it is more than `most_lost` below what all centers pay.
+    """The path of highest welfare at each epsilon.
+
+    An epsilon is left out if no path within `most_lost` points of the highest possible sum holds at it.
 
     Args:
         map_name: clique:n or shared-clique:n, n from 2 to 7. years: length of the game, up to 10.
         epsilons: largest allowed gains from deviating, in points of the whole game.
-        most_lost: welfare points; higher values take longer.
+        most_lost: how far below the highest possible sum (every center pays in every year) to search; higher values
+            take longer.
         by: the welfare measure, "sum" or "root-nash". report: progress callback.
         coalitions: 1; or 2 if pairs may not gain more than epsilon, either (the sum of their points).
         sight: when the others notice a deviation: 0 at once, n after n phases, "adjacent" only from adjacent provinces.

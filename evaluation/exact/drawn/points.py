@@ -17,9 +17,8 @@ from agents.cliques.drawn_orders import FORMAT
 from agents.runtime.files import parse_json, read_file
 from agents.runtime.table_files import Row
 from evaluation.checks import board_of
-from evaluation.exact.certificates import CertificateError, check_path, write_arrays
+from evaluation.exact.certificates import CertificateError, OrdersByPhase, check_path, write_arrays
 from evaluation.exact.drawn.certificates import ARRAYS, UNIT, DrawnCertificate
-from evaluation.exact.drawn.proofs import Path as PlayedPath
 
 OF_EACH = ("deviator", "path_value", "lower", "upper")  # fields that differ between the certificates of a file
 Vector = tuple[int, ...]  # points of each power
@@ -41,7 +40,7 @@ class FrontierPoint:
     years: int
     epsilon: Fraction
     points: Vector
-    path: PlayedPath
+    path: OrdersByPhase
     certificates: tuple[DrawnCertificate, ...]
     pairs: tuple[DrawnCertificate, ...] = ()
 

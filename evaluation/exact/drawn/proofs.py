@@ -9,7 +9,7 @@ import numpy as np
 from agents.cliques.punishing_kernels import DEVIATORS, PUNISHERS
 from agents.cliques.shape import ALONE
 from evaluation.exact import graph_kernels as g
-from evaluation.exact.certificates import orders_array
+from evaluation.exact.certificates import OrdersByPhase, orders_array
 from evaluation.exact.clique_proofs import Naming
 from evaluation.exact.drawn.certificates import MINE, OTHERS, UNIT, DrawnCertificate
 from evaluation.exact.drawn.sight import ON_PATH, Sight, is_seen, still_given
@@ -20,7 +20,6 @@ from welfare_env.engine import State, layout_of
 from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
 
-Path = tuple[tuple[str, tuple[str, ...]], ...]  # phase, orders of all
 Plans = tuple[np.ndarray, np.ndarray]  # joint orders int16 [n, provinces], weights int64 [n]
 ClaimOf = Callable[[int, int], int]  # node, years left -> claim, times UNIT
 Unseen = dict[tuple[int, bytes], int]  # phases since a deviation, and canonical position -> most points until then
@@ -145,7 +144,7 @@ class PathThreats:
     """
 
     def __init__(
-        self, threats: ThreatSearch, power: int, years: int, path: Path, partner: int = ALONE, sight: Sight = 0
+        self, threats: ThreatSearch, power: int, years: int, path: OrdersByPhase, partner: int = ALONE, sight: Sight = 0
     ) -> None:
         self.threats, self.power, self.years, self.path, self.sight = threats, power, years, path, sight
         self.together = [power] if partner == ALONE else [power, partner]
