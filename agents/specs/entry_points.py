@@ -18,7 +18,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from agents.policy import Policy
-from agents.specs.imported import Value, as_fault, checked, file_of
+from agents.specs.imported import Value, as_fault, check_options, checked, file_of
 from agents.specs.text_span import Part
 from welfare_env.errors import UnknownAgentError
 
@@ -69,6 +69,7 @@ def make_installed(point: EntryPoint, name: Part, options: Mapping[str, Value]) 
         maker = point.load()
     if not callable(maker):
         raise fault(f"is a {type(maker).__name__}: it must be a class or a function that returns a policy")
+    check_options(maker, options, fault)
     with as_fault(fault):
         policy = maker(**options)
     return checked(policy, fault)

@@ -20,6 +20,7 @@ from agents.specs.text_span import Part
 from welfare_env.errors import UnknownAgentError, did_you_mean
 
 Value = int | float | str
+EXAMPLE = "import:mymodule.MyPolicy, with options after commas: import:mymodule.MyPolicy,k=3"
 Fault = Callable[[str], UnknownAgentError]  # from a message to the error
 
 IMPORT_PATH = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+"
@@ -46,13 +47,34 @@ def make_imported(path: Part, options: Mapping[str, Value]) -> Policy:
         found = getattr(module, name, None)
         missing = [each for each in ("reset", "act") if not callable(getattr(found, each, None))]
     if found is None:
-        raise path.fault(f"the module {module_name} has no {name}{did_you_mean(name, names)}")
+        file = f". Give {EXAMPLE}" if name == "py" else ""
+        raise path.fault(f"the module {module_name} has no {name}{did_you_mean(name, names)}{file}")
     if missing or not inspect.isclass(found):
         kind = f"class without {' and '.join(missing)}" if inspect.isclass(found) else type(found).__name__
         raise path.fault(f"{RIGHT}; this is a {kind}: it is not a policy")
+    check_options(found, options, path.fault)
     with as_fault(path.fault):
         policy = found(**options)
     return checked(policy, path.fault)
+
+
+def check_options(maker: Callable[..., object], options: Iterable[str], fault: Fault) -> None:
+    """Checks that a class or function takes these options.
+
+    Raises:
+        UnknownAgentError: it does not.
+    """
+    try:
+        parameters = inspect.signature(maker).parameters
+    except (TypeError, ValueError):  # of compiled code
+        return
+    named = [name for name, each in parameters.items() if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
+    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+        return
+    for option in options:
+        if option not in named:
+            takes = f"it takes {', '.join(named)}, each as key=value" if named else "it takes no options"
+            raise fault(f"no option {option!r:.80}{did_you_mean(option, named)}: {takes}")
 
 
 def checked(policy: object, fault: Fault) -> Policy:
@@ -76,7 +98,7 @@ def read_values(options: Iterable[Part]) -> dict[str, Value]:
     for option in options:
         key, value = option.halves("=") or (option, None)
         if value is None or not re.fullmatch(r"[A-Za-z_]\w*", key.text):
-            raise option.fault("give options as key=value")
+            raise option.fault(f"give options as key=value, after commas: {option.source[: option.start]}key=value")
         if key.text in given:
             raise option.fault("the option is given twice")
         given[key.text] = _value(value)

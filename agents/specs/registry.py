@@ -46,7 +46,7 @@ from agents.scripted.punisher import PunisherPolicy
 from agents.scripted.random import RandomPolicy
 from agents.scripted.tit_for_tat import TitForTatPolicy
 from agents.specs.entry_points import choose, installed, make_installed, source_of_installed
-from agents.specs.imported import IMPORT_PATH, make_imported, read_values, source_of
+from agents.specs.imported import EXAMPLE, IMPORT_PATH, make_imported, read_values, source_of
 from agents.specs.spec import Spec
 from agents.specs.text_span import Part, is_wrapped
 from welfare_env.errors import did_you_mean
@@ -191,13 +191,13 @@ def _hint(option: Part, given: Mapping[str, Option]) -> str:
 class Imported:
     """A policy of the user's, with options: "import:mymodule.MyPolicy,k=3" is `MyPolicy(k=3)` of that module."""
 
-    usage = ":MODULE.CLASS"
+    usage = ":MODULE.CLASS,KEY=VALUE,..."
 
     def read(self, name: str, rest: Part) -> Spec:
         """The spec of `name` with the path and the options in `rest`; the module is not imported yet."""
         path, *given = rest.split()
         if not re.fullmatch(IMPORT_PATH, path.text):
-            raise path.fault("give a module and a class in it, such as import:mymodule.MyPolicy")
+            raise path.fault(f"give a module and a class in it, such as {EXAMPLE}")
         options = read_values(given)
         text = ",".join([f"{name}:{path.text}", *(f"{key}={_text(value)}" for key, value in options.items())])
         sources = (lambda: source_of(path),)
@@ -379,6 +379,8 @@ def read_part(part: Part) -> Spec:
         return _read_installed(name, rest)
     known = sorted({*AGENTS, *installed(), *part.names})
     near = did_you_mean(name.text, known)
+    if re.fullmatch(IMPORT_PATH, part.text.partition(",")[0]):
+        near = f" (did you mean 'import:{part.text:.80}'?)"
     raise name.fault(f"unknown agent{near}; known are {', '.join(known)}. Your own: import:mymodule.MyPolicy")
 
 

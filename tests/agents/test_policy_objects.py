@@ -61,12 +61,13 @@ def test_options_of_an_imported_class(mirror, options, k, mode, written):
 @pytest.mark.parametrize(
     ("options", "place", "fault"),
     [
-        ("k", "'k' (character 22)", "key=value"),
+        ("k", "'k' (character 22)", "key=value, after commas: import:mirror.Mirror,key=value"),
         ("k=", "at its end", "a whole number"),
         ("k=1,k=2", "'k=2' (character 26)", "twice"),
         ("k=(dove)", "'(dove)' (character 24)", "or a word"),
         ("k=1e999", "'1e999' (character 24)", "a number"),
-        ("j=1", "'mirror.Mirror' (character 8)", "unexpected keyword argument 'j'"),
+        ("j=1", "'mirror.Mirror' (character 8)", "no option 'j': it takes k, mode, each as key=value"),
+        ("mod=x", "'mirror.Mirror' (character 8)", "no option 'mod' (did you mean 'mode'?): it takes k, mode"),
         ("2k=1", "'2k=1' (character 22)", "key=value"),
     ],
 )
@@ -75,6 +76,32 @@ def test_faults_in_the_options_of_an_imported_class(mirror, options, place, faul
         agents.make(f"import:mirror.Mirror,{options}")
     assert place in str(caught.value)
     assert fault in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["mirror:Mirror", "mirror.Mirror(k=3)", "mirror.Mirror:k=3", "mirror", "mirror,k=3"])
+def test_a_wrong_path_shows_a_right_one_with_options(path):
+    with pytest.raises(
+        UnknownAgentError, match=r"such as import:mymodule\.MyPolicy, with options after commas: .*,k=3"
+    ):
+        agents.make(f"import:{path}")
+
+
+def test_a_file_in_place_of_a_class_and_a_path_without_import(mirror):
+    with pytest.raises(UnknownAgentError, match=r"has no py\. Give import:mymodule\.MyPolicy"):
+        agents.make("import:mirror.py")
+    with pytest.raises(UnknownAgentError, match=r"did you mean 'import:mirror\.Mirror,k=3'\?"):
+        agents.make("mirror.Mirror,k=3")
+
+
+def test_a_class_that_takes_no_options_or_any():
+    with pytest.raises(UnknownAgentError, match="no option 'k': it takes no options"):
+        agents.make("import:agents.HoldPolicy,k=3")
+    assert agents.make(f"import:{__name__}.Anything,k=3").options == {"k": 3}
+
+
+class Anything(HoldPolicy):
+    def __init__(self, **options):
+        self.options = options
 
 
 def test_nested_options_ask_for_parentheses(mirror):

@@ -215,7 +215,7 @@ def test_usages_tell_what_must_be_given():
         given = {
             "SPEC": nested,
             "PROVIDER/MODEL": "scripted/stub",
-            "MODULE.CLASS": "agents.HoldPolicy",
+            "MODULE.CLASS,KEY=VALUE,...": "agents.DovePolicy,share=0.5",
             "PROGRAM": "FairBot",
             "SHARE,...": "1",
         }
