@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection
+from dataclasses import fields
 from functools import wraps
 from typing import Any, TypeVar
 
 from welfare_env.errors import did_you_mean
+from welfare_env.rules import Rules
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -37,9 +39,8 @@ def takes_options(*of: Callable[..., Any], refused: Collection[str] = ()) -> Cal
         def checked(*args: Any, **given: Any) -> Any:
             for name in given:
                 if name not in known and name not in refused:
-                    near = did_you_mean(name, known)
-                    message = f"{function.__name__}() got an unexpected keyword argument {name!r}{near}"
-                    raise TypeError(f"{message}: it takes {', '.join(known)}")
+                    message = f"{function.__qualname__}() got an unexpected keyword argument {name!r}"
+                    raise TypeError(f"{message}{_what_is_right(name, known)}")
             return function(*args, **given)
 
         parameters = [*(own.parameters[name] for name in names), *options.values()]
@@ -47,3 +48,11 @@ def takes_options(*of: Callable[..., Any], refused: Collection[str] = ()) -> Cal
         return checked  # type: ignore[return-value]
 
     return decorate
+
+
+def _what_is_right(name: str, known: Collection[str]) -> str:
+    """The end of an error about an unknown option."""
+    rules = {each.name for each in fields(Rules)}
+    if "rules" in known and name in rules:
+        return f": it is an option of the rules: give rules=welfare_env.Rules({name}=...)"
+    return f"{did_you_mean(name, known)}: it takes {', '.join(each for each in known if each != 'self')}"

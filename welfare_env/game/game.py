@@ -38,6 +38,7 @@ from welfare_env.game.placement import position_state
 from welfare_env.game.position import Position, PublicPosition
 from welfare_env.game.press import Message, check_message, players
 from welfare_env.game.view import ORDERS, View
+from welfare_env.options import takes_options
 from welfare_env.rules import Rules
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Game(PublicPosition):
         RulesError: no such engine.
     """
 
+    @takes_options()
     def __init__(
         self, map_name: str | Board = "standard", rules: Rules | None = None, engine: str = DEFAULT_ENGINE
     ) -> None:
@@ -535,6 +537,12 @@ class Game(PublicPosition):
         from welfare_env.render.phase import phase_svg
 
         return phase_svg(self)
+
+    def __str__(self) -> str:
+        """The position by power and the last orders, as text."""
+        from welfare_env.render.phase import render
+
+        return render(self)
 
     def __repr__(self) -> str:
         return f"<Game on {self.board.name} in {self.phase}>"
