@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from modal_env import Game, GameError, direct_basins, direct_course, direct_growth, play, replicator
+from modal_env import Game, GameError, direct_basins, direct_course, direct_growth, growth, play, replicator
 from modal_env.dynamics import noisy
 from modal_env.games.payoffs import PAYOFFS, as_table
 from modal_env.search.direct.basins import Constants, random_weights
@@ -252,6 +252,12 @@ class TestGrowth:
                 now = {**members, run.agent: members[run.agent] + extra}
                 paid = {name: self.paid(agent, agents, now) for name, agent in agents.items()}
                 assert paid[run.agent] == max(paid.values())
+
+    @pytest.mark.parametrize("epsilon", ["1/10", "1/7"])
+    def test_the_runs_are_those_of_the_agents_that_are_added(self, epsilon: str) -> None:
+        counts = {"DefectBot": 3, "CooperateBot": 10, "FairBot": 50}  # of equally good ones the first is added
+        listed = growth(Game([*counts], epsilon), counts, 10**6)
+        assert direct_growth(epsilon, 10**6, counts=counts).runs == listed.runs
 
     @staticmethod
     def paid(agent, agents, members) -> Fraction:  # type: ignore[no-untyped-def]
