@@ -148,6 +148,18 @@ def test_odd_input(arguments, told):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("board", ["shared-clique:3", "shared-clique:4"])
+def test_each_undominated_vector_has_certificates(board):
+    """For one year, anybody may be the one without a core."""
+    found = FrontierSearch(board, 1).equilibria(Fraction(0), 1)
+    powers = len(board_of(board).powers)
+    assert {point.points for point in found} == {
+        tuple(2 - (who == left) for who in range(powers)) for left in range(powers)
+    }
+    assert all(holds(point) and point.gain == 0 for point in found)
+
+
+@pytest.mark.slow
 def test_the_undominated_points():
     """Two cores for three players: the sharer that is left without one gets a point less."""
     assert equilibrium_payoffs("shared-clique:2", 1, 2) == [(1, 2, 2), (2, 2, 1)]

@@ -1,6 +1,7 @@
 """The frontier of coalitions of two: threats against pairs, compared with linear programs over all joint orders."""
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -12,7 +13,7 @@ from agents.cliques.shape import clique_of
 from evaluation.checks import EvaluationError, board_of
 from evaluation.exact import CertificateError, FrontierPoint, check_drawn, frontier
 from evaluation.exact.clique_proofs import Naming, path_of
-from evaluation.exact.drawn.frontier import leavers
+from evaluation.exact.drawn.frontier import FrontierSearch, leavers
 from evaluation.exact.drawn.proofs import PathThreats
 from evaluation.exact.drawn.threats import ThreatSearch
 from evaluation.exact.planner import NO_ORDER, winter_plans
@@ -126,6 +127,25 @@ def test_two_years(tmp_path):
         check_drawn(replace(pair, path_value=4))
     with pytest.raises(CertificateError, match="deviator"):
         check_drawn(replace(pair, deviator=3))
+
+
+@pytest.mark.slow
+def test_what_pairs_must_get():
+    """A pair alone holds its two leaves and cores for a year; with two years it gets 7 of 12, so all get 21/2 or more.
+
+    With one point less for each pair, the bound falls by a point for every two pairs.
+    """
+    for years, worth in ((1, 4), (2, 7)):
+        search = FrontierSearch("clique:3", years, coalitions=2)
+        assert search.least_welfare(Fraction(0)) == pytest.approx(3 * worth / 2)
+        assert search.least_welfare(Fraction(1)) == pytest.approx(3 * (worth - 1) / 2)
+        found = search.solve(Fraction(0), 0)
+        assert found is not None
+        assert found.points == (2 * years,) * 3
+        for pair in found.pairs:
+            assert check_drawn(pair) == len(pair)
+            assert pair.path_value >= worth
+    assert FrontierSearch("clique:3", 2).least_welfare(Fraction(0)) == 0
 
 
 def test_odd_coalitions():

@@ -109,7 +109,11 @@ class FrontierSearch:
         """
         self._epsilon, self._known = float(epsilon), {}
         best: Vector | None = None
+        least = self.least_welfare(epsilon)
         for lost in range(most_lost + 1):
+            if self.most - lost < least - CLOSE:
+                self.report(f"epsilon {epsilon}: pairs must get {least:g} or more together")
+                break
             if best is not None and (by == "sum" or ((self.most - lost) / self.powers) ** self.powers <= prod(best)):
                 break
             found = self._vectors(self._start, lost)
@@ -126,6 +130,19 @@ class FrontierSearch:
         """
         self._epsilon, self._known = float(epsilon), {}
         return sorted(self._vectors(self._start, most_lost))
+
+    def equilibria(self, epsilon: Fraction, most_lost: int) -> list[FrontierPoint]:
+        """A certified path for each vector of `payoffs`, same arguments; only with `sight` 0."""
+        return [self._point(epsilon, points) for points in self.payoffs(epsilon, most_lost)]
+
+    def least_welfare(self, epsilon: Fraction) -> float:
+        """The least welfare of a profile, of any kind, from which no pair gains more than epsilon; 0 without pairs.
+
+        Each pair must get its threat value from the opening less epsilon, and each power is in `powers` - 1 pairs.
+        """
+        pairs = range(self.powers, len(self.leavers))
+        worth = [self.threats[pair].solve(self._node(pair, self._start), self.years)[0] for pair in pairs]
+        return (sum(worth) - len(worth) * float(epsilon)) / (self.powers - 1)
 
     def _point(self, epsilon: Fraction, points: Vector) -> FrontierPoint:
         path, row, rest = [], self._start, points
