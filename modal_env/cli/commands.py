@@ -12,7 +12,7 @@ from modal_env.cli.direct import direct
 from modal_env.cli.evolution import evolve
 from modal_env.cli.page import library_page
 from modal_env.cli.populations import noise, populations
-from modal_env.cli.questions import lemma, stable, words
+from modal_env.cli.questions import callers, lemma, stable, words
 from modal_env.cli.shared import (
     AGENTS,
     NAMES,
@@ -151,6 +151,7 @@ app.command()(noise)
 app.command()(stable)
 app.command()(words)
 app.command()(lemma)
+app.command()(callers)
 
 
 @app.command()

@@ -8,7 +8,7 @@ import typer
 
 from modal_env.cli.arguments import read_agents
 from modal_env.cli.shared import Agents, Epsilon, all_errors_printed, show
-from modal_env.cli.tables import lemma_table, verdicts_table, words_table
+from modal_env.cli.tables import fates_table, lemma_table, verdicts_table, words_table
 from modal_env.console import watched
 from modal_env.logic.library import LIBRARY
 
@@ -40,6 +40,20 @@ def words(
         from modal_env.search.words import words as find_words  # loads numba
 
         show(words_table(depth, length, [*find_words(depth, length)]))
+
+
+def callers(depth: Annotated[int, typer.Option(min=1, max=4, help="Depth of the agents.")] = 3) -> None:
+    """Direct agents that cooperate with themselves, that nobody exploits, and that no shallower caller can deceive.
+
+    The callers are all agents of smaller depth that call X on themselves, CooperateBot, DefectBot, FairBot, []false and
+    ~[]false. Direct agents have X(me) as their only letter; those with the same moves against themselves are a row.
+    """
+    with all_errors_printed():
+        from modal_env.search.callers import fates  # loads numba
+
+        with watched("looking for callers") as report:
+            found = fates(depth, report=report)
+        show(fates_table(depth, found))
 
 
 def lemma(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from modal_env.logic.provability import Outcome
     from modal_env.logic.tournaments import Tournament
     from modal_env.search.best_replies import Reply
+    from modal_env.search.callers import Fate
     from modal_env.search.formula_costs import LemmaSearch
     from modal_env.search.invaders import Verdict
     from modal_env.search.periodic_table import Reading
@@ -310,6 +311,18 @@ def words_table(depth: int, length: int, found: Sequence[WordAgent]) -> Group:
         add_row(table, one.word, ", ".join(sorted(one.below)), ", ".join(sorted(one.alike)), f"0 to 1/{depth}")
     return with_legend(
         table, "outcomes of agents of smaller depth, and of the same depth, against it; their move first"
+    )
+
+
+def fates_table(depth: int, found: Sequence[Fate]) -> Group:
+    """One row per word."""
+    table = new_table(f"Direct agents of depth {depth} against shallower callers", "word", ">callers", "survivor")
+    for one in found:
+        add_row(table, one.word, str(len(one.refuted)), "" if one.survivor is None else one.survivor.unicode)
+    return with_legend(
+        table,
+        "word: moves against itself; callers: that have the cooperation of all agents of the word, or of those tried; "
+        "survivor: an agent that cooperates with no caller",
     )
 
 
