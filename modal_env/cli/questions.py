@@ -49,7 +49,7 @@ def callers(depth: Annotated[int, typer.Option(min=1, max=4, help="Depth of the 
     ~[]false. Direct agents have X(me) as their only letter; those with the same moves against themselves are a row.
     """
     with all_errors_printed():
-        from modal_env.search.callers import fates  # loads numba
+        from modal_env.search.words import fates  # loads numba
 
         with watched("looking for callers") as report:
             found = fates(depth, report=report)

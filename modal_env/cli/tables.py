@@ -30,11 +30,10 @@ if TYPE_CHECKING:
     from modal_env.logic.provability import Outcome
     from modal_env.logic.tournaments import Tournament
     from modal_env.search.best_replies import Reply
-    from modal_env.search.callers import Fate
     from modal_env.search.formula_costs import LemmaSearch
     from modal_env.search.invaders import Verdict
     from modal_env.search.periodic_table import Reading
-    from modal_env.search.words import WordAgent
+    from modal_env.search.words import Fate, WordAgent
 
 Row = TypeVar("Row")
 

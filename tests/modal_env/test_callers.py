@@ -13,8 +13,8 @@ from modal_env.logic.notation import Agent
 from modal_env.logic.provability import play
 from modal_env.search import direct_agents as direct
 from modal_env.search.best_replies import Types, agent_of, replies
-from modal_env.search.callers import Fate, fates, self_plays
 from modal_env.search.findings import CALLS
+from modal_env.search.words import Fate, fates, self_plays
 
 
 def agents_with(fate: Fate, rng: np.random.Generator, count: int) -> list[Agent]:
