@@ -1,5 +1,7 @@
 """Exact best-response values against fixed players on small boards, with certificates."""
 
+from evaluation.exact.armed_years import certify_armed_years
+from evaluation.exact.armed_years_checking import check_armed_years
 from evaluation.exact.best_responses import BestResponse, best_response
 from evaluation.exact.certificates import Certificate, CertificateError
 from evaluation.exact.certify import Certified, certify, certify_punishers
@@ -23,8 +25,10 @@ __all__ = [
     "ThreatValue",
     "best_response",
     "certify",
+    "certify_armed_years",
     "certify_punishers",
     "certify_threats",
+    "check_armed_years",
     "check_certificate",
     "check_drawn",
     "equilibrium_payoffs",

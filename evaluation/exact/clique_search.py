@@ -211,6 +211,23 @@ class CliqueSearch:
             self.grow()
         return int(self.table.plan[node])
 
+    def plans(self, node: int) -> Iterator[int]:
+        """A node's plans, in the order in which they are tried."""
+        plan = self.first_plan(node)
+        while plan >= 0:
+            yield plan
+            while self.table.following[plan] < 0 and not self.table.widened[node]:
+                if not v.widen(self.table, node, self._rows, np.empty(len(self._rows), np.int64)):
+                    self.grow()
+            plan = int(self.table.following[plan])
+
+    def edges(self, node: int, plan: int) -> list[int]:
+        """The nodes that the deviator can reach against a plan."""
+        while self.table.many[plan] < 0 and not g.expand(self.table, node, plan, self._replies):
+            self.grow()
+        first = int(self.table.first[plan])
+        return [int(to) for to in self.table.to[first : first + int(self.table.many[plan])]]
+
 
 def opening(clique: Clique) -> tuple[np.ndarray, np.ndarray]:
     """Owner and unit of each province at the start."""
