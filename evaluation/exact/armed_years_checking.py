@@ -63,8 +63,8 @@ class _ArmedYears(Checker):
             found = worth(self._expand(row, orders, f"position {number}"), claims)
             if found > certificate.claims[number]:
                 raise CertificateError(
-                    f"position {number}, {self._named(row)}, claimed to be worth at most {certificate.claims[number]} "
-                    f"with one year left: an order leads {_described(found)}"
+                    f"position {number}, {self._text_of(row)}, claimed to be worth at most "
+                    f"{certificate.claims[number]} with one year left: an order leads {_described(found)}"
                 )
         self._check_leaving(certificate, claims)
         return len(certificate)
