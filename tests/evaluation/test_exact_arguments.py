@@ -22,6 +22,7 @@ NO_EPSILONS = (None, *NO_NUMBERS, Fraction(-1, 2), Fraction(1, 10**7), Fraction(
 GAMES: dict[str, dict[str, Any]] = {
     "best_response": {"map_name": "clique:2", "profile": "hold", "power": A, "years": 1},
     "certify": {"map_name": "clique:2", "profile": "hold", "deviators": A, "years": 1},
+    "certify_armed_years": {"map_name": "clique:2", "deviator": A},
     "certify_punishers": {"map_name": "clique:2", "t": 1, "deviator": A, "years": 1},
     "certify_threats": {"map_name": "clique:2", "t": 1, "deviator": A, "years": 1},
     "equilibrium_payoffs": {"map_name": "clique:2", "years": 1, "most_lost": 0},
@@ -51,6 +52,7 @@ WRONG = {
 }
 OPTIONS = {
     "certify": ("most_states",),
+    "certify_armed_years": (),
     "certify_punishers": ("shared", "punishers"),
     "certify_threats": ("shared",),
     "equilibrium_payoffs": ("epsilon",),
@@ -86,7 +88,7 @@ def test_wrong_seeds():
 def test_no_certificates_and_no_paths(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for value in (None, True, 3, "x", b"x", [], object, 10**5000):
-        for check in (exact.check_certificate, exact.check_drawn):
+        for check in (exact.check_armed_years, exact.check_certificate, exact.check_drawn):
             with pytest.raises(EvaluationError, match="certificate="):
                 check(value)
         for load in (Certificate.load, DrawnCertificate.load, FrontierPoint.load):
