@@ -1,8 +1,9 @@
 """Attacks on the frontier of docs/theorems.md: `python -m studies.frontier --docs docs`.
 
 Each point of the frontier is computed (minutes; saved in the folder) and played by its policies. Gains from deviating
-are measured by exact best responses, and by a red team on fresh games. Points are totals of the whole game. `--docs`
-rewrites the table theorems-attacks in the folder's `tables`.
+are measured by exact best responses, and on fresh games those of a red team and of a network trained against the point
+(saved in the folder, too). Points are totals of the whole game. `--docs` rewrites the table theorems-attacks in the
+folder's `tables`.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from typing import Annotated
 import typer
 
 import evaluation
+import training
 from agents.runtime.progress import metered
 from evaluation import Estimate
 from evaluation.exact import FrontierPoint, exploitability, frontier
 from evaluation.exact.drawn.points import file_name
+from studies.learning.trainings import trained
 from studies.tables import Docs, markdown, save
 from welfare_env import Rules
 
@@ -27,9 +30,11 @@ GAMES: dict[tuple[str, int], tuple[Fraction | int, ...]] = {
     ("clique:3", 3): (0, HALF, 1),
     ("clique:3", 4): (0, 1, 2, 3),
     ("shared-clique:3", 3): (0, 1, 2),
+    ("clique:4", 3): (0, 1),
 }
 """Board and years -> epsilons."""
-SEED, ATTACKED = 30, 20  # seed of the red team, and its games per reported attack
+SEED, ATTACKED = 30, 20  # seed of the attacks, and games per reported attack
+LEARNED = 150  # iterations of a learner
 
 
 def found_points(folder: Path, board: str, years: int) -> list[FrontierPoint]:
@@ -56,6 +61,31 @@ def attacked(point: FrontierPoint, spec: str, store: evaluation.GameStore) -> tu
     return f"{team.kinds[best.deviator]}, {best.coalition[0]}", best.gain
 
 
+def learned(folder: Path, point: FrontierPoint, spec: str, store: evaluation.GameStore) -> tuple[str, Estimate]:
+    """A network trained against the point in every seat, in the seat that was best in the selection games."""
+    config = training.TrainConfig(
+        against=(spec,),
+        map_name=point.map_name,
+        years=point.years,
+        iterations=LEARNED,
+        horizon=LEARNED,
+        games=96,
+        held_out_every=10,
+        folder=folder / f"learner-{Path(point.file_name).stem}",
+    )
+    found = evaluation.exploitability(
+        spec,
+        ATTACKED,
+        deviator=f"rl:{trained(config) / 'best'}",
+        coalitions="all-singles",
+        seed=SEED,
+        rules=Rules(press=None, years=point.years),
+        map_name=point.map_name,
+        store=store,
+    )
+    return found.best[0], found.best_gain.gain
+
+
 def attack_rows(folder: Path, points: Sequence[FrontierPoint], store: evaluation.GameStore) -> Iterator[list[str]]:
     """One row per distinct path, at the smallest epsilon for which it is optimal."""
     for point in [point for number, point in enumerate(points) if point.path not in [x.path for x in points[:number]]]:
@@ -63,6 +93,7 @@ def attack_rows(folder: Path, points: Sequence[FrontierPoint], store: evaluation
         exact = exploitability(point.map_name, spec, point.years)
         most = max(exact.responses.values(), key=lambda each: each.gain)
         name, gain = attacked(point, spec, store)
+        seat, learner_gain = learned(folder, point, spec, store)
         yield [
             f"{point.map_name}, {point.years}",
             str(point.epsilon),
@@ -72,6 +103,8 @@ def attack_rows(folder: Path, points: Sequence[FrontierPoint], store: evaluation
             f"{most.positions:,}",
             interval(gain, point.years),
             name,
+            interval(learner_gain, point.years),
+            seat,
         ]
 
 
@@ -95,7 +128,7 @@ def main(
             meter.advance(1)
     heads = (
         *("board, years", "epsilon", "sum", "certified gain", "exact gain"),
-        *("positions", "best single attack of the red team", "which"),
+        *("positions", "best single attack of the red team", "which", "learner", "in seat"),
     )
     print(markdown(heads, rows))
     if docs is not None:

@@ -31,15 +31,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SCRIPTED = ("prosocial", "tit-for-tat", "sheriff:fight=punish", "hold")
-SEEDS, ITERATIONS, RESPONSES = 1, 150, 3
+SEEDS, ITERATIONS, RESPONSES = 3, 150, 3
 MARKS = {"": "D", "own": "^", "social": "s", "inequity": "v", "PSRO": "P"}  # kind of policy -> marker
 
 
 @dataclass(frozen=True)
 class Step:
-    """A point of the frontier: the smallest epsilon at which it is best, its sum of points, and its certified gain."""
+    """A point of the frontier.
+
+    Attributes:
+        epsilon, last: the smallest and largest epsilon at which it is known to be best.
+        welfare: sum of points.
+        gain: certified gain from deviating.
+    """
 
     epsilon: Fraction
+    last: Fraction
     welfare: int
     gain: Fraction
 
@@ -74,9 +81,8 @@ def learned(folder: Path, board: str, years: int) -> Iterator[Beside]:
     for reward in REWARDS:
         kind = reward.partition(":")[0]
         group = Group(f"{game}-{kind}", {**settings, "reward": reward}, SEEDS, ITERATIONS, most=ITERATIONS)
-        for seed, place in enumerate(group.folders(given)):
-            policy = f"rl:{place / 'checkpoint'},greedy=yes"
-            yield measured(board, years, policy, f"{kind} reward, seed {seed}", kind)
+        policies = [f"rl:{place / 'checkpoint'},greedy=yes" for place in group.folders(given)]
+        yield from by_result([measured(board, years, policy, "", kind) for policy in policies])
     config = training.PopulationConfig(
         map_name=board,
         begin="hold+prosocial",
@@ -88,6 +94,17 @@ def learned(folder: Path, board: str, years: int) -> Iterator[Beside]:
     size = years * len(load_board(board).powers)
     found = [float("nan") if last[name] is None else float(last[name]) for name in ("welfare", "gap")]
     yield Beside(f"PSRO, {RESPONSES} responses", found[0] * size, found[1] * years, "PSRO")
+
+
+def by_result(seeds: Sequence[Beside]) -> Iterator[Beside]:
+    """Trainings of one reward by seed; those with equal welfare and gain are merged."""
+    alike: dict[tuple[float, float], list[str]] = {}
+    for seed, each in enumerate(seeds):
+        alike.setdefault((each.welfare, each.gain), []).append(str(seed))
+    kind = seeds[0].kind
+    for (welfare, gain), numbers in alike.items():
+        plural = "s" if len(numbers) > 1 else ""
+        yield Beside(f"{kind} reward, seed{plural} {', '.join(numbers)}", welfare, gain, kind)
 
 
 def measured(board: str, years: int, policy: str, name: str, kind: str = "") -> Beside:
@@ -105,7 +122,7 @@ def short_of(points: Sequence[Step], found: Beside) -> str:
     if isnan(found.gain):
         return "-"
     under = [point.welfare for point in points if point.gain <= found.gain + 1e-9]
-    over = [point.welfare for point in points if point.epsilon >= found.gain - 1e-9]
+    over = [point.welfare for point in points if point.last >= found.gain - 1e-9]
     least, most = max(under, default=0) - found.welfare, (over[0] if over else points[-1].welfare) - found.welfare
     return f"{least:g}" if least >= most else f"{least:g} to {most:g}"
 
@@ -114,7 +131,8 @@ def frontiers(table: Path = DOCS / "tables" / "theorems-frontier.csv") -> dict[s
     """The points of the page's table, by board and years as in its first column ("clique:3, 3")."""
     found: dict[str, list[Step]] = {}
     for game, epsilons, total, _, gain, *_ in read(table)[1][1:]:
-        step = Step(Fraction(epsilons.split(",")[0]), int(total.split()[0]), Fraction(gain))
+        known = [Fraction(each) for each in epsilons.split(", ")]
+        step = Step(known[0], known[-1], int(total.split()[0]), Fraction(gain))
         found.setdefault(game, []).append(step)
     return found
 
@@ -143,9 +161,9 @@ def panel(axes: Axes, game: str, points: Sequence[Step], others: Sequence[Beside
     gains, sums = [float(each.gain) for each in points], [each.welfare for each in points]
     axes.step([*gains, last], [*sums, sums[-1]], where="post", color=LEARNED, label="reached (certified)")
     axes.plot(gains, sums, "o", color=LEARNED)
-    limits = [0.0, *(float(each.epsilon) for each in points[1:]), last]
-    for (low, high), least, most in zip(pairwise(limits), sums, [*sums[1:], sums[-1]], strict=True):
-        axes.fill_between([low, high], least, most, color=LEARNED, alpha=0.12, linewidth=0)
+    for before, after in pairwise(points):
+        limits = [float(before.last), float(after.epsilon)]
+        axes.fill_between(limits, before.welfare, after.welfare, color=LEARNED, alpha=0.12, linewidth=0)
     axes.plot([], [], color=LEARNED, alpha=0.25, linewidth=6, label="not known; nothing above (searched)")
     for kind, mark in MARKS.items():
         of_kind = [each for each in shown if each.kind == kind]
