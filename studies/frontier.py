@@ -34,7 +34,7 @@ GAMES: dict[tuple[str, int], tuple[Fraction | int, ...]] = {
 }
 """Board and years -> epsilons."""
 SEED, ATTACKED = 30, 20  # seed of the attacks, and games per reported attack
-LEARNED = 150  # iterations of a learner
+LEARNED = 75  # iterations of a learner
 
 
 def found_points(folder: Path, board: str, years: int) -> list[FrontierPoint]:
