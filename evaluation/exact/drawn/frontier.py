@@ -111,10 +111,10 @@ class FrontierSearch:
         best: Vector | None = None
         least = self.least_welfare(epsilon)
         for lost in range(most_lost + 1):
+            if best is not None and (by == "sum" or ((self.most - lost) / self.powers) ** self.powers <= prod(best)):
+                break
             if self.most - lost < least - CLOSE:
                 self.report(f"epsilon {epsilon}: pairs must get {least:g} or more together")
-                break
-            if best is not None and (by == "sum" or ((self.most - lost) / self.powers) ** self.powers <= prod(best)):
                 break
             found = self._vectors(self._start, lost)
             told = f"{len(found)} vectors, {len(self._known):,} positions"
