@@ -47,18 +47,18 @@ def main(
 
 def _save_courses(tables: Path, courses: dict[tuple[str, str], Course]) -> None:
     head = ("equally often", "ε", "lowest, at time", "above 1/2", "in the end", "largest in turn, from time")
-    rows = [(STARTS[start], price, *told(course)) for (start, price), course in courses.items()]
+    rows = [(STARTS[start], price, *row_of(course)) for (start, price), course in courses.items()]
     save(tables, "modal-evolution-direct-course", head, rows)
 
 
-def told(course: Course) -> tuple[str, str, str, str]:
+def row_of(course: Course) -> tuple[str, str, str, str]:
     """Cooperation: lowest before it first exceeds 1/2, and when; while it does; at the end. And the largest groups."""
     high = course.cooperation > 0.5
     first = int(high.argmax()) if high.any() else len(high)
     lowest = int(course.cooperation[:first].argmin())
     edges = np.flatnonzero(np.diff(np.concatenate([[False], high, [False]]).astype(int)))
     spans = ", ".join(f"{_time(course.times[a])} to {_time(course.times[b - 1])}" for a, b in edges.reshape(-1, 2))
-    turns = " → ".join(f"{course.names[course.shares[at].argmax()]} {_time(course.times[at])}" for at in course.turns)
+    turns = " → ".join(f"{course.names[group]} {_time(course.times[at])}" for at, group in course.turns)
     low = f"{course.cooperation[lowest]:.3f}, {_time(course.times[lowest])}" if high.any() else ""
     return low, spans or "never", f"{course.cooperation[-1]:.3f}", turns
 
@@ -82,16 +82,16 @@ def _save_noise(tables: Path) -> None:
     rows = []
     for rule, noises in NOISES:
         for noise in noises:
-            found = [direct_basins(price, rule, noise=noise, starts=DRAWN_OF_NOISE, time=200) for price in FEW_PRICES]
-            rows.append((rule, f"{noise:g}", *map(ends_of, found)))
+            ends = [direct_basins(price, rule, noise=noise, starts=DRAWN_OF_NOISE, time=200) for price in FEW_PRICES]
+            rows.append((rule, f"{noise:g}", *map(ends_of, ends)))
     save(tables, "modal-evolution-direct-noise", ("rule", "noise", *(f"ε = {price}" for price in FEW_PRICES)), rows)
 
 
-def ends_of(found: DirectBasins) -> str:
+def ends_of(basins: DirectBasins) -> str:
     """Cooperation in the end, lowest and highest, and where the starts come to rest."""
-    low, high = found.cooperation.min(), found.cooperation.max()
+    low, high = basins.cooperation.min(), basins.cooperation.max()
     both = f"{low:.3f}" if high - low < 0.0005 else f"{low:.3f} to {high:.3f}"
-    ends = [f"{name} {count}" for name, count in {**found.ends, "moving": found.moving}.items() if count]
+    ends = [f"{name} {count}" for name, count in {**basins.ends, "moving": basins.moving}.items() if count]
     return f"{both}: {', '.join(ends)}"
 
 
@@ -103,8 +103,8 @@ def _save_basins(tables: Path) -> None:
 
 def basin_of(start: str, price: str) -> list[str]:
     """The share of random starts in which most pairs cooperate, over time, and where they are at the last time."""
-    found = [direct_basins(price, start=start, starts=DRAWN, time=time) for time in TIMES]
-    high, last = [f"{(one.cooperation > 0.5).mean():.2f}" for one in found], found[-1]
+    basins = [direct_basins(price, start=start, starts=DRAWN, time=time) for time in TIMES]
+    high, last = [f"{(one.cooperation > 0.5).mean():.2f}" for one in basins], basins[-1]
     others = ", ".join(f"{other} {n}" for other, n in last.ends.items() if n and other != "DefectBot") or "none"
     return [*high, f"{last.share('DefectBot'):.3f}", others, str(last.moving)]
 

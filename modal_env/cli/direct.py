@@ -17,6 +17,7 @@ from modal_env.cli.shared import (
     all_errors_printed,
     check_picture,
     chosen_game,
+    one_per_price,
     refuse,
     save_picture,
     show,
@@ -75,15 +76,15 @@ def direct(
     equal: Annotated[
         Equal,
         typer.Option(
-            help="Equally frequent at the start (finite: among mutants): all agents; or all depths, and the agents of "
-            "each depth."
+            help="At the start (finite: among mutants). agents: equal shares; depths: each depth gets the same share, "
+            "split equally among its agents."
         ),
     ] = Equal.agents,
     time: Annotated[float, typer.Option(help="Duration.")] = 1000.0,
-    noise: Annotated[float, typer.Option(help="As of the command noise.")] = 0.1,
+    noise: Annotated[float, typer.Option(help="Noise of logit or best response; at most 1 for best response.")] = 0.1,
     starts: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=1, help="Follow so many random starts.", show_default="the start with equal shares"),
+        typer.Option(min=1, help="Number of random starts.", show_default="the start with equal shares"),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random starts.")] = 0,
     steps: Annotated[int, typer.Option(help="Number of steps (growth).")] = 10**9,
@@ -95,7 +96,7 @@ def direct(
     payoffs: PayoffFile = None,
     plot: Plot = None,
 ) -> None:
-    """Populations of all 2,097,152 direct agents of depth up to 2, each present from the start."""
+    """All 2,097,152 direct agents of depth up to 2: large populations, growth, or rare mutations."""
     with all_errors_printed():
         for option, models in OPTIONS.items():
             if model not in models:
@@ -105,9 +106,9 @@ def direct(
         if plot:
             check_picture(plot)
             if starts or model is Model.growth:
-                raise GameError("--plot draws courses from equal shares, and finite populations: leave it out")
+                raise GameError("--plot: not with --starts or --model growth")
         table = chosen_game(context, game, payoffs)
-        games = [Game(POST, price, payoffs=table) for price in epsilon or ["1/10"]]
+        games = one_per_price(Game(POST, price, payoffs=table) for price in epsilon or ["1/10"])
         if model is Model.growth:
             _growth(games, steps)
         elif model is Model.finite:

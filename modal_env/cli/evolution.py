@@ -24,6 +24,7 @@ from modal_env.cli.shared import (
     all_errors_printed,
     check_picture,
     chosen_game,
+    one_per_price,
     refuse,
     save_picture,
     show,
@@ -119,7 +120,8 @@ def evolve(
         if plot and view is View.simplex and len(library) < CORNERS:
             raise GameError(f"--view simplex has three corners: give three agents at least, not {len(library)}")
         table = chosen_game(context, game, payoffs)
-        games, shown = [Game(library, price, cost, table) for price in prices], who(library, formulas)
+        games = one_per_price(Game(library, price, cost, table) for price in prices)
+        shown = who(library, formulas)
         if model is Model.basins:
             _basins(games, shown, starts, seed, plot)
         elif model is Model.growth:

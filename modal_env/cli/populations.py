@@ -20,6 +20,7 @@ from modal_env.cli.shared import (
     all_errors_printed,
     check_picture,
     chosen_game,
+    one_per_price,
     refuse,
     save_picture,
     show,
@@ -110,7 +111,7 @@ def populations(
                 raise GameError(f"--process {process.value} needs --mutation, such as --mutation 0.01")
         elif steps is None:
             refuse(context, ["seed"], "goes with --steps, such as --steps 1000000")
-        games = [Game(library, price, cost, table) for price in epsilon or ["1/10"]]
+        games = one_per_price(Game(library, price, cost, table) for price in epsilon or ["1/10"])
         cells = [(played, members) for played in games for members in size or [20, 50, 100, 200]]
 
         # these load scipy and numba

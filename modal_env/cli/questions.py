@@ -58,12 +58,15 @@ def callers(depth: Annotated[int, typer.Option(min=1, max=4, help="Depth of the 
 
 def lemma(
     cost: Annotated[
-        str, typer.Option(metavar="UNIT=NUMBER,...", help="Whole prices of a symbol (node), box and call, X(me).")
+        str,
+        typer.Option(
+            metavar="UNIT=NUMBER,...", help="Whole-number price of each symbol, box and call, such as box=1,call=2."
+        ),
     ] = "symbol=1",
     most: Annotated[int, typer.Option(min=1, max=20, help="Greatest cost of a formula.")] = 13,
     depth: Annotated[int, typer.Option(min=1, max=4, help="Greatest depth of a formula.")] = 4,
 ) -> None:
-    """The post's lemma, and pure equilibria, if formulas cost a price for symbols, boxes and calls.
+    """The post's lemma, and pairs that may be equilibria, when formulas are charged per symbol, box and call.
 
     The lemma: an agent that cooperates with one of its own cost cooperates with a cheaper one. The search is over all
     formulas with X(me) as the only letter, up to a cost and a depth.

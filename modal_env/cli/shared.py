@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
@@ -20,6 +21,7 @@ from modal_env.cli.tables import (
 from modal_env.console import errors_printed, print_error
 from modal_env.errors import GameError, ModalError, install_extra
 from modal_env.games.costs import COSTS, UNITS
+from modal_env.games.game import Game
 from modal_env.games.payoffs import NAMED, PayoffTable, as_table, read_payoffs
 from modal_env.logic.library import LIBRARY, SHORT
 from modal_env.logic.readers import READERS, Program
@@ -79,6 +81,14 @@ def refuse(context: typer.Context, options: Sequence[str], reason: str) -> None:
         source = context.get_parameter_source(option)
         if source is not None and source.name == "COMMANDLINE":
             raise GameError(f"--{option} {reason}")
+
+
+def one_per_price(games: Iterable[Game]) -> list[Game]:
+    """The games without those of a price that came before."""
+    found: dict[Fraction, Game] = {}
+    for game in games:
+        found.setdefault(game.epsilon, game)
+    return [*found.values()]
 
 
 def chosen_game(context: typer.Context, name: str, path: Path | None) -> PayoffTable:

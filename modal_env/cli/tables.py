@@ -256,8 +256,8 @@ def courses_table(games: Sequence[Game], courses: Sequence[Course]) -> Group:
     columns = (">epsilon", ">time", ">both cooperate", ">best reply gains", "most frequent")
     table = new_table(f"All direct agents of depth up to 2: {rule}, {courses[0].terms.rpartition(', ')[2]}", *columns)
     for game, course in zip(games, courses, strict=True):
-        for at in (*course.turns, len(course.times) - 1):
-            most = np.argsort(-course.shares[at], kind="stable")[:MOST_FREQUENT]
+        for at in (*(place for place, _ in course.turns), len(course.times) - 1):
+            most = np.argsort(-course.shares[at].round(9), kind="stable")[:MOST_FREQUENT]
             named = [f"{course.names[k]} {course.shares[at, k]:.3g}" for k in most if course.shares[at, k] >= LEAST]
             numbers = f"{course.times[at]:.4g}", f"{course.cooperation[at]:.4f}", f"{course.gains[at]:.2g}"
             add_row(table, str(game.epsilon), *numbers, ", ".join(named))
@@ -320,8 +320,8 @@ def fates_table(depth: int, found: Sequence[Fate]) -> Group:
         add_row(table, one.word, str(len(one.refuted)), "" if one.survivor is None else one.survivor.unicode)
     return with_legend(
         table,
-        "word: moves against itself; callers: that have the cooperation of all agents of the word, or of those tried; "
-        "survivor: an agent that cooperates with no caller",
+        "word: moves against itself; callers: how many callers the search used; survivor: an agent that cooperates "
+        "with no caller",
     )
 
 
@@ -333,11 +333,12 @@ def lemma_table(cost: str, found: LemmaSearch) -> Group:
     for one in found.costs:
         pair = [agent.unicode for agent in one.counterexamples[0]] if one.counterexamples else ["", ""]
         add_row(table, str(one.cost), f"{one.agents:,}", f"{one.friendly:,}", f"{len(one.counterexamples):,}", *pair)
-    pairs = "; ".join(f"{one.unicode} against {other.unicode}" for one, other in found.equilibria[:3])
+    pairs = "; ".join(f"{one.unicode} against {other.unicode}" for one, other in found.pairs[:3])
     return with_legend(
         table,
-        f"{len(listed):,} agents from {listed.formulas:,} formulas; cooperate: with an agent of at most this cost; "
-        f"pure equilibria besides defection: {pairs or 'none'}",
+        f"{len(listed):,} agents from {listed.formulas:,} formulas; cooperate: with some agent of at most this cost; "
+        f"mutually cooperating pairs in which neither cooperates with an agent cheaper than its partner: "
+        f"{pairs or 'none'}, up to the greatest cost here",
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from modal_env.dynamics.populations import Floats
 from modal_env.frames import Row, Tabular
+
+TIE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,17 @@ class Course(Tabular):
         ]
 
     @property
-    def turns(self) -> tuple[int, ...]:
-        """The places in `times` at which another group becomes the largest; the first is 0."""
-        largest = self.shares.argmax(axis=1)
-        return (0, *(np.flatnonzero(np.diff(largest)) + 1).tolist())
+    def turns(self) -> tuple[tuple[int, int], ...]:
+        """The places in `times` at which another group becomes the largest, and its place in `names`.
+
+        The first is at 0. Shares that differ by less than the fraction `TIE` are equal; of equally large groups the one
+        that stays largest for longer counts, or the first. So rounding makes no turn.
+        """
+        largest = self.shares >= self.shares.max(axis=1, keepdims=True) * (1 - TIE)
+        begins, tied, found = 0, largest[0], []
+        for place, now in enumerate(largest):
+            if not (tied & now).any():
+                found.append((begins, int(tied.argmax())))
+                begins, tied = place, now
+            tied = tied & now
+        return (*found, (begins, int(tied.argmax())))

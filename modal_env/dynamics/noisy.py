@@ -29,6 +29,8 @@ from modal_env.progress import Report, no_report
 RULES = ("logit", "best-response")
 STEP = 0.02
 REST = 1e-6  # rate of change below which a population is at rest
+LEAST_NOISE = 1e-9
+MAX_NOISE = {"logit": 1e6, "best-response": 1.0}
 _TIE = 1e-12
 
 
@@ -82,7 +84,7 @@ def noisy_basins(
     Args:
         game: a `Game`, or a square matrix of exact payoffs.
         rule: one of `RULES`.
-        noise: above 0; of best response at most 1.
+        noise: from `LEAST_NOISE`; of best response at most 1.
         time: duration; members revise once in a unit of time on average.
 
     Raises:
@@ -90,8 +92,7 @@ def noisy_basins(
     """
     payoffs = payoffs_of(game)
     choice("rule", rule, RULES)
-    if not 0 < real(noise) <= (1e6 if rule == "logit" else 1):
-        raise GameError(f"noise={brief(noise)}: give a number above 0, for best-response at most 1")
+    level = checked_noise(rule, noise)
     if not 0 < real(time) <= 1e6:
         raise GameError(f"time={brief(time)}: give a number above 0, to 10^6")
     count = whole("starts", starts, 1, 1_000_000)
@@ -99,14 +100,25 @@ def noisy_basins(
     steps = math.ceil(time / STEP)
     for step in range(steps):
         report(step / steps)
-        goal = target(payoffs.floats, shares, rule, noise)
+        goal = target(payoffs.floats, shares, rule, level)
         shares = goal + math.exp(-STEP) * (shares - goal)
-    at_rest = np.abs(target(payoffs.floats, shares, rule, noise) - shares).max(axis=1) < REST
+    at_rest = np.abs(target(payoffs.floats, shares, rule, level) - shares).max(axis=1) < REST
     largest = shares[at_rest].argmax(axis=1)
     ends = {name: int((largest == place).sum()) for place, name in enumerate(payoffs.names)}
     points, times = np.unique(shares[at_rest].round(3) + 0.0, axis=0, return_counts=True)
     rests = tuple(tuple(points[place].tolist()) for place in np.argsort(-times, kind="stable"))
     return NoisyBasins(count, ends, int((~at_rest).sum()), rests)
+
+
+def checked_noise(rule: str, noise: object) -> float:
+    """The noise of one of `RULES`.
+
+    Raises:
+        GameError: it is out of bounds.
+    """
+    if not LEAST_NOISE <= real(noise) <= MAX_NOISE[rule]:
+        raise GameError(f"noise={brief(noise)}: give a number from {LEAST_NOISE:g}, for best-response at most 1")
+    return real(noise)
 
 
 def target(paid: Floats, shares: Floats, rule: str, noise: float) -> Floats:

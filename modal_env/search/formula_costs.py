@@ -1,8 +1,8 @@
 """The post's lemma, and pure equilibria, if what an agent pays depends on its formula's symbols, boxes and calls.
 
 The lemma at a cost: if an agent of cost c cooperates with one of cost up to c, it does so with a cheaper one. Where it
-holds, no agent of equal cost is a best reply, as the cheaper one is paid more, whether it cooperates or not. Pure
-equilibria are searched for as pairs of agents of which each is a cheapest one that the other cooperates with. All of
+holds, no agent of equal cost is a best reply, as the cheaper one is paid more, whether it cooperates or not. In a pure
+equilibrium besides defection each agent is a cheapest one that the other cooperates with: we list such pairs. All of
 this is among direct agents (`modal_env.search.priced_agents`).
 """
 
@@ -30,7 +30,7 @@ class LemmaAtCost:
     Attributes:
         cost: of the agents.
         agents: how many behaviors have this least cost.
-        friendly: how many of them cooperate with an agent of this cost or less, whatever that agent's move.
+        friendly: how many of them cooperate with some agent of at most this cost, whatever that agent's move.
         counterexamples: those of the friendly that cooperate with no cheaper agent, each with one of equal cost.
     """
 
@@ -42,24 +42,24 @@ class LemmaAtCost:
 
 @dataclass(frozen=True)
 class LemmaSearch:
-    """The lemma at a cost, and the pure equilibria.
+    """The lemma at a cost, and the candidates for pure equilibria.
 
     Attributes:
         listed: the agents.
         costs: the lemma for each cost above the least.
-        equilibria: pairs that cooperate with each other, of which each is a cheapest agent that the other cooperates
-            with; so they are equilibria at small prices, among the agents listed.
+        pairs: mutually cooperating pairs in which neither cooperates with an agent cheaper than its partner. All pure
+            equilibria besides defection are such pairs. A pair is one at small prices if nobody exploits either agent.
     """
 
     listed: PricedAgents
     costs: tuple[LemmaAtCost, ...]
-    equilibria: tuple[tuple[Agent, Agent], ...]
+    pairs: tuple[tuple[Agent, Agent], ...]
 
 
 def lemma_at_cost(
     prices: Mapping[str, int], most: int, depth: int = MAX_DEPTH, report: Report = no_report
 ) -> LemmaSearch:
-    """Search for counterexamples to the post's lemma, and for pure equilibria, among cheap direct agents.
+    """Search for counterexamples to the post's lemma, and for candidates for pure equilibria, among direct agents.
 
     Args and errors as `modal_env.search.priced_agents.priced_agents`.
     """

@@ -1,4 +1,4 @@
-"""All direct agents whose formulas cost at most so much, each with a cheapest formula.
+"""All direct agents up to a given cost, each with a cheapest formula.
 
 The cost of a formula is a sum over its nodes: a price for each node ("symbol"), for each [] or <> ("box") and for each
 X(me) ("call"), as in `modal_env.games.costs`. Formulas are made from cheaper ones and compared by what they do after
@@ -75,7 +75,7 @@ class PricedAgents:
 def priced_agents(
     prices: Mapping[str, int], most: int, depth: int = MAX_DEPTH, report: Report = no_report
 ) -> PricedAgents:
-    """All behaviors of direct agents whose formulas cost at most so much; see the module.
+    """All behaviors of direct agents up to a given cost; see the module.
 
     Args:
         prices: of the `UNITS`, whole numbers, 0 if left out: {"symbol": 1} is the size of a formula.
@@ -85,10 +85,12 @@ def priced_agents(
 
     Raises:
         GameError: unknown units, prices that are not whole numbers from 0 or that are all 0, a number out of bounds, or
-            more than `MOST` formulas.
+            more than `MOST` formulas, or none.
     """
     checked = _check_prices(prices)
     most, depth = whole("most", most, 1, MAX_COST), whole("depth", depth, 1, MAX_DEPTH)
+    if checked[0] > most:  # a constant is one symbol
+        raise GameError(f"no formula costs at most {most}: a symbol costs {checked[0]}")
     made = _Formulas(checked, all_types(depth))
     for cost in range(most + 1):
         made.add_cost(cost)

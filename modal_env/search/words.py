@@ -25,7 +25,7 @@ from modal_env.errors import GameError
 from modal_env.logic.finite_machines import Machine, machine
 from modal_env.logic.notation import Agent
 from modal_env.progress import Report, no_report
-from modal_env.search.best_replies import Types, agent_of
+from modal_env.search.best_replies import Types, agent_of, check_called
 from modal_env.search.findings import CALLS
 
 MAX_DEPTH = 8
@@ -162,20 +162,25 @@ class Fate:
     refuted: tuple[tuple[Moves, Agent], ...]
 
 
-def fates(depth: int, calls: Sequence[Agent] = CALLS, report: Report = no_report) -> list[Fate]:
+def fates(depth: int, calls: Sequence[Agent | str] = CALLS, report: Report = no_report) -> list[Fate]:
     """The direct agents of a depth that cooperate with themselves and that nobody exploits, against shallower callers.
 
     Args:
         depth: 1 to `MAX_AGAINST_CALLERS`; depth 4 takes half a minute.
-        calls: agents that shallower agents may call, which call nobody themselves and are at least as shallow.
-
+        calls: agents that shallower agents may call; they call nobody themselves, and have at most this depth. Those of
+            this depth are left out, as no shallower agent can call them.
         report: see `modal_env.progress`.
 
     Raises:
-        GameError: the depth is out of bounds.
+        GameError: the depth is out of bounds; calls as of `modal_env.search.replies`; a call that calls others.
+        FormulaError: a call that is neither name nor formula.
     """
-    types = Types(whole("depth", depth, 1, MAX_AGAINST_CALLERS)).completed()
-    search = _Search(types, [call for call in calls if call.depth < depth])
+    depth = whole("depth", depth, 1, MAX_AGAINST_CALLERS)
+    called = check_called(calls, depth)
+    if calling := [call.name for call in called if call.called]:
+        raise GameError(f"calls: {calling[0]!r:.80} calls others: give agents that call nobody")
+    types = Types(depth).completed()
+    search = _Search(types, [call for call in called if call.depth < depth])
     plays, found = sorted(self_plays(types), key=lambda play: (len(play[0]), play[0])), []
     for number, (word, path) in enumerate(plays):
         report(number / len(plays))

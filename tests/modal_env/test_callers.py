@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import numpy as np
 import pytest
 
 from modal_env.errors import GameError
-from modal_env.logic.library import FairBot
+from modal_env.logic.library import CooperateBot, FairBot
 from modal_env.logic.notation import Agent
 from modal_env.logic.provability import play
 from modal_env.search import direct_agents as direct
@@ -119,3 +120,26 @@ def found_one(found: list[Fate]) -> Agent:
 def test_a_depth_that_is_not_searched() -> None:
     with pytest.raises(GameError, match="depth=5"):
         fates(5)
+
+
+@pytest.mark.parametrize(
+    ("calls", "match"),
+    [
+        (None, "calls=None"),
+        ("x", "calls='x'"),
+        (float("nan"), "calls=nan"),
+        (5, "calls=5"),
+        ([5], "5"),
+        (["PrudentBot"], "'PrudentBot' calls others"),
+        (["RandomBot"], "RandomBot"),
+        (["[][][]false"], "has depth 3, not 2"),
+    ],
+)
+def test_calls_that_are_wrong(calls: object, match: str) -> None:
+    with pytest.raises(GameError, match=re.escape(match)):
+        fates(2, calls)  # type: ignore[arg-type]
+
+
+def test_calls_by_name() -> None:
+    assert fates(2, ["FairBot", "CooperateBot"]) == fates(2, [FairBot, CooperateBot])
+    assert fates(2, ["FairBot", "SlipBot"]) == fates(2, ["FairBot"])  # the second is too deep for callers

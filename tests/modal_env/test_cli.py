@@ -105,6 +105,13 @@ def test_basins(tmp_path):
     assert shown == run("evolve", "--model", "basins", *options)
 
 
+def test_a_price_given_twice_is_one_row():
+    prices = "--epsilon", "2/5", "--epsilon", "0.4", "--epsilon", "1/2"
+    assert [row[0] for row in rows(run("populations", "--size", "8", *prices))] == ["2/5", "1/2"]
+    grown = run("direct", "--model", "growth", *prices)
+    assert [grown.count(f"epsilon {price}") for price in ("2/5", "1/2")] == [1, 1]
+
+
 def test_search_finds_that_prudent_bot_needs_depth_two():
     """No agent of depth 1 defects on CooperateBot and gets cooperation from FairBot (the post)."""
     shallow = rows(run("search", "CB", "FB", "--depth", "1", "--call", "CB", "--call", "DB", "--call", "FB"))
@@ -412,7 +419,10 @@ def test_verbs_about_readers_and_populations(words, said):
         ("direct --size 20", "goes with --model finite"),
         ("direct --model growth --time 5", "goes with --model replicator, logit, best-response"),
         ("direct --seed 5", "goes with --starts"),
-        ("direct --model growth --plot picture.png", "leave it out"),
+        ("direct --model growth --plot picture.png", "not with --starts or --model growth"),
+        ("direct --model logit --noise 5e-324", "noise=5e-324: give a number from 1e-09"),
+        ("noise --noise 5e-324", "noise=5e-324: give a number from 1e-09"),
+        ("lemma --cost symbol=5 --most 3", "no formula costs at most 3"),
     ],
 )
 def test_what_does_not_go_together_is_told(words, said):

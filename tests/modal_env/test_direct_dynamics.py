@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 
 from modal_env import Game, GameError, direct_basins, direct_course, direct_growth, growth, play, replicator
 from modal_env.dynamics import noisy
+from modal_env.dynamics.courses import Course
 from modal_env.games.payoffs import PAYOFFS, as_table
-from modal_env.search.direct.basins import Constants, random_weights
+from modal_env.search.direct.basins import ConstantAgents, random_weights
 from modal_env.search.direct.dynamics import equal_shares, names, payments, slopes, split, target
 from modal_env.search.direct.growth import name_of
 from modal_env.search.direct.mixes import (
@@ -188,7 +190,7 @@ def test_defectors_take_over_at_a_high_price() -> None:
 
 def test_who_provably_takes_over_is_paid_most() -> None:
     """Random starts at the border of the region in which DefectBot provably wins."""
-    constants, paid = Constants.of("1/10", PAYOFFS), payments("1/10")
+    constants, paid = ConstantAgents.of("1/10", PAYOFFS), payments("1/10")
     logs = random_weights("agents", 200, np.random.default_rng(5))
     defector = ENTRIES + names().index("DefectBot")
     share = 1 - 0.1 / 3 + 1e-6
@@ -203,7 +205,7 @@ def test_who_provably_takes_over_is_paid_most() -> None:
 
 def test_who_might_not_take_over() -> None:
     """With 15% FairBots these are paid more than DefectBots; and the bound allows for agents that exploit others."""
-    constants, paid = Constants.of("1/10", PAYOFFS), payments("1/10")
+    constants, paid = ConstantAgents.of("1/10", PAYOFFS), payments("1/10")
     for share in (0.85, 0.96):
         own = np.full(SHALLOW, -40.0)
         own[names().index("DefectBot")], own[names().index("FairBot")] = np.log(share), np.log(1 - share)
@@ -217,8 +219,26 @@ def test_a_course_as_rows_and_as_a_page() -> None:
     rows = found.rows()
     assert (len(rows), rows[-1]["time"], rows[0]["DefectBot"]) == (len(found.times), 20, pytest.approx(1 / COUNT))
     assert rows[-1]["cooperation"] == found.cooperation[-1]
-    assert [found.names[found.shares[place].argmax()] for place in found.turns] == ["depth 2, DD", "depth 2, CC"]
+    assert [found.names[group] for _, group in found.turns] == ["depth 2, DD", "depth 2, CC"]
     assert "depth 2, CC" in found._repr_html_()
+
+
+def test_rounding_makes_no_turn() -> None:
+    """Of equally large groups the one that stays largest for longer counts."""
+    shares = np.array([[2.0, 2, 2], [2, 3, 2], [3, 3, 2], [3, 2, 2], [2, 2, 3], [2, 3, 3]])
+    for rounding in np.random.default_rng(7).normal(size=(20, *shares.shape)) * 1e-15:
+        found = Course("", ("a", "b", "c"), np.arange(6.0), shares * (1 + rounding), np.ones(6), np.ones(6), "")
+        assert found.turns == ((0, 1), (3, 0), (4, 2))
+    assert replace(found, shares=np.ones((6, 3))).turns == ((0, 0),)
+    grown = direct_course("1/4", start="depths", time=20)
+    assert [(place, grown.names[group]) for place, group in grown.turns] == [(0, "DefectBot")]
+
+
+def test_a_small_noise_is_computed_without_overflow() -> None:
+    for rule in noisy.RULES:
+        found = direct_course("1/10", rule, noise=noisy.LEAST_NOISE, time=1)
+        assert found.shares.sum(axis=1) == pytest.approx(1)
+        assert noisy.noisy_basins(Game(["FairBot", "DefectBot"], "1/10"), rule, noisy.LEAST_NOISE, starts=3, time=1)
 
 
 def test_wrong_arguments() -> None:
@@ -229,12 +249,20 @@ def test_wrong_arguments() -> None:
             direct_basins("1/10", starts=2, **wrong)
     with pytest.raises(GameError, match="noise=2"):
         direct_course("1/10", "best-response", noise=2)
+    for noise in (0, 5e-324, float("nan"), "little"):
+        with pytest.raises(GameError, match="give a number from 1e-09"):
+            direct_course("1/10", "logit", noise=noise)
+        with pytest.raises(GameError, match="give a number from 1e-09"):
+            noisy.noisy_basins(Game(["FairBot", "DefectBot"], "1/10"), "best-response", noise)
     with pytest.raises(GameError, match="starts=0"):
         direct_basins("1/10", starts=0)
     with pytest.raises(GameError, match="one member"):
         direct_growth("1/10", 5, counts={"FairBot": 0})
     with pytest.raises(GameError, match="not a direct agent"):
         direct_growth("1/10", 5, counts={"PrudentBot": 1})
+    for counts in (["FairBot"], "FairBot", 5):
+        with pytest.raises(GameError, match="how many there are of each agent"):
+            direct_growth("1/10", 5, counts=counts)  # type: ignore[arg-type]
 
 
 class TestGrowth:

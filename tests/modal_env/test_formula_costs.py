@@ -91,7 +91,7 @@ def test_whom_agents_cooperate_with_as_all_plays(prices: dict[str, int], most: i
         assert one.agents == len(own)
         assert one.friendly == sum(cost >= 0 for cost in least)
         assert len(one.counterexamples) == least.count(one.cost)
-    assert found.equilibria == ()
+    assert found.pairs == ()
 
 
 def test_the_lemma_fails_at_three_boxes() -> None:
@@ -109,7 +109,7 @@ def test_the_lemma_fails_at_three_boxes() -> None:
 @pytest.mark.slow
 def test_the_lemma_fails_at_size_10() -> None:
     found = lemma_at_cost({"symbol": 1}, 13)
-    assert (len(found.listed), found.listed.formulas, found.equilibria) == (30_603, 106_730, ())
+    assert (len(found.listed), found.listed.formulas, found.pairs) == (30_603, 106_730, ())
     assert [(one.cost, len(one.counterexamples)) for one in found.costs if one.counterexamples] == [(10, 2), (13, 2)]
     picky, friend = parse("[](X(me) <-> []X(me) <-> [][][]false)"), parse("[][][]false <-> [][][][]false")
     assert (picky.size, friend.size, play(picky, friend).moves) == (10, 10, ("C", "C"))
@@ -189,6 +189,8 @@ def test_prices_that_are_wrong() -> None:
         priced_agents({"box": 0}, 3)
     with pytest.raises(GameError, match="give prices of"):
         priced_agents({"depth": 1}, 3)
+    with pytest.raises(GameError, match="no formula costs at most 20"):
+        lemma_at_cost({"symbol": 999}, 20)
     with pytest.raises(GameError, match="RandomBot"):
         fewer_calls("RandomBot", "FairBot")
 
@@ -197,4 +199,4 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     lemma("box=1", 3, 3)
     said = capsys.readouterr().out
     assert "279" in said
-    assert "pure equilibria besides defection: none" in " ".join(said.split())
+    assert "cheaper than its partner: none, up to the greatest cost" in " ".join(said.split())

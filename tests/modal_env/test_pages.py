@@ -307,9 +307,15 @@ class TestLargePopulationsOfAllDirectAgents:
     @pytest.mark.parametrize(("start", "price"), [("agents", "1/100"), ("agents", "2/5"), ("depths", "1/10")])
     def test_courses(self, start: str, price: str) -> None:
         course = direct_course(price, start=start, time=direct_populations.LONG)
-        told = [direct_populations.STARTS[start], price, *direct_populations.told(course)]
-        assert told in self.rows("course")
+        row = [direct_populations.STARTS[start], price, *direct_populations.row_of(course)]
+        assert row in self.rows("course")
         assert (course.gains[-1] < 1e-9, course.names[course.shares[-1].argmax()]) == (True, "DefectBot")
+
+    @pytest.mark.parametrize("start", direct_populations.STARTS)
+    def test_cooperation_lasts_at_a_low_price(self, start: str) -> None:
+        assert "At 1/1000 it had not by time 10^7" in words(EVOLUTION)
+        course = direct_course("1/1000", start=start, time=1e7)
+        assert course.cooperation[-1] > 0.9999
 
     @pytest.mark.parametrize("price", ["1/100", "1/10", "1/4"])
     def test_growth(self, price: str) -> None:

@@ -97,7 +97,7 @@ def direct_basins(
         some = begun[:, first : first + _CHUNK]
         inner = part(report, first / count, min(1.0, (first + _CHUNK) / count))
         if rule == "replicator":
-            parts.append(_replicated(paid, Constants.of(epsilon, payoffs), some, until, inner))
+            parts.append(_replicated(paid, ConstantAgents.of(epsilon, payoffs), some, until, inner))
         else:
             parts.append(_revised(paid, mixes(*split(some)), rule, level, until, inner))
     groups, both, is_rest = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
@@ -124,7 +124,7 @@ def random_weights(start: str, starts: int, rng: np.random.Generator) -> Floats:
 
 
 @dataclass(frozen=True)
-class Constants:
+class ConstantAgents:
     """The agents of depth 0 that are strict equilibria: they take over if their share is large.
 
     Attributes:
@@ -140,7 +140,7 @@ class Constants:
     spread: float
 
     @classmethod
-    def of(cls, epsilon: Number, payoffs: str | PayoffTable) -> Constants:
+    def of(cls, epsilon: Number, payoffs: str | PayoffTable) -> ConstantAgents:
         """Those of a game."""
         paid = paid_by_outcome(as_table(payoffs))
         both = np.flatnonzero(blocks().depths == 0).tolist()
@@ -168,7 +168,7 @@ Ends = tuple[Floats, Floats, Bools]
 """[18, starts] final shares, [starts] cooperation, and whether the start is at rest."""
 
 
-def _replicated(paid: Payments, constants: Constants, begun: Floats, time: float, report: Report) -> Ends:
+def _replicated(paid: Payments, constants: ConstantAgents, begun: Floats, time: float, report: Report) -> Ends:
     """Each start until it is at rest or the time is up."""
     count = begun.shape[1]
     groups, both, is_rest = np.empty((len(names()), count)), np.empty(count), np.zeros(count, np.bool_)

@@ -18,7 +18,7 @@ import numpy as np
 from modal_env.checks import Number, brief, choice, real
 from modal_env.dynamics.courses import Course
 from modal_env.dynamics.noisy import RULES as REVISIONS
-from modal_env.dynamics.noisy import STEP
+from modal_env.dynamics.noisy import STEP, checked_noise
 from modal_env.errors import GameError
 from modal_env.games.game import check_epsilon
 from modal_env.games.payoffs import PAYOFFS, PayoffTable, as_table
@@ -106,7 +106,7 @@ def direct_course(
     Args:
         epsilon: price of a level of depth.
         rule: one of `RULES`.
-        noise: of logit and best response, see `modal_env.dynamics.noisy`; at most 1 for best response.
+        noise: of logit and best response, see `modal_env.dynamics.noisy`.
         start: "agents": equal shares of all agents; "depths": of all depths, and of the agents of each depth.
         time: duration.
         payoffs: a game, see `modal_env.games.payoffs.as_table`; in an asymmetric one everyone has each seat equally
@@ -137,12 +137,11 @@ def checked(rule: object, noise: object, time: object) -> tuple[float, float]:
     Raises:
         GameError: an unknown rule; numbers out of bounds.
     """
-    choice("rule", rule, RULES)
-    if not 0 < real(noise) <= (1 if rule == "best-response" else 1e6):
-        raise GameError(f"noise={brief(noise)}: give a number above 0, for best-response at most 1")
+    known = choice("rule", rule, RULES)
+    level = checked_noise(known if known in REVISIONS else "logit", noise)
     if not 0 < real(time) <= MAX_TIME:
         raise GameError(f"time={brief(time)}: give a number above 0, to {MAX_TIME:,.0f}")
-    return real(noise), real(time)
+    return level, real(time)
 
 
 def equal_shares(start: str) -> Floats:

@@ -95,7 +95,7 @@ def _known_names() -> dict[int, str]:
 
 @dataclass(frozen=True)
 class Scaled:
-    """Payoffs and prices as integers, all times one factor; and less twice the price, as of `direct_dynamics.Payments`.
+    """Payoffs and prices as integers, all times one factor; less twice the price, as `dynamics.Payments`.
 
     Attributes:
         matrix: [entries, entries] terms of payoffs.
@@ -183,8 +183,10 @@ def _read(counts: Mapping[str, int]) -> dict[int, int]:
     """Codes of agents -> how many there are.
 
     Raises:
-        GameError: counts that are not integers from 0, or all 0; agents that are not direct.
+        GameError: no mapping; counts that are not integers from 0, or all 0; agents that are not direct.
     """
+    if not isinstance(counts, Mapping):
+        raise GameError(f'counts={brief(counts)}: give how many there are of each agent, such as {{"FairBot": 50}}')
     found: dict[int, int] = {}
     for agent, given in counts.items():
         count = integer(given)
