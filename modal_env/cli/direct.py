@@ -28,6 +28,7 @@ from modal_env.errors import GameError
 from modal_env.games.game import PAYOFFS, Game
 from modal_env.logic.library import POST
 from modal_env.progress import Report, part
+from modal_env.search.direct.equal import Equal
 
 
 class Model(StrEnum):
@@ -38,13 +39,6 @@ class Model(StrEnum):
     best_response = "best-response"
     growth = "growth"
     finite = "finite"
-
-
-class Equal(StrEnum):
-    """What is equally frequent."""
-
-    agents = "agents"
-    depths = "depths"
 
 
 LARGE = (Model.replicator, Model.logit, Model.best_response)

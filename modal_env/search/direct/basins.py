@@ -15,7 +15,6 @@ from modal_env.games.game import check_epsilon
 from modal_env.games.payoffs import PAYOFFS, PayoffTable, as_table
 from modal_env.progress import Report, no_report, part
 from modal_env.search.direct.dynamics import (
-    STARTS,
     Payments,
     checked,
     moved,
@@ -25,6 +24,7 @@ from modal_env.search.direct.dynamics import (
     split,
     target,
 )
+from modal_env.search.direct.equal import EQUAL
 from modal_env.search.direct.mixes import (
     COUNT,
     DEPTH,
@@ -97,9 +97,9 @@ def direct_basins(
         some = begun[:, first : first + _CHUNK]
         inner = part(report, first / count, min(1.0, (first + _CHUNK) / count))
         if rule == "replicator":
-            parts.append(_replicated(paid, ConstantAgents.of(epsilon, payoffs), some, until, inner))
+            parts.append(_replicator_ends(paid, ConstantAgents.of(epsilon, payoffs), some, until, inner))
         else:
-            parts.append(_revised(paid, mixes(*split(some)), rule, level, until, inner))
+            parts.append(_revision_ends(paid, mixes(*split(some)), rule, level, until, inner))
     groups, both, is_rest = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
     return _counted(groups.T, both, is_rest)
 
@@ -110,7 +110,7 @@ def random_weights(start: str, starts: int, rng: np.random.Generator) -> Floats:
     Raises:
         GameError: an unknown start.
     """
-    choice("start", start, STARTS)
+    choice("start", start, EQUAL)
     potentials = rng.standard_normal((ENTRIES, starts)) / 2
     deep = mixes(potentials, np.full((SHALLOW, starts), 4 * NEVER)).log_sums
     own = np.log(rng.standard_exponential((SHALLOW, starts)))
@@ -168,7 +168,7 @@ Ends = tuple[Floats, Floats, Bools]
 """[18, starts] final shares, [starts] cooperation, and whether the start is at rest."""
 
 
-def _replicated(paid: Payments, constants: ConstantAgents, begun: Floats, time: float, report: Report) -> Ends:
+def _replicator_ends(paid: Payments, constants: ConstantAgents, begun: Floats, time: float, report: Report) -> Ends:
     """Each start until it is at rest or the time is up."""
     count = begun.shape[1]
     groups, both, is_rest = np.empty((len(names()), count)), np.empty(count), np.zeros(count, np.bool_)
@@ -190,7 +190,7 @@ def _replicated(paid: Payments, constants: ConstantAgents, begun: Floats, time: 
     return groups, both, is_rest
 
 
-def _revised(paid: Payments, mix: Mixes, rule: str, noise: float, time: float, report: Report) -> Ends:
+def _revision_ends(paid: Payments, mix: Mixes, rule: str, noise: float, time: float, report: Report) -> Ends:
     """Each start until it is at rest or the time is up."""
     going = np.arange(mix.shallow.shape[1])
     groups, both, is_rest = np.empty((len(names()), len(going))), np.empty(len(going)), np.zeros(len(going), np.bool_)

@@ -23,6 +23,7 @@ from modal_env.errors import GameError
 from modal_env.games.game import check_epsilon
 from modal_env.games.payoffs import PAYOFFS, PayoffTable, as_table
 from modal_env.progress import Report, no_report
+from modal_env.search.direct.equal import EQUAL
 from modal_env.search.direct.mixes import (
     COUNT,
     DEPTH,
@@ -39,7 +40,6 @@ from modal_env.search.direct.mixes import (
 from modal_env.search.direct_agents import codes_up_to, shallow_names
 
 RULES = ("replicator", *REVISIONS)
-STARTS = ("agents", "depths")
 POINTS = 400  # times of a course
 MAX_TIME = 1e7
 _FIRST = 0.01  # time of a course after 0
@@ -123,9 +123,9 @@ def direct_course(
     paid, begun = payments(epsilon, payoffs), equal_shares(start)
     level, until = checked(rule, noise, time)
     if rule == "replicator":
-        times, mix = _replicated(paid, begun, until, report)
+        times, mix = _replicator_course(paid, begun, until, report)
     else:
-        times, mix = _revised(paid, mixes(*split(begun)), rule, level, until, report)
+        times, mix = _revision_course(paid, mixes(*split(begun)), rule, level, until, report)
     of = rule if rule == "replicator" else f"{rule}, noise {level:g}"
     terms = f"{of}, epsilon {check_epsilon(epsilon)}, every {start[:-1]} equally often"
     return Course(rule, names(), times, mix.groups.T, mix.cooperation, paid.gains(mix), terms)
@@ -150,7 +150,7 @@ def equal_shares(start: str) -> Floats:
     Raises:
         GameError: an unknown start.
     """
-    choice("start", start, STARTS)
+    choice("start", start, EQUAL)
     own = np.zeros(SHALLOW)
     if start == "depths":
         depths = blocks().depths
@@ -170,7 +170,7 @@ def slopes(paid: Payments, logs: Floats) -> Floats:
     return np.vstack([values - mean / 4, own - mean])  # an agent has four potentials
 
 
-def _replicated(paid: Payments, begun: Floats, time: float, report: Report) -> tuple[Floats, Mixes]:
+def _replicator_course(paid: Payments, begun: Floats, time: float, report: Report) -> tuple[Floats, Mixes]:
     """`POINTS` times and the mixes then, by scipy's DOP853."""
     from scipy.integrate import solve_ivp
 
@@ -186,7 +186,9 @@ def _replicated(paid: Payments, begun: Floats, time: float, report: Report) -> t
     return times, mixes(*split(found.y))
 
 
-def _revised(paid: Payments, mix: Mixes, rule: str, noise: float, time: float, report: Report) -> tuple[Floats, Mixes]:
+def _revision_course(
+    paid: Payments, mix: Mixes, rule: str, noise: float, time: float, report: Report
+) -> tuple[Floats, Mixes]:
     """Times of revisions and the mixes then: `POINTS` of them, or all."""
     steps = math.ceil(time / STEP)
     wanted = {*np.unique(np.geomspace(1, steps, POINTS).round().astype(int)).tolist()}

@@ -29,10 +29,10 @@ from modal_env.dynamics.finite import (
 )
 from modal_env.games.game import check_epsilon
 from modal_env.games.payoffs import PAYOFFS, PayoffTable, as_table
+from modal_env.search.direct.equal import EQUAL
 from modal_env.search.direct_agents import MAX_DEPTH, codes_up_to, moves_against_itself, shallow_names
 from modal_env.search.plays import LOW, OUTCOMES, Plays, agreeing, plays
 
-MUTANTS = ("agents", "depths")
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
@@ -91,7 +91,7 @@ def code_shares(
         GameError: an argument out of bounds; an unknown game.
     """
     price, members = check_epsilon(epsilon), whole("size", size, 2, MAX_SIZE)
-    choice("mutants", mutants, MUTANTS)
+    choice("mutants", mutants, EQUAL)
     weight, table = checked_intensity(intensity), as_table(payoffs)
     met = plays(whole("depth", depth, 1, MAX_DEPTH))
     kind, depths, cooperates, singles = _kinds(met)
