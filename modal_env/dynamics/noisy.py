@@ -117,7 +117,7 @@ def checked_noise(rule: str, noise: object) -> float:
         GameError: it is out of bounds.
     """
     if not LEAST_NOISE <= real(noise) <= MAX_NOISE[rule]:
-        raise GameError(f"noise={brief(noise)}: give a number from {LEAST_NOISE:g}, for best-response at most 1")
+        raise GameError(f"noise={brief(noise)}: give a number from {LEAST_NOISE:g} to {MAX_NOISE[rule]:g}")
     return real(noise)
 
 

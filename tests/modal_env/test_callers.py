@@ -17,8 +17,6 @@ from modal_env.search.best_replies import Types, agent_of, replies
 from modal_env.search.findings import CALLS
 from modal_env.search.words import Fate, fates, self_plays
 
-SEARCHED_TO_DEPTH_3 = 3  # survivors, 20 seconds each
-
 
 def agents_with(fate: Fate, rng: np.random.Generator, count: int) -> list[Agent]:
     """Random agents of a word that nobody exploits."""
@@ -109,11 +107,9 @@ def test_survivors_of_depth_4() -> None:
     words = [fate.word for fate in found if fate.survivor]
     assert len(words) == 10
     assert words[0] == "CCDCCDCCDC"
-    survivors = [fate.survivor for fate in found if fate.survivor]
-    for number, survivor in enumerate(survivors):
+    for survivor in [fate.survivor for fate in found if fate.survivor]:
         assert play(survivor, survivor).moves == ("C", "C")
-        depth = 3 if number < SEARCHED_TO_DEPTH_3 else 2  # the complete search, which no part of `fates` takes part in
-        assert {reply.moves[0] for reply in replies([survivor], CALLS, depth=depth)} == {("C", "D"), ("D", "D")}
+        assert {reply.moves[0] for reply in replies([survivor], CALLS, depth=3)} == {("C", "D"), ("D", "D")}
 
 
 def test_a_depth_that_is_not_searched() -> None:
