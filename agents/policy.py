@@ -80,10 +80,11 @@ def view_of(policy: Policy, info: Mapping[str, Any], made: str) -> View:
     name = type(policy).__name__
     try:
         view: View = info["view"]
-    except (KeyError, TypeError):
+        power = view.power
+    except (KeyError, TypeError, AttributeError):
         raise ActionError(f"{name}.act(observation, info): {_not_a_turn(info)}") from None
     if not hasattr(policy, made):
-        call = f"call reset(agent={view.power!r}, seed=0) before each game"
+        call = f"call reset(agent={power!r}, seed=0) before each game"
         raise ActionError(f"{name}.act before reset: {call}; a subclass with a reset of its own calls super().reset")
     return view
 
@@ -97,7 +98,7 @@ def _not_a_turn(info: object) -> str:
     if is_modal(info):
         return "this policy plays the board game; modal_env has players of its own, such as 'program:FairBot'"
     return (
-        f"info is {info!r:.40}, without info['view']: give what the environment returns: observation and info of "
+        f"info is {info!r:.40}, without a view in info['view']: give what the environment returns: observation and info of "
         "env.last(), or observations[agent] and infos[agent] of a parallel environment; without an environment, "
         "act(None, {'view': game.view(power)})"
     )

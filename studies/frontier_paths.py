@@ -51,7 +51,7 @@ def theft_path(clique: Clique) -> OrdersByPhase:
 
 KINDS: dict[str, PathOf] = {"home": home_path, "theft": theft_path}
 GAMES = {
-    ("clique:3", "home"): (3, 4, 5, 6),
+    ("clique:3", "home"): (3, 4, 5, 6, 7),
     ("clique:4", "home"): (3, 4, 5, 6, 7, 8),
     ("clique:5", "home"): (3,),
     ("clique:4", "theft"): (3, 4),

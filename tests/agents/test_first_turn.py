@@ -56,7 +56,7 @@ def modal_turn():
 
 @pytest.mark.parametrize("spec", BOARD)
 class TestBoardPolicies:
-    @pytest.mark.parametrize("info", [{}, None, "all infos"])
+    @pytest.mark.parametrize("info", [{}, None, "all infos", {"view": None}, {"view": "x"}])
     def test_without_a_view_they_say_where_it_is(self, spec, info, board_infos):
         policy, power = made(spec), next(iter(board_infos))
         policy.reset(power, 0)
