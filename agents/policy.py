@@ -99,8 +99,8 @@ def _not_a_turn(info: object) -> str:
         return "this policy plays the board game; modal_env has players of its own, such as 'program:FairBot'"
     return (
         f"info is {info!r:.40}, without a view in info['view']: give what the environment returns: observation and "
-        "info of env.last(), or observations[agent] and infos[agent] of a parallel environment; without an environment, "
-        "act(None, {'view': game.view(power)})"
+        "info of env.last(), or observations[agent] and infos[agent] of a parallel environment; without an "
+        "environment, act(None, {'view': game.view(power)})"
     )
 
 
