@@ -16,6 +16,7 @@ from modal_env.search.direct.basins import DirectBasins
 from studies.tables import Folder, save
 
 PRICES = ("1/100", "1/20", "1/10", "1/4", "2/5", "1/2", "3/5")  # epsilon
+COURSE_PRICES = ("1/100", "1/80", "1/60", *PRICES[1:])  # DefectBot does not take over at all of them
 FEW_PRICES = ("1/100", "1/10", "1/4", "1/2")
 STARTS = {"agents": "every agent", "depths": "every depth"}
 LONG = 1e6  # duration
@@ -30,10 +31,12 @@ def main(
     to: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("docs/pictures"), tables: Folder = None
 ) -> None:
     """Draw the pictures, and write the tables."""
-    courses = {(start, price): direct_course(price, start=start, time=LONG) for start in STARTS for price in PRICES}
+    courses = {
+        (start, price): direct_course(price, start=start, time=LONG) for start in STARTS for price in COURSE_PRICES
+    }
     pictures = {
         "modal-direct-course": plots.course(courses["agents", "1/10"]),
-        "modal-direct-cooperation": plots.cooperation_over_time([courses["agents", price] for price in PRICES]),
+        "modal-direct-cooperation": plots.cooperation_over_time([courses["agents", price] for price in COURSE_PRICES]),
     }
     for name, picture in pictures.items():
         picture.savefig(to / f"{name}.png")
@@ -46,7 +49,7 @@ def main(
 
 
 def _save_courses(tables: Path, courses: dict[tuple[str, str], Course]) -> None:
-    head = ("equally often", "ε", "lowest, at time", "above 1/2", "in the end", "largest in turn, from time")
+    head = ("equally often", "ε", "lowest before, at time", "above 1/2", "in the end", "largest in turn, from time")
     rows = [(STARTS[start], price, *row_of(course)) for (start, price), course in courses.items()]
     save(tables, "modal-evolution-direct-course", head, rows)
 

@@ -313,9 +313,21 @@ class TestLargePopulationsOfAllDirectAgents:
 
     @pytest.mark.parametrize("start", direct_populations.STARTS)
     def test_cooperation_lasts_at_a_low_price(self, start: str) -> None:
-        assert "At 1/1000 it had not by time 10^7" in words(EVOLUTION)
+        assert "At 1/1000 all pairs cooperate at time 10^7 from both starts" in words(EVOLUTION)
         course = direct_course("1/1000", start=start, time=1e7)
         assert course.cooperation[-1] > 0.9999
+
+    def test_cooperation_collapses_for_a_moment(self) -> None:
+        """The collapse is far shorter than the distance of 400 times on a logarithmic scale."""
+        course = direct_course("1/100", time=1e4)
+        low = course.times[(course.cooperation < 0.5) & (course.times > 1000)]
+        assert f"from time {low[0]:,.0f} to {low[-1]:,.0f}, 0.036 at the lowest" in words(EVOLUTION)
+        assert abs(course.cooperation[course.times > 1000].min() - 0.036) < 0.0005
+
+    def test_not_every_price_ends_with_defection(self) -> None:
+        assert "At 1/60 and 1/80 they still cooperate then" in words(EVOLUTION)
+        course = direct_course("1/80", time=direct_populations.LONG)
+        assert (course.cooperation[-1] > 0.999, course.gains[-1] > 1e-3) == (True, True)
 
     @pytest.mark.parametrize("price", ["1/100", "1/10", "1/4"])
     def test_growth(self, price: str) -> None:

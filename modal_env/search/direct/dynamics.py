@@ -41,6 +41,7 @@ from modal_env.search.direct_agents import codes_up_to, shallow_names
 
 RULES = ("replicator", *REVISIONS)
 POINTS = 400  # times of a course
+WITHIN = 8  # and times in each step of an integration, since cooperation may collapse for a moment
 MAX_TIME = 1e7
 _FIRST = 0.01  # time of a course after 0
 _TOLERANCE = 1e-10
@@ -171,19 +172,20 @@ def slopes(paid: Payments, logs: Floats) -> Floats:
 
 
 def _replicator_course(paid: Payments, begun: Floats, time: float, report: Report) -> tuple[Floats, Mixes]:
-    """`POINTS` times and the mixes then, by scipy's DOP853."""
+    """`POINTS` times and `WITHIN` in each step of scipy's DOP853, and the mixes then."""
     from scipy.integrate import solve_ivp
-
-    times = np.concatenate([[0.0], np.geomspace(min(_FIRST, time / 2), time, POINTS)])
 
     def rates(now: float, logs: Floats) -> Floats:
         report(now / time)
         return slopes(paid, logs[:, None])[:, 0]
 
-    found = solve_ivp(rates, (0, time), begun[:, 0], method="DOP853", t_eval=times, rtol=_TOLERANCE, atol=_TOLERANCE)
+    exact = {"rtol": _TOLERANCE, "atol": _TOLERANCE}
+    found = solve_ivp(rates, (0, time), begun[:, 0], method="DOP853", dense_output=True, **exact)
     if not found.success:
         raise GameError(f"the solver gave up at time {found.t[-1]} of {time}: {found.message}")
-    return times, mixes(*split(found.y))
+    within = np.linspace(found.t[:-1], found.t[1:], WITHIN, endpoint=False)
+    times = np.union1d(np.geomspace(min(_FIRST, time / 2), time, POINTS), within)
+    return times, mixes(*split(found.sol(times)))
 
 
 def _revision_course(
