@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from modal_env import parse
 from modal_env.errors import GameError
 from modal_env.logic.library import CooperateBot, FairBot
 from modal_env.logic.notation import Agent
@@ -138,3 +139,11 @@ def test_calls_that_are_wrong(calls: object, match: str) -> None:
 def test_calls_by_name() -> None:
     assert fates(2, ["FairBot", "CooperateBot"]) == fates(2, [FairBot, CooperateBot])
     assert fates(2, ["FairBot", "SlipBot"]) == fates(2, ["FairBot"])  # the second is too deep for callers
+
+
+@pytest.mark.slow
+def test_more_agents_to_call_leave_fewer_survivors() -> None:
+    more = [parse("[][]false", name="FalseBot2"), parse("[][][]false", name="FalseBot3")]
+    words = [fate.word for fate in fates(4, (*CALLS, *more)) if fate.survivor]
+    assert len(words) == 8
+    assert not {"CCDCCDCCDC", "CCCDCCDCCDC"} & set(words)
