@@ -163,6 +163,6 @@ def test_each_undominated_vector_has_certificates(board):
 def test_the_undominated_points():
     """Two cores for three players: the sharer that is left without one gets a point less."""
     assert equilibrium_payoffs("shared-clique:2", 1, 2) == [(1, 2, 2), (2, 2, 1)]
-    for wrong in ((9, 1, 0), (1, -1, 0), (1, 1, -1), (1, 1, 0.5)):
+    for wrong in ((11, 1, 0), (1, -1, 0), (1, 1, -1), (1, 1, 0.5)):
         with pytest.raises(EvaluationError):
             equilibrium_payoffs("shared-clique:2", *wrong)

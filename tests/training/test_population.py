@@ -316,7 +316,7 @@ def test_an_exact_oracle_begins_on_toy_boards_only(tmp_path, monkeypatch):
     begun = replace(SMALL, folder=tmp_path / "p", oracle="exact", begin="hold", steps=1, years=1, iterations=1)
     train_population(begun)
     assert exact_oracle.is_checkpoint(begun.response_folder(1) / "begin")
-    with pytest.raises(TrainingError, match="convoys"):
+    with pytest.raises(TrainingError, match="can be convoyed on standard"):
         train_population(replace(SMALL, map_name="standard", oracle="exact", folder=tmp_path / "q"))
 
 
