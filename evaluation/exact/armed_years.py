@@ -5,8 +5,8 @@ it gains in every longer game with the same T - t. `evaluation.exact.armed_years
 
 The others' orders here depend on the position alone, not on the years left. A position has a claim: the deviator's
 points if one year is left; with each further year it may get one more, as it does on the armed path. The search raises
-the claims, which start low, until each position has orders that keep its claim (energy progress
-measures, Brim et al. 2011).
+the claims, which start low, until each position has orders that keep its claim (energy progress measures, Brim et al.
+2011).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from agents.cliques.shape import NOBODY
 from evaluation.checks import EvaluationError
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.certificates import Certificate, orders_array
@@ -53,12 +54,19 @@ def certify_armed_years(map_name: str, deviator: str) -> Certificate:
     _, places = naming.names()
     back, paid = np.argsort(places), YEARS + 1
     orders = [naming.numbers(node, search.table.orders[claims.plan[node]], places, back) for node in nodes]
+    rows = np.array([naming.state(node).row for node in nodes], np.int32)
     return Certificate(
-        *(search.clique.board.name, YEARS, (deviator,), paid, tuple(path_of(search.clique, -1, YEARS, 0)), paid, True),
-        np.array([naming.state(node).row for node in nodes], np.int32).reshape(-1, layout_of(naming.board).size),
-        np.ones(len(nodes), np.int16),
-        np.array([claims.claim[node] for node in nodes], np.int16),
-        orders_array(orders),
+        map_name=search.clique.board.name,
+        years=YEARS,
+        deviators=(deviator,),
+        value=paid,
+        path=tuple(path_of(search.clique, NOBODY, YEARS, 0)),
+        path_value=paid,
+        is_symmetric=True,
+        rows=rows.reshape(-1, layout_of(naming.board).size),
+        years_left=np.ones(len(nodes), np.int16),
+        claims=np.array([claims.claim[node] for node in nodes], np.int16),
+        orders=orders_array(orders),
     )
 
 

@@ -27,7 +27,7 @@ from modal_env.console import watched
 from modal_env.errors import GameError
 from modal_env.games.game import PAYOFFS, Game
 from modal_env.logic.library import POST
-from modal_env.progress import Report, part
+from modal_env.progress import parts
 from modal_env.search.direct.equal import Equal
 
 
@@ -121,7 +121,7 @@ def _courses(games: Sequence[Game], rule: str, equal: str, time: float, noise: f
             direct_course(
                 played.epsilon, rule, noise=noise, start=equal, time=time, payoffs=played.payoffs, report=each
             )
-            for played, each in zip(games, _parts(report, len(games)), strict=True)
+            for played, each in zip(games, parts(report, len(games)), strict=True)
         ]
     show(courses_table(games, found))
     if plot:
@@ -137,7 +137,7 @@ def _ends(games: Sequence[Game], rule: str, equal: str, time: float, noise: floa
             direct_basins(
                 played.epsilon, rule, noise=noise, start=equal, time=time, payoffs=played.payoffs, report=each, **drawn
             )
-            for played, each in zip(games, _parts(report, len(games)), strict=True)
+            for played, each in zip(games, parts(report, len(games)), strict=True)
         ]
     how = rule if rule == Model.replicator else f"{rule}, noise {noise:g}"
     show(*(noisy_table(played, one, how) for played, one in zip(games, found, strict=True)))
@@ -149,7 +149,7 @@ def _growth(games: Sequence[Game], steps: int) -> None:
     with watched("adding best replies") as report:
         found = [
             direct_growth(played.epsilon, steps, payoffs=played.payoffs, report=each)
-            for played, each in zip(games, _parts(report, len(games)), strict=True)
+            for played, each in zip(games, parts(report, len(games)), strict=True)
         ]
     show(*(growth_table(played, grown) for played, grown in zip(games, found, strict=True)))
 
@@ -160,13 +160,9 @@ def _finite(games: Sequence[Game], sizes: Sequence[int], equal: str, plot: Path 
     cells = [(played, members) for played in games for members in sizes]
     with watched("following populations") as report:
         found = []
-        for (played, members), each in zip(cells, _parts(report, len(cells)), strict=True):
+        for (played, members), each in zip(cells, parts(report, len(cells)), strict=True):
             found.append(direct_shares(played.epsilon, members, payoffs=played.payoffs, mutants=equal))
             each(1)
     show(shares_table([played for played, _ in cells], found))
     if plot:
         save_picture(plots.cooperation_over_epsilon([played.epsilon for played, _ in cells], found), plot)
-
-
-def _parts(report: Report, count: int) -> list[Report]:
-    return [part(report, number / count, (number + 1) / count) for number in range(count)]

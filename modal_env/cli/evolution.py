@@ -42,7 +42,7 @@ from modal_env.dynamics.populations import payoffs_of
 from modal_env.dynamics.replicator import growth, replicator
 from modal_env.errors import GameError
 from modal_env.games.game import PAYOFFS, Game, Mix
-from modal_env.progress import part
+from modal_env.progress import parts
 
 POINTS = 5001  # times of a trajectory: enough for a smooth plot
 MEMBERS = 10  # default number of each agent at the start of growth
@@ -157,8 +157,8 @@ def _growth(game: Game, shown: Sequence[Group], start: Mapping[str, str] | None,
 def _basins(games: Sequence[Game], shown: Sequence[Group], starts: int, seed: int, plot: Path | None) -> None:
     drawn = _drawn(games) if plot else ""
     with watched("following random starts") as report:
-        parts = [part(report, n / len(games), (n + 1) / len(games)) for n in range(len(games))]
-        found = [basins(game, starts, seed, report=each) for game, each in zip(games, parts, strict=True)]
+        reports = parts(report, len(games))
+        found = [basins(game, starts, seed, report=each) for game, each in zip(games, reports, strict=True)]
     show(*shown, basins_table(games, found))
     if plot:
         prices, shares = [game.epsilon for game in games], [one.share(drawn) for one in found]

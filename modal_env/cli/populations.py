@@ -31,7 +31,7 @@ from modal_env.console import watched
 from modal_env.errors import GameError
 from modal_env.games.game import PAYOFFS, Game
 from modal_env.logic.readers import Program
-from modal_env.progress import Report, part
+from modal_env.progress import Report, parts
 
 if TYPE_CHECKING:
     from modal_env.dynamics.finite import Shares
@@ -128,8 +128,7 @@ def populations(
             )
 
         with watched("following populations") as report:
-            parts = [part(report, n / len(cells), (n + 1) / len(cells)) for n in range(len(cells))]
-            found = [shares_of(*cell, each) for cell, each in zip(cells, parts, strict=True)]
+            found = [shares_of(*cell, each) for cell, each in zip(cells, parts(report, len(cells)), strict=True)]
         show(*who(library, formulas), shares_table([played for played, _ in cells], found))
         if plot:
             save_picture(plots.cooperation_over_epsilon([played.epsilon for played, _ in cells], found), plot)

@@ -121,7 +121,7 @@ def _plays(depth: int) -> Plays:
         keys[codes] = (keys[codes] & ~3) | lower_depth
     known, profile = np.unique(keys, return_inverse=True)
     profiles = np.stack([known & 3, *((known >> (4 * d + 2)) & 15 for d in range(depth + 1))], axis=1)
-    holds = _holds(decided, moves, profile, len(known))
+    holds = counts_on_sides(decided, moves, profile, len(known)) > 0
     return Plays(depth, tuple(sides), tuple(found), profile, profiles, holds)
 
 
@@ -182,14 +182,14 @@ def _keys(decided, moves, reach, count):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _holds(decided, moves, profile, number):  # type: ignore[no-untyped-def]
-    """[sides, profiles] whether a set has an agent of a profile."""
-    found = np.zeros((len(decided), number), np.bool_)
-    step = min(1 << LOW, len(profile))
+def counts_on_sides(decided, moves, kind, kinds):  # type: ignore[no-untyped-def]
+    """[sides, kinds] number of agents of each kind on each side; `kind` has that of each agent."""
+    found = np.zeros((len(decided), kinds), np.int64)
+    step = min(1 << LOW, len(kind))
     for low in range(step):
         sides = agreeing(decided, moves, low, step - 1)
-        for code in range(low, len(profile), step):
+        for code in range(low, len(kind), step):
             for side in sides:
                 if code & decided[side] == moves[side]:
-                    found[side, profile[code]] = True
+                    found[side, kind[code]] += 1
     return found

@@ -179,8 +179,9 @@ def _replicator_course(paid: Payments, begun: Floats, time: float, report: Repor
         report(now / time)
         return slopes(paid, logs[:, None])[:, 0]
 
-    exact = {"rtol": _TOLERANCE, "atol": _TOLERANCE}
-    found = solve_ivp(rates, (0, time), begun[:, 0], method="DOP853", dense_output=True, **exact)
+    found = solve_ivp(
+        rates, (0, time), begun[:, 0], method="DOP853", dense_output=True, rtol=_TOLERANCE, atol=_TOLERANCE
+    )
     if not found.success:
         raise GameError(f"the solver gave up at time {found.t[-1]} of {time}: {found.message}")
     within = np.linspace(found.t[:-1], found.t[1:], WITHIN, endpoint=False)

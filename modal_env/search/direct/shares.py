@@ -31,7 +31,7 @@ from modal_env.games.game import check_epsilon
 from modal_env.games.payoffs import PAYOFFS, PayoffTable, as_table
 from modal_env.search.direct.equal import EQUAL
 from modal_env.search.direct_agents import MAX_DEPTH, codes_up_to, moves_against_itself, shallow_names
-from modal_env.search.plays import LOW, OUTCOMES, Plays, agreeing, plays
+from modal_env.search.plays import LOW, OUTCOMES, Plays, agreeing, counts_on_sides, plays
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -97,7 +97,7 @@ def code_shares(
     kind, depths, cooperates, singles = _kinds(met)
     decided = np.array([side.decided for side in met.sides])
     moves = np.array([side.moves for side in met.sides])
-    found = _members(decided, moves, kind, len(depths))
+    found = counts_on_sides(decided, moves, kind, len(depths))
     chances = _chances(table, price, depths, cooperates, members, weight)
     if mutants == "depths":
         of_depth = np.bincount(met.profiles[met.profile, 0], minlength=depth + 1)
@@ -159,20 +159,6 @@ def _states(found: Codes, singles: NDArray[np.bool_]) -> tuple[Codes, Codes, Cod
         kinds.append(int(kind))
         counts.append(int(found[side, kind]))
     return state, np.array(kinds), np.array(counts)
-
-
-@njit(cache=True, nogil=True)
-def _members(decided, moves, kind, kinds):  # type: ignore[no-untyped-def]
-    """[sides, kinds] number of agents of each kind on each side."""
-    found = np.zeros((len(decided), kinds), np.int64)
-    step = min(1 << LOW, len(kind))
-    for low in range(step):
-        sides = agreeing(decided, moves, low, step - 1)
-        for code in range(low, len(kind), step):
-            for side in sides:
-                if code & decided[side] == moves[side]:
-                    found[side, kind[code]] += 1
-    return found
 
 
 @njit(cache=True, nogil=True)
