@@ -5,7 +5,7 @@ import re
 import pytest
 from rich.table import Table
 
-from studies.tables import DOCS, PLACE, markdown, parts, read, save, written
+from research.tables import DOCS, PLACE, markdown, parts, read, save, written
 
 PAGES = {path.name: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
 FILES = sorted((DOCS / "tables").glob("*.csv"))
@@ -17,7 +17,7 @@ INTERVAL = re.compile(rf"{NUMBER} [\[(]{NUMBER}(?:, | to ){NUMBER}[\])]")
 
 @pytest.mark.parametrize("name", [name for name, page in PAGES.items() if PLACE.search(page)])
 def test_a_page_has_the_tables_of_today(name):
-    assert PAGES[name] == written(PAGES[name]), "write it anew: python -m studies.tables"
+    assert PAGES[name] == written(PAGES[name]), "write it anew: python -m research.tables"
 
 
 def test_no_number_of_a_study_is_typed_in_a_table():

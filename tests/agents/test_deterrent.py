@@ -12,7 +12,7 @@ from agents.cliques.punishing import punishing_orders
 from agents.scripted.center_partition import planned_owners
 from agents.scripted.deterrents.ownership import RightfulOwners, fair_shares
 from agents.scripted.deterrents.posse import PossePolicy
-from studies import hand_over
+from research.deterrence import hand_over
 from welfare_env.errors import WelfareEnvError
 
 RULES = ("grim", "police", "sheriff", "marshal")

@@ -16,7 +16,7 @@ from evaluation.exact import FrontierPoint, check_drawn, equilibrium_payoffs, ex
 from evaluation.exact.clique_proofs import path_of
 from evaluation.exact.drawn.frontier import FrontierSearch
 from evaluation.exact.planner import Stepper
-from studies.frontier_paths import home_path, theft_path
+from research.price_of_peace.frontier_paths import home_path, theft_path
 from welfare_env import Game, Rules
 
 

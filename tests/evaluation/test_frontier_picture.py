@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from studies.frontier import interval
-from studies.frontier_policies import Beside, Step, by_result, frontiers, picture, short_of
+from research.price_of_peace.frontier import interval
+from research.price_of_peace.frontier_policies import Beside, Step, by_result, frontiers, picture, short_of
 
 
 def point(epsilon, welfare, gain, last=None):

@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from studies.program_tournament import main, play
+from research.programs.program_tournament import main, play
 
 APP = typer.Typer()
 APP.command()(main)

@@ -38,7 +38,7 @@ from evaluation.exact.graph_kernels import (
     position,
     unpack,
 )
-from studies import theorems as study
+from research.price_of_peace import theorems as study
 from tests.agents.test_cliques import played, shape_of
 from tests.evaluation.test_exact import Exhaustive, Forgetful, Restless, rules
 from welfare_env.game.position import Position

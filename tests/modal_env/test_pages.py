@@ -26,7 +26,7 @@ from modal_env.search.findings import Findings, findings
 from modal_env.search.invaders import verdicts
 from modal_env.search.plays import plays
 from modal_env.search.words import words as find_words
-from studies import direct_populations, modal_evolution
+from research.programs import direct_populations, modal_evolution
 
 DOCS = Path(__file__).parents[2] / "docs"
 EQUILIBRIA, EVOLUTION, SEARCH = "modal-equilibria.md", "modal-evolution.md", "modal-search.md"

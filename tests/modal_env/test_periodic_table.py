@@ -20,7 +20,7 @@ from modal_env.search.direct_agents import agent_with, survey
 from modal_env.search.periodic_table import kinds, readings
 from modal_env.search.plays import OUTCOMES, plays
 from modal_env.search.table_checker import outcome, reachable, read, table_faults
-from studies.periodic_table import main, text
+from research.programs.periodic_table import main, text
 
 DOCS = Path(__file__).parents[2] / "docs"
 

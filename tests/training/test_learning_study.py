@@ -9,10 +9,10 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("torch")
 
-from studies.learning import trainings
-from studies.learning.courses import change, course, is_flat, peaks
-from studies.learning.rewards import on_clique
-from studies.learning.trainings import Group, measured
+from research.learning import trainings
+from research.learning.courses import change, course, is_flat, peaks
+from research.learning.rewards import on_clique
+from research.learning.trainings import Group, measured
 from training import TrainConfig
 
 STEPS = np.arange(150)

@@ -11,10 +11,10 @@ from matplotlib.colors import to_hex
 
 from agents.runtime.colors import LEARNED, PUBLISHED, REWARDS
 from evaluation import Estimate
-from studies.deterrence import Line, Neighbor, frontier
-from studies.learning.curves import NEVER, draw_rewards, draw_robbers, name_of_reward
-from studies.learning.robbers import CURVES
-from studies.learning.words import SETTINGS, draw, row
+from research.deterrence.rules import Line, Neighbor, frontier
+from research.learning.curves import NEVER, draw_rewards, draw_robbers, name_of_reward
+from research.learning.robbers import CURVES
+from research.learning.words import SETTINGS, draw, row
 
 
 @pytest.fixture

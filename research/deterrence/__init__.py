@@ -1,0 +1,1 @@
+"""Deterrents and their attackers: welfare, the best known attack, and the cost of harmless neighbors."""

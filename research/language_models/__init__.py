@@ -1,0 +1,1 @@
+"""Costs of memory and of prompt additions for language models, and the bias of constrained decoding."""

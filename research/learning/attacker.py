@@ -1,0 +1,86 @@
+"""The performance of a trained attacker in standard Diplomacy, in every seat in turn against six equal opponents.
+
+    python -m research.learning.attacker attacker --against random --against dumbbot --games 100
+    python -m research.learning.attacker attacker --against random --against dumbbot --games 100 --draw
+
+The checkpoint plays as ``rl:PATH``; with --greedy and --draw as ``rl:PATH,greedy=yes`` and ``rl:PATH,greedy=no``.
+Prints centers and score (sum of squares; an equal share is 1/7) after ten years, by seat and overall, with 95%
+percentile bootstrap intervals over games.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from agents.rl import checkpoint
+from research.tables import Folder, parts, save
+from training.board.rewards import Reward
+from training.board.runner import Play
+from training.board.seat_gains import play_games
+from training.board.seats import Lineup
+from welfare_env.board.loading import load_board
+from welfare_env.engine import initial_state
+from welfare_env.game.scoring import scores
+
+
+def measure(path: Path, against: str, games: int, seed: int, greedy: bool | None) -> tuple[np.ndarray, np.ndarray]:
+    """Centers and scores of the attacker: two float64 [seats, games]."""
+    given = checkpoint.load(path)
+    board = load_board(given.map_name)
+    first = scores(board, given.rules, initial_state(board))
+    centers, final = [], []
+    for seat in range(len(board.powers)):
+        lineup = Lineup(((seat,),), (against,), (1.0,))
+        play = Play(given.map_name, given.rules, lineup, given.size, Reward("score"), num_games=games, seed=seed)
+        results = play_games(play, path, given.greedy if greedy is None else greedy)
+        centers.append([result.centers[seat] for result in results])
+        final.append([result.returns[seat] + first[seat] for result in results])
+    return np.array(centers, float), np.array(final)
+
+
+def interval(values: np.ndarray, seed: int = 0) -> str:
+    """The mean over all seats with its interval; games are resampled within each seat."""
+    rng = np.random.default_rng(seed)
+    rows = np.atleast_2d(values)
+    drawn = [np.mean([row[rng.integers(len(row), size=len(row))].mean() for row in rows]).item() for _ in range(2_000)]
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return f"{values.mean():.3f} [{low:.3f}, {high:.3f}]"
+
+
+def main(
+    path: Annotated[Path, typer.Argument(help="Folder of a checkpoint, or the name of one in the package.")],
+    against: Annotated[list[str], typer.Option(help="Six opponents.")] = ["random", "dumbbot"],  # noqa: B006
+    games: Annotated[int, typer.Option(min=2, help="Games per seat.")] = 100,
+    seed: int = 0,
+    greedy: Annotated[
+        Optional[bool],  # noqa: UP045  typer reads it so
+        typer.Option("--greedy/--draw", help="The most probable orders, or sampled.", show_default="as rl:PATH does"),
+    ] = None,
+    tables: Folder = None,
+) -> None:
+    """Print a checkpoint's centers and scores."""
+    powers = load_board(checkpoint.load(path).map_name).powers
+    head, rows = ["seat"], [[seat] for seat in (*powers, "all")]
+    for opponent in against:
+        centers, final = measure(path, opponent, games, seed, greedy)
+        table = Table(title=f"{path} against six {opponent}, {games} games a seat")
+        for name in ("seat", "centers", "score"):
+            table.add_column(name, justify="left" if name == "seat" else "right")
+        for seat, power in enumerate(powers):
+            table.add_row(power, interval(centers[seat]), interval(final[seat]))
+        table.add_section()
+        table.add_row("all", interval(centers), interval(final))
+        Console(width=100).print(table)
+        head += [f"centers against six {opponent}", f"score against six {opponent}"]
+        rows = [[*row, *more[1:]] for row, more in zip(rows, parts(table)[1], strict=True)]
+    save(tables, "training-attacker-drawn" if greedy is False else "training-attacker", head, rows)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,84 @@
+"""The welfare and exploitability of a training's last iterate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evaluation.exact import Exploitability, exploitability
+from research.learning.trainings import config_of, measured
+from training.population.config import PopulationConfig
+from training.population.portfolio import attacked
+from welfare_env.board.loading import load_board
+
+GAMES = 20  # per deviator and seat for the choice, and for the chosen one
+MOST_POSITIONS = 60_000
+
+
+def exact(folder: Path, network: str, powers: Sequence[str]) -> dict[str, Any]:
+    """Exact values of a network's most probable orders: welfare, and the largest gain of an exact best response.
+
+    Args:
+        powers: the deviating powers; without any the gain is nan.
+    """
+    welfare = measured(folder, f"welfare, greedy {network}", partial(_welfare, folder, network))
+    gains = [measured(folder, f"exact, {network}, {one}", partial(_exact, folder, network, one)) for one in powers]
+    best = max(gains, key=lambda one: one["gain"], default={"gain": math.nan, "power": "-"})
+    return {"welfare": welfare, **best}
+
+
+def _welfare(folder: Path, network: str) -> float:
+    return _exploited(folder, network, []).welfare
+
+
+def _exact(folder: Path, network: str, power: str) -> dict[str, Any]:
+    found = _exploited(folder, network, [power])
+    return {"gain": found.gap, "power": power, "positions": found.responses[power].positions}
+
+
+def _exploited(folder: Path, network: str, powers: Sequence[str]) -> Exploitability:
+    config = config_of(folder)
+    player = f"rl:({folder / network}),greedy=yes"
+    return exploitability(config["map_name"], player, config["years"], powers=powers, most_positions=MOST_POSITIONS)
+
+
+def attack(folder: Path, greedy: bool) -> dict[str, Any]:
+    """The last iterate, greedy or sampling: its welfare, and the gain of the portfolio's best deviator.
+
+    The deviator and its seat are chosen on separate games.
+    """
+    way = "yes" if greedy else "no"
+    return measured(folder, f"portfolio, greedy={way}, {GAMES} games", lambda: _attack(folder, way))
+
+
+def _attack(folder: Path, way: str) -> dict[str, Any]:
+    config = config_of(folder)
+    player = f"rl:({folder / 'checkpoint'}),greedy={way}"
+    games = PopulationConfig(map_name=config["map_name"], years=config["years"], portfolio_games=GAMES)
+    found = attacked(games, {player: 1.0})
+    numbers = {name: None if np.isnan(value) else value for name, value in (("low", found.low), ("high", found.high))}
+    by = found.deviator.partition(":nice=")[0]  # an exploiter's face is the network itself
+    return {"welfare": found.welfare, "gain": found.gain, **numbers, "by": by, "power": found.power}
+
+
+def robbed(folder: Path, cooperators: str, robbers: str) -> dict[str, float]:
+    """Exact points per year of a cooperator and of one robber among them, all greedy; means over the robber's seats."""
+    return dict(measured(folder, f"{cooperators} with {robbers}", lambda: _robbed(folder, cooperators, robbers)))
+
+
+def _robbed(folder: Path, cooperators: str, robbers: str) -> dict[str, float]:
+    config = config_of(folder)
+    nice, bad = (f"rl:({folder / network}),greedy=yes" for network in (cooperators, robbers))
+    others, own = [], []
+    powers = load_board(config["map_name"]).powers
+    for seat in powers:
+        profile = {power: bad if power == seat else nice for power in powers}
+        paid = exploitability(config["map_name"], profile, config["years"], powers=[]).points
+        own.append(paid.pop(seat) / config["years"])
+        others += [value / config["years"] for value in paid.values()]
+    return {"cooperator": float(np.mean(others)), "robber": float(np.mean(own))}

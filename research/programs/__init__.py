@@ -1,0 +1,1 @@
+"""Programs that read each other: populations, ordinal games, tournaments and trainings."""
