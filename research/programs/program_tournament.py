@@ -1,4 +1,6 @@
-"""A tournament of players that write programs, language models among them: ``python -m research.programs.program_tournament``.
+"""A tournament of players that write programs, language models among them.
+
+    python -m research.programs.program_tournament
 
 As in Sistla and Kleiman-Weiner, Evaluating LLMs in Open-Source Games (arXiv:2512.00371): each pair of players plays
 some rounds, and in every round each writes a program, knowing the programs and payoffs of earlier rounds (dyadic);
