@@ -1,6 +1,6 @@
 """An attack by two powers that share their points: one captures all homes of a third power, the other owns them after.
 
-    python -m research.deterrence.hand_over            # 20 games with different seeds, and 20 without attack: ten seconds
+    python -m research.deterrence.hand_over       # 20 games with different seeds, and 20 without attack: ten seconds
     python -m research.deterrence.hand_over --games 1
 
 France lands in all three homes of England in the same Fall, disbands, and leaves them to Germany, which has not

@@ -1,4 +1,6 @@
-"""Paths near the frontier of docs/theorems.md, made by hand: `python -m research.price_of_peace.frontier_paths --docs docs`.
+"""Paths near the frontier of docs/theorems.md, made by hand.
+
+    python -m research.price_of_peace.frontier_paths --docs docs
 
 They bound the frontier from below where its search does not end. Each path is certified, and the certificates are
 checked; points are saved in the folder. `--docs` rewrites the table theorems-paths in the folder's `tables`.

@@ -1,4 +1,6 @@
-"""Policies beside the frontier of docs/theorems.md, and its picture: `python -m research.price_of_peace.frontier_policies --docs docs`.
+"""Policies beside the frontier of docs/theorems.md, and its picture.
+
+    python -m research.price_of_peace.frontier_policies --docs docs
 
 Scripted policies, self-play by reward, and populations (PSRO), each with its exact gain from deviating; trainings are
 saved in the folder. The frontier is read from the page's table theorems-frontier. Points are totals of the whole game.

@@ -1,4 +1,6 @@
-"""The tables, the line of play and the pictures of docs/theorems.md: `python -m research.price_of_peace.theorems --docs docs`.
+"""The tables, the line of play and the pictures of docs/theorems.md.
+
+    python -m research.price_of_peace.theorems --docs docs
 
 The tables come from docs/theorems.jsonl, written by `welfare-env theorems --cells docs/theorems.jsonl --board ...`, and
 for randomizing punishers from docs/threats.jsonl, written by `welfare-env threats --cells docs/threats.jsonl ...`. The

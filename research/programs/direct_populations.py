@@ -1,6 +1,9 @@
 """Large populations of all direct agents, docs/modal-evolution.md.
 
-``python -m research.programs.direct_populations --tables docs/tables``:, ten minutes on one core; without --tables it draws the pictures only, in a minute."""
+    python -m research.programs.direct_populations --tables docs/tables    # ten minutes on one core
+
+Without --tables it draws the pictures only, in a minute.
+"""
 
 from __future__ import annotations
 
