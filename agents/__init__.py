@@ -55,7 +55,6 @@ _shadow.check("agents")
 
 from typing import TYPE_CHECKING, Any
 
-from agents.cliques.frontier import FrontierPolicy
 from agents.modal.players import BestReplyPolicy, MixPolicy
 from agents.policy import CoalitionPolicy, PlanningPolicy, Policy, ReseedablePolicy, ScriptedPolicy
 from agents.scripted.deterrents.deterrent import DeterrentPolicy
@@ -69,6 +68,7 @@ from agents.scripted.punisher import PunisherPolicy
 from agents.scripted.random import RandomPolicy
 from agents.scripted.tit_for_tat import TitForTatPolicy
 from agents.specs import Profile, ProfileError, Spec, canonical, make, read, read_profile
+from agents.toy_boards.frontier import FrontierPolicy
 
 if TYPE_CHECKING:
     from agents.seat_game import SeatGame, SeatTurn

@@ -22,7 +22,7 @@ VECTORS = f"compiling vector_env for this machine, once: half a minute, less if 
 NOTICES = {  # prefix of a module's name -> notice; the first match counts
     "welfare_env.envs.": "compiling observations for this machine, once: a few seconds",
     "welfare_env.": f"compiling the game engine for this machine, once: half a minute ({AHEAD})",
-    "agents.cliques.": "compiling the exact solver of toy boards for this machine, once: a minute or two",
+    "agents.toy_boards.": "compiling the exact solver of toy boards for this machine, once: a minute or two",
     "evaluation.exact.": "compiling the exact solver of toy boards for this machine, once: a minute or two",
     "agents.": "compiling players for this machine, once: a few seconds",
     "training.": "compiling the trainer for this machine, once: a few seconds",

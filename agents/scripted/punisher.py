@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agents.cliques.shape import NOBODY, Clique, clique_of
 from agents.policy import ScriptedPolicy
+from agents.toy_boards.shape import NOBODY, Clique, clique_of
 from welfare_env.board.order_text import order_parts
 from welfare_env.engine import ADJUSTMENTS, MOVEMENT, SPRING_MOVES, WINTER
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from agents.cliques.listed_orders import ListedOrders
+    from agents.toy_boards.listed_orders import ListedOrders
     from welfare_env.engine import State
     from welfare_env.game.history import PhaseRecord
     from welfare_env.game.position import Position
@@ -27,7 +27,8 @@ class PunisherPolicy(ScriptedPolicy):
 
     The path: all enter their cores in the first Spring, hold until all disband in Winter of year t, and do nothing from
     then on. While the board is that of the path, the player follows it; else it punishes the deviator
-    (`agents.cliques.punishing`). Deterministic; its orders depend only on board, year and phase, unless it `remembers`.
+    (`agents.toy_boards.punishing`). Deterministic; its orders depend only on board, year and phase, unless it
+    `remembers`.
 
     Args:
         t: the year in whose Winter all disband, from 1. A game of T years has T - t years without units.
@@ -39,7 +40,7 @@ class PunisherPolicy(ScriptedPolicy):
         remembers: look up the first power to leave the path (`first_deviator`), as the paper's players do, and punish
             it throughout. In a game that begins off the path it remembers its first guess.
         certificate: a file of `evaluation.exact.Certificate.save`, of this board and length: its orders replace those
-            of `agents.cliques.punishing` in the positions that it lists. So the `ranked` and `best` punishers of
+            of `agents.toy_boards.punishing` in the positions that it lists. So the `ranked` and `best` punishers of
             docs/theorems.md are players, too (the best ones with `remembers`).
 
     Raises:
@@ -62,7 +63,7 @@ class PunisherPolicy(ScriptedPolicy):
         self.certificate = certificate
         self.listed: ListedOrders | None = None
         if certificate is not None:
-            from agents.cliques.listed_orders import listed_orders  # lazily: numba
+            from agents.toy_boards.listed_orders import listed_orders  # lazily: numba
 
             self.listed = listed_orders(certificate)
 
@@ -83,13 +84,13 @@ class PunisherPolicy(ScriptedPolicy):
             return wait(path, view)
         if self.listed is not None and (found := self._from_list(self.listed, view, guilty)) is not None:
             return found
-        from agents.cliques.punishing import punishing_orders  # lazily: numba
+        from agents.toy_boards.punishing import punishing_orders  # lazily: numba
 
         return punishing_orders(view.board, view.state, guilty).get(view.power, [])
 
     def _from_list(self, listed: ListedOrders, view: View, guilty: str) -> list[str] | None:
         """The certificate's orders; None if it does not list the position."""
-        from agents.cliques.listed_orders import check_board  # lazily: numba
+        from agents.toy_boards.listed_orders import check_board  # lazily: numba
 
         check_board(listed, view.board, view.rules.years)
         found = listed.orders(view.state, view.rules.years - view.state.year, view.board.power_index[guilty])
@@ -131,7 +132,7 @@ class AgreedPath:
         self.clique, self.t, self.excluded = clique, t, excluded
 
     def rows(self, year: int, phase: int) -> tuple[np.ndarray, np.ndarray]:
-        """Owner and unit of each province in a phase of a year (from 0), as in `agents.cliques.kernels`."""
+        """Owner and unit of each province in a phase of a year (from 0), as in `agents.toy_boards.kernels`."""
         clique = self.clique
         owner, unit = np.full((2, clique.cores + clique.powers), NOBODY, np.int8)
         owner[clique.cores :] = range(clique.powers)

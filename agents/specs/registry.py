@@ -23,7 +23,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agents.cliques.frontier import FrontierPolicy
 from agents.human.policy import HumanPolicy
 from agents.modal.players import BestReplyPolicy, MixPolicy, RoundWriter, read_share
 from agents.policy import Policy
@@ -49,6 +48,7 @@ from agents.specs.entry_points import choose, installed, make_installed, source_
 from agents.specs.imported import EXAMPLE, IMPORT_PATH, make_imported, read_values, source_of
 from agents.specs.spec import Spec
 from agents.specs.text_span import Part, is_wrapped
+from agents.toy_boards.frontier import FrontierPolicy
 from welfare_env.errors import did_you_mean
 from welfare_env.extras import install_extra
 

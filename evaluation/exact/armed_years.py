@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from agents.cliques.shape import NOBODY
+from agents.toy_boards.shape import NOBODY
 from evaluation.checks import EvaluationError
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.certificates import Certificate, orders_array

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.cliques.shape import NOBODY, clique_of
+from agents.toy_boards.shape import NOBODY, clique_of
 from evaluation.exact.armed_years import YEARS
 from evaluation.exact.certificates import Certificate, CertificateError
 from evaluation.exact.checking import Checker, Expanded

@@ -23,13 +23,13 @@ from rich.text import Text
 
 import welfare_env
 from agents import Policy, PunisherPolicy, RandomPolicy
-from agents.cliques.shape import clique_of
 from agents.modal.players import RoundWriter
 from agents.runtime.results import Result, tables_of
 from agents.runtime.table_files import Row
 from agents.scripted.mixture import MixturePolicy
 from agents.scripted.punisher import excluded
 from agents.specs import Spec, read, read_profile
+from agents.toy_boards.shape import clique_of
 from evaluation.checks import ESTIMATE, PROGRAMS, EvaluationError, board_of, check_whole
 from evaluation.exact.certificates import OrdersByPhase
 from evaluation.exact.planner import Given, Planner

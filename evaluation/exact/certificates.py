@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from agents.cliques.archives import DAMAGE
 from agents.runtime.files import parse_json, read_file, reason
+from agents.toy_boards.archives import DAMAGE
 from evaluation.checks import EvaluationError
 from welfare_env.checks import quoted
 from welfare_env.engine import Frozen

@@ -18,9 +18,9 @@ import numpy as np
 
 import agents
 from agents import PunisherPolicy, RandomPolicy
-from agents.cliques.shape import clique_of
 from agents.runtime.table_files import Row
 from agents.scripted.punisher import excluded
+from agents.toy_boards.shape import clique_of
 from evaluation.checks import ESTIMATE, EvaluationError, board_of, check_whole, listed
 from evaluation.exact.best_responses import (
     PROBES,
@@ -140,7 +140,7 @@ def certify_punishers(
         deviator: a power.
         years: length of the game, up to 10.
         shared: who gets the shared core; see `agents.PunisherPolicy`.
-        punishers: "stated": those of `agents.cliques.punishing`. "ranked": the same, but in Spring and Fall they may
+        punishers: "stated": those of `agents.toy_boards.punishing`. "ranked": the same, but in Spring and Fall they may
             choose among the 300 best-scored movements, depending on the years left. "best": the best joint orders of
             all in Spring, Fall and retreats against this deviator. In Winter all three build as much as they may.
 

@@ -2,7 +2,7 @@
 
 There is no search here. Positions equal up to names are matched by trying renamings. The checker shares two things with
 the search of `evaluation.exact.planner`: `Stepper` and the engine behind it, with its tables of legal orders. (The
-search for punishers implements the rules separately, in `agents.cliques.kernels`.) For an independent check,
+search for punishers implements the rules separately, in `agents.toy_boards.kernels`.) For an independent check,
 `reference_share` replays a fraction of the steps on the reference engine, the `diplomacy` package.
 """
 
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agents.cliques.shape import clique_of
+from agents.toy_boards.shape import clique_of
 from evaluation.checks import EvaluationError, board_of, check_seed
 from evaluation.exact.certificates import Certificate, CertificateError
 from evaluation.exact.planner import NO_ORDER, Stepper

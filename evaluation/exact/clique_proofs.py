@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from agents.cliques.kernels import DEVIATOR, MOST_PROVINCES, PARTNER
-from agents.cliques.shape import ALONE, NOBODY, Clique
-from agents.cliques.symmetry_kernels import new_place, relabel, relabel_lost, relabelling
+from agents.toy_boards.kernels import DEVIATOR, MOST_PROVINCES, PARTNER
+from agents.toy_boards.shape import ALONE, NOBODY, Clique
+from agents.toy_boards.symmetry_kernels import new_place, relabel, relabel_lost, relabelling
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.certificates import Certificate, orders_array
 from evaluation.exact.clique_search import CliqueSearch, no_retreats, opening

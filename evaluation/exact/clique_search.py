@@ -10,9 +10,9 @@ from itertools import product
 
 import numpy as np
 
-from agents.cliques.kernels import MOST_PROVINCES
-from agents.cliques.shape import ALONE, NOBODY, Clique
-from agents.cliques.symmetry_kernels import relabel, relabelling
+from agents.toy_boards.kernels import MOST_PROVINCES
+from agents.toy_boards.shape import ALONE, NOBODY, Clique
+from agents.toy_boards.symmetry_kernels import relabel, relabelling
 from evaluation.checks import EvaluationError
 from evaluation.exact import graph_kernels as g
 from evaluation.exact import value_kernels as v

@@ -1,6 +1,6 @@
 """Kernels of the search graph of a toy board: positions, the punishers' plans, and the deviator's outcomes.
 
-A *node* is a position and a phase, relabeled by `agents.cliques.symmetry_kernels`. It has one or more *plans* of the
+A *node* is a position and a phase, relabeled by `agents.toy_boards.symmetry_kernels`. It has one or more *plans* of the
 punishers (`evaluation.exact.value_kernels`). The *edges* of a plan are the nodes that the deviator can reach against
 it. A position of the path has a second node, at which the players follow the path; `variant` chooses between the two
 from the years left.
@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-import agents.cliques as cliques
-from agents.cliques.kernels import (
+import agents.toy_boards as cliques
+from agents.toy_boards.kernels import (
     AFTER,
     CORES,
     DEVIATOR,
@@ -26,9 +26,9 @@ from agents.cliques.kernels import (
     deviates,
     nobodies,
 )
-from agents.cliques.punishing_kernels import DEVIATORS, KNOWN, advance, can_retreat, list_orders
-from agents.cliques.shape import NOBODY
-from agents.cliques.symmetry_kernels import relabel, relabel_lost, relabelling
+from agents.toy_boards.punishing_kernels import DEVIATORS, KNOWN, advance, can_retreat, list_orders
+from agents.toy_boards.shape import NOBODY
+from agents.toy_boards.symmetry_kernels import relabel, relabel_lost, relabelling
 from welfare_env.compiling import compiler_of
 
 kernel = compiler_of(
@@ -56,7 +56,7 @@ class Table(NamedTuple):
     """The memory of a search.
 
     Attributes:
-        shape: int64 [5], see `agents.cliques.kernels`.
+        shape: int64 [5], see `agents.toy_boards.kernels`.
         numbers: int64 [16], counts and limits.
         keys: int64 [nodes, 4], packed positions.
         buckets: int32 [a power of two], hash table of node + 1; 0 is empty.

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agents.cliques.kernels import CORES, DEVIATOR, MOST_PROVINCES, POWERS, PROVINCES
-from agents.cliques.punishing_kernels import (
+from agents.toy_boards.kernels import CORES, DEVIATOR, MOST_PROVINCES, POWERS, PROVINCES
+from agents.toy_boards.punishing_kernels import (
     DEVIATORS,
     GUESSED,
     KNOWN,
@@ -24,7 +24,7 @@ from agents.cliques.punishing_kernels import (
     ranked_moves,
     units_hold,
 )
-from agents.cliques.shape import NOBODY
+from agents.toy_boards.shape import NOBODY
 from evaluation.exact.graph_kernels import (
     BREADTH,
     BUILD_HERE,
@@ -88,7 +88,7 @@ def at_most(t, node, years, disarmed, bound, replies, rows, scores, memory):
         replies, rows, scores, memory: scratch memory.
     """
     stack = np.zeros((DEEPEST, 5), np.int64)
-    depth = np.int64(0)  # not a literal, see `agents.cliques.punishing_kernels`
+    depth = np.int64(0)  # not a literal, see `agents.toy_boards.punishing_kernels`
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = node, years, bound, FRESH
     while True:
         node, years, bound, plan, i = stack[depth]

@@ -15,8 +15,8 @@ from typing import Annotated
 
 import typer
 
-from agents.cliques.shape import Clique, clique_of
 from agents.runtime.progress import metered
+from agents.toy_boards.shape import Clique, clique_of
 from evaluation.checks import board_of
 from evaluation.exact import FrontierPoint, check_drawn
 from evaluation.exact.certificates import OrdersByPhase

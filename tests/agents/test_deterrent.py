@@ -8,10 +8,10 @@ import pytest
 import agents
 import evaluation
 import welfare_env
-from agents.cliques.punishing import punishing_orders
 from agents.scripted.center_partition import planned_owners
 from agents.scripted.deterrents.ownership import RightfulOwners, fair_shares
 from agents.scripted.deterrents.posse import PossePolicy
+from agents.toy_boards.punishing import punishing_orders
 from research.deterrence import hand_over
 from welfare_env.errors import WelfareEnvError
 

@@ -11,7 +11,7 @@ import pytest
 
 import agents
 import welfare_env
-from agents.cliques.punishing import punishing_orders
+from agents.toy_boards.punishing import punishing_orders
 from evaluation.exact import CertificateError, DrawnCertificate, FrontierPoint
 from evaluation.exact.drawn.certificates import OTHERS, UNIT
 from welfare_env import Game, Rules, load_board

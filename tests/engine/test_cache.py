@@ -9,9 +9,9 @@ from types import ModuleType
 import pytest
 from numba.core.dispatcher import Dispatcher
 
-from agents import cliques
-from agents.cliques import kernels as clique_kernels
-from agents.cliques import punishing_kernels, symmetry_kernels
+from agents import toy_boards
+from agents.toy_boards import kernels as clique_kernels
+from agents.toy_boards import punishing_kernels, symmetry_kernels
 from evaluation.exact import graph_kernels, value_kernels
 from welfare_env.engine import kernels
 
@@ -63,7 +63,7 @@ def test_each_kernel_of_the_engine_knows_the_files_of_the_others(name: str) -> N
 
 
 def test_the_kernels_of_toy_boards_and_of_their_exact_search_know_each_other() -> None:
-    (folder,) = map(Path, cliques.__path__)
+    (folder,) = map(Path, toy_boards.__path__)
     boards = [*folder.glob("*.py")]
     search = [*boards, Path(graph_kernels.__file__), Path(value_kernels.__file__)]
     for modules, files in (

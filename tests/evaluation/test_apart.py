@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from agents.cliques.punishing_kernels import DEVIATORS, PUNISHERS
-from agents.cliques.shape import clique_of
+from agents.toy_boards.punishing_kernels import DEVIATORS, PUNISHERS
+from agents.toy_boards.shape import clique_of
 from evaluation.checks import board_of
 from evaluation.exact import CertificateError, certify_threats
 from evaluation.exact.clique_proofs import Naming

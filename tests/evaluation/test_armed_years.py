@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agents.cliques.shape import clique_of
+from agents.toy_boards.shape import clique_of
 from evaluation import EvaluationError
 from evaluation.exact import CertificateError, certify_armed_years, check_armed_years, check_certificate
 from evaluation.exact.clique_proofs import path_of

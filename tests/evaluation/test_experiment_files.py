@@ -280,7 +280,7 @@ def test_a_cached_result_is_of_one_seed_and_one_budget(store_path: Path, monkeyp
     ("measure", "edited", "again"),
     [
         ("red-team", "agents.scripted.pact", 1),
-        ("exact", "agents.cliques.symmetry_kernels", 1),
+        ("exact", "agents.toy_boards.symmetry_kernels", 1),
         ("exact", "agents.scripted.noisy", 0),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import agents
-from agents.cliques.shape import clique_of
+from agents.toy_boards.shape import clique_of
 from evaluation import self_play
 from evaluation.checks import EvaluationError, board_of
 from evaluation.cli.commands import app

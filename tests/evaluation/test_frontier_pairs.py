@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 import agents
-from agents.cliques.shape import clique_of
+from agents.toy_boards.shape import clique_of
 from evaluation.checks import EvaluationError, board_of
 from evaluation.exact import CertificateError, FrontierPoint, check_drawn, frontier
 from evaluation.exact.clique_proofs import Naming, path_of

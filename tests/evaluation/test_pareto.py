@@ -4,7 +4,7 @@ import pytest
 
 from evaluation import EvaluationError
 from evaluation.exact.pareto import dominates, is_efficient, is_total_the_most, reachable_payoffs
-from tests.agents.test_cliques import played
+from tests.agents.test_toy_boards import played
 
 
 def test_smaller_t_dominates_and_the_first_is_efficient():

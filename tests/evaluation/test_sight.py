@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agents.cliques.drawn_orders import drawn_orders
-from agents.cliques.shape import clique_of
+from agents.toy_boards.drawn_orders import drawn_orders
+from agents.toy_boards.shape import clique_of
 from evaluation.checks import EvaluationError, board_of
 from evaluation.exact import CertificateError, DrawnCertificate, FrontierPoint, check_drawn, frontier
 from evaluation.exact.clique_proofs import path_of

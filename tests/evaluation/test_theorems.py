@@ -12,9 +12,9 @@ import pytest
 import agents
 import welfare_env
 from agents import PunisherPolicy
-from agents.cliques.kernels import PROVINCES, adjacent
-from agents.cliques.punishing_kernels import DEVIATORS, KNOWN, list_orders
-from agents.cliques.shape import clique_of
+from agents.toy_boards.kernels import PROVINCES, adjacent
+from agents.toy_boards.punishing_kernels import DEVIATORS, KNOWN, list_orders
+from agents.toy_boards.shape import clique_of
 from evaluation import EvaluationError
 from evaluation.exact import CertificateError, certify, certify_punishers, check_certificate
 from evaluation.exact.best_responses import PolicyAnswers
@@ -39,7 +39,7 @@ from evaluation.exact.graph_kernels import (
     unpack,
 )
 from research.price_of_peace import theorems as study
-from tests.agents.test_cliques import played, shape_of
+from tests.agents.test_toy_boards import played, shape_of
 from tests.evaluation.test_exact import Exhaustive, Forgetful, Restless, rules
 from welfare_env.game.position import Position
 

@@ -8,8 +8,8 @@ import numpy as np
 import pygambit
 import pytest
 
-from agents.cliques.punishing_kernels import DEVIATORS, PUNISHERS
-from agents.cliques.shape import clique_of
+from agents.toy_boards.punishing_kernels import DEVIATORS, PUNISHERS
+from agents.toy_boards.shape import clique_of
 from evaluation.checks import EvaluationError, board_of
 from evaluation.exact import CertificateError, DrawnCertificate, certify_punishers, certify_threats, check_drawn
 from evaluation.exact import graph_kernels as g

@@ -14,7 +14,7 @@ from agents import DovePolicy, HoldPolicy, PlannerPolicy, PunisherPolicy
 from agents.rl.inputs import InputEncoder
 from agents.rl.network import Size
 from agents.rl.token_press import Said
-from tests.agents.test_cliques import played
+from tests.agents.test_toy_boards import played
 from training import PopulationConfig, TrainConfig
 from training.board.games import Transcript
 from training.board.imitation import watch

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class PunishPolicy(ScriptedPolicy):
-    """Fights one power on clique:n and shared-clique:n, jointly with all others (`agents.cliques.punishing`).
+    """Fights one power on clique:n and shared-clique:n, jointly with all others (`agents.toy_boards.punishing`).
 
     Of several enemies it fights the one with most centers, or the first of these in the board's order; so all powers
     with the same enemies fight the same one. It plans as if all other powers would help, including other enemies.
@@ -32,7 +32,7 @@ class PunishPolicy(ScriptedPolicy):
 
     def orders(self, view: View) -> list[str]:
         """The orders that punish."""
-        from agents.cliques.punishing import punishing_orders  # lazily: numba
+        from agents.toy_boards.punishing import punishing_orders  # lazily: numba
 
         enemies = frozenset(view.powers) - {view.power} if self._enemies is None else self._enemies
         guilty = max((power for power in view.powers if power in enemies), key=lambda each: len(view.centers[each]))

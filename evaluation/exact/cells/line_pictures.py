@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import cos, pi, sin
 
-from agents.cliques.shape import NOBODY, Clique, clique_of
 from agents.runtime.colors import GRAY, SERIES
+from agents.toy_boards.shape import NOBODY, Clique, clique_of
 from evaluation.checks import board_of
 from evaluation.exact.cells.theorems import states
 from evaluation.exact.clique_proofs import Line

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.cliques.shape import clique_of
 from agents.runtime.table_files import Row
+from agents.toy_boards.shape import clique_of
 from evaluation.checks import EvaluationError, board_of, check_whole
 from evaluation.exact.cells.files import MOST, check_cell, check_seconds, read_cell_file
 from evaluation.exact.certify import PUNISHERS, punishers_search

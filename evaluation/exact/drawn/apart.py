@@ -22,8 +22,8 @@ from math import prod
 
 import numpy as np
 
-from agents.cliques.kernels import MOST_PROVINCES
-from agents.cliques.punishing_kernels import DEVIATORS, PUNISHERS
+from agents.toy_boards.kernels import MOST_PROVINCES
+from agents.toy_boards.punishing_kernels import DEVIATORS, PUNISHERS
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.drawn.threats import CLOSE, DISARMED, Key, ThreatSearch, solve_game
 

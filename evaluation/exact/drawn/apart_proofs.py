@@ -10,8 +10,8 @@ from math import prod
 
 import numpy as np
 
-from agents.cliques.shape import clique_of
 from agents.scripted.punisher import excluded
+from agents.toy_boards.shape import clique_of
 from evaluation.checks import board_of
 from evaluation.exact.certificates import CertificateError, OrdersByPhase
 from evaluation.exact.clique_proofs import path_of

@@ -27,7 +27,7 @@ from math import prod
 
 import numpy as np
 
-from agents.cliques.shape import ALONE, Clique, clique_of
+from agents.toy_boards.shape import ALONE, Clique, clique_of
 from evaluation.checks import EvaluationError, board_of, check_whole, listed
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.certificates import OrdersByPhase

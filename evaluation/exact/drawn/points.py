@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from agents.cliques.archives import DAMAGE
-from agents.cliques.drawn_orders import FORMAT
 from agents.runtime.files import parse_json, read_file
 from agents.runtime.table_files import Row
+from agents.toy_boards.archives import DAMAGE
+from agents.toy_boards.drawn_orders import FORMAT
 from evaluation.checks import board_of
 from evaluation.exact.certificates import CertificateError, OrdersByPhase, check_path, write_arrays
 from evaluation.exact.drawn.certificates import ARRAYS, UNIT, DrawnCertificate

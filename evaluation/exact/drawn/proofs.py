@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from agents.cliques.punishing_kernels import DEVIATORS, PUNISHERS
-from agents.cliques.shape import ALONE
+from agents.toy_boards.punishing_kernels import DEVIATORS, PUNISHERS
+from agents.toy_boards.shape import ALONE
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.certificates import OrdersByPhase, orders_array
 from evaluation.exact.clique_proofs import Naming

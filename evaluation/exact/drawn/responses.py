@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from agents.cliques.drawn_orders import DrawnOrders
+from agents.toy_boards.drawn_orders import DrawnOrders
 from evaluation.exact.drawn.proofs import given_orders
 from evaluation.exact.planner import NO_ORDER, Expander, PointBounds, Stepper, first_of_each
 from welfare_env import Rules

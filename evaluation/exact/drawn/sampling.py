@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.cliques.shape import clique_of
+from agents.toy_boards.shape import clique_of
 from evaluation.checks import board_of
 from evaluation.exact.clique_proofs import Naming
 from evaluation.exact.drawn.apart import ApartSearch

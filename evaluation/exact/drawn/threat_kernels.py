@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-import agents.cliques as cliques
-from agents.cliques.kernels import (
+import agents.toy_boards as cliques
+from agents.toy_boards.kernels import (
     CORES,
     MOST_PROVINCES,
     POWERS,
@@ -20,8 +20,8 @@ from agents.cliques.kernels import (
     adjudicate,
     nobodies,
 )
-from agents.cliques.punishing_kernels import ANY, advance, list_orders
-from agents.cliques.shape import NOBODY
+from agents.toy_boards.punishing_kernels import ANY, advance, list_orders
+from agents.toy_boards.shape import NOBODY
 from evaluation.exact.graph_kernels import (
     BUILD_HERE,
     DISBAND_HERE,

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.optimize import linprog
 
-from agents.cliques.kernels import DEVIATOR, PARTNER
-from agents.cliques.punishing_kernels import DEVIATORS, PUNISHERS
-from agents.cliques.shape import ALONE, Clique
+from agents.toy_boards.kernels import DEVIATOR, PARTNER
+from agents.toy_boards.punishing_kernels import DEVIATORS, PUNISHERS
+from agents.toy_boards.shape import ALONE, Clique
 from evaluation.checks import EvaluationError
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.clique_search import ALL_MOVES, CliqueSearch

@@ -19,9 +19,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from agents.cliques.shape import Clique, clique_of
 from agents.runtime.table_files import Row
 from agents.scripted.punisher import excluded
+from agents.toy_boards.shape import Clique, clique_of
 from evaluation.checks import EvaluationError, board_of, check_whole
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.cells.files import check_cell, check_seconds, read_cell_file

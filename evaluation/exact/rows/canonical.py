@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.cliques.shape import clique_of
+from agents.toy_boards.shape import clique_of
 from evaluation.checks import board_of
 from evaluation.exact.certificates import ARRAYS, Certificate, CertificateError
 from welfare_env import Board

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agents.cliques.archives import DAMAGE, content
-from agents.cliques.listed_orders import Listing, Orders, by_giver, position_key
-from agents.cliques.punishing import punishing_orders
-from agents.cliques.shape import clique_of
 from agents.runtime.files import parse_json
+from agents.toy_boards.archives import DAMAGE, content
+from agents.toy_boards.listed_orders import Listing, Orders, by_giver, position_key
+from agents.toy_boards.punishing import punishing_orders
+from agents.toy_boards.shape import clique_of
 from welfare_env import Board, Game, Rules, load_board
 from welfare_env.engine import State, layout_of
 from welfare_env.errors import WelfareEnvError
@@ -101,7 +101,7 @@ class DrawnOrders:
     def mix(self, state: State, deviator: str) -> Mix:
         """The mix of all others: joint orders with weights, in a fixed sequence.
 
-        In unlisted positions, the orders of `agents.cliques.punishing`.
+        In unlisted positions, the orders of `agents.toy_boards.punishing`.
         """
         years_left, number = self.years - state.year, self.board.power_index[deviator]
         found = self._mixes[number].find(state, years_left)

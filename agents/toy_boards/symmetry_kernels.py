@@ -3,15 +3,15 @@
 The deviator gets the first seat of its kind (0, or 1 if two others share a core), and a second deviator the next one of
 its kind. (If only one of two deviators shares a core, it must be the first.) The other players follow, sorted by a
 color from a few rounds of refinement that does not depend on names; ties keep the given sequence. A policy that orders
-in the relabeled position is then symmetric between players, up to ties. See `agents.cliques.kernels` for positions.
+in the relabeled position is then symmetric between players, up to ties. See `agents.toy_boards.kernels` for positions.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from agents.cliques.kernels import CORES, DEVIATOR, MOST_PROVINCES, PARTNER, POWERS, PROVINCES, kernel
-from agents.cliques.shape import NOBODY
+from agents.toy_boards.kernels import CORES, DEVIATOR, MOST_PROVINCES, PARTNER, POWERS, PROVINCES, kernel
+from agents.toy_boards.shape import NOBODY
 
 ROUNDS = 2
 FACTOR = 0x2545F4914F6CDD1D

@@ -11,7 +11,7 @@ from agents.policy import ScriptedPolicy
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agents.cliques.drawn_orders import Mix
+    from agents.toy_boards.drawn_orders import Mix
     from welfare_env.game.view import View
 
 STREAM = 30  # part of the random seed, for the draws
@@ -23,8 +23,8 @@ class FrontierPolicy(ScriptedPolicy):
     It follows the path until a power leaves it, that is, gives orders that differ from the path's and lead to another
     position (if several do, the first in the board's order counts). From then on, even if the game returns to the path,
     all others draw joint orders from the certificate's mix for the position and the years left. In unlisted positions
-    they give the orders of `agents.cliques.punishing`. The deviator itself gives no orders; nor does anybody in a game
-    that begins off the path.
+    they give the orders of `agents.toy_boards.punishing`. The deviator itself gives no orders; nor does anybody in a
+    game that begins off the path.
 
     The draw of a phase is a function of the game's seed, `secret`, year and phase. So all punishers draw the same joint
     orders if they were reset with the same seed (as `evaluation.play` and training do). A deviator can predict the draw
@@ -39,7 +39,7 @@ class FrontierPolicy(ScriptedPolicy):
     """
 
     def __init__(self, point: Path, secret: int = 0) -> None:
-        from agents.cliques.drawn_orders import drawn_orders  # lazily: numba
+        from agents.toy_boards.drawn_orders import drawn_orders  # lazily: numba
 
         if not isinstance(secret, int) or isinstance(secret, bool) or secret < 0:
             raise ValueError(f"secret={secret!r:.40}: give a whole number from 0")
@@ -58,7 +58,7 @@ class FrontierPolicy(ScriptedPolicy):
 
     def orders(self, view: View) -> list[str]:
         """The path's orders, or after a deviation the power's part of the punishers' joint draw."""
-        from agents.cliques.listed_orders import check_board  # lazily: numba
+        from agents.toy_boards.listed_orders import check_board  # lazily: numba
 
         listed = self.listed
         check_board(listed, view.board, view.rules.years)

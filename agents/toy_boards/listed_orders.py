@@ -15,9 +15,9 @@ from typing import Protocol
 
 import numpy as np
 
-from agents.cliques.archives import DAMAGE, content
-from agents.cliques.shape import NOBODY, Clique, clique_of
 from agents.runtime.files import parse_json
+from agents.toy_boards.archives import DAMAGE, content
+from agents.toy_boards.shape import NOBODY, Clique, clique_of
 from welfare_env import Board, load_board
 from welfare_env.engine import PHASE, State, layout_of
 from welfare_env.errors import WelfareEnvError

@@ -1,7 +1,7 @@
 """Kernels for the toy boards clique:n and shared-clique:n: adjudication of army movements.
 
 They implement only the rules that these boards need (armies, no convoys, a center in every province).
-`tests/agents/test_cliques.py` compares them with the engine; the checker of certificates uses the engine only.
+`tests/agents/test_toy_boards.py` compares them with the engine; the checker of certificates uses the engine only.
 
 A position is two rows int8 [provinces]: `owner` and `unit`, a power or NOBODY. Province c < n is a core, province
 n + j is the leaf of power j. `shape` is int64 [5]: cores n, powers m, provinces n + m, deviator, and a second deviator
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.cliques.shape import NOBODY, SUPPORT
+from agents.toy_boards.shape import NOBODY, SUPPORT
 from welfare_env.compiling import compiler_of
 
 kernel = compiler_of(Path(__file__).parent.glob("*.py"), [], error_model="numpy")

@@ -1,9 +1,9 @@
 """The punishing policy against a deviator on clique:n and shared-clique:n: orders as text, from the position alone.
 
 It looks one movement phase ahead: of the sensible joint orders, it takes those that minimize the score of the
-deviator's best reply (`agents.cliques.punishing_kernels` has the score). In Winter the punishers build at home whenever
-they may, and disband only what they must; dislodged units retreat to their own leaf, else to another leaf, else to a
-core. The policy is deterministic and symmetric: it relabels the position first (`agents.cliques.symmetry_kernels`).
+deviator's best reply (`agents.toy_boards.punishing_kernels` has the score). In Winter the punishers build at home
+whenever they may, and disband only what they must; dislodged units retreat to their own leaf, else to another leaf,
+else to a core. The policy is deterministic and symmetric: it relabels the position first (`agents.toy_boards.symmetry_kernels`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from agents.cliques.kernels import MOST_PROVINCES
-from agents.cliques.punishing_kernels import punishing_moves, punishing_retreats, punishing_winter
-from agents.cliques.shape import ALONE, NOBODY, Clique, clique_of
-from agents.cliques.symmetry_kernels import new_place, relabel, relabel_lost, relabelling
+from agents.toy_boards.kernels import MOST_PROVINCES
+from agents.toy_boards.punishing_kernels import punishing_moves, punishing_retreats, punishing_winter
+from agents.toy_boards.shape import ALONE, NOBODY, Clique, clique_of
+from agents.toy_boards.symmetry_kernels import new_place, relabel, relabel_lost, relabelling
 from welfare_env import Board
 from welfare_env.engine import FALL_MOVES, MOVEMENT, PHASE_TYPES, RETREATS, State
 

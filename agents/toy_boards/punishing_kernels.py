@@ -1,14 +1,14 @@
 """Kernels of the punishing policy: orders that minimize a deviator's score one movement phase ahead.
 
-Positions and orders are those of `agents.cliques.kernels`. The policy is a heuristic; `evaluation.exact` computes how
-good it is.
+Positions and orders are those of `agents.toy_boards.kernels`. The policy is a heuristic; `evaluation.exact` computes
+how good it is.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from agents.cliques.kernels import (
+from agents.toy_boards.kernels import (
     AFTER,
     CORES,
     DEVIATOR,
@@ -24,7 +24,7 @@ from agents.cliques.kernels import (
     deviates,
     kernel,
 )
-from agents.cliques.shape import NOBODY, SUPPORT
+from agents.toy_boards.shape import NOBODY, SUPPORT
 
 MOST_REPLIES = 20_000  # the deviator's replies that are tried
 MOST_PLANS = 2_000  # the punishers' plans that are tried before the best is improved

@@ -8,11 +8,11 @@ import pytest
 
 import agents
 import welfare_env
-from agents.cliques import kernels
-from agents.cliques.punishing import punishing_orders
-from agents.cliques.punishing_kernels import score_position
-from agents.cliques.shape import ALONE, clique_of
 from agents.scripted.punisher import AgreedPath, excluded, first_deviator, suspect
+from agents.toy_boards import kernels
+from agents.toy_boards.punishing import punishing_orders
+from agents.toy_boards.punishing_kernels import score_position
+from agents.toy_boards.shape import ALONE, clique_of
 from evaluation.exact import best_response, certify_punishers
 from welfare_env import Rules, UnknownMapError, UnknownPowerError
 from welfare_env.engine.engines import make_engine
