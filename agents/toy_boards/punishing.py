@@ -3,7 +3,8 @@
 It looks one movement phase ahead: of the sensible joint orders, it takes those that minimize the score of the
 deviator's best reply (`agents.toy_boards.punishing_kernels` has the score). In Winter the punishers build at home
 whenever they may, and disband only what they must; dislodged units retreat to their own leaf, else to another leaf,
-else to a core. The policy is deterministic and symmetric: it relabels the position first (`agents.toy_boards.symmetry_kernels`).
+else to a core. The policy is deterministic and symmetric: it relabels the position first
+(`agents.toy_boards.symmetry_kernels`).
 """
 
 from __future__ import annotations
