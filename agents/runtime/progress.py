@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
 
 from rich.progress import (
     BarColumn,
@@ -25,7 +24,6 @@ from rich.text import Text
 
 from agents.runtime.command_options import in_options
 from agents.runtime.files import reason, shown
-from agents.runtime.status import NO_SOURCES, Sources, status_written
 from modal_env.console import EVERY, errors_printed, lines_every, plain_console
 from modal_env.errors import ModalError
 from welfare_env.errors import WelfareEnvError
@@ -96,14 +94,6 @@ class Meter:
         """The progress in words: "playing: 12 of 60 games, 0:35 so far, about 2:20 left"."""
         return "".join(map(_line, self.bar.tasks))
 
-    def stages(self) -> list[dict[str, Any]]:
-        """The progress as plain JSON types, for `agents.runtime.status`."""
-        return [
-            {"what": task.description, "done": int(task.completed), "total": int(task.total or 0)}
-            | {"unit": str(task.fields["unit"])}
-            for task in self.bar.tasks
-        ]
-
 
 def _line(task: Task) -> str:
     left = task.time_remaining
@@ -119,14 +109,10 @@ def _clock(seconds: float) -> str:
 
 
 @contextmanager
-def metered(what: str, total: int, unit: str, sources: Sources = NO_SOURCES) -> Iterator[Meter]:
-    """Shows the progress of some work while the block lasts: on stderr, and in ``welfare-env watch``.
-
-    Args:
-        sources: where its results go, for ``welfare-env watch``.
-    """
+def metered(what: str, total: int, unit: str) -> Iterator[Meter]:
+    """Shows the progress of some work on stderr while the block lasts."""
     meter = Meter(sys.stderr.isatty())
     meter.stage(what, total, unit)
     lines = lines_every(EVERY, meter.line) if meter.bar.disable else nullcontext()
-    with status_written(meter.stages, sources), lines, meter.bar:
+    with lines, meter.bar:
         yield meter

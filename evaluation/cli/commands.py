@@ -65,8 +65,6 @@ from evaluation.tables.game_tables import (
 )
 from evaluation.tables.sweep_tables import exploitability_sweep, self_play_sweep
 from evaluation.web.commands import invite, play, serve
-from evaluation.web.study_kit.command import app as study_app
-from evaluation.web.watching.command import watch
 from welfare_env.extras import install_extra
 
 DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumbbot")
@@ -286,7 +284,6 @@ app.command("plot")(experiments.plot)
 app.command("play")(play)
 app.command("serve")(serve)
 app.command("invite")(invite)
-app.command("watch")(watch)
 
 
 @app.command("warm-up")
@@ -318,4 +315,3 @@ def _parts(result: evaluation.ExploitabilityResult) -> list[tuple[str, LMUsage]]
 
 
 app.add_typer(store_commands.app, name="store")
-app.add_typer(study_app, name="study")

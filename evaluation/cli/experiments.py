@@ -11,7 +11,6 @@ from rich.text import Text
 
 from agents.runtime.command_options import with_options
 from agents.runtime.progress import metered
-from agents.runtime.status import Sources
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
 from agents.specs import listed
@@ -125,7 +124,7 @@ def _trained(chosen: Experiment, folder: Path) -> Experiment:
         return chosen
     seen: dict[str, None] = {}
     total = len(chosen.train) * len(chosen.train_seeds)
-    with metered("training", total, "policies", Sources(folder=str(folder))) as meter:
+    with metered("training", total, "policies") as meter:
 
         def show(what: str, iteration: int, iterations: int) -> None:
             seen[what] = None

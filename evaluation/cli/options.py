@@ -16,7 +16,6 @@ import typer
 
 import evaluation
 from agents.runtime.progress import metered
-from agents.runtime.status import Sources
 from agents.runtime.table_files import check_file
 from agents.runtime.table_options import TableOptions
 from agents.specs import Spec, read, read_profile
@@ -316,7 +315,7 @@ class RunOptions:
                 if can_ask:
                     kinds = [(own.played, own.map_name) for own in settings] if rules is None else list(rules)
                     _tell_costs(policies, kinds, execution, total)
-                with metered("playing", total, "games", _sources(store, models)) as meter:
+                with metered("playing", total, "games") as meter:
                     return [each.play(meter.advance) for each in plans]
             finally:
                 if store.reused:
@@ -341,20 +340,6 @@ class RunOptions:
         if self.budget_tokens is not None or self.budget_dollars is not None:
             raise evaluation.EvaluationError("a budget is only for language models, but no policy here uses one")
         return None
-
-
-def _sources(store: GameStore, models: SharedModels | None) -> Sources:
-    """The store and the spending of a run, for `welfare-env watch`."""
-    budget = None if models is None else models.budget
-    if budget is None:
-        return Sources(str(store.path))
-
-    def spent_so_far() -> dict[str, Any]:
-        usage = budget.spent
-        limits = {"max_tokens": budget.max_tokens, "max_dollars": budget.max_dollars}
-        return {"tokens": usage.tokens, "dollars": usage.dollars, **limits}
-
-    return Sources(str(store.path), spent=spent_so_far)
 
 
 def _can_ask(policies: Iterable[Spec], execution: Execution, store: GameStore, models: SharedModels) -> bool:

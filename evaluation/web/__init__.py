@@ -2,7 +2,5 @@
 
 * `foundation`: shared parts of all sites, independent of the game;
 * `games`: games with people, and their pages;
-* `watching`: running commands of this machine (in the terminal, it needs no extra);
-* `study_kit`: studies with people, from one TOML file;
 * `commands`: ``play``, ``serve`` and ``invite``.
 """

@@ -127,13 +127,11 @@ def invite(
     """Make a new link for a seat of a running game, for a player who lost theirs."""
     with errors_in_one_line("the game continues"):
         need_web(PLAYING, OTHERWISE)
-        from evaluation.web.games.hosting import Host, settings_in
+        from evaluation.web.games.hosting import Host
 
         name = game.resolve().name
         if not game.is_dir():
             raise TableError(f"{game}: not a folder of a game; by default, games are in {FOLDER}")
-        if settings_in(game).onward:
-            raise TableError(f"{game}: a game of a study: its participant returns through the study's link")
         host = Host(game.resolve().parent)
         host.secrets(name)  # raises if there is no game, before anything is written
         url = host.links(name).url

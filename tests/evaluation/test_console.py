@@ -41,10 +41,8 @@ COMMANDS = (
     "play",
     "serve",
     "invite",
-    "watch",
     "warm-up",
     "store",
-    "study",
     "train",
     "modal",
 )

@@ -14,7 +14,6 @@ import typer
 
 from agents.runtime.progress import Meter, metered
 from agents.runtime.progress import errors_in_one_line as own_errors
-from agents.runtime.status import Sources
 from modal_env.console import print_error
 from modal_env.interruptions import patient
 from training.run_folder import saved_iterations
@@ -80,7 +79,7 @@ def training_progress(
     The first Ctrl-C saves after the current iteration and stops, a second one stops at once. The last line printed is
     `kept`, or by default the number of saved iterations.
     """
-    with patient() as hurry, metered("learning", iterations, "iterations", Sources(folder=str(folder))) as meter:
+    with patient() as hurry, metered("learning", iterations, "iterations") as meter:
         shown = TrainingProgress(meter, iterations, line, hurry)
         before = signal.signal(signal.SIGINT, shown.stop)
         try:

@@ -36,7 +36,7 @@ HEADERS = {
 }
 """Headers of every response, unless the page sets its own."""
 
-JSON, FORM = "application/json", "application/x-www-form-urlencoded"
+JSON = "application/json"
 MAX_BODY_WITHOUT_TEXT = 2**16  # maximum bytes of a request, not counting texts written by people
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -58,7 +58,6 @@ class Guard:
         hosts: names and addresses of this server, without ports.
         most_body: maximum bytes of a body.
         patience: time limit for the body, in seconds.
-        types: accepted content types of posts: JSON, or forms from pages without scripts.
     """
 
     def __init__(
@@ -67,13 +66,11 @@ class Guard:
         hosts: Collection[str],
         most_body: int = MAX_BODY_WITHOUT_TEXT,
         patience: float = 10,
-        types: Collection[str] = (JSON,),
     ) -> None:
         self.app = app
         self.hosts = frozenset(host.lower() for host in hosts)
         self.most_body = most_body
         self.patience = patience
-        self.types = types
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request or refuse it."""
@@ -113,8 +110,8 @@ class Guard:
         is_own = origin is not None and origin.netloc.lower() == host.lower()
         if not is_own or headers.get("sec-fetch-site", "same-origin") != "same-origin":
             return Refusal(403, "this request comes from another site", "site")
-        if headers.get("content-type", "").partition(";")[0].strip().lower() not in self.types:
-            return Refusal(415, f"send {' or '.join(self.types)}", "type")
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+            return Refusal(415, f"send {JSON}", "type")
         return None
 
     async def _body(self, receive: Receive, headers: dict[str, str]) -> bytes | Refusal:

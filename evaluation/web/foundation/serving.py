@@ -16,7 +16,7 @@ import functools
 import ipaddress
 import resource
 import socket
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ from starlette.routing import Route
 from evaluation.checks import EvaluationError
 from evaluation.web.foundation.answers import failed
 from evaluation.web.foundation.connections import ConnectionLimits, limited
-from evaluation.web.foundation.guard import JSON, LOOPBACK, MAX_BODY_WITHOUT_TEXT, Guard, host_name, url_parts
+from evaluation.web.foundation.guard import LOOPBACK, MAX_BODY_WITHOUT_TEXT, Guard, host_name, url_parts
 from welfare_env import WelfareEnvError
 
 if TYPE_CHECKING:
@@ -119,18 +119,16 @@ def make_site(
     routes: Sequence[Route],
     address: Address,
     lifespan: Lifespan[Starlette] | None = None,
-    types: Collection[str] = (JSON,),
     most_text: int = 0,
 ) -> ASGIApp:
     """The application: routes and static files, behind the guard.
 
     Args:
-        types: see `Guard`.
         most_text: maximum bytes, encoded, of the texts in one request, such as messages.
     """
     static = Route("/static/{name}", _static, methods=["GET"])
     site = Starlette(routes=[*routes, static], lifespan=lifespan, exception_handlers={WelfareEnvError: failed})
-    return Guard(site, address.hosts, MAX_BODY_WITHOUT_TEXT + most_text, types=types)
+    return Guard(site, address.hosts, MAX_BODY_WITHOUT_TEXT + most_text)
 
 
 async def _static(request: Request) -> Response:

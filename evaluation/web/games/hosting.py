@@ -252,7 +252,7 @@ class Host:
         if path.exists():
             return
         record = hosted.table.record()
-        if self.store is not None and not hosted.table.settings.is_practice:
+        if self.store is not None:
             # Unique to this game, and unchanged if the server is killed before `game.json` is written.
             specification = hosted.table.settings.spec.to_dict(self.models) | {"sitting": hosted.name}
             record["welfare_env"]["key"] = specification_key(specification)

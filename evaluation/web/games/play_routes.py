@@ -89,8 +89,8 @@ class PlayRoutes:
         return JSONResponse({}, headers={"set-cookie": header})
 
     async def link(self, request: Request, hosted: Hosted, seat: str) -> Response:
-        """A link for another device. Not in studies, whose other pages need another cookie."""
-        if hosted.table.settings.onward or seat == SPECTATOR:
+        """A link for another device of the same person."""
+        if seat == SPECTATOR:
             return problem("links to other devices are not available here", 409, "not here")
 
         async def made() -> dict[str, Any]:

@@ -49,8 +49,7 @@ def lobby_of(table: Table, seat: str) -> dict[str, Any]:
         "title": settings.title,
         "people": people,
         "step": step,
-        "onward": settings.onward if step == END and seat != SPECTATOR else "",
-        "device_links": seat != SPECTATOR and not settings.onward,
+        "device_links": seat != SPECTATOR,
         "replay": seat == SPECTATOR and settings.spectators == "end" and table.is_done,
     }
 

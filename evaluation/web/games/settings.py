@@ -24,7 +24,6 @@ FRANCE = "Ada"
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -69,8 +68,6 @@ class TableSettings:
         late: plays for a person after the deadline: "hold", or the spec of a policy.
         message_seconds, order_seconds: deadlines of a step; 0 for none.
         names: power -> a person's name.
-        onward: link shown after the game: a path on the same server, such as "/study/..."; "" for none.
-        is_practice: whether the game does not count and is not stored.
 
     Raises:
         TableError: an invalid setting.
@@ -88,8 +85,6 @@ class TableSettings:
     message_seconds: float = 0
     order_seconds: float = 0
     names: Mapping[str, str] = field(default_factory=dict)
-    onward: str = ""
-    is_practice: bool = False
 
     def __post_init__(self) -> None:
         check_seed(self.seed)
@@ -109,8 +104,6 @@ class TableSettings:
         for text in (self.title, *self.names.values()):
             if not isinstance(text, str) or not text.isprintable() or not 0 < len(text) <= LONGEST_NAME:
                 raise TableError(f"{quoted(text)}: a title or name needs 1 to {LONGEST_NAME} printable characters")
-        if self.onward and not re.fullmatch(r"/[A-Za-z0-9][A-Za-z0-9/_-]*", self.onward):
-            raise TableError(f"onward {quoted(self.onward)}: give a path of this server, such as /study/x")
         if unknown := set(self.names) - set(self.people):
             raise TableError(f"names {sorted(unknown)}: not a person's seat: choose from {list(self.people)}")
 

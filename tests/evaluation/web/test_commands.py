@@ -81,13 +81,6 @@ def test_games_with_people_and_language_models_need_a_budget(tmp_path: Path, oth
     code, told = run("serve", str(file), "--folder", str(tmp_path / "games"))
     assert (code, "--budget-tokens or --budget-dollars" in told) == (2, True)
     assert not (tmp_path / "games").exists()
-    study = tmp_path / "study.toml"
-    study.write_text(
-        f'title = "x"\nconsent = "x"\ninstructions = "x"\nlate = "{late}"\n[rules]\nyears = 1\n'
-        f'[[conditions]]\nname = "one"\nothers = "{others}"\n'
-    )
-    code, told = run("study", "serve", str(study), "--folder", str(tmp_path / "study"))
-    assert (code, "--budget-tokens or --budget-dollars" in told) == (2, True)
 
 
 def test_play_needs_a_budget_for_language_models_and_for_nobody_else(tmp_path: Path) -> None:
@@ -122,13 +115,6 @@ def test_the_host_makes_another_link(tmp_path: Path, quick_settings) -> None:
     assert not (tmp_path / "none").exists()
     assert not (tmp_path / "links.jsonl").exists()
     assert json.loads((folder / "links.jsonl").read_text().splitlines()[0])["kind"] == "served"
-
-
-def test_a_game_of_a_study_has_no_links(tmp_path: Path, quick_settings) -> None:
-    name = Host(tmp_path / "games").create(quick_settings("PLAYERA*human: + 2*hold", onward="/study/abc"))
-    code, told = run("invite", str(tmp_path / "games" / name), "PLAYERA")
-    assert (code, "through the study's link" in told) == (2, True)
-    assert not (tmp_path / "games" / name / "links.jsonl").exists()
 
 
 @pytest.mark.parametrize("typed", ["quit\n", "A PAR H\n"], ids=["quit", "Ctrl-D"])

@@ -14,7 +14,6 @@ pytest.importorskip("starlette")
 from evaluation.web.games.settings import TableSettings
 from tests.evaluation.web.conftest import until
 from tests.evaluation.web.test_play_browser import ASKED, GOAL, Page, ask_in, new_tab, settings, until_in
-from tests.evaluation.web.test_watch import TEXT, watching, write
 from tools.browser import Browser, chromium
 from welfare_env import Rules
 
@@ -246,25 +245,3 @@ def freeze(browser, tab, state) -> None:
     session, browser._session = browser._session, tab
     browser.call("Page.setWebLifecycleState", state=state)
     browser._session = session
-
-
-def test_the_page_of_runs_tries_again_to_come_in(browser, tmp_path):
-    write(tmp_path)
-    with watching(tmp_path) as port:
-        browser.call("Network.setBlockedURLs", urls=["*/watch/enter"])
-        browser.open(f"http://127.0.0.1:{port}/watch", "secret")
-        until(lambda: "trying again" in browser.ask(TROUBLE))
-        browser.call("Network.setBlockedURLs", urls=[])
-        until(lambda: "12 of 60 games" in browser.ask(TEXT))
-        assert browser.ask(TROUBLE) == ""
-
-
-def test_the_page_of_runs_hears_again_after_a_stream_that_was_half_open(browser, tmp_path):
-    write(tmp_path)
-    with watching(tmp_path) as port, relay(port) as (network, base):
-        browser.open(f"{base}/watch", "secret")
-        until(lambda: "12 of 60 games" in browser.ask(TEXT))
-        network.die()
-        write(tmp_path, progress=[{"what": "playing", "done": 13, "total": 60, "unit": "games"}])
-        browser.ask(MINUTE_LATER)
-        until(lambda: "13 of 60 games" in browser.ask(TEXT), 60)

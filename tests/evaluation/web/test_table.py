@@ -192,7 +192,7 @@ def check_against_view(state, view, table, seat):
             else getattr(view, name)
         )
         assert value == json.loads(json.dumps(own)), name
-    lobby = {"position", "seat", "title", "people", "step", "onward", "device_links", "replay"}
+    lobby = {"position", "seat", "title", "people", "step", "device_links", "replay"}
     assert told.keys() == lobby | {"game", "answer"}
     assert (told["seat"], told["answer"]) == (seat, json.loads(json.dumps(table.answer(seat))))
     game = told.pop("game")
@@ -229,7 +229,7 @@ def check_against_view(state, view, table, seat):
             "drawn",
         }
     assert told.pop("answer") == table.answer(seat)
-    assert told.keys() == {"position", "seat", "title", "people", "step", "onward", "replay", "device_links"}
+    assert told.keys() == {"position", "seat", "title", "people", "step", "replay", "device_links"}
 
 
 def test_a_table_opened_at_any_entry_shows_what_was_seen(settings, played, tmp_path):

@@ -38,8 +38,6 @@ const showLobby = () => {
   byId("people").replaceChildren(...state.people.map(({ power, name, here }) => el("li", {}, `${titled(power)}${name ? `, ${name}` : ""}: ${here ? "here" : "not here yet"}`)));
   byId("replay").hidden = !state.replay;
   byId("device").hidden = !state.device_links;
-  byId("onward").hidden = !state.onward;
-  byId("onward").firstElementChild.setAttribute("href", state.onward || "#");
 };
 
 // The server sends the time left, since this device's clock may be wrong.
