@@ -48,11 +48,6 @@ A language model (``lm:...``) writes programs, too.
 An exploiter's thresholds are options, too: ``units=10,years=3,centers=10,last_years=2`` (defaults for ten-year games).
 """
 
-# ruff: noqa: E402 (the check that no other package shadows ours comes first)
-from agents import _shadow
-
-_shadow.check("agents")
-
 from typing import TYPE_CHECKING, Any
 
 from agents.modal.players import BestReplyPolicy, MixPolicy

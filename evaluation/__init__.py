@@ -9,13 +9,12 @@ The public names are those of `evaluation.public`. They are imported on first us
 during which Ctrl-C must work, and worker processes need few of them.
 """
 
-import runpy
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-# By file, not by name: if another `agents` comes first on the path, ours would never run.
-runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("evaluation")
+from evaluation._shadow import check_agents
+
+check_agents()
 
 if TYPE_CHECKING:
     from evaluation.public import *  # noqa: F403 (`__all__` lists the names)

@@ -31,18 +31,9 @@ Populations: `replicator`, `growth`, `basins`; finite ones: `fixation`, `rare_mu
 Environments: `make`, `parallel_env`, described in `modal_env.envs.aec`. Command line: ``python -m modal_env --help``.
 """
 
-# ruff: noqa: E402 (the check for a shadowing package comes before all other imports)
 from __future__ import annotations
 
 import importlib
-import runpy
-import sys
-from pathlib import Path
-
-runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("modal_env")
-if sys.argv[:1] == ["-m"] and "modal_env" in sys.orig_argv:  # python -m modal_env
-    runpy.run_path(str(Path(__file__).parents[1] / "modal_env" / "interruptions.py"))["end_at_interruptions"]()
-
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 

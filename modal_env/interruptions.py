@@ -19,21 +19,6 @@ CODE = 130  # exit code of an interrupted command: 128 + SIGINT
 SHOW_CURSOR = "\x1b[?25h"  # progress bars hide it
 
 
-def end_at_interruptions() -> None:
-    """Until a command begins (`ended_soon`), end the process at Ctrl-C without cleanup.
-
-    A KeyboardInterrupt would print the traceback of an import. Commands run this file by its path before they import
-    any of our packages, so that this takes effect in time.
-    """
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _end)
-
-
-def _end(signum: int, frame: object) -> None:
-    os.write(2, b"interrupted\n")  # print is not for signal handlers
-    os._exit(128 + signum)
-
-
 @contextmanager
 def ended_soon(line: str) -> Iterator[None]:
     """Raise KeyboardInterrupt at Ctrl-C; if the block does not end soon after it, end the process with its children.

@@ -16,16 +16,7 @@ or ``welfare-env train welfare | standard | best-response | psro | modal | resum
 Importing `training` loads neither torch nor Ray.
 """
 
-# ruff: noqa: E402 (the check for a foreign `agents` package comes before the imports)
-import runpy
-import sys
-from pathlib import Path
-
-# Run by path, not imported by name: a foreign `agents` may be first on the path.
-runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("training")
-if sys.argv[:1] == ["-m"] and "training" in sys.orig_argv:  # python -m training
-    runpy.run_path(str(Path(__file__).parents[1] / "modal_env" / "interruptions.py"))["end_at_interruptions"]()
-
+import evaluation  # noqa: F401 (first: it checks that `agents` is ours)
 from training.board.config import TrainConfig
 from training.errors import TrainingError
 from training.modal.config import ModalConfig

@@ -4,13 +4,7 @@
 a game to play by hand.
 """
 
-# ruff: noqa: E402 (the check for a foreign `agents` package comes before the imports)
 from __future__ import annotations
-
-import runpy
-from pathlib import Path
-
-runpy.run_path(str(Path(__file__).parents[1] / "agents" / "_shadow.py"))["check"]("welfare_env")
 
 from collections.abc import Callable
 from os import PathLike

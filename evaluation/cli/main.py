@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
-import runpy
+import signal
 import sys
-from pathlib import Path
 
-# By file: importing modal_env itself takes half a second.
-end_at_interruptions = runpy.run_path(str(Path(__file__).parents[2] / "modal_env" / "interruptions.py"))[
-    "end_at_interruptions"
-]
+
+def end_at_interruptions() -> None:
+    """Until a command begins, end the process at Ctrl-C: a KeyboardInterrupt would print the traceback of an import."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end)
+
+
+def _end(signum: int, frame: object) -> None:
+    os.write(2, b"interrupted\n")  # print is not for signal handlers
+    os._exit(128 + signum)
 
 
 def main() -> None:
