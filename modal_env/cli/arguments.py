@@ -27,7 +27,7 @@ def read_agents(texts: Sequence[str] | None) -> list[Agent]:
     """
     found = read_programs(texts)
     if readers := [program.name for program in found if not isinstance(program, Agent)]:
-        takers = "play, tournament, equilibria, evolve, populations, noise and page take all programs"
+        takers = "play, tournament, equilibria, evolve and page take all programs"
         raise GameError(f"{readers[0]} is not a formula; this command takes only formulas ({takers})")
     return [program for program in found if isinstance(program, Agent)]
 

@@ -1,4 +1,4 @@
-"""Command line: ``python -m modal_env play | tournament | equilibria | evolve | populations | direct | search ...``."""
+"""Command line: ``python -m modal_env play | tournament | equilibria | evolve | replies | page``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from typing import Annotated, Optional
 import typer
 
 from modal_env.cli.arguments import all_different, read_agents, read_programs, read_shares
-from modal_env.cli.direct import direct
 from modal_env.cli.evolution import evolve
 from modal_env.cli.page import library_page
-from modal_env.cli.populations import noise, populations
-from modal_env.cli.questions import callers, lemma, stable, words
 from modal_env.cli.shared import (
     AGENTS,
     NAMES,
@@ -37,7 +34,6 @@ from modal_env.cli.tables import (
     moves_table,
     payoffs_table,
     ranges_table,
-    readings_table,
     replies_table,
     trace_table,
     worlds_table,
@@ -145,13 +141,6 @@ def equilibria(
 
 
 app.command()(evolve)
-app.command()(populations)
-app.command()(direct)
-app.command()(noise)
-app.command()(stable)
-app.command()(words)
-app.command()(lemma)
-app.command()(callers)
 
 
 @app.command()
@@ -178,12 +167,9 @@ def page(
 
 
 @app.command()
-def search(
+def replies(
     context: typer.Context,
-    opponents: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Argument(help=AGENTS, show_default="none: the post's questions", metavar="AGENT"),
-    ] = None,
+    opponents: Annotated[list[str], typer.Argument(help=AGENTS, metavar="AGENT")],
     depth: Annotated[int, typer.Option(min=0, max=3, help="Maximum depth of the agents.")] = 2,
     call: Annotated[
         Optional[list[str]],  # noqa: UP045
@@ -202,61 +188,21 @@ def search(
     epsilon: Epsilon = "1/10",
     game: GameName = PAYOFFS.name,
     payoffs: PayoffFile = None,
-    literals: Annotated[
-        int, typer.Option(min=1, max=2, help="Without opponents: literals in a box of the two-box class; 1 is quick.")
-    ] = 2,
     formulas: Formulas = False,
 ) -> None:
-    """List all outcomes of agents up to a depth against opponents; without opponents, answer the post's questions.
+    """Best replies to given agents: all outcomes of agents up to a depth against them, the best paid first.
 
-    The search covers agents without `me` ("what I do"), as in the post; with `me` more is possible. Against opponents
-    it is complete: every such agent up to the depth that calls X only on itself and on the --call agents has one of
-    the listed outcomes. Each outcome is shown with an agent of least depth. Without opponents, three classes of
-    agents are searched for pure equilibria and for agents that beat the post's mix; this takes half a minute.
+    The search is complete: every agent up to the depth that calls X only on itself and on the --call agents has one of
+    the listed outcomes. It covers agents without `me` ("what I do"), as in the post; with `me` more is possible. Each
+    outcome is shown with an agent of least depth.
     """
     with all_errors_printed():
-        from modal_env.search.findings import findings, least_replies  # which loads numba
+        from modal_env.search.findings import least_replies  # loads numba
 
-        if not opponents:
-            refuse(
-                context,
-                ["depth", "call", "mix", "epsilon", "game", "payoffs", "formulas"],
-                "goes with opponents, such as: search FairBot",
-            )
-            with watched("searching three classes of agents") as report:
-                found = findings(literals, report)
-            print(*found.lines(), sep="\n")
-            return
-        refuse(context, ["literals"], "goes without opponents")
         agents = read_agents([*opponents, *(call or ["DefectBot"])])
         others, calls = agents[: len(opponents)], agents[len(opponents) :]
         played = Game(others, epsilon, payoffs=chosen_game(context, game, payoffs))
         shares = read_shares(played, mix)
         with watched("searching all that agents can do") as report:
-            replies = least_replies(others, calls, depth, report)
-        show(*who(others, formulas), replies_table(played, shares, replies))
-
-
-@app.command()
-def reading(
-    context: typer.Context,
-    game: GameName = PAYOFFS.name,
-    payoffs: PayoffFile = None,
-    price: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option(
-            metavar="NUMBER", help="Price of depth 1, then of depth 2, in epsilon units.", show_default="1 and 2"
-        ),
-    ] = None,
-) -> None:
-    """What reading adds to a game: outcomes that are equilibria only of programs that read each other.
-
-    The search is over all agents of depth up to 2 whose only letter is X(me). For the 78 strict ordinal games, rg-1 to
-    rg-78, the page "A periodic table of reading" of the documentation has the answers.
-    """
-    with all_errors_printed():
-        from modal_env.search.periodic_table import DEPTHS, readings  # which loads numba
-
-        table = chosen_game(context, game, payoffs)
-        found = readings(table, [0, *price] if price else DEPTHS)
-        show(readings_table(table, found))
+            found = least_replies(others, calls, depth, report)
+        show(*who(others, formulas), replies_table(played, shares, found))

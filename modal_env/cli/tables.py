@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
 from rich.console import Group
 
 from modal_env.dynamics.populations import in_both_seats
@@ -18,29 +17,19 @@ from modal_env.logic.syntax import Agent
 from modal_env.text_tables import Square, add_row, new_table, with_legend
 
 if TYPE_CHECKING:
-    from modal_env.dynamics.basins import Basins, Estimate
-    from modal_env.dynamics.courses import Course
-    from modal_env.dynamics.finite import Shares
+    from modal_env.dynamics.basins import Basins
     from modal_env.dynamics.growth import Growth
-    from modal_env.dynamics.noisy import NoisyBasins
     from modal_env.dynamics.replicator import Trajectory
-    from modal_env.games.payoffs import PayoffTable
     from modal_env.games.ranges import Ranges
     from modal_env.logic.mixed_plays import MixedOutcome
     from modal_env.logic.provability import Outcome
     from modal_env.logic.tournaments import Tournament
     from modal_env.search.best_replies import Reply
-    from modal_env.search.formula_costs import LemmaSearch
-    from modal_env.search.invaders import Verdict
-    from modal_env.search.periodic_table import Reading
-    from modal_env.search.words import Fate, WordAgent
 
 Row = TypeVar("Row")
 
 NARROW = 30  # minimum width of a table in characters, even on a narrower terminal
 LONG = 16  # characters of the longest name used as a column head
-MOST_FREQUENT = 4  # agents of a population that are named
-LEAST = 0.005  # smallest share of an agent that is named
 SHOWN = 20  # rows shown at either end of a long table
 LONG_GAP = 0.1  # shortest period without a majority that gets its own row, as a fraction of the run
 MOVES = {0.0: "D", 1.0: "C"}
@@ -216,54 +205,6 @@ def basins_table(games: Sequence[Game], found: Sequence[Basins]) -> Group:
     return with_legend(table, f"shares of random starts with 95% intervals (Wilson){rest}")
 
 
-def shares_table(games: Sequence[Game], found: Sequence[Shares]) -> Group:
-    """One row per population: the share of pairs that cooperate, and the most frequent agents."""
-    one, cost = found[0], f"cost: {games[0].cost}"
-    of = cost if games[0].payoffs == PAYOFFS else f"{cost}, {games[0].payoffs.label}"
-    rate = f"mutation {one.mutation:g}" if one.mutation or one.how != "rare mutations" else "rare mutations"
-    title = f"Share of time, {one.process}, {rate}, {of}"
-    table = new_table(title, ">epsilon", ">members", ">both cooperate", "most frequent")
-    for game, each in zip(games, found, strict=True):
-        most = sorted(zip(each.names, each.means, strict=True), key=lambda pair: -pair[1].value)[:MOST_FREQUENT]
-        shares = ", ".join(f"{name} {mean.value:.3g}" for name, mean in most if mean.value >= LEAST)
-        add_row(table, str(game.epsilon), str(each.size), _estimated(each.cooperation), shares)
-    how = "simulated, with 95% intervals from ten runs" if one.how == "simulated" else "computed, not simulated"
-    return with_legend(table, f"{how}; both cooperate: share of pairs of members")
-
-
-def _estimated(estimate: Estimate) -> str:
-    return f"{estimate.value:.4f}" if estimate.low == estimate.high else format(estimate, ".4f")
-
-
-def noisy_table(game: Game, found: NoisyBasins, how: str) -> Group:
-    """One row per agent that has the largest share at a rest point."""
-    table = new_table(f"Where random starts come to rest: {how}, {terms(game)}", "largest share", ">starts", ">share")
-    for row in found.rows():
-        if row["starts"]:
-            add_row(
-                table, str(row["end"]), str(row["starts"]), f"{row['share']:.4g} [{row['low']:.4g}, {row['high']:.4g}]"
-            )
-    rests = "; ".join(
-        ", ".join(f"{name} {share:.3g}" for name, share in zip(found.ends, rest, strict=True) if share >= LEAST)
-        for rest in found.rests[:3]
-    )
-    return with_legend(table, f"shares with 95% intervals (Wilson); most frequent rest points: {rests or 'none'}")
-
-
-def courses_table(games: Sequence[Game], courses: Sequence[Course]) -> Group:
-    """A row whenever another group of agents becomes the largest, and at the end."""
-    rule = courses[0].terms.partition(", epsilon")[0]
-    columns = (">epsilon", ">time", ">both cooperate", ">best reply gains", "most frequent")
-    table = new_table(f"All direct agents of depth up to 2: {rule}, {courses[0].terms.rpartition(', ')[2]}", *columns)
-    for game, course in zip(games, courses, strict=True):
-        for at in (*(place for place, _ in course.turns), len(course.times) - 1):
-            most = np.argsort(-course.shares[at].round(9), kind="stable")[:MOST_FREQUENT]
-            named = [f"{course.names[k]} {course.shares[at, k]:.3g}" for k in most if course.shares[at, k] >= LEAST]
-            numbers = f"{course.times[at]:.4g}", f"{course.cooperation[at]:.4f}", f"{course.gains[at]:.2g}"
-            add_row(table, str(game.epsilon), *numbers, ", ".join(named))
-    return with_legend(table, "both cooperate: share of pairs; best reply gains: over the mean, of the whole class")
-
-
 def replies_table(game: Game, mix: Mix, found: Sequence[Reply]) -> Group:
     """One row per reply, the best first."""
     columns = [f"={label}" for label in labels(game.agents)]
@@ -278,68 +219,6 @@ def replies_table(game: Game, mix: Mix, found: Sequence[Reply]) -> Group:
     met = ", ".join(f"{label} {share}" for label, share in zip(labels(game.agents), mix, strict=True))
     legend = f"moves: the agent's, then the opponent's; paid on average against {met}"
     return with_legend(table, f"{legend}; all that agents without `me` can do")
-
-
-def readings_table(table: PayoffTable, found: Sequence[Reading]) -> Group:
-    """One row per outcome and range of epsilon."""
-    shown = new_table(
-        f"What reading adds: {table.label}", "moves", "paid", "for epsilon", "row player", "column player"
-    )
-    for one in found:
-        ends = f"from {one.low}" if one.low else "above 0"
-        until = "" if one.high is None else f" to {one.high}"
-        paid = f"{table[one.outcome]}, {table.turned[one.outcome[::-1]]}"
-        add_row(shown, one.outcome, paid, ends + until, one.first.unicode, one.second.unicode)
-    without = ", ".join(table.pure) or "none"
-    return with_legend(shown, f"pure equilibria without reading: {without}; these remain at every epsilon")
-
-
-def verdicts_table(epsilon: str, found: Sequence[Verdict]) -> Group:
-    """One row per agent."""
-    table = new_table(f"Mutants of an agent's depth, epsilon {epsilon}", "agent", ">depth", "is", "by", ">gain")
-    for one in found:
-        mutant = "" if one.invader is None else one.invader.unicode
-        add_row(table, labels([one.agent])[0], str(one.agent.depth), one.kind, mutant, str(one.gain) if mutant else "")
-    return with_legend(table, "gain: the mutant's payoff against the agent, less the agent's own")
-
-
-def words_table(depth: int, length: int, found: Sequence[WordAgent]) -> Group:
-    """One row per word."""
-    table = new_table(f"Words of up to {length} letters, depth {depth}", "word", "below", "of its depth", "for epsilon")
-    for one in found:
-        add_row(table, one.word, ", ".join(sorted(one.below)), ", ".join(sorted(one.alike)), f"0 to 1/{depth}")
-    return with_legend(
-        table, "outcomes of agents of smaller depth, and of the same depth, against it; their move first"
-    )
-
-
-def fates_table(depth: int, found: Sequence[Fate]) -> Group:
-    """One row per word."""
-    table = new_table(f"Direct agents of depth {depth} against shallower callers", "word", ">callers", "survivor")
-    for one in found:
-        add_row(table, one.word, str(len(one.refuted)), "" if one.survivor is None else one.survivor.unicode)
-    return with_legend(
-        table,
-        "word: moves against itself; callers: how many callers the search used; survivor: an agent that cooperates "
-        "with no caller",
-    )
-
-
-def lemma_table(cost: str, found: LemmaSearch) -> Group:
-    """One row per cost."""
-    listed = found.listed
-    columns = (">cost", ">agents", ">cooperate", ">not with a cheaper one", "for instance", "with")
-    table = new_table(f"The lemma at cost {cost}, formulas of depth up to {listed.depth}", *columns)
-    for one in found.costs:
-        pair = [agent.unicode for agent in one.counterexamples[0]] if one.counterexamples else ["", ""]
-        add_row(table, str(one.cost), f"{one.agents:,}", f"{one.friendly:,}", f"{len(one.counterexamples):,}", *pair)
-    pairs = "; ".join(f"{one.unicode} against {other.unicode}" for one, other in found.pairs[:3])
-    return with_legend(
-        table,
-        f"{len(listed):,} agents from {listed.formulas:,} formulas; cooperate: with some agent of at most this cost; "
-        f"mutually cooperating pairs in which neither cooperates with an agent cheaper than its partner: "
-        f"{pairs or 'none'}, up to the greatest cost here",
-    )
 
 
 def _paid(game: Game, mix: Mix, reply: Reply) -> Fraction:

@@ -105,43 +105,19 @@ def test_basins(tmp_path):
     assert shown == run("evolve", "--model", "basins", *options)
 
 
-def test_a_price_given_twice_is_one_row():
-    prices = "--epsilon", "2/5", "--epsilon", "0.4", "--epsilon", "1/2"
-    assert [row[0] for row in rows(run("populations", "--size", "8", *prices))] == ["2/5", "1/2"]
-    grown = run("direct", "--model", "growth", *prices)
-    assert [grown.count(f"epsilon {price}") for price in ("2/5", "1/2")] == [1, 1]
-
-
-def test_search_finds_that_prudent_bot_needs_depth_two():
+def test_replies_finds_that_prudent_bot_needs_depth_two():
     """No agent of depth 1 defects on CooperateBot and gets cooperation from FairBot (the post)."""
-    shallow = rows(run("search", "CB", "FB", "--depth", "1", "--call", "CB", "--call", "DB", "--call", "FB"))
+    shallow = rows(run("replies", "CB", "FB", "--depth", "1", "--call", "CB", "--call", "DB", "--call", "FB"))
     assert not [row for row in shallow if row[:2] == ["DC", "CC"]]
-    deep = rows(run("search", "CB", "FB", "--depth", "2"))
+    deep = rows(run("replies", "CB", "FB", "--depth", "2"))
     assert [row[3] for row in deep if row[:2] == ["DC", "CC"]] == ["2"]
 
 
-def test_search_puts_the_best_first():
+def test_replies_puts_the_best_first():
     shown = [
-        row for row in rows(run("search", "CB", "DB", "FB", "PB", "--mix", "DB=1", "--depth", "1")) if len(row) == 7
+        row for row in rows(run("replies", "CB", "DB", "FB", "PB", "--mix", "DB=1", "--depth", "1")) if len(row) == 7
     ]
     assert shown[0][4:] == ["1", "0", "DefectBot, ⊥"]
-
-
-@pytest.mark.slow
-def test_search_without_opponents_answers_the_post(small_findings, monkeypatch):
-    searched = {1: small_findings[0]}
-    monkeypatch.setattr("modal_env.search.findings.findings", lambda literals, report: searched[literals])
-    shown = run("search", "--literals", "1")
-    assert shown.startswith("Three questions of Garrabrant's post, about agents without `me`")
-    answers, details = shown.split("\n\n", 1)
-    assert "Yes, for 0 <= epsilon <= 1/3." in answers
-    assert "No, the conjecture is false: SlipBot against itself is another, for 0 <= epsilon <= 1/2" in answers
-    assert "No: 2 of 13 at depth 1 and 19,804 of 2,096,462 at depth 2 do not." in answers
-    assert "The good mix: best replies for 0 <= epsilon <= 1/3" in details
-    assert "SlipBot against itself: best replies" in details
-    assert "FalseBot = □⊥, TrueBot = ¬□⊥" in details
-    assert not re.search(r"\[\]|~|\bfalse\b", details)  # formulas are in the signs of the tables
-    assert details.count("all that agents without `me` can do") == 2
 
 
 @pytest.mark.parametrize(
@@ -186,23 +162,18 @@ def test_search_without_opponents_answers_the_post(small_findings, monkeypatch):
         (["evolve", "--model", "basins", "--start", "FB=1"], "--start goes with"),
         (["evolve", "--model", "growth", "--start", "FB=1.5"], "whole number"),
         (["evolve", "--model", "basins", "--plot", "p.png"], "twice"),
-        (["search", "--depth", "1"], "--depth goes with opponents"),
-        (["search", "--call", "FB"], "--call goes with opponents"),
-        (["search", "--mix", "FB=1"], "--mix goes with opponents"),
-        (["search", "--epsilon", "1/10"], "--epsilon goes with opponents"),
-        (["search", "FB", "--literals", "1"], "--literals goes without opponents"),
-        (["search", "coin"], "RandomBot"),
-        (["search", "FB", "--call", "RandomBot"], "calls: 'RandomBot'"),
-        (["search", "[]X(RandomBot)", "--call", "FB"], "opponents: '[]X(RandomBot)' calls X on RandomBot"),
-        (["search", "FB", "--call", "PB", "--depth", "1"], "an agent that calls 'PrudentBot' has depth 2, not 1"),
+        (["replies", "coin"], "RandomBot"),
+        (["replies", "FB", "--call", "RandomBot"], "calls: 'RandomBot'"),
+        (["replies", "[]X(RandomBot)", "--call", "FB"], "opponents: '[]X(RandomBot)' calls X on RandomBot"),
+        (["replies", "FB", "--call", "PB", "--depth", "1"], "an agent that calls 'PrudentBot' has depth 2, not 1"),
         (["evolve", "--time", "nan"], "above 0"),
         (["evolve", "--time", "inf"], "above 0"),
         (["evolve", "--model", "growth", "--start", f"FB={'9' * 5000}"], "400 digits"),
         (["evolve", "--model", "growth", "--steps", "0"], "from 1 to 10^400"),
         (["evolve", "--model", "basins", "--starts", "99999999999"], "from 1 to 1,000,000,000"),
         (["equilibria", "--epsilon", "1e999999999"], "10^-30 to 10^6"),
-        (["search", "FB", "--mix", "FB=1e999999999"], "10^-330 to 10^330"),
-        (["search", "FB", "--mix", "FB=0.2"], "add up to 1"),
+        (["replies", "FB", "--mix", "FB=1e999999999"], "10^-330 to 10^330"),
+        (["replies", "FB", "--mix", "FB=0.2"], "add up to 1"),
     ],
     ids=" ".join,
 )
@@ -245,7 +216,7 @@ def test_a_name_defined_once_can_be_used_again():
     assert "Wary cooperates and Wary cooperates" in once
     assert [row[0] for row in rows(once) if "□" in row[1]] == ["Wary"]
     assert "FairBot cooperates" in run("play", "FairBot=[]X(me)", "FB")  # the library's own definition
-    assert rows(run("search", wary, "--call", "Wary", "--depth", "1"))
+    assert rows(run("replies", wary, "--call", "Wary", "--depth", "1"))
 
 
 def test_twins_that_share_the_population_are_told_as_such():
@@ -279,7 +250,7 @@ def test_a_narrow_terminal_loses_nothing(width):
     narrow = {"COLUMNS": width}
     shown = RUNNER.invoke(app, ["tournament", *LIBRARY_NAMES, "--worlds"], env=narrow).stdout
     assert shown.count("C") + shown.count("D") >= len(LIBRARY_NAMES) ** 2
-    shown = RUNNER.invoke(app, ["search", *LIBRARY_NAMES, "--depth", "0"], env=narrow).stdout
+    shown = RUNNER.invoke(app, ["replies", *LIBRARY_NAMES, "--depth", "0"], env=narrow).stdout
     assert len(re.findall(r"\b[CD][CD]\b", shown)) == 2 * len(LIBRARY_NAMES)
     for command in (["play", "FB", "PB"], ["equilibria"], ["equilibria", "--ranges"], ["evolve", "--time", "50"]):
         result = RUNNER.invoke(app, command, env=narrow)
@@ -323,7 +294,7 @@ def test_long_work_tells_how_far_it_is_without_a_terminal(monkeypatch):
     commands = {
         "following random starts": ["evolve", "--model", "basins", "--starts", "3000"],
         "following the population": ["evolve", "--time", "10000"],
-        "searching all that agents can do": ["search", "FB", "PB", "--call", "DB", "--call", "CB"],
+        "searching all that agents can do": ["replies", "FB", "PB", "--call", "DB", "--call", "CB"],
         "looking for equilibria": ["equilibria", *list(modal_env.LIBRARY)[:9]],
         "looking for equilibria at every epsilon": ["equilibria", "--ranges", "FB", "CB", "DB", "PB", "NB"],
     }
@@ -351,12 +322,12 @@ def test_a_single_agent_s_equilibria_change_nowhere():
     assert "this holds at every eps" in run("equilibria", "CB", "--ranges")
 
 
-def test_help_of_search_says_whom_it_leaves_out():
-    assert "The search covers agents without `me`" in " ".join(run("search", "--help").split())
-    assert "agents without `me` can do" in run("search", "FB", "--depth", "1")
+def test_help_of_replies_says_whom_it_leaves_out():
+    assert "covers agents without `me`" in " ".join(run("replies", "--help").split())
+    assert "agents without `me` can do" in run("replies", "FB", "--depth", "1")
 
 
-@pytest.mark.parametrize("command", ["", "play", "tournament", "equilibria", "evolve", "search"])
+@pytest.mark.parametrize("command", ["", "play", "tournament", "equilibria", "evolve", "replies"])
 def test_help_tells_what_an_agent_is(command):
     shown = " ".join(run(*command.split(), "--help").replace("│", " ").split())
     assert "NAME=FORMULA" in shown
@@ -387,17 +358,6 @@ def test_importing_modal_env_stays_light():
         ("play TableBot DefectBot --game stag-hunt", "C"),
         ("tournament FB CliqueBot --epsilon 1/10", "CliqueBot"),
         ("equilibria FB CliqueBot DB", "CliqueBot"),
-        ("populations --size 20 --epsilon 1/10", "0.8496"),
-        ("populations --size 8 --mutation 0.01 --process best-reply", "best-reply"),
-        ("direct --model finite --size 20 --epsilon 2/5 --equal depths", "0.0196"),
-        ("direct --epsilon 1/2 --time 100", "DefectBot 1"),
-        ("direct --starts 3 --epsilon 1/2 --time 100", "1 [0.4385, 1]"),
-        ("direct --model logit --noise 0.3 --time 1 --epsilon 1/2", "logit, noise 0.3"),
-        ("direct --model growth --epsilon 1/4", "DefectBot"),
-        ("populations --size 8 --mutation 0.01 --steps 2000", "ten runs"),
-        ("noise --rule best-response --starts 5 --time 1", "moving"),
-        ("words --depth 2 --length 6", "CCDC"),
-        ("stable DefectBot FairBot", "invaded"),
     ],
 )
 def test_verbs_about_readers_and_populations(words, said):
@@ -411,18 +371,8 @@ def test_verbs_about_readers_and_populations(words, said):
     [
         ("play GroundedFairBot DefectBot --worlds 3", "goes with two formulas"),
         ("play FB PB --game chicken", "formulas do not"),
-        ("search GroundedFairBot", "is not a formula"),
+        ("replies GroundedFairBot", "is not a formula"),
         ("play Bully=true FB", "choose another name"),
-        ("populations FB --shallow", "error: --shallow chooses the agents"),
-        ("populations --steps 1000", "goes with --mutation"),
-        ("populations --process logit", "needs --mutation"),
-        ("direct --size 20", "goes with --model finite"),
-        ("direct --model growth --time 5", "goes with --model replicator, logit, best-response"),
-        ("direct --seed 5", "goes with --starts"),
-        ("direct --model growth --plot picture.png", "not with --starts or --model growth"),
-        ("direct --model logit --noise 5e-324", "noise=5e-324: give a number from 1e-09"),
-        ("noise --noise 5e-324", "noise=5e-324: give a number from 1e-09"),
-        ("lemma --cost symbol=5 --most 3", "no formula costs at most 3"),
     ],
 )
 def test_what_does_not_go_together_is_told(words, said):

@@ -25,7 +25,6 @@ from modal_env.search.direct_agents import agent_with, shallow_agents, survey
 from modal_env.search.findings import Findings, findings
 from modal_env.search.invaders import verdicts
 from modal_env.search.plays import plays
-from modal_env.search.words import words as find_words
 from research.programs import direct_populations, modal_evolution
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -354,15 +353,6 @@ def test_the_lemma_with_mutual_cooperation_at_depth_2() -> None:
     said = words(SEARCH)
     assert f"Of those of depth 2, {told[0]:,} cooperate mutually" in said
     assert f"{told[1]:,} of these cooperate with none of depth up to 1 ({told[2]:,} with none that" in said
-
-
-@pytest.mark.parametrize("depth", [2, pytest.param(3, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.slow)])
-def test_the_words(depth: int) -> None:
-    line = next(
-        line for line in page(SEARCH).splitlines() if line.startswith(f"welfare-env modal words --depth {depth}")
-    )
-    told = line.split("#")[1].replace("alone, SlipBot's word", "").split()
-    assert told == [found.word for found in find_words(depth, 9 if depth == 2 else 8)]
 
 
 @pytest.mark.slow

@@ -260,7 +260,7 @@ def test_two_players_keep_their_seats() -> None:
         ["tournament", "CB", "DB", "--epsilon", "1/10"],
         ["evolve", "CB", "DB"],
         ["evolve", "CB", "DB", "--model", "growth"],
-        ["search", "CB", "--depth", "1"],
+        ["replies", "CB", "--depth", "1"],
     ],
     ids=" ".join,
 )
