@@ -266,7 +266,8 @@ def test_progress_is_never_on_standard_output(run: Run, tmp_path: Path, monkeypa
 
 @pytest.mark.slow
 def test_progress_of_modal_is_never_on_standard_output(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    for command_line in (["replies", "FairBot"], ["evolve", "--time", "3000"], ["equilibria"], ["tournament"], ["page"]):
+    commands = (["replies", "FairBot"], ["evolve", "--time", "3000"], ["equilibria"], ["tournament"], ["page"])
+    for command_line in commands:
         quiet = run("modal", *command_line)
         monkeypatch.setattr("modal_env.console.EVERY", 0.001)
         assert run("modal", *command_line)[:2] == quiet[:2]
