@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from modal_env.cli.questions import lemma
 from modal_env.errors import GameError
 from modal_env.logic.library import LIBRARY, POST, PrudentBot, SlipBot
 from modal_env.logic.notation import Agent, parse
@@ -193,10 +192,3 @@ def test_prices_that_are_wrong() -> None:
         lemma_at_cost({"symbol": 999}, 20)
     with pytest.raises(GameError, match="RandomBot"):
         fewer_calls("RandomBot", "FairBot")
-
-
-def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    lemma("box=1", 3, 3)
-    said = capsys.readouterr().out
-    assert "279" in said
-    assert "cheaper than its partner: none, up to the greatest cost" in " ".join(said.split())
