@@ -130,24 +130,6 @@ class Layout:
                 raise
         return self._opened(path, "immutable=1", same_thread)
 
-    def read(self, path: Path) -> sqlite3.Connection:
-        """Opens a file for reading only, which others may be writing: nothing is created, locked or changed.
-
-        Raises:
-            error: the file is another program's, of another version, empty or not a regular file.
-            sqlite3.Error: the file cannot be used.
-        """
-        wrong = irregular(path)
-        if wrong:
-            raise self.error(f"{shown(path)}: it {wrong}: choose another path")
-        log = Path(f"{path}-wal")
-        if not log.exists() or not log.stat().st_size:  # nobody writes; SQLite would make a log to read the file
-            return self._opened(path, "mode=ro&immutable=1", same_thread=True)
-        # If the writer ends meanwhile, the last connection to be closed removes the log, which "ro" may not.
-        connection = self._opened(path, "mode=rw" if os.access(path, os.W_OK) else "mode=ro", same_thread=True)
-        connection.execute("PRAGMA query_only = ON")
-        return connection
-
     def _opened(self, path: Path, mode: str, same_thread: bool) -> sqlite3.Connection:
         """A connection; `mode` is "" for writing, or SQLite's parameter of a URI for reading."""
         place = f"{path.absolute().as_uri()}?{mode}" if mode else path

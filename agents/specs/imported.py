@@ -6,6 +6,7 @@ import copy
 import importlib
 import importlib.util
 import inspect
+import os
 import re
 import sys
 import sysconfig
@@ -115,6 +116,11 @@ def _value(part: Part) -> Value:
     if is_number or not re.fullmatch(r"[^\s(),=]+", text):
         raise part.fault("give a whole number of at most 9 digits, a number, or a word")
     return text
+
+
+def named_in(options: Mapping[str, Value]) -> list[Path]:
+    """The files and folders that options name."""
+    return [Path(value) for value in options.values() if isinstance(value, str) and os.path.exists(value)]
 
 
 def source_of(path: Part) -> list[Path]:

@@ -131,7 +131,8 @@ def named_models(spec: PolicyLike) -> tuple[tuple[str, str], ...]:
 
 
 def named_files(spec: PolicyLike) -> list[Path]:
-    """The files that a spec names: checkpoints, and the source of the user's policies (compiled modules have none).
+    """The files that a spec names: checkpoints, files and folders in options, and the source of the user's policies
+    (compiled modules have none).
 
     Raises:
         UnknownAgentError: as `canonical` does, or the package that the user's module is in cannot be imported.

@@ -45,7 +45,7 @@ from agents.scripted.punisher import PunisherPolicy
 from agents.scripted.random import RandomPolicy
 from agents.scripted.tit_for_tat import TitForTatPolicy
 from agents.specs.entry_points import choose, installed, make_installed, source_of_installed
-from agents.specs.imported import EXAMPLE, IMPORT_PATH, make_imported, read_values, source_of
+from agents.specs.imported import EXAMPLE, IMPORT_PATH, make_imported, named_in, read_values, source_of
 from agents.specs.spec import Spec
 from agents.specs.text_span import Part, is_wrapped
 from agents.toy_boards.frontier import FrontierPolicy
@@ -200,7 +200,7 @@ class Imported:
             raise path.fault(f"give a module and a class in it, such as {EXAMPLE}")
         options = read_values(given)
         text = ",".join([f"{name}:{path.text}", *(f"{key}={_text(value)}" for key, value in options.items())])
-        sources = (lambda: source_of(path),)
+        sources = (lambda: source_of(path) + named_in(options),)
         return Spec(text, lambda models: make_imported(path, options), sources=sources, modules=())
 
 
@@ -396,7 +396,7 @@ def _read_installed(name: Part, rest: Part) -> Spec:
     return Spec(
         f"{name.text}:{written}" if written else name.text,
         lambda models: make_installed(point, name, options),
-        sources=(lambda: source_of_installed(point, name),),
+        sources=(lambda: source_of_installed(point, name) + named_in(options),),
         modules=(),
     )
 

@@ -276,12 +276,6 @@ class RunOptions:
     budget_dollars: Annotated[
         float | None, typer.Option(help="Maximum cost of this run in dollars.", show_default="unlimited")
     ] = None
-    use_older_games: Annotated[
-        bool,
-        typer.Option(
-            "--use-older-games", help="Accept stored games from older versions of the code; the table notes it."
-        ),
-    ] = False
 
     def play(
         self,
@@ -307,7 +301,7 @@ class RunOptions:
         # Pending replies are already paid for, so an interrupt waits for them; a cluster takes a while to shut down.
         waits = patient() if models is not None or self.ray_address else nullcontext()
         with waits, GameStore(self.store) as store, self._pool() as pool:
-            execution = Execution.checked(pool, store, None, models, self.use_older_games)
+            execution = Execution.checked(pool, store, None, models)
             plans = [each for own in settings for each in plan(own.executed(execution))]
             can_ask = models is not None and _can_ask(policies, execution, store, models)
             try:

@@ -66,11 +66,6 @@ class CollusionResult(WitnessedResult):
         return best
 
     @property
-    def older_games(self) -> int:
-        """Number of stored games from an older version of the code."""
-        return self.found.older_games + sum(game.facts.is_older for games in self.alone.values() for game in games)
-
-    @property
     def witness(self) -> Witness:
         """A typical game of the chosen coalition: the gain of its worst-off member is nearest to the mean."""
         return self.found.witness
@@ -91,7 +86,6 @@ class CollusionResult(WitnessedResult):
         copied = ("profile", "seed", "games", "notes", "map", "rules", "witness")
         usage = {name: each for name, each in shared.items() if name.startswith("language_models")}
         return {name: shared[name] for name in copied} | {
-            "older_games": self.older_games,
             "verdict": self.verdict,
             "best": self.best.to_dict(),
             "coalitions": plain(self.coalitions),

@@ -10,7 +10,7 @@ from typing import Any
 from agents.specs import read_profile
 from evaluation.experiment_files.exact_gains import exact_gain
 from evaluation.experiment_files.plan import BY_YEAR, WITH_COALITIONS, Condition, Experiment
-from evaluation.experiment_files.result_cache import CachedResult, cached_result, code_behind, code_of_imports
+from evaluation.experiment_files.result_cache import CachedResult, cached_result, code_behind
 from evaluation.experiments.cross_play import CrossPlayResult, plan_cross_play
 from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.exploitability import plan_exploitability, resolve_coalitions
@@ -232,7 +232,7 @@ def _exact(chosen: Experiment, condition: Condition, seed: int | None, settings:
 
     def run(settings: GameSettings) -> CachedResult:
         key = {"measure": "exact", "game": first, "coalitions": [list(each) for each in coalitions]}
-        return cached_result(settings.execution.store, key | {"imported": code_of_imports("exact")}, measure)
+        return cached_result(settings.execution.store, key, measure)
 
     return EvaluationPlan(settings, 0, run)
 

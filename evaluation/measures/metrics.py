@@ -136,7 +136,6 @@ class GameFacts:
         map_name: name of the map.
         rules: the rules, from `Rules.to_dict`.
         simultaneous: whether all powers sent messages at the same time.
-        is_older: whether it is a stored game from an older version of the code.
     """
 
     key: str
@@ -145,7 +144,6 @@ class GameFacts:
     map_name: str
     rules: dict[str, Any]
     simultaneous: bool
-    is_older: bool
 
 
 @dataclass(frozen=True, repr=False)
@@ -442,7 +440,6 @@ def _game_facts(record: Record) -> GameFacts:
         map_name=record.get("map", ""),
         rules=dict(facts["rules"]),
         simultaneous=facts.get("simultaneous", False),
-        is_older=facts.get("older_code", False),
     )
 
 

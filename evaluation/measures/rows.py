@@ -51,17 +51,11 @@ class PlayedResult(GamesResult):
         """The measures of all games."""
         raise NotImplementedError
 
-    @property
-    def older_games(self) -> int:
-        """Number of stored games from an older version of the code."""
-        return sum(game.facts.is_older for game in self.played_games())
-
     def played(self, games: int) -> dict[str, Any]:
         """The settings as plain JSON types, with `games` per condition."""
         return {
             "seed": self.seed,
             "games": games,
-            "older_games": self.older_games,
             "notes": list(self.notes),
             "map": self.map_name,
             "rules": self.rules.to_dict(),
@@ -132,7 +126,6 @@ def _conditions(
                 "game": number,
                 "seed": math.nan if facts.seed is None else facts.seed,
                 "key": facts.key,
-                "older_code": facts.is_older,
                 "map": facts.map_name,
                 **_rules(facts),
             },

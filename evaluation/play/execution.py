@@ -35,14 +35,12 @@ class Execution:
         store: store of finished games; None stores nothing.
         report: called with the number of games finished since the last call.
         models: cache, budget and models shared by all language-model players.
-        use_older_games: accept stored games that an older version of the code played.
     """
 
     workers: int | Workers = 1
     store: GameStore | None = None
     report: Report = lambda count: None
     models: SharedModels | None = None
-    use_older_games: bool = False
     _samples: dict[Spec, Policy] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -52,7 +50,6 @@ class Execution:
         store: GameStore | None = None,
         report: Report | None = None,
         models: Models = None,
-        use_older_games: bool = False,
     ) -> Execution:
         """Build from the arguments of a public function.
 
@@ -63,11 +60,7 @@ class Execution:
         check_whole("workers", workers.count if isinstance(workers, Workers) else workers, 1, MOST_WORKERS)
         if store is not None and not isinstance(store, GameStore):
             raise EvaluationError(f"store={quoted(store)}: give evaluation.GameStore(PATH), or None")
-        if not isinstance(use_older_games, bool) or (use_older_games and store is None):
-            raise EvaluationError(
-                f"use_older_games={quoted(use_older_games)}: give False, or True together with a store"
-            )
-        return cls(workers, store, checked_report(report), shared_models(models), use_older_games)
+        return cls(workers, store, checked_report(report), shared_models(models))
 
     def sample(self, spec: Spec) -> Policy:
         """A policy instance for inspection, not for play; cached.

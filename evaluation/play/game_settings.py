@@ -72,7 +72,6 @@ class Options(TypedDict, total=False):
     store: GameStore | None
     report: Report | None
     models: Models
-    use_older_games: bool
 
 
 @dataclass(frozen=True)
@@ -93,8 +92,7 @@ class GameSettings:
         report: called with the number of games finished since the last call (for progress bars).
         models: cache, budget and your own models for language-model players, or just a mapping of names to your own
             models; None for the defaults.
-        use_older_games: accept stored games that an older version of the code played; see `play_all`.
-        execution: the checked values of `workers` to `use_older_games`.
+        execution: the checked values of `workers` to `models`.
         played: the rules, with None replaced by the paper's.
         board: the board of the map.
 
@@ -114,7 +112,6 @@ class GameSettings:
     store: GameStore | None = None
     report: Report | None = None
     models: Models = None
-    use_older_games: bool = False
     execution: Execution = field(init=False, repr=False, compare=False)
     played: Rules = field(init=False)
     board: Board = field(init=False, repr=False)
@@ -125,7 +122,7 @@ class GameSettings:
         for name in ("simultaneous", "published"):
             if not isinstance(value := getattr(self, name), bool):
                 raise EvaluationError(f"{name}={quoted(value)}: give True or False")
-        execution = Execution.checked(self.workers, self.store, self.report, self.models, self.use_older_games)
+        execution = Execution.checked(self.workers, self.store, self.report, self.models)
         object.__setattr__(self, "execution", execution)
         object.__setattr__(self, "played", check_rules(self.rules))
         object.__setattr__(self, "board", board_of(self.map_name))

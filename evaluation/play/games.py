@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 import secrets
 from collections import Counter
-from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
-from importlib.metadata import version
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +17,12 @@ import numpy as np
 import agents
 import welfare_env
 from agents.human.policy import is_person
-from agents.specs import Spec, named_files
+from agents.specs import Spec
 from evaluation.checks import MOST_SEED, EvaluationError, check_whole
 from evaluation.play.answer_sources import answered_by
 from evaluation.play.execution import Execution, Models, Report, shared_models
-from evaluation.play.older_games import older_keys
-from evaluation.play.sources import SOURCES, own_code
-from evaluation.play.store import GameStore, StoreError, specification_key
+from evaluation.play.sources import VERSIONS, code_of
+from evaluation.play.store import GameStore, specification_key
 from evaluation.play.turns import GameStopped, Seats, set_up
 from evaluation.play.workers import WorkerError, Workers
 from welfare_env.board.loading import map_digest
@@ -35,12 +33,7 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 
-VERSIONS = {name: version(name) for name in ("diplomacy", "numba", "numpy", "scipy")}
-"""Versions of the libraries that affect games."""
 _log = logging.getLogger(__name__)
-
-CODE_DIGEST = SOURCES.digest_of_all
-"""Digest of the code as imported by this process, not of later changes."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +93,9 @@ class GameSpec:
     def to_dict(self, models: SharedModels | None = None) -> dict[str, Any]:
         """The full specification as plain JSON types; a stored game with a different specification is not reused.
 
-        Also includes digests of the code of rules and policies (`evaluation.play.sources`) and of a map file; for
-        language models, the server's address, a digest of the replay file, or the name and settings of your own model.
+        Also includes the versions of this package and its libraries, digests of a map file and of the user's files
+        (`evaluation.play.sources`); for language models, the server's address, a digest of the replay file, or the name
+        and settings of your own model.
         With a human player there is a new random "sitting" in every call, so that no stored game is reused.
 
         Args:
@@ -112,7 +106,6 @@ class GameSpec:
             ConfigError, CacheError: an invalid server address in the environment, or an unreadable replay file.
         """
         policies = {policy for _, policy in self.players}
-        code, own = code_of(policies)
         own_models = {} if models is None else models.own
         asked = [
             answered_by(*model, own=own_models.get(model[0]))
@@ -125,9 +118,7 @@ class GameSpec:
             "map": self.map_name,
             "map_digest": map_digest(self.map_name),
             "engine": self.engine,
-            "code": code,
-            "own_code": own,
-            "versions": VERSIONS,
+            **code_of(policies),
             **({"simultaneous": True} if self.simultaneous else {}),
             **({"coalition": list(self.coalition)} if self.coalition else {}),
             **({"language_models": asked} if asked else {}),
@@ -153,17 +144,6 @@ class GameSpec:
     def asks_language_models(self) -> bool:
         """Whether a player is or contains a language model, judged by specs."""
         return any(policy.models for _, policy in self.players)
-
-
-def code_of(policies: Iterable[Spec]) -> tuple[str, str]:
-    """SHA-256 of the package's code that affects games of these policies, and of the user's code ("" if none).
-
-    Raises:
-        UnknownAgentError: the package of a user's module cannot be imported.
-    """
-    policies = list(policies)
-    own, imported = own_code({path for policy in policies for path in named_files(policy)})
-    return SOURCES.digest(imported.union(*(policy.modules for policy in policies))), own
 
 
 def _are_pairs(players: object) -> bool:
@@ -256,7 +236,6 @@ def play_all(
     store: GameStore | None = None,
     report: Report | None = None,
     models: Models = None,
-    use_older_games: bool = False,
 ) -> list[Record]:
     """Play many games and return their records in the order of `specs`.
 
@@ -275,17 +254,15 @@ def play_all(
         store: for finished games; None stores nothing.
         report: called with the number of games finished since the last call.
         models: as for `play_game`.
-        use_older_games: accept stored games from an older version of the code if there is none from this version.
-            Their records have "older_code": true in the section "welfare_env".
 
     Raises:
-        EvaluationError: `workers` is out of range, or `use_older_games` without a store.
+        EvaluationError: `workers` is out of range.
         LMError: as `play_game`.
         CheckpointError: a learned player does not fit the map or rules of a game (raised before the first game).
-        StoreError: the store cannot be used, or the code changed while games were played.
+        StoreError: the store cannot be used.
         WorkerError: a worker process was killed.
     """
-    execution = Execution.checked(workers, store, report, models, use_older_games)
+    execution = Execution.checked(workers, store, report, models)
     records = dict(play_each(specs, execution))
     return [records[spec] for spec in specs]
 
@@ -305,7 +282,7 @@ def play_each(specs: Sequence[GameSpec], execution: Execution) -> Generator[tupl
     with execution.pool as workers:
         _warn_of_unnamed(list(copies), store, workers)
         named = {spec: key for spec, key in keys.items() if spec.is_named}
-        stored = {} if store is None else _stored(named, store, execution.use_older_games)
+        stored = {} if store is None else _stored(named, store)
         if store is not None:
             store.reused |= {specification_key(keys[spec]) for spec in stored} - store.added
         execution.report(sum(copies[spec] for spec in stored))
@@ -314,8 +291,7 @@ def play_each(specs: Sequence[GameSpec], execution: Execution) -> Generator[tupl
             used += _judged(record)
             yield spec, record
         missing = [spec for spec in copies if spec not in stored]
-        for spec, (record, digest) in _played(missing, workers, models):
-            _check_code(digest, keys[spec], workers)
+        for spec, record in _played(missing, workers, models, keys):
             if spec.is_named:
                 record.setdefault("welfare_env", {})["key"] = specification_key(keys[spec])
             if store and spec.is_named and _was_answered(record):
@@ -326,17 +302,6 @@ def play_each(specs: Sequence[GameSpec], execution: Execution) -> Generator[tupl
     if models is not None:
         models.forget_passing()  # the next run retries calls that failed this time
     _warn(used)
-
-
-def _check_code(digest: str, specification: Mapping[str, Any], workers: Workers) -> None:
-    """Check that a game was played by this process's version of the code."""
-    if workers.is_remote and digest not in (CODE_DIGEST, specification_key(specification)):
-        raise WorkerError(
-            "a machine of the cluster has different code, libraries, maps, checkpoints or policies: "
-            f"install the same there ({', '.join(f'{name} {number}' for name, number in VERSIONS.items())})"
-        )
-    if not workers.is_remote and digest != CODE_DIGEST:
-        raise StoreError("the code changed while games were played: run the command again")
 
 
 def _check_checkpoints(specs: Sequence[GameSpec], execution: Execution) -> None:
@@ -354,23 +319,17 @@ def _check_checkpoints(specs: Sequence[GameSpec], execution: Execution) -> None:
 
 
 def _stored(
-    specifications: Mapping[GameSpec, dict[str, Any]], store: GameStore, use_older_games: bool
+    specifications: Mapping[GameSpec, dict[str, Any]], store: GameStore
 ) -> dict[GameSpec, Callable[[], Record]]:
     """Stored games, each with a function that loads its record."""
     keys = {spec: specification_key(specification) for spec, specification in specifications.items()}
     present = store.holds(keys.values())
-    stored: dict[GameSpec, Callable[[], Record]] = {}
-    stored |= {spec: partial(_stored_record, store, key) for spec, key in keys.items() if key in present}
-    if not use_older_games:
-        return stored
-    missing = {spec: specification for spec, specification in specifications.items() if spec not in stored}
-    older = older_keys(store, missing)
-    return stored | {spec: partial(_stored_record, store, key, older_code=True) for spec, key in older.items()}
+    return {spec: partial(_stored_record, store, key) for spec, key in keys.items() if key in present}
 
 
-def _stored_record(store: GameStore, key: str, **marks: bool) -> Record:
+def _stored_record(store: GameStore, key: str) -> Record:
     record = store.record(key)
-    record.setdefault("welfare_env", {}).update(key=key, **marks)  # earlier versions wrote no key
+    record.setdefault("welfare_env", {})["key"] = key
     return record
 
 
@@ -406,8 +365,11 @@ def _was_answered(record: Record) -> bool:
 
 
 def _played(
-    specs: Sequence[GameSpec], workers: Workers, models: SharedModels | None
-) -> Iterator[tuple[GameSpec, tuple[Record, str]]]:
+    specs: Sequence[GameSpec],
+    workers: Workers,
+    models: SharedModels | None,
+    specifications: Mapping[GameSpec, Mapping[str, Any]],
+) -> Iterator[tuple[GameSpec, Record]]:
     """Yield every game with its record, in order of completion."""
     people = [spec for spec in specs if spec.has_people]
     asking = [spec for spec in specs if spec.asks_language_models and not spec.has_people]
@@ -416,18 +378,24 @@ def _played(
         from welfare_env.engine.precompile import GAMES, ensure_compiled  # imports numba
 
         ensure_compiled(GAMES)  # once here, instead of in every worker
-    yield from workers.run(_play_far if workers.is_remote else _play_task, [spec for spec in others if spec.is_named])
-    yield from ((spec, _play_task(spec)) for spec in others if not spec.is_named)
-    yield from ((spec, (play_game(spec, models), CODE_DIGEST)) for spec in people)  # one at a time, at this terminal
+    named = [spec for spec in others if spec.is_named]
+    if workers.is_remote:
+        for spec, (record, key) in workers.run(_play_far, named):
+            _check_same(key, specifications[spec])
+            yield spec, record
+    else:
+        yield from workers.run(play_game, named)
+    yield from ((spec, play_game(spec)) for spec in others if not spec.is_named)
+    yield from ((spec, play_game(spec, models)) for spec in people)  # one at a time, at this terminal
     if workers.count == 1 or len(asking) == 1:
-        yield from ((spec, (play_game(spec, models), CODE_DIGEST)) for spec in asking)
+        yield from ((spec, play_game(spec, models)) for spec in asking)
         return
     yield from _played_at_once(asking, workers.count, models)
 
 
 def _played_at_once(
     specs: Sequence[GameSpec], most: int, models: SharedModels | None
-) -> Iterator[tuple[GameSpec, tuple[Record, str]]]:
+) -> Iterator[tuple[GameSpec, Record]]:
     """Play games concurrently. The first error stops all games; it is raised after all finished games were yielded."""
     from agents.lm.models.shared_models import default_models
 
@@ -439,7 +407,7 @@ def _played_at_once(
             for game in as_completed(games):
                 spec, error = games.pop(game), game.exception()
                 if error is None:
-                    yield spec, (game.result(), CODE_DIGEST)
+                    yield spec, game.result()
                 else:
                     stop.set()
                     failed.append(error)
@@ -456,11 +424,15 @@ def _cause(errors: Sequence[BaseException]) -> BaseException:
     return next((error for error in errors if not isinstance(error, GameStopped | StoppedError)), errors[0])
 
 
-def _play_task(spec: GameSpec) -> tuple[Record, str]:
-    """A record, and the digest of the worker's code, which may have changed."""
-    return play_game(spec), CODE_DIGEST
-
-
 def _play_far(spec: GameSpec) -> tuple[Record, str]:
-    """A record from another machine, and the game's key there (a hash of its code, libraries, maps and files)."""
+    """A record from another machine, and the game's key there (a digest of its libraries, maps and files)."""
     return play_game(spec), specification_key(spec.to_dict())
+
+
+def _check_same(key: str, specification: Mapping[str, Any]) -> None:
+    """Check that another machine has played the game of this specification."""
+    if key != specification_key(specification):
+        raise WorkerError(
+            "a machine of the cluster has other versions, maps, checkpoints or policies: "
+            f"install the same there ({', '.join(f'{name} {number}' for name, number in VERSIONS.items())})"
+        )

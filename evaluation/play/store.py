@@ -15,35 +15,25 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from agents.runtime.files import parse_json, reason, shown
-from agents.runtime.storage import UNREADABLE, Layout
+from agents.runtime.storage import Layout
 from evaluation.checks import listed
-from evaluation.play.salvage import MAGIC, DamagedFile
 from welfare_env import checks
 from welfare_env.errors import WelfareEnvError
 from welfare_env.game.record import LARGEST_FILE
 
 DEFAULT_PATH = Path("runs", "evaluation.sqlite")
 
-SPECIFICATION_VERSION = 1
-"""Part of every key: increase it when the same specification no longer gives the same record."""
-
 LATEST = 253_402_300_800  # seconds from 1970 to the year 10000
 
-DAMAGED = (
-    "The file is damaged or not a store: move it away or restore it from a backup, and run this again; `welfare-env "
-    "store repair --store FILE` copies its intact games to another file"
-)
-_CURE = (
-    "Restore the file from a backup, or run `welfare-env store repair --store FILE` to move damaged games to the table "
-    "`damaged`, so that they are played again"
-)
+_DAMAGED = "The file is damaged or not a store: move it away or restore it from a backup, and run this again"
+_CURE = "Restore the file from a backup, or copy the other games: `welfare-env store merge FILE --store NEW`"
 
 _CREATE = """
 CREATE TABLE games (
@@ -64,17 +54,6 @@ _INSERT = (
 MOST_VALUES = 500  # values per query; SQLite allows at least 999
 _BATCH = 20  # games copied per transaction, while other writers wait
 
-# The key of a damaged row may have any type, so rows are identified by the bytes and type of their keys.
-_IDENTITIES = "SELECT CAST(key AS BLOB), typeof(key) FROM games ORDER BY created, key"
-_HERE = "FROM games WHERE CAST(key AS BLOB) = ? AND typeof(key) = ?"
-_SET_ASIDE = """
-CREATE TABLE IF NOT EXISTS damaged (
-    key, specification, record, checksum, created, -- as in the table games
-    fault TEXT NOT NULL,
-    moved REAL NOT NULL                            -- seconds since 1970
-)
-"""
-
 _RESULTS = """
 CREATE TABLE IF NOT EXISTS results (
     key TEXT PRIMARY KEY,        -- of the specification
@@ -89,16 +68,12 @@ class StoreError(WelfareEnvError):
     """A store operation failed. The message names the file and a remedy."""
 
 
-class DamagedStoreError(StoreError):
-    """The SQLite file itself is damaged or truncated; `GameStore.merge` copies its intact games."""
-
-
 _LAYOUT = Layout(
     application=0x57454C46,  # "WELF"
     version=1,
     create=_CREATE,
     error=StoreError,
-    damaged=DAMAGED,
+    damaged=_DAMAGED,
     safe="the games stored so far",
     seconds=60.0,
     is_durable=True,  # games may have cost money: once put has returned, they survive a power cut
@@ -142,14 +117,12 @@ class Copied:
         differing: games that the target already had with a different record (two runs with a language model may
             differ); the target's record is unchanged.
         damaged: key -> fault of a game in the source; not copied.
-        missing: number of pages missing from the source's file, with an unknown number of games.
     """
 
     added: list[str] = field(default_factory=list)
     present: list[str] = field(default_factory=list)
     differing: list[str] = field(default_factory=list)
     damaged: dict[str, str] = field(default_factory=dict)
-    missing: int = 0
 
 
 class GameStore:
@@ -163,7 +136,6 @@ class GameStore:
 
     Args:
         path: the SQLite file.
-        is_read_only: read an existing file without ever blocking other processes that write to it.
 
     Example:
         with GameStore("runs/evaluation.sqlite") as store:
@@ -171,10 +143,9 @@ class GameStore:
                 store.put(specification, game.record())
     """
 
-    def __init__(self, path: str | os.PathLike[str] = DEFAULT_PATH, is_read_only: bool = False) -> None:
+    def __init__(self, path: str | os.PathLike[str] = DEFAULT_PATH) -> None:
         # The process may change its folder before the file is opened.
         self.path = _path(path).absolute()
-        self._is_read_only = is_read_only
         self._open_connection: sqlite3.Connection | None = None
         self.added, self.reused = set[str](), set[str]()  # keys of games stored by this object, and of reused games
 
@@ -219,18 +190,6 @@ class GameStore:
         with self._connection() as connection:
             connection.execute(_UPSERT, row)
         self.added.add(key)
-
-    def remove(self, keys: Iterable[str]) -> None:
-        """Delete games and overwrite their data in the file, for participants who withdraw.
-
-        Raises:
-            StoreError: the file cannot be written.
-        """
-        wanted = _checked_keys(keys) or []
-        with self._connection() as connection:
-            connection.execute("PRAGMA secure_delete = ON")
-            connection.executemany("DELETE FROM games WHERE key = ?", [(key,) for key in wanted])
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def result(self, specification: Mapping[str, Any]) -> dict[str, Any] | None:
         """A cached result (see `put_result`); None if it is missing or damaged.
@@ -293,18 +252,6 @@ class GameStore:
             rows = connection.execute("SELECT key, specification, created FROM games ORDER BY created, key").fetchall()
         return [self._stored_game(*row) for row in rows]
 
-    def games_since(self, created: float) -> list[StoredGame]:
-        """The games stored at or after a time (seconds since 1970), oldest first.
-
-        Raises:
-            StoreError: the file cannot be read.
-        """
-        with self._connection() as connection:
-            rows = connection.execute(
-                "SELECT key, specification, created FROM games WHERE created >= ? ORDER BY created, key", (created,)
-            ).fetchall()
-        return [self._stored_game(*row) for row in rows]
-
     def keys(self) -> list[str]:
         """The keys of all games, oldest first; invalid keys of damaged rows are left out.
 
@@ -320,9 +267,8 @@ class GameStore:
     def merge(self, path: str | os.PathLike[str], keys: Sequence[str] | None = None) -> Copied:
         """Copy games from another store into this one. Existing games in both stores stay unchanged.
 
-        Each game is checked against its key and checksum, and damaged games are skipped; this also works for a damaged
-        or truncated file. Games are copied in atomic batches, so an interrupted call can be repeated. Other processes
-        may write to both stores meanwhile.
+        Each game is checked against its key and checksum, and damaged games are skipped. Games are copied in atomic
+        batches, so an interrupted call can be repeated. Other processes may write to both stores meanwhile.
 
         Args:
             path: the other store's file.
@@ -343,30 +289,6 @@ class GameStore:
         keys = _checked_keys(keys)
         if _is_same(self.path, source.path):
             raise StoreError(f"{shown(source.path)}: source and target are the same store: give another file")
-        try:
-            return self._take_rows(source, keys)
-        except DamagedStoreError:
-            return self._salvage(source.path, keys)
-
-    def _salvage(self, path: Path, keys: Sequence[str] | None) -> Copied:
-        """Copy the intact games of a damaged file, which is only read."""
-        copied, whole, wanted = Copied(), set(), None if keys is None else {*keys}
-        checker = GameStore(path)
-        with path.open("rb") as content:
-            source = DamagedFile(path, content)
-            for row in source.rows():
-                key = row[0]
-                if not isinstance(key, str) or not is_whole_key(key) or not (wanted is None or key in wanted):
-                    continue
-                if fault := checker._fault(*row):
-                    copied.damaged[key] = fault
-                elif key not in whole:  # unused pages may contain copies
-                    whole.add(key)
-                    self._insert([row], copied)
-        damaged = {key: fault for key, fault in copied.damaged.items() if key not in whole}
-        return replace(copied, damaged=damaged, missing=source.missing)
-
-    def _take_rows(self, source: GameStore, keys: Sequence[str] | None) -> Copied:
         there = source._raw_keys()
         if unknown := [key for key in keys or () if key not in there]:
             raise StoreError(f"{shown(source.path)}: there is no game {unknown[0]!r:.80}")
@@ -411,48 +333,6 @@ class GameStore:
         for name in ("added", "present", "differing"):
             getattr(copied, name).extend(getattr(batch, name))
 
-    def repair(self) -> dict[str, str]:
-        """Move damaged games, unchanged, to the table `damaged` of the same file, so that they are played again.
-
-        Nothing is lost, even if this is interrupted: each row is in one of the two tables. Other processes may use the
-        store meanwhile.
-
-        Returns:
-            Key (or the invalid value in its place) -> fault of the game.
-
-        Raises:
-            DamagedStoreError: the file itself is damaged: `merge` copies its intact games to another store.
-            StoreError: the file cannot be read or written.
-        """
-        damaged: dict[str, str] = {}
-        with _guarded(self.path), closing(_LAYOUT.connect(Path(_existing(self.path)))) as connection:
-            connection.text_factory = _as_text
-            for identity in connection.execute(_IDENTITIES).fetchall():
-                connection.execute("BEGIN IMMEDIATE")
-                row = connection.execute(
-                    f"SELECT key, specification, record, checksum, created {_HERE}", identity
-                ).fetchone()
-                fault = "" if row is None else self._fault(*row)
-                if fault:
-                    connection.execute(_SET_ASIDE)
-                    values = (fault, time.time(), *identity)
-                    connection.execute(f"INSERT INTO damaged SELECT *, ?, ? {_HERE}", values)
-                    connection.execute(f"DELETE {_HERE}", identity)
-                    damaged[row[0] if isinstance(row[0], str) else ascii(row[0])] = fault
-                connection.execute("COMMIT")
-        return damaged
-
-    def _fault(self, key: Any, specification: Any, record: Any, checksum: Any, created: Any) -> str:
-        """The fault of a row, with the file's name; "" if it is intact."""
-        if any(isinstance(value, bytes) for value in (key, specification, checksum)):
-            return f"{self.path}: a column that should be text is not"
-        try:
-            self._stored_game(key, specification, created)
-            self._unpack(key, record, checksum)
-        except StoreError as error:
-            return str(error).removesuffix(_CURE).strip()
-        return ""
-
     def record(self, key: str) -> dict[str, Any]:
         """The record of a game, by its key.
 
@@ -477,8 +357,8 @@ class GameStore:
         if not is_ours or hashlib.sha256(text.encode()).hexdigest() != key:
             raise self._damaged(key, "the specification of", "key")
         try:
-            specification = parse_json(text)["specification"]
-        except (ValueError, KeyError, TypeError) as error:
+            specification = dict(parse_json(text))
+        except (ValueError, TypeError) as error:
             raise self._damaged(key, "the specification of", "key") from error
         return StoredGame(key, specification, created)
 
@@ -501,10 +381,9 @@ class GameStore:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        with _guarded(self.path):
+        with _LAYOUT.guard(self.path):
             if self._open_connection is None:
-                connect = _LAYOUT.read if self._is_read_only else _LAYOUT.connect
-                self._open_connection = connect(self.path)
+                self._open_connection = _LAYOUT.connect(self.path)
             yield self._open_connection
 
 
@@ -542,30 +421,6 @@ def _existing(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
     raise StoreError(f"{shown(path)}: {problem}")
 
 
-@contextmanager
-def _guarded(path: Path) -> Iterator[None]:
-    """Convert all errors of a file to StoreErrors."""
-    try:
-        with _LAYOUT.guard(path):
-            yield
-    except StoreError as error:
-        code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
-        is_damage = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or UNREADABLE in str(error.__cause__)
-        if is_damage:
-            with path.open("rb") as file:
-                if file.read(len(MAGIC)) == MAGIC:
-                    raise DamagedStoreError(str(error)) from error.__cause__
-        raise
-
-
-def _as_text(content: bytes) -> str | bytes:
-    """A text column of SQLite; bytes if it is not valid UTF-8."""
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        return content
-
-
 def is_whole_key(key: object) -> bool:
     """Whether a value has the form of a `specification_key`."""
     return isinstance(key, str) and re.fullmatch("[0-9a-f]{64}", key) is not None
@@ -582,7 +437,7 @@ def _inflated(packed: Any) -> bytes | None:
 
 
 def _canonical(specification: Mapping[str, Any]) -> str:
-    return _dump({"version": SPECIFICATION_VERSION, "specification": specification}, "specification", sort_keys=True)
+    return _dump(specification, "specification", sort_keys=True)
 
 
 def _dump(value: Mapping[str, Any], what: str, sort_keys: bool = False) -> str:

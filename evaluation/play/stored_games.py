@@ -16,7 +16,8 @@ import agents
 from agents.runtime.files import irregular, reason, shown
 from evaluation.checks import EvaluationError
 from evaluation.measures.lm_usage import without_transcripts
-from evaluation.play.games import VERSIONS, code_of, game_seed
+from evaluation.play.games import game_seed
+from evaluation.play.sources import code_of
 from evaluation.play.store import GameStore, StoredGame
 from welfare_env import Rules
 from welfare_env.errors import RecordError, WelfareEnvError
@@ -37,7 +38,8 @@ class StoredCondition:
     Attributes:
         players: "dove", or, with several policies, "dove, but FRANCE: random".
         rules: "standard map, years: 10, message rounds: 3", and rules that differ from their default.
-        is_current: whether this version of the code played the games, so that the same command reuses them.
+        is_current: whether this version, with the same files of the user, played the games, so that the same command
+            reuses them.
     """
 
     players: str
@@ -50,18 +52,18 @@ class StoredCondition:
         names = [text for pair in specification["players"].items() for text in pair]
         if not isinstance(specification["seed"], int) or not all(isinstance(name, str) for name in names):
             raise TypeError("the seed is not a number, or a player is not text")
-        code = tuple(specification.get(name) for name in ("code", "own_code", "versions"))
         current = _current_code(frozenset(specification["players"].values()))
-        return cls(seats(specification["players"]), played(specification), code == (*current, VERSIONS))
+        is_current = bool(current) and all(specification.get(name) == value for name, value in current.items())
+        return cls(seats(specification["players"]), played(specification), is_current)
 
 
 @functools.lru_cache(maxsize=1024)
-def _current_code(policies: frozenset[str]) -> tuple[str, ...]:
-    """Like `code_of`; () if one of the policies is not available."""
+def _current_code(policies: frozenset[str]) -> dict[str, Any]:
+    """Like `code_of`; {} if one of the policies is not available."""
     try:
         return code_of(agents.specs.read(policy) for policy in policies)
     except (WelfareEnvError, OSError):
-        return ()
+        return {}
 
 
 def played(facts: Mapping[str, Any]) -> str:

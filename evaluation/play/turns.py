@@ -1,8 +1,4 @@
-"""Play one game from start to end, with players acting in turn or simultaneously.
-
-The code of this file is part of every game's key (`evaluation.play.sources`), so that changing any code or message here
-invalidates stored games. Nothing else belongs in it.
-"""
+"""Play one game from start to end, with players acting in turn or simultaneously."""
 
 from __future__ import annotations
 

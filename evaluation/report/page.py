@@ -89,9 +89,6 @@ def summary(study: Mapping[str, Any]) -> Iterator[str]:
             "value. Play more games for an interval."
         )
     cells = [cell["result"] for condition, _ in found for cell in condition["cells"]]
-    if older := sum(result.get("older_games", 0) for result in cells):
-        played = "1 game was" if older == 1 else f"{older} games were"
-        yield f"{played} played by earlier code, with possibly different results."
     notes = dict.fromkeys(note for result in cells for note in result.get("notes", ()))
     yield from (f"{_upper(note)}." for note in notes)
     if any(MADE_UP in condition["profile"] for condition, _ in found):

@@ -6,7 +6,7 @@ from rich.table import Table
 
 from evaluation.coalitions.result import CollusionResult
 from evaluation.coalitions.surplus import Collusion
-from evaluation.tables.game_tables import add_row, below, cell, earlier, titled
+from evaluation.tables.game_tables import add_row, below, cell, titled
 
 KINDS = {True: "jointly", False: "separately"}
 ABOUT = (
@@ -40,7 +40,7 @@ def collusion_table(result: CollusionResult) -> Table:
     tried = f"{len(found.screened)} coalitions with policies were compared on separate games; " * bool(found.screened)
     table = titled(
         f"Collusion: {found.profile}, {found.map_name} map, years: {found.rules.years}, games: {len(found.baseline)}",
-        below(f"{ABOUT}. {tried}first row: the chosen coalition{earlier(result.older_games)}", found.notes),
+        below(f"{ABOUT}. {tried}first row: the chosen coalition", found.notes),
         ("members", "|policy", "coalition", ">gain", ">surplus", ">beyond best", ">loss", "shown"),
     )
     _add(table, result.best)

@@ -49,7 +49,6 @@ evaluation_seed | int | | the seed given to the evaluation (--seed); nan if rows
 game | int | | number of the game in its condition, from 0
 seed | int | | the game's own seed; games with the same seed are paired; nan for a game saved by hand
 key | text | | the game's key in the store; empty for policies without a name
-older_code | bool | | whether this is a stored game from an older version of the code
 map | text | | the map
 variant | text | | welfare or standard
 scoring | text | | scoring rule

@@ -10,7 +10,7 @@ from rich.table import Table
 from evaluation.experiments.cross_play import CrossPlayResult
 from evaluation.measures.basins import STARTS, RestPoint
 from evaluation.measures.intervals import Estimate
-from evaluation.tables.game_tables import MEANING, add_row, below, cell, earlier, press, titled
+from evaluation.tables.game_tables import MEANING, add_row, below, cell, press, titled
 from evaluation.tables.measure_names import listed
 
 FITTED = "payoffs of mixes that were not played are from a linear fit"
@@ -44,7 +44,7 @@ def player_table(result: CrossPlayResult) -> Table:
     table = titled(
         f"Cross-play: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press(rules)}, games "
         f"per mix: {result.games}, mixes: {len(result.mixes)} of {result.mixes_in_all}",
-        below(meaning + earlier(result.older_games), result.notes),
+        below(meaning, result.notes),
         ("|policy", ">root Nash welfare alone", ">points among others", ">alpha-rank", ">rating"),
     )
     for policy in result.policies:

@@ -161,7 +161,7 @@ def stored_table(
     Args:
         numbers: see `evaluation.play.stored_games.numbered`.
     """
-    changed = "earlier code: the code has changed since, so these games are not reused; "
+    changed = "another version: the package, or your own files, were others, so these games are not reused; "
     is_changed = not all(condition.is_current for condition in groups)
     unknown = not all(game.specification["seed"] in numbers for games in groups.values() for game in games)
     own = "; game -: the seed is the game's own; the value of --seed is unknown" * unknown
@@ -175,7 +175,7 @@ def stored_table(
         places = "\n".join([*(str(number) for _, number in found), *more])
         keys = "\n".join([game.key[:SHOWN_KEY] for game in shown])
         last = day(max(game.created for game in games)).replace("T", "\n").removesuffix("Z")
-        rules = condition.rules if condition.is_current else f"{condition.rules}, earlier code"
+        rules = condition.rules if condition.is_current else f"{condition.rules}, another version"
         add_row(table, condition.players, rules, str(len(games)), last, seeds, places, keys)
     return table
 
@@ -188,10 +188,9 @@ def _table(
     remark: str,
 ) -> Table:
     """An empty table with the settings in its title and an explanation of the numbers in its caption."""
-    older = earlier(sum(result.older_games for result in results))
     notes = dict.fromkeys(note for result in results for note in result.notes)
     title = f"{what}: {_settings(results[0], games)}"
-    return titled(title, below(f"{MEANING}{remark}{older}", notes), columns)
+    return titled(title, below(f"{MEANING}{remark}", notes), columns)
 
 
 def _settings(result: SelfPlayResult | ExploitabilityResult, games: int) -> str:
@@ -204,11 +203,6 @@ def press(rules: Rules) -> str:
     """Press in words: "no press", "3 message rounds of tokens"."""
     rounds = f"{rules.message_rounds} message round{'s' * (rules.message_rounds > 1)}"
     return f"{rounds}{' of tokens' * rules.has_tokens}" if rules.has_press else "no press"
-
-
-def earlier(games: int) -> str:
-    """A caption line if some games are from an older version of the code."""
-    return f"\ngames played by earlier code, with possibly different results: {games}" if games else ""
 
 
 def below(caption: str, notes: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.experiments.self_play import SelfPlayResult
 from evaluation.measures.rows import PlayedResult
-from evaluation.tables.game_tables import CHOSEN, MEANING, below, cell, earlier, titled
+from evaluation.tables.game_tables import CHOSEN, MEANING, below, cell, titled
 from evaluation.tables.rules_text import rules_text
 
 SWEPT = {"variant": "variant", "years": "years", "message_rounds": "message rounds"}
@@ -119,7 +119,7 @@ def _sweep(
     notes = dict.fromkeys(note for result in results for note in result.notes)
     table = titled(
         f"{what}: {rules_text(common, swept)}; {results[0].map_name} map, games: {games}",
-        below(MEANING + remark + earlier(sum(result.older_games for result in results)), notes),
+        below(MEANING + remark, notes),
     )
     rows = [
         {SWEPT[name]: str(own[name]) for name in swept} | dict(row)

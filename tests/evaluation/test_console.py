@@ -236,7 +236,6 @@ RESULTS: dict[str, tuple[str, ...]] = {
     "messages": ("messages", "--json"),
     "store export": ("store", "export", "copy.sqlite", "--json"),
     "store merge": ("store", "merge", "copy.sqlite", "--store", "merged.sqlite", "--json"),
-    "store repair": ("store", "repair", "--json"),
 }
 FILE = """
 title = "t"

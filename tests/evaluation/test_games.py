@@ -16,17 +16,17 @@ import pytest
 import evaluation
 import welfare_env
 from agents.specs import read_profile
-from evaluation import EvaluationError, GameSpec, GameStore, Setting, StoreError, Workers, play_all, play_game
+from evaluation import EvaluationError, GameSpec, GameStore, Setting, Workers, play_all, play_game
 from evaluation.experiments import attacks
-from evaluation.play import game_settings, games
+from evaluation.play import game_settings, games, sources
 from evaluation.play.execution import Execution
 from evaluation.play.games import game_seed, play_each
-from evaluation.play.sources import SOURCES
 from evaluation.play.workers import WorkerError
 from welfare_env import Rules, RulesError, UnknownAgentError, UnknownMapError
 from welfare_env.board.toy_boards import toy_map
 from welfare_env.engine.engines import DEFAULT_ENGINE, ENGINES
 from welfare_env.game.press import MEDIATOR
+from welfare_env.rules import RULES_REVISION
 
 QUICK = Rules(years=1, message_rounds=0)
 SHORT = Rules(years=3, message_rounds=0)
@@ -80,8 +80,8 @@ def test_a_specification_tells_all_that_decides_a_game() -> None:
     assert told["players"] == dict.fromkeys(POWERS, "hold") | {"FRANCE": "random"}
     assert told["rules"] == QUICK.to_dict()
     assert (told["map"], told["engine"], told["seed"]) == ("pure", DEFAULT_ENGINE, game_seed(0, 0))
-    assert told["code"] == SOURCES.digest(["agents.scripted.hold", "agents.scripted.random"])
-    assert set(told["versions"]) == {"diplomacy", "numba", "numpy", "scipy"}
+    assert (told["rules_revision"], told["own_files"]) == (RULES_REVISION, "")
+    assert set(told["versions"]) == {"welfare-env", "diplomacy", "numba", "numpy", "scipy"}
     assert told["map_digest"] == ""
     json.dumps(told, allow_nan=False)
 
@@ -249,10 +249,10 @@ def test_a_store_serves_only_the_same_game(kept: GameStore, played: list[GameSpe
     assert len(played) == kept.count() == 5
 
 
-def test_changed_code_plays_anew(kept: GameStore, played: list[GameSpec], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_raised_revision_plays_anew(kept: GameStore, played: list[GameSpec], monkeypatch: pytest.MonkeyPatch) -> None:
     specs = specs_of("random", 2)
     before = play_all(specs, store=kept)
-    monkeypatch.setattr(games, "code_of", lambda policies: ("0" * 64, ""))
+    monkeypatch.setattr(sources, "RULES_REVISION", RULES_REVISION + 1)
     again = play_all(specs, store=kept)
     assert [record["phases"] for record in again] == [record["phases"] for record in before]
     assert (len(played), kept.count()) == (4, 4)
@@ -308,14 +308,6 @@ def test_a_map_file_changed_in_between_is_read_again(kept: GameStore, tmp_path: 
         result = evaluation.self_play("prosocial", 1, rules=QUICK, map_name=str(path), store=kept)
         points.append([estimate.value for estimate in result.welfare_per_year.values()])
     assert points == [[2, 2, 2], [2, 1, 1]]
-
-
-def test_code_changed_while_games_are_played_is_noticed(kept: GameStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    newer = "0" * 64  # as a worker with newer code would
-    monkeypatch.setattr(games, "_play_task", lambda spec: (play_game(spec), newer))
-    with pytest.raises(StoreError, match="code changed"):
-        play_all(specs_of("hold"), store=kept)
-    assert kept.count() == 0
 
 
 # Workers. What they do here is the standard library's: they cannot import a test.

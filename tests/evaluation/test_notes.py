@@ -1,6 +1,5 @@
-"""What results say besides their numbers: unbalanced seats, deviators that are missing, games of earlier code."""
+"""What results say besides their numbers: unbalanced seats, deviators that are missing."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from agents import ScriptedPolicy
 from evaluation.cli.commands import app
 from evaluation.experiment_files.loading import read_experiment
 from evaluation.experiments import deviators
-from evaluation.play import games
 from evaluation.report.page import report_page
 from evaluation.tables.cross_play_tables import player_table
 from evaluation.tables.game_tables import red_team_table
@@ -61,21 +59,6 @@ def test_what_does_not_fit_is_told_too() -> None:
     pytest.importorskip("torch")
     (note,) = evaluation.exploitability("hold", 1, deviator=["portfolio"], coalitions=["PLAYERA"], **TOY).notes
     assert "was trained for another map or other rules" in note
-
-
-def test_cross_play_tells_of_earlier_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = ["--years", "1", "--message-rounds", "0", "--map", "clique:3", "--workers", "1", "--games", "3"]
-
-    def call(*more: str) -> str:
-        words = ["cross-play", "dove", "hold", *options, "--store", str(tmp_path / "games.sqlite"), *more]
-        return " ".join(CliRunner().invoke(app, words).stdout.split())
-
-    monkeypatch.setattr(games, "code_of", lambda policies: ("0" * 64, ""))
-    assert "earlier code" not in call()
-    monkeypatch.undo()
-    assert "games played by earlier code, with possibly different results: 12" in call("--use-older-games")
-    assert json.loads(call("--use-older-games", "--json"))["older_games"] == 12
-    assert "earlier code" not in call()
 
 
 class Faulty(ScriptedPolicy):

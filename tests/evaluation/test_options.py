@@ -37,7 +37,6 @@ SPEC = GameSpec(tuple((power, "hold") for power in BOARD.powers), 0, RULES, "cli
         *(("report", value) for value in ("x", 5)),
         *(("simultaneous", value) for value in ("yes", 1, None)),
         *(("models", value) for value in ("x", 5)),
-        *(("use_older_games", value) for value in ("yes", 1, None, True)),  # without a store
         *(("engine", value) for value in ("warp", 5, None, [])),
         *(("rules", value) for value in ({}, 5, "welfare", HUGE)),
         *(("map_name", value) for value in ("nowhere", 5, None, "a\0b", HUGE, [])),

@@ -152,7 +152,7 @@ def test_frames(mixed: evaluation.SelfPlayResult, exploited: evaluation.Exploita
     assert set(exploited.to_frame(by_year=True)["year"]) == {1901, 1902}
     assert (table.dtypes[["welfare_1901", "units_1902"]] == "float64").all()
     assert (table.dtypes[["game", "seed", "units", "centers", "years"]] == "int64").all()
-    assert (table.dtypes[["deviates", "older_code"]] == "bool").all()
+    assert (table.dtypes[["deviates"]] == "bool").all()
 
 
 def test_csv_and_parquet_hold_the_same(exploited: evaluation.ExploitabilityResult, tmp_path: Path) -> None:

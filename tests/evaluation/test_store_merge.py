@@ -8,7 +8,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from typer.testing import CliRunner
 
 from evaluation import GameStore, StoreError
 from evaluation.cli.commands import app
-from evaluation.play.salvage import DamagedFile
 from evaluation.play.store import specification_key
 
 
@@ -163,120 +162,15 @@ def written(path: Path, number: int = 30) -> Path:
     return path
 
 
-def flipped(path: Path, places: list[int]) -> None:
-    content = bytearray(path.read_bytes())
-    for place in places:
-        content[place] ^= 1
-    path.write_bytes(content)
-
-
-@pytest.mark.parametrize(("share", "saved"), [(0.05, 0), (0.4, 4), (0.6, 9), (0.9, 22)])
-def test_what_is_whole_in_a_truncated_store_is_saved(tmp_path: Path, share: float, saved: int) -> None:
-    path = written(tmp_path / "games.sqlite")
-    whole = rows(path)
-    os.truncate(path, int(path.stat().st_size * share))
-    before = path.read_bytes()
-    with GameStore(tmp_path / "new.sqlite") as store:
-        assert store.count() == 0
-        copied = store.merge(path)
-        assert store.merge(path).present == copied.added  # again, nothing twice
-    assert set(rows(tmp_path / "new.sqlite").values()) <= set(whole.values())
-    assert len(copied.added) >= saved
-    assert len(copied.added) + len(copied.damaged) >= saved + 1
-    assert copied.missing > 0
-    assert not {*copied.damaged} & {*copied.added}
-    assert path.read_bytes() == before
-    assert sorted(file.name for file in tmp_path.glob("games*")) == ["games.sqlite"]
-
-
-def test_games_beside_a_damaged_page_are_saved(tmp_path: Path) -> None:
-    path = written(tmp_path / "games.sqlite")
-    whole = rows(path)
-    flipped(path, [4096, *range(22_000, 60_000, 9000)])  # the root of the table, and some records
-    with GameStore(tmp_path / "new.sqlite") as store:
-        copied = store.merge(path)
-    assert len(copied.added) >= 20
-    assert copied.damaged
-    assert set(rows(tmp_path / "new.sqlite").values()) <= set(whole.values())
-
-
-@pytest.mark.slow
-def test_games_in_the_log_of_a_truncated_store_are_saved(tmp_path: Path) -> None:
-    child = f"""
-        import os, signal
-        from evaluation import GameStore
-        store = GameStore({str(tmp_path / "games.sqlite")!r})
-        for seed in range(12):
-            store.put({{"seed": seed, "players": {{"FRANCE": "dove"}}}}, {{"note": "x" * 100}})
-        os.kill(os.getpid(), signal.SIGKILL)
-    """
-    with run_child(child) as running:
-        assert running.wait(120) == -signal.SIGKILL
-    path = tmp_path / "games.sqlite"
-    with path.open("r+b") as file:
-        file.write(b"SQLite format 3\0".ljust(4096, b"\xff"))
-    with GameStore(tmp_path / "new.sqlite") as store:
-        assert len(store._salvage(path, None).added) == 12
-
-
-@pytest.mark.parametrize(("further", "sizes"), [(2, [489 + 4092]), (2**24, [])])
-def test_a_row_whose_pages_go_in_a_circle_ends(tmp_path: Path, further: int, sizes: list[int]) -> None:
-    """A row of page 2 goes on, as it says on many further pages, on page 3, which names itself as the next."""
-    length = 489 + 4092 * further  # in page 2, and in each page that follows
-    as_varint = bytes(length >> 7 * place & 0x7F | (0x80 if place else 0) for place in reversed(range(6)))
-    row = b"\x0a\0\0\0\x01\0\0\0\0\x0a" + as_varint + bytes(489) + b"\0\0\0\x03"
-    (tmp_path / "circle").write_bytes(b"".join(page.ljust(4096, b"\0") for page in (b"", row, b"\0\0\0\x03")))
-    with (tmp_path / "circle").open("rb") as file:
-        pages = DamagedFile(tmp_path / "circle", file)
-        assert [len(payload) for payload in pages._payloads(pages._page(2), 0)] == sizes
-        assert list(pages.rows()) == []
-
-
-def test_what_is_skipped_names_the_damaged_file_once(tmp_path: Path) -> None:
-    path = written(tmp_path / "games.sqlite")
-    change(path, "UPDATE games SET specification = '{}' WHERE key = ?", key(3))
-    change(path, "UPDATE games SET checksum = x'00' WHERE key = ?", key(4))
-    os.truncate(path, path.stat().st_size * 9 // 10)
-    with GameStore(tmp_path / "new.sqlite") as store:
-        damaged = store.merge(path).damaged
-    assert damaged[key(3)] == f"{path}: the specification of game {key(3)} does not match its key."
-    assert damaged[key(4)] == f"{path}: a column that should be text is not"
-    assert not any("new.sqlite" in fault for fault in damaged.values())
-
-
-def test_the_command_saves_what_is_whole_beside_a_damaged_store(tmp_path: Path) -> None:
+def test_a_damaged_file_is_refused_by_name(tmp_path: Path) -> None:
     path = written(tmp_path / "games.sqlite")
     os.truncate(path, path.stat().st_size * 2 // 3)
     before = path.read_bytes()
-    code, told, errors = call("repair", "--store", path)
-    saved = tmp_path / "games-saved.sqlite"
-    assert code == 1
-    number = len(rows(saved))
-    assert told == f"{saved}: games added: {number}, already there: 0\n"
-    assert number >= 5
-    assert "pages of the damaged file are missing" in errors
+    with GameStore(tmp_path / "new.sqlite") as store, pytest.raises(StoreError, match=r"games\.sqlite: .*a backup"):
+        store.merge(path)
     assert path.read_bytes() == before
-    assert call("repair", "--store", path)[1] == f"{saved}: games added: 0, already there: {number}\n"
-    assert "store repair" in CliRunner().invoke(app, ["games", "--store", str(path)]).stderr
-
-
-def test_repair_says_what_it_could_not_save(tmp_path: Path) -> None:
-    nothing = tmp_path / "nothing.sqlite"
-    nothing.write_bytes(b"not a database at all" * 1000)
-    code, told, errors = call("repair", "--store", nothing)
-    assert (code, told) == (2, "")
-    assert "It is not a store, or too damaged to read any game" in errors
-    assert "store repair" not in errors
-    path = written(tmp_path / "games.sqlite")
-    with closing(sqlite3.connect(path)) as file, file:
-        file.execute("UPDATE games SET specification = '{}'")
-    os.truncate(path, path.stat().st_size * 2 // 3)
-    code, told, errors = call("repair", "--store", path)
-    assert code == 1
-    assert "no intact game was found, and nothing was written" in errors
-    assert not (tmp_path / "games-saved.sqlite").exists()
-    assert errors.count("skipped: ") == 6
-    assert "more; --json lists all" in errors
+    code, told, errors = call("merge", path, "--store", tmp_path / "new.sqlite")
+    assert (code, told, "restore it from a backup" in errors) == (2, "", True)
 
 
 @pytest.fixture
@@ -377,7 +271,6 @@ def test_the_commands(theirs: Path, tmp_path: Path) -> None:
     code, told, errors = call("merge", tmp_path / "more.sqlite", "--store", ours, "--json")
     assert code == 1
     found = json.loads(told)
-    assert found.pop("missing") == 0
     assert {name: len(found[name]) for name in found} == {"added": 4, "present": 0, "differing": 5, "damaged": 1}
     assert f"not copied: {key(45)[:8]}: the store has a different record of this game" in errors
     assert f"skipped: {tmp_path / 'more.sqlite'}: the record of game {key(52)}" in errors
@@ -402,18 +295,3 @@ def test_errors_of_the_commands(
     assert error.startswith("error: ")
     assert told in error
     assert not (tmp_path / "out.sqlite").exists()
-
-
-def test_the_command_repairs(tmp_path: Path) -> None:
-    path = filled(tmp_path / "games.sqlite", range(3))
-    change(path, "UPDATE games SET record = x'00' WHERE key = ?", key(1))
-    for damaged in ([key(1)], []):
-        told = CliRunner().invoke(app, ["store", "repair", "--store", str(path), "--json"])
-        assert told.exit_code == 0
-        assert json.loads(told.stdout)["sound"] == 2
-        assert list(json.loads(told.stdout)["damaged"]) == damaged
-    change(path, "UPDATE games SET record = x'00' WHERE key = ?", key(2))
-    told = CliRunner().invoke(app, ["store", "repair", "--store", str(path)])
-    assert "intact games: 1, damaged games moved to the table `damaged`: 1" in told.stdout.replace("\n", " ")
-    assert "does not match its checksum" in told.stderr
-    assert CliRunner().invoke(app, ["store", "repair", "--store", str(tmp_path / "none")]).exit_code != 0

@@ -94,13 +94,13 @@ class TestGames:
         error = call("games", "--store", shelf, "--save", folder / "file", code=2)
         assert "cannot be written there" in error
 
-    def test_games_of_earlier_code_are_told(self, tmp_path):
+    def test_games_of_another_version_are_told(self, tmp_path):
         path = tmp_path / "games.sqlite"
         with evaluation.GameStore(path) as store:
-            store.put(specification(0) | {"code": "f00"}, {"phases": []})
+            store.put(specification(0) | {"rules_revision": 0}, {"phases": []})
             store.put(specification(0), {"phases": []})
         assert [game["is_current"] for game in listed(path)] == [False, True]
-        assert "earlier code" in " ".join(call("games", "--store", path).split())
+        assert "another version" in " ".join(call("games", "--store", path).split())
 
     def test_a_new_store_is_empty(self, tmp_path):
         path = tmp_path / "games.sqlite"

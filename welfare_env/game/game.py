@@ -423,8 +423,8 @@ class Game(PublicPosition):
         """Load a saved game by replaying it, so that damage is detected.
 
         Content that a replay cannot check (messages, refused orders, a different map on which the same orders are
-        legal) is verified by the SHA-256 in the file. Files of earlier versions (format 1) and of the `diplomacy`
-        package have none: they are replayed, and the rest is trusted.
+        legal) is verified by the SHA-256 in the file. Files of the `diplomacy` package have none: they are replayed,
+        and the rest is trusted.
 
         Args:
             map_name: path of the game's map, if the map is a file; a saved game never opens a map file by itself.

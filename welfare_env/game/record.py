@@ -3,7 +3,7 @@
 A record is ``{"id", "map", "rules", "phases": [...], "welfare_env": {...}}``. A phase has the position at its start
 (``state``), ``orders``, ``results``, ``messages`` and, in addition to the package's format, ``void`` (refused orders
 with reasons); the last entry is the current position. ``welfare_env`` holds the format number, our `Rules`, the number
-of centers, years played, scores, the digest of a map file and, since format 2, the SHA-256 of all this; callers may add
+of centers, years played, scores, the digest of a map file and the SHA-256 of all this; callers may add
 keys to it, which the SHA-256 leaves out. Records do not depend on the time or the machine.
 """
 
@@ -31,7 +31,6 @@ from welfare_env.writing import replaced
 
 OURS = "welfare_env"  # the id of games saved by this package
 FORMAT = 2
-WITHOUT_DIGEST = 1  # the format of earlier versions
 OWN_KEYS = ("format", "rules", "num_centers", "years_played", "scores", "winner", "map_digest")
 LARGEST_FILE = 64 * 2**20  # bytes; ten years of full press take one or two MB
 DEEPEST = 20  # levels of nested lists and objects; a record has six
@@ -312,7 +311,7 @@ def _check_digest(record: dict[str, Any]) -> None:
     extra = record.get("welfare_env")
     if extra is None and record.get("id") == OURS:
         raise RecordError("saved game is damaged: its id is welfare_env, but its section 'welfare_env' is missing")
-    if extra is None or extra["format"] == WITHOUT_DIGEST:
+    if extra is None:
         return
     if extra.get("sha256") != digest_of(record):
         raise RecordError(
@@ -354,10 +353,8 @@ def _rules(record: dict[str, Any]) -> Rules:
     extra = record.get("welfare_env")
     if extra is None:
         return Rules(variant="standard", years=100)
-    if extra["format"] not in (WITHOUT_DIGEST, FORMAT):
-        raise RecordError(
-            f"saved game has format {extra['format']!r:.40}; this version reads {WITHOUT_DIGEST} and {FORMAT}"
-        )
+    if extra["format"] != FORMAT:
+        raise RecordError(f"saved game has format {extra['format']!r:.40}; this version reads {FORMAT}")
     return Rules.from_dict(extra["rules"])
 
 
