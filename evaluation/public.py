@@ -2,8 +2,6 @@
 
 from agents.runtime.table_files import TableError
 from evaluation.checks import EvaluationError
-from evaluation.coalitions.colluding import collusion
-from evaluation.coalitions.result import CollusionResult
 from evaluation.contrasts.comparing import compare
 from evaluation.contrasts.paired import Comparison, Contrast
 from evaluation.experiment_files.experiment import ExperimentResult, experiment
@@ -29,7 +27,6 @@ from evaluation.tables.columns import Column, columns
 
 __all__ = [
     "COALITIONS",
-    "CollusionResult",
     "Column",
     "Comparison",
     "Contrast",
@@ -54,7 +51,6 @@ __all__ = [
     "Workers",
     "analyze_messages",
     "aplay_game",
-    "collusion",
     "columns",
     "compare",
     "cross_play",

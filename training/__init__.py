@@ -5,7 +5,7 @@
 >>> path = training.train(config)  # doctest: +SKIP
 >>> training.resume(config.place, iterations=300)  # doctest: +SKIP
 
-or ``welfare-env train welfare | standard | best-response | psro | modal | resume | curves``. Contents:
+or ``welfare-env train welfare | best-response | psro | modal | resume | curves``. Contents:
 
 - `config`: the options of all trainings, and their checks. `runs`: `train` and `resume`. `run_folder`, `state`: files.
 - `population`: policies that are best responses to mixes of earlier policies.

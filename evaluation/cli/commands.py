@@ -16,12 +16,13 @@ from agents.runtime.progress import metered
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
 from agents.specs import usages
-from evaluation.cli import experiments, store_commands
+from evaluation.cli import store_commands
 from evaluation.cli.check_model import check
 from evaluation.cli.compare import compare
 from evaluation.cli.console import RESTARTS, errors_in_one_line, print_json
 from evaluation.cli.cross_play import cross_play
 from evaluation.cli.exact import exact
+from evaluation.cli.experiments import experiment
 from evaluation.cli.messages import messages
 from evaluation.cli.options import (
     CORES,
@@ -42,7 +43,7 @@ from evaluation.cli.options import (
     written,
 )
 from evaluation.cli.pages import import_command, replay, transcript
-from evaluation.cli.red_team import collusion, red_team
+from evaluation.cli.red_team import red_team
 from evaluation.cli.theorems import frontier, theorems, threats
 from evaluation.experiments.attacks import CHOOSING
 from evaluation.experiments.evaluation_plan import EvaluationPlan
@@ -62,6 +63,7 @@ from evaluation.tables.game_tables import (
     power_table,
     self_play_table,
     stored_table,
+    surplus_table,
 )
 from evaluation.tables.sweep_tables import exploitability_sweep, self_play_sweep
 from evaluation.web.commands import invite, play, serve
@@ -185,6 +187,8 @@ def exploitability(
             return
         result = results[0]
         print_tables(exploitability_table([result], [coalitions]), *map(coalition_table, result.by_deviator.values()))
+        if result.surpluses:
+            print_tables(surplus_table(result.surpluses))
         if result.usage is not None:
             print_tables(usage_table(_parts(result)))
 
@@ -192,7 +196,6 @@ def exploitability(
 app.command("compare")(compare)
 app.command("cross-play")(cross_play)
 app.command("red-team")(red_team)
-app.command("collusion")(collusion)
 app.command("exact")(exact)
 app.command("theorems")(theorems)
 app.command("threats")(threats)
@@ -279,8 +282,7 @@ app.command("replay")(replay)
 app.command("import")(import_command)
 app.command("transcript")(transcript)
 app.command("check-model")(check)
-app.command("experiment")(experiments.experiment)
-app.command("plot")(experiments.plot)
+app.command("experiment")(experiment)
 app.command("play")(play)
 app.command("serve")(serve)
 app.command("invite")(invite)

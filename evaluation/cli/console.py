@@ -13,21 +13,22 @@ from agents.lm.errors import AccessError, BudgetError
 from agents.runtime import progress
 from modal_env.console import print_error
 
-KEPT = "Finished games and all replies are saved"
+SAVED = "Finished games and all replies are saved"
+KEPT = f"{SAVED.lower()}; run the same command to resume"
 RESTARTS = "run the same command to start over"  # for commands that play no games
 
 
 @contextmanager
-def errors_in_one_line(kept: str = f"{KEPT.lower()}; run the same command to resume") -> Iterator[None]:
+def errors_in_one_line(kept: str = KEPT) -> Iterator[None]:
     """Like `agents.runtime.progress.errors_in_one_line`; also tells how to resume after a budget or access error."""
     with progress.errors_in_one_line(kept):
         try:
             yield
         except BudgetError as error:
-            print_error(f"{error}. {KEPT}: run the same command with a larger budget to resume")
+            print_error(f"{error}. {SAVED}: run the same command with a larger budget to resume")
             raise typer.Exit(3) from error
         except AccessError as error:
-            print_error(f"{error}. {KEPT}: fix this and run the same command to resume")
+            print_error(f"{error}. {SAVED}: fix this and run the same command to resume")
             raise typer.Exit(2) from error
 
 

@@ -1,4 +1,4 @@
-"""The commands ``experiment`` and ``plot``."""
+"""The command ``experiment``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agents.runtime.progress import metered
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
 from agents.specs import listed
-from evaluation.cli.console import RESTARTS, errors_in_one_line, print_json
+from evaluation.cli.console import KEPT, RESTARTS, errors_in_one_line, print_json
 from evaluation.cli.options import RunOptions, command_line
 from evaluation.experiment_files.experiment import plan_experiment, policies_of, read_experiment, trained
 from evaluation.experiment_files.loading import load_experiment, shipped_experiments
@@ -52,7 +52,11 @@ def experiment(
     tables: TableOptions,
     source: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME|FILE.toml]", help="A shipped experiment, or a file.", show_default="list them"),
+        typer.Argument(
+            metavar="[NAME|FILE.toml]",
+            help="A shipped experiment, or a file; with --plot, the folder of an experiment.",
+            show_default="list them",
+        ),
     ] = None,
     profile: Annotated[
         list[str] | None, typer.Option(help="Replaces the experiment's profiles; repeat for several.")
@@ -88,12 +92,23 @@ def experiment(
     replays: Annotated[
         int, typer.Option(min=0, help="Maximum number of replay pages to write (0.7 MB each on the standard map).")
     ] = REPLAYS_WRITTEN,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            metavar="png|svg|pdf",
+            help="Play nothing: redraw the figures of an experiment's folder as files of this format.",
+            show_default="none",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Play or resume an experiment and write its report. Without a name: list the shipped experiments."""
-    with errors_in_one_line():
+    with errors_in_one_line(KEPT if plot is None else RESTARTS):
         if source is None:
             _list()
+            return
+        if plot is not None:
+            _draw(Path(source), out, plot)
             return
         replaced = (*(profile or ()), *listed(models or ""))
         chosen = read_experiment(source, replaced, games=games, choosing=choosing, seed=seed)
@@ -133,18 +148,11 @@ def _trained(chosen: Experiment, folder: Path) -> Experiment:
         return trained(chosen, folder, show)
 
 
-def plot(
-    result: Annotated[Path, typer.Argument(help="The folder of an experiment, or its results.json.")],
-    out: Annotated[Path | None, typer.Option(help="Folder for the pictures.", show_default="the experiment's")] = None,
-    ending: Annotated[
-        str, typer.Option("--format", metavar="png|svg|pdf", help="File format of the pictures.")
-    ] = "png",
-) -> None:
-    """Redraw the figures of an experiment."""
-    with errors_in_one_line(RESTARTS):
-        folder = out or (result if result.is_dir() else result.parent)
-        for path in write_figures(read_study(result), folder, f".{ending.removeprefix('.')}"):
-            print(path)
+def _draw(study: Path, out: Path | None, ending: str) -> None:
+    """Redraw the figures of an experiment, given its folder or its results.json."""
+    folder = out or (study if study.is_dir() else study.parent)
+    for path in write_figures(read_study(study), folder, f".{ending.removeprefix('.')}"):
+        print(path)
 
 
 def _list() -> None:

@@ -1,9 +1,9 @@
-"""The commands ``red-team`` and ``collusion``."""
+"""The command ``red-team``."""
 
 from __future__ import annotations
 
 import shlex
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,28 +11,13 @@ from agents.runtime.command_options import as_arguments, with_options
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_line, print_tables
 from evaluation.cli.console import errors_in_one_line
-from evaluation.cli.options import (
-    AnyProfile,
-    AttackGameOptions,
-    RunOptions,
-    WholeNumbers,
-    Witness,
-    check_files,
-    numbers_from,
-    policies_of,
-    read_coalitions,
-    written,
-)
-from evaluation.coalitions.colluding import CHOOSING, SIZES, check_coalitions, plan_collusion
+from evaluation.cli.options import AttackGameOptions, RunOptions, Witness, check_files, policies_of, written
 from evaluation.experiments.attacks import Deviation
 from evaluation.experiments.red_team import BUDGETS, RedTeamPlan, plan_red_team
 from evaluation.measures.lm_usage import usage_table
 from evaluation.play.game_settings import GameSettings
-from evaluation.tables.collusion_tables import collusion_table, surplus_table
 from evaluation.tables.game_tables import red_team_table
-from evaluation.tables.sweep_tables import collusion_sweep, red_team_sweep
-
-PAIRS_AND_TRIPLES = WholeNumbers(SIZES)
+from evaluation.tables.sweep_tables import red_team_sweep
 
 
 @with_options
@@ -89,59 +74,3 @@ def command_of(attack: Deviation, policy: str, play: AttackGameOptions) -> str:
     command += ["--deviator", attack.deviator.given] if attack.deviator else []
     command += ["--coordinated"] if attack.coordinated else []
     return shlex.join([*command, *as_arguments(play), "--witness", "worst.json"])
-
-
-@with_options
-def collusion(
-    policy: AnyProfile,
-    play: AttackGameOptions,
-    run: RunOptions,
-    tables: TableOptions,
-    sizes: Annotated[
-        WholeNumbers,
-        typer.Option(parser=numbers_from(2), metavar="N[,N...]", show_default="2,3", help="Sizes of the coalitions."),
-    ] = PAIRS_AND_TRIPLES,
-    coalitions: Annotated[
-        str | None,
-        typer.Option(
-            help="Instead of --sizes: pairs (the paper's), all-pairs, or e.g. ENGLAND+TURKEY,ITALY+RUSSIA.",
-            show_default="all of these sizes",
-        ),
-    ] = None,
-    attacker: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A policy for the members; repeat for several. A coalition policy, such as pact:years=1, plays all "
-            "members jointly.",
-            show_default="the paper's exploiter, raids and pacts",
-        ),
-    ] = None,
-    choosing: Annotated[
-        int,
-        typer.Option(min=1, help="Selection games per coalition; the best coalitions then play further games."),
-    ] = CHOOSING,
-    witness: Witness = None,
-    as_json: Json = False,
-) -> None:
-    """How much more powers gain by deviating together than each alone, and what the others lose."""
-    with errors_in_one_line():
-        settings = play.settings()
-        board = settings[0].board
-        given = None if coalitions is None else read_coalitions(coalitions, board.powers)
-        check_coalitions(board, sizes, given)
-        check_files(settings, tables, witness)
-        tried: dict[str, Any] = {"sizes": sizes, "coalitions": given, "attackers": attacker or None}
-        results = run.play(
-            policies_of([policy], attacker or ()),
-            settings,
-            lambda each: [plan_collusion(policy, play.games, each, choosing=choosing, **tried)],
-        )
-        if written(results, tables, as_json, witness):
-            return
-        if len(results) > 1:
-            print_tables(collusion_sweep(results))
-            return
-        result = results[0]
-        print_tables(collusion_table(result), surplus_table(result.best))
-        if result.found.usage is not None:
-            print_tables(usage_table([("collusion", result.found.usage)]))

@@ -1,7 +1,7 @@
 """The cost of an attack by one or more powers to the others: welfare inside and outside, inequality, curves by year.
 
-Compares self-play of a profile with games in which a coalition deviates from it, on the same seeds. For collusion of
-several powers see `evaluation.coalitions.surplus`.
+Compares self-play of a profile with games in which a coalition deviates from it, on the same seeds. For what several
+powers gain beyond each alone see `evaluation.measures.surplus`.
 """
 
 from __future__ import annotations

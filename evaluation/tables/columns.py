@@ -274,14 +274,6 @@ attack_low | float | points a year | lower end of the attack gain's 95% interval
 attack_high | float | points a year | upper end of the interval
 attack_games | int | games | number of games of the attack
 """),
-    "words": _read("""
-words | text | | message condition: as said, shuffled or removed
-way | text | | how the network chose words and orders
-game | int | | number of the game, from 0; games with the same number are paired
-return | float | reward of a game | return of a learning seat
-lost | float | reward of a game | loss of return compared with the words as said
-bits | float | bits | information that the game's orders have about the received words
-"""),
 }
 """Table -> columns, in this order. Columns of `_EXPERIMENT` are only in tables of experiments."""
 

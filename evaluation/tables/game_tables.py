@@ -16,6 +16,7 @@ from evaluation.experiments.red_team import RedTeamResult
 from evaluation.experiments.self_play import SelfPlayResult
 from evaluation.measures.gains import CoalitionGain
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate
+from evaluation.measures.surplus import Surplus
 from evaluation.play.store import StoredGame
 from evaluation.play.stored_games import SHOWN_KEY, StoredCondition, day
 from welfare_env import Rules
@@ -110,6 +111,21 @@ def coalition_table(result: ExploitabilityResult) -> Table:
         others = cell(result.victims_welfare[gain.coalition])
         own = (members, cell(gain.total)) if len(gain.members) > 1 else ("", "") if has_teams else ()
         add_row(table, "\n".join(gain.coalition), cell(gain.gain), *own, others)
+    return table
+
+
+def surplus_table(surpluses: Sequence[Surplus]) -> Table:
+    """One row per coalition: what its members gain together beyond what each gains alone, and what the others lose."""
+    table = titled(
+        "Together and alone",
+        "points a year with 95% intervals, means over the members. surplus: gain minus the same powers' gains alone "
+        "with the same policy; beyond best: gain minus their largest gains alone with any policy tried (at least 0). "
+        "loss: of another power. collusion: surplus and beyond best are above 0, and the others lose",
+        ("coalition", "|deviator", ">gain", ">surplus", ">beyond best", ">loss", "shown"),
+    )
+    for each in surpluses:
+        estimates = map(cell, (each.gain, each.surplus, each.beyond_best, each.loss))
+        add_row(table, "\n".join(each.coalition), each.deviator, *estimates, each.verdict)
     return table
 
 

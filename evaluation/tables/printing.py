@@ -5,8 +5,6 @@ from __future__ import annotations
 from rich.table import Table
 
 from agents.runtime.results import tables_of
-from evaluation.coalitions.result import CollusionResult
-from evaluation.coalitions.surplus import Collusion
 from evaluation.experiment_files.experiment import ConditionResult, ExperimentResult
 from evaluation.experiments.cross_play import CrossPlayResult, MixedGames, Scenario
 from evaluation.experiments.exploitability_result import ExploitabilityResult
@@ -16,7 +14,7 @@ from evaluation.experiments.self_play import SelfPlayResult
 from evaluation.measures.costs import MEASURES, Costs
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures
-from evaluation.tables.collusion_tables import collusion_table, surplus_table
+from evaluation.measures.surplus import Surplus
 from evaluation.tables.cross_play_tables import equilibrium_table, player_table
 from evaluation.tables.game_tables import (
     add_row,
@@ -27,6 +25,7 @@ from evaluation.tables.game_tables import (
     power_table,
     red_team_table,
     self_play_table,
+    surplus_table,
     titled,
 )
 
@@ -40,7 +39,8 @@ def _(result: SelfPlayResult) -> list[Table]:
 def _(result: ExploitabilityResult) -> list[Table]:
     of_each = (coalition_table(each) for each in result.by_deviator.values())
     count = len(result.deviating)
-    return [exploitability_table([result], [f"{count} coalition{'s' * (count > 1)}"]), *of_each]
+    surpluses = [surplus_table(result.surpluses)] if result.surpluses else []
+    return [exploitability_table([result], [f"{count} coalition{'s' * (count > 1)}"]), *of_each, *surpluses]
 
 
 @tables_of.register
@@ -73,13 +73,8 @@ def _(result: ProgramExploitabilityResult) -> list[Table]:
 
 
 @tables_of.register
-def _(result: CollusionResult) -> list[Table]:
-    return [collusion_table(result), surplus_table(result.best)]
-
-
-@tables_of.register
-def _(found: Collusion) -> list[Table]:
-    return [surplus_table(found)]
+def _(found: Surplus) -> list[Table]:
+    return [surplus_table([found])]
 
 
 @tables_of.register

@@ -8,7 +8,6 @@ from typing import TypeVar
 from rich.table import Table
 from rich.text import Text
 
-from evaluation.coalitions.result import CollusionResult
 from evaluation.experiments.cross_play import CrossPlayResult
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.red_team import RedTeamResult
@@ -18,7 +17,6 @@ from evaluation.tables.game_tables import CHOSEN, MEANING, below, cell, titled
 from evaluation.tables.rules_text import rules_text
 
 SWEPT = {"variant": "variant", "years": "years", "message_rounds": "message rounds"}
-CHOSEN_COALITION = "\nthe coalition was selected on separate games, by its surplus over its members' gains alone"
 Cells = Mapping[str, str]  # head of the column -> cell
 NUMBERS = "proficiency", "stolen", "conflicts", "score", "points", "alpha-rank"  # mark columns of numbers
 
@@ -73,25 +71,6 @@ def red_team_sweep(results: Sequence[RedTeamResult]) -> Table:
 
     found = [result.found for result in results]
     return _sweep(f"Red team: {found[0].profile}, {results[0].budget}", found, cells, len(found[0].baseline), CHOSEN)
-
-
-def collusion_sweep(results: Sequence[CollusionResult]) -> Table:
-    """One row per condition: the chosen coalition."""
-    coalitions = {id(result.found): result.best for result in results}
-
-    def cells(found: ExploitabilityResult) -> Iterator[Cells]:
-        best = coalitions[id(found)]
-        yield {
-            "policy": best.deviator,
-            "coalition": " + ".join(best.coalition),
-            "gain, points a year": cell(best.gain),
-            "surplus, points a year": cell(best.surplus),
-            "loss, points a year": cell(best.loss),
-            "shown": best.verdict,
-        }
-
-    found = [result.found for result in results]
-    return _sweep(f"Collusion: {found[0].profile}", found, cells, len(found[0].baseline), CHOSEN_COALITION)
 
 
 def cross_play_sweep(results: Sequence[CrossPlayResult]) -> Table:

@@ -1,6 +1,6 @@
 """Do words change outcomes? Players trained with messages, and in the same settings without.
 
-Their games are played with the words of others as sent, shuffled and removed (`training.word_effects`).
+Their games are played with the words of others as sent, shuffled and removed (`research.learning.word_effects`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from agents.rl import checkpoint
 from agents.runtime.colors import LEARNED, LEVEL
 from evaluation.measures.intervals import mean_estimate
 from research.learning.trainings import Options, cost, measured, trained
-from training.word_effects import HEARD, STREAM, WAYS, word_effects
+from research.learning.word_effects import HEARD, STREAM, WAYS, word_effects
 from welfare_env.engine import PHASE, SPRING_MOVES, YEAR, layout_of
 
 mpl.use("Agg")

@@ -9,7 +9,6 @@ from agents.lm.models.scripted import ScriptedModel
 from agents.lm.player import LMPolicy
 from agents.scripted.mixture import MixturePolicy
 from agents.specs.registry import AGENTS
-from evaluation.coalitions.planned import PlannedCoalition
 from welfare_env.errors import ActionError
 
 MODAL = {"program": "program:FairBot", "mix": "mix:FairBot=1", "best-reply": "best-reply:to=program:FairBot"}
@@ -23,7 +22,7 @@ OPTIONS = {
     "import": "import:agents.DovePolicy",
 }
 NEED_FILES = {"frontier", "rl"}  # scripted policies, as below
-OTHERS = ["mixture of two", "language model", "planned coalition", "scripted"]
+OTHERS = ["mixture of two", "language model", "scripted"]
 BOARD = sorted({OPTIONS.get(name, name) for name in AGENTS} - set(MODAL) - NEED_FILES - {"lm", "human"}) + OTHERS
 
 
@@ -31,8 +30,6 @@ def made(spec):
     """A policy by its spec, or one that has no spec."""
     if spec == "language model":
         return LMPolicy(ScriptedModel([]))
-    if spec == "planned coalition":
-        return PlannedCoalition("clique:3", "3*punisher:t=1", 2)
     if spec == "scripted":
         return agents.ScriptedPolicy()
     if spec == "mixture of two":

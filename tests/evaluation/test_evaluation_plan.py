@@ -40,7 +40,6 @@ class FirstGameError(Exception):
         ["exploitability", "dove", "--deviator", "pact:years=1", "--coordinated", "--coalitions", "all-pairs", *TOY],
         ["cross-play", "dove", "hold", "--background", "prosocial", *TOY],
         ["red-team", "dove", "--budget", "quick", "--map", "clique:3", "--years", "2,3", "--message-rounds", "0"],
-        ["collusion", "dove", "--sizes", "2", *TOY],
         ["experiment", "FILE"],
     ],
     ids=lambda command: command[0],
@@ -96,7 +95,7 @@ def test_the_bar_ends_with_the_total_of_all_plans(tmp_path: Path, monkeypatch: p
     commands = (
         ["self-play", "dove", "hold"],
         ["exploitability", "hold", "--deviator", "dove", *attacks],
-        ["collusion", "hold", *attacks],
+        ["red-team", "hold", "--budget", "quick"],
     )
     for command in commands:
         sweep = ["--years", "1,2", "--map", "clique:3", "--message-rounds", "0"]

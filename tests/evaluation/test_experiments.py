@@ -380,9 +380,9 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.exit_code == 0, done.output
     assert "report: out/report.html" in done.stderr.replace("\n", "")
     assert (tmp_path / "out" / "report.html").exists()
-    drawn = run.invoke(app, ["plot", "out", "--format", "svg"])
+    drawn = run.invoke(app, ["experiment", "out", "--plot", "svg"])
     assert drawn.stdout.split() == [f"out/figure-{number}.svg" for number in (1, 2, 3, 4)]
-    wrong = run.invoke(app, ["plot", "out", "--format", "gif"])
+    wrong = run.invoke(app, ["experiment", "out", "--plot", "gif"])
     assert (wrong.exit_code, "unknown format" in wrong.stderr) == (2, True)
     missing = run.invoke(app, ["experiment", "nope"])
     assert (missing.exit_code, "no such name or file" in missing.stderr) == (2, True)

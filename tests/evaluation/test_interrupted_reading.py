@@ -13,7 +13,7 @@ COMMANDS = {
     "replay": ("pages.saved_games", ["replay", "1"]),
     "transcript": ("pages.saved_games", ["transcript", "1"]),
     "games": ("commands.open_store", ["games"]),
-    "plot": ("experiments.read_study", ["plot", "folder"]),
+    "plot": ("experiments.read_study", ["experiment", "folder", "--plot", "png"]),
 }
 
 

@@ -54,7 +54,8 @@ def results() -> dict[str, tuple[str, Printable]]:
     )
     swept = evaluation.experiment(chosen)
     program = evaluation.exploitability("program:FairBot", 2, environment=modal_env.make())
-    colluding = evaluation.collusion("dove", 1, attackers=["pact:years=1", "dumbbot"], choosing=1, **TOY)
+    pair = ["PLAYERA", ("PLAYERA", "PLAYERB"), "PLAYERB"]
+    (surplus,) = evaluation.exploitability("dove", 1, deviator="dumbbot", coalitions=pair, **TOY).surpluses
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(BUDGETS, "quick", AttackBudget(choosing=1, sizes=(1,), most=1))
         red_team = evaluation.red_team("dove", "quick", games=1, map_name="clique:3", rules=Rules(years=1, press=None))
@@ -78,8 +79,7 @@ def results() -> dict[str, tuple[str, Printable]]:
         "mix": ("", crossed.mixes[1, 2]),
         "scenario": ("", crossed.scenarios[0]),
         "game": ("", own.measures[0]),
-        "collusion": ("games", colluding),
-        "coalition": ("", colluding.best),
+        "surplus": ("", surplus),
         "costs": ("", attacked.costs),
     }
 

@@ -17,12 +17,11 @@ COMMANDS = {
     "self-play": ["self-play", "dove"],
     "exploitability": ["exploitability", "dove"],
     "red-team": ["red-team", "dove", "--budget", "quick"],
-    "collusion": ["collusion", "dove", "--sizes", "2", "--attacker", "pact:years=1", "--choosing", "1"],
     "cross-play": ["cross-play", "dove", "hold"],
 }
 
 
-SLOW = ("red-team", "collusion", "cross-play")
+SLOW = ("red-team", "cross-play")
 
 
 @pytest.mark.slow
@@ -68,7 +67,7 @@ def test_the_row_of_a_condition_is_what_it_measures(tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize(
     ("name", "option"),
-    [("exploitability", "--witness"), ("red-team", "--witness"), ("collusion", "--witness"), ("cross-play", "--html")],
+    [("exploitability", "--witness"), ("red-team", "--witness"), ("cross-play", "--html")],
 )
 def test_what_is_of_one_condition_is_refused_before_the_first_game(
     name: str, option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

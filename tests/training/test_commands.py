@@ -27,7 +27,7 @@ from training.run_folder import read_config, saved_iterations
 TINY = ["--map", "clique:3", "--years", "1", "--games", "2", "--iterations", "1", "--width", "4", "--layers", "1"]
 
 
-@pytest.mark.parametrize("command", ["welfare", "standard", "best-response", "modal"])
+@pytest.mark.parametrize("command", ["welfare", "best-response", "modal"])
 def test_every_field_is_an_option(command: str) -> None:
     kind = ModalConfig if command == "modal" else TrainConfig
     shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).stdout
@@ -40,10 +40,12 @@ def test_every_field_is_an_option(command: str) -> None:
 def test_options_reach_the_training(tmp_path: Path) -> None:
     given = [*TINY, "--gamma", "0.9", "--lambda", "0.8", "--clip", "0.1", "--league-every", "3", "--league-size", "2"]
     given += ["--horizon", "7", "--league-share", "0.5", "--coalition", "PLAYERB", "--out", str(tmp_path)]
+    given += ["--variant", "standard"]
     told = CliRunner().invoke(app, ["welfare", *given])
     assert told.exit_code == 0, told.output
     _, values = read_config(tmp_path)
     wanted = {"gamma": 0.9, "lambda_": 0.8, "clip": 0.1, "league_every": 3, "league_size": 2, "horizon": 7}
+    wanted |= {"variant": "standard"}
     assert wanted.items() <= values.items()
     assert values["coalition"] == "PLAYERB"
 
@@ -175,10 +177,10 @@ WRONG: list[tuple[list[str], str]] = [
     (["best-response", "--against", "nobody"], "unknown agent"),
     (["best-response", "--against", "prosocial", "--coalition", "ATLANTIS"], "coalition"),
     (["best-response", "--against", "learner"], "does not learn"),
-    (["standard", "--reward", "money"], "reward"),
-    (["standard", "--lr", "-1"], "lr"),
-    (["standard", "--map", "nowhere"], "nowhere"),
-    (["standard", "--start", "/nowhere"], "no checkpoint"),
+    (["welfare", "--variant", "standard", "--reward", "money"], "reward"),
+    (["welfare", "--variant", "standard", "--lr", "-1"], "lr"),
+    (["welfare", "--variant", "standard", "--map", "nowhere"], "nowhere"),
+    (["welfare", "--variant", "standard", "--start", "/nowhere"], "no checkpoint"),
     (["welfare", "--press", "text"], "press"),
     (["welfare", "--curriculum", "99"], "curriculum"),
     (["curves", "/nowhere"], "no training log"),
@@ -208,7 +210,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["welfare", "--also", "cops", "--against", "cops"], "give NAME=REWARD"),
     (["welfare", "--also", "cops=money", "--against", "cops"], "reward 'money'"),
     (["welfare", "--also", "cops=own", "--against", "cops", "--against", "cop"], "did you mean 'cops'?"),
-    (["standard", "--also", "dove=own"], "the name of a policy"),
+    (["welfare", "--variant", "standard", "--also", "dove=own"], "the name of a policy"),
     (["best-response", "--against", "2*learner + 1*hold", "--map", "clique:3"], "give a policy that does not learn"),
 ]  # arguments, and what the error says
 

@@ -17,7 +17,6 @@ from training.errors import TrainingError
 from training.modal.config import ModalConfig
 from training.modal.trainer import train_modal
 from training.population.psro import Step
-from training.word_effects import HEARD, WordEffects
 
 
 def names(table: str) -> list[str]:
@@ -85,15 +84,4 @@ def test_a_training_of_modal_combat_is_a_result(tmp_path: Path) -> None:
     assert repr(result) == str(result)
     assert len(str(result)) <= LONGEST
     assert "Learned against" in str(result)
-    assert "<table" in result._repr_html_()
-
-
-def test_effects_of_words_are_a_result() -> None:
-    found = {heard: evaluation.Estimate(1.0, math.nan, math.nan, 12, (1.0,) * 12) for heard in HEARD}
-    result = WordEffects(found, {heard: found[heard] for heard in HEARD[1:]}, found[HEARD[0]], "drawn")
-    assert {tuple(row) for row in result.rows()} == {tuple(names("words"))}
-    assert [row["words"] for row in result.rows()] == [heard for heard in HEARD for _ in range(12)]
-    assert repr(result) == str(result)
-    assert 50 < len(str(result)) <= LONGEST
-    assert max(map(len, str(result).splitlines())) <= 100
     assert "<table" in result._repr_html_()

@@ -22,7 +22,7 @@ Weights = dict[str, np.ndarray]
 Configure = Callable[[Play], Any]  # games -> RLlib's configuration of a runner
 
 HELD_OUT = 5  # random stream of held-out games; others: imitation 1 and 2, gains 3 and 4, words
-# (`training.word_effects`) 6, additional networks 7
+# (`research.learning.word_effects`) 6, additional networks 7
 
 
 class Sampler:

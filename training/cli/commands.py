@@ -26,7 +26,6 @@ from training.cli.modal import command as modal
 from training.cli.modal import train_with_progress as train_modal_with_progress
 from training.cli.psro import command as psro
 from training.cli.psro import show_population
-from training.cli.words import command as words
 from training.errors import TrainingError
 from training.modal.config import ModalConfig
 from training.population.config import PopulationConfig
@@ -48,22 +47,10 @@ app = typer.Typer(
 
 LEAGUE_SHARE = 0.2  # in self-play
 SELF_PLAY = TrainConfig(league_share=LEAGUE_SHARE)
-ATTACKER = TrainConfig(
-    variant="standard", against=("random", "dumbbot"), iterations=150, horizon=150, games=128, epochs=3
-)
 RESPONSE = TrainConfig(against=("prosocial",), iterations=150, horizon=150, games=128, epochs=3)
 
 
 OTHER_SEATS = "The policy in the other seats; if given several times, each game draws one."
-Also = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME=REWARD",
-        help="An additional network that learns for its own reward, in the seats that --against gives to NAME. "
-        "--start, --imitate, the league and the best iterate apply to the first network only.",
-        show_default="none",
-    ),
-]
 
 
 @app.command("welfare")
@@ -74,7 +61,15 @@ def welfare(
         list[str] | None,
         typer.Option(metavar="SPEC", help=OTHER_SEATS, show_default="learner, the network itself"),
     ] = None,
-    also: Also = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=REWARD",
+            help="An additional network that learns for its own reward, in the seats that --against gives to NAME.",
+            show_default="none",
+        ),
+    ] = None,
+    variant: Annotated[str, typer.Option(metavar="welfare|standard", help="The rules of the games.")] = "welfare",
     league_share: Annotated[
         float | None,
         typer.Option(
@@ -83,24 +78,10 @@ def welfare(
     ] = None,
     config: TrainConfig = SELF_PLAY,
 ) -> None:
-    """Welfare Diplomacy: self-play with a league of past selves, or several learning networks (--also)."""
+    """Diplomacy: self-play with a league of past selves, fixed opponents (--against), or several networks (--also)."""
     share = (0.0 if against else LEAGUE_SHARE) if league_share is None else league_share
-    _train(replace(config, against=tuple(against or SELF_PLAY.against), also=tuple(also or ()), league_share=share))
-
-
-@app.command("standard")
-@errors_in_one_line()
-@with_options
-def standard(
-    against: Annotated[
-        list[str] | None,
-        typer.Option(metavar="SPEC", help=OTHER_SEATS, show_default="random, dumbbot"),
-    ] = None,
-    also: Also = None,
-    config: TrainConfig = ATTACKER,
-) -> None:
-    """An attacker for standard Diplomacy without press, in one seat, as the second half of the exploiter."""
-    _train(replace(config, against=tuple(against or ATTACKER.against), also=tuple(also or ())))
+    others = tuple(against or SELF_PLAY.against)
+    _train(replace(config, variant=variant, against=others, also=tuple(also or ()), league_share=share))
 
 
 @app.command("best-response")
@@ -224,7 +205,6 @@ def _line(progress: Progress) -> str:
 
 app.command("modal")(modal)
 app.command("psro")(psro)
-app.command("words")(words)
 
 
 @app.command("curves")

@@ -14,23 +14,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from rich.table import Table
 
 from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint
 from agents.rl.inputs import Inputs
 from agents.rl.token_press import Said
-from agents.runtime.results import Result, tables_of
-from agents.runtime.table_files import Row
-from evaluation.checks import MOST_GAMES, EvaluationError, check_seed, check_whole
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
-from training.board.config import TrainConfig
 from training.board.ppo import play_of
-from training.board.saving import BEST, CHECKPOINT
+from training.board.saving import CHECKPOINT
 from training.board.seat_gains import runner_of
 from training.board.seats import LEARNER
 from training.runs import config_of
-from welfare_env import checks
 from welfare_env.engine import PHASE, YEAR, layout_of
 from welfare_env.game.press import COLUMNS, Message
 from welfare_env.rules import Rules
@@ -40,11 +34,10 @@ WAYS = ("drawn", "greedy", "greedy orders")
 PART = 1024  # decisions at a time
 OTHERS = 32  # number of other games whose words are substituted when an order's probability is compared
 STREAM = 6  # random stream; others: `training.board.sampling`
-SMALLEST = 10  # minimum number of games, for enough words of other games
 
 
-@dataclass(frozen=True, repr=False)
-class WordEffects(Result):
+@dataclass(frozen=True)
+class WordEffects:
     """The effects of words in the games of a trained network.
 
     Attributes:
@@ -64,22 +57,6 @@ class WordEffects(Result):
     bits: Estimate
     way: str
 
-    def rows(self) -> list[Row]:
-        """One row per game and message condition; the table "words" of `evaluation.columns`."""
-        own = self.returns[HEARD[0]].per_game
-        return [
-            {
-                "words": heard,
-                "way": self.way,
-                "game": game,
-                "return": value,
-                "lost": own[game] - value,
-                "bits": self.bits.per_game[game],
-            }
-            for heard, found in self.returns.items()
-            for game, value in enumerate(found.per_game)
-        ]
-
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
         return {
@@ -90,62 +67,24 @@ class WordEffects(Result):
         }
 
 
-@tables_of.register
-def effects_table(found: WordEffects) -> list[Table]:
-    """One row per message condition."""
-    table = Table(
-        title=f"Effects of words ({found.way})",
-        caption=f"means over games [95% interval]; orders carry {found.bits:.2f} bits of the words received",
-        title_justify="left",
-    )
-    for name in ("words of others", "return of a learning seat", "less than as said"):
-        table.add_column(name, justify="left" if name == "words of others" else "right")
-    for heard, value in found.returns.items():
-        table.add_row(heard, f"{value:.2f}", f"{found.lost[heard]:.2f}" if heard in found.lost else "")
-    return [table]
-
-
-def word_effects(
-    folder: str | Path, games: int = 200, way: str | None = None, best: bool = False, seed: int = 0
-) -> WordEffects:
-    """Measure the effects of words in a training's games: same map, rules, reward and opponents.
+def word_effects(folder: Path, games: int = 200, way: str = "drawn", seed: int = 0) -> WordEffects:
+    """The effects of words in the games of a training with tokens: same map, rules, reward and opponents.
 
     The network itself replaces past selves (a league). Additional networks play their seats; only the learner is
     measured.
 
     Args:
-        folder: folder of a training with press="tokens" (`training.TrainConfig`).
         games: number of games per message condition.
-        way: how the network chooses: "drawn" (sampled), "greedy" (the most probable words and orders) or "greedy
-            orders" (sampled words); None: as its checkpoint plays.
-        best: whether to use the best iterate instead of the last.
-
-    Raises:
-        EvaluationError: too few games, no such way, or a training without words.
-        TrainingError, CheckpointError: the training or a checkpoint is missing or cannot be read.
+        way: "drawn" (sampled), "greedy" (the most probable words and orders) or "greedy orders" (sampled words).
     """
-    check_whole("games", games, SMALLEST, MOST_GAMES)
-    check_seed(seed)
-    if way is not None:
-        checks.choice("way", way, WAYS, EvaluationError)
-    config = _config(Path(folder))
-    given = checkpoint.load(Path(folder) / (BEST if best else CHECKPOINT))
-    also = {name: checkpoint.load(Path(folder) / (f"{BEST}-{name}" if best else name)) for name in config.rewards}
-    chosen = ("greedy" if given.greedy else "drawn") if way is None else way
-    played = {heard: _played(config, given, also, games, heard, chosen, seed) for heard in HEARD}
+    config: Any = config_of(folder)
+    given = checkpoint.load(folder / CHECKPOINT)
+    also = {name: checkpoint.load(folder / name) for name in config.rewards}
+    played = {heard: _played(config, given, also, games, heard, way, seed) for heard in HEARD}
     returns = {heard: mean for heard, (mean, _) in played.items()}
     lost = {heard: returns[HEARD[0]] - returns[heard] for heard in HEARD[1:]}
-    return WordEffects(
-        mean_estimates(returns, seed), mean_estimates(lost, seed), mean_estimate(played[HEARD[0]][1], seed), chosen
-    )
-
-
-def _config(folder: Path) -> Any:
-    """The `TrainConfig` of a training with tokens."""
-    config = config_of(folder)
-    if not isinstance(config, TrainConfig) or not config.rules.has_tokens:
-        raise EvaluationError(f"{str(folder)!r:.200}: no messages in this training; give one with --press tokens")
-    return config
+    bits = mean_estimate(played[HEARD[0]][1], seed)
+    return WordEffects(mean_estimates(returns, seed), mean_estimates(lost, seed), bits, way)
 
 
 def _played(

@@ -1,1 +1,0 @@
-"""Collusion: coalitions that deviate from a profile together."""

@@ -1,0 +1,170 @@
+"""Surplus: coalitions whose members gain only together, as much alone, or at nobody's expense."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import evaluation
+from agents import HoldPolicy
+from evaluation.cli.commands import app
+from evaluation.measures.surplus import Surplus, beyond_best, surplus_of
+from welfare_env import Rules, View
+
+TOY: dict[str, Any] = {"map_name": "clique:3", "rules": Rules(years=3, press=None)}
+PAIR = {"coalitions": [("PLAYERA", "PLAYERB"), "PLAYERA", "PLAYERB"]}
+
+
+class Settler(HoldPolicy):
+    """Takes its own core in the first year, and stays there: two centers, one unit, a point a year."""
+
+    def movement(self, view: View) -> list[str]:
+        letter = view.power[-1]
+        return [f"A H{letter}X - C{letter}X"] if view.phase == "S1901M" else super().movement(view)
+
+
+class Robber(Settler):
+    """In 1902 the first member attacks the core of the first outsider, and the second supports it."""
+
+    def __init__(self, agents: Sequence[str]) -> None:
+        self.agents = agents
+
+    def movement(self, view: View) -> list[str]:
+        victim = next(power for power in view.powers if power not in self.agents)[-1]
+        attack = f"A C{self.agents[0][-1]}X - C{victim}X"
+        if view.phase != "S1902M":
+            return super().movement(view)
+        return [attack if view.power == self.agents[0] else f"A C{view.power[-1]}X S {attack}"]
+
+
+class Robbers:
+    """Two can rob a settler; one alone is held off."""
+
+    def reset(self, agent: str, seed: int = 0) -> None:
+        self.reset_coalition((agent,), seed)
+
+    def reset_coalition(self, agents: Sequence[str], seed: int = 0) -> None:
+        self.players = {agent: Robber(agents) for agent in agents}
+        for agent, player in self.players.items():
+            player.reset(agent, seed)
+
+    def act(self, observation: Any, info: Mapping[str, Any]) -> Any:
+        return self.players[info["view"].power].act(observation, info)
+
+
+class Disarmed(Settler):
+    def winter(self, view: View) -> list[str]:
+        return [f"{unit} D" for unit in self.own_units(view)]
+
+
+def test_two_who_gain_only_together_at_the_expense_of_the_third_collude() -> None:
+    result = evaluation.exploitability(Settler, 5, deviator=Robbers, coordinated=True, **PAIR, **TOY)
+    (found,) = result.surpluses
+    third = pytest.approx(1 / 3)  # the first member owns one more of six centers in two of three years, the other none
+    assert (found.coalition, found.verdict) == (("PLAYERA", "PLAYERB"), "collusion")
+    assert (found.gain.value, found.surplus.value, found.beyond_best.value) == (third, third, third)
+    assert found.loss.value == pytest.approx(2 / 3)
+    assert result.to_dict()["surpluses"][0]["verdict"] == "collusion"
+
+
+def test_who_gains_as_much_alone_exploits() -> None:
+    (found,) = evaluation.exploitability(Settler, 5, deviator=Disarmed, **PAIR, **TOY).surpluses
+    assert (found.verdict, found.surplus.value, found.gain.value) == ("exploitation", 0, pytest.approx(1))
+
+
+def test_only_coalitions_whose_members_are_measured_alone_have_a_surplus() -> None:
+    options = {"deviator": ["dumbbot", "hold"], "choosing": 1, **TOY}
+    pairs = evaluation.exploitability("dove", 1, coalitions="all-pairs", **options)
+    assert pairs.surpluses == ()
+    every = [*PAIR["coalitions"], ("PLAYERA", "PLAYERC"), ("PLAYERA", "PLAYERB", "PLAYERC")]
+    found = evaluation.exploitability("dove", 1, coalitions=every, **options).surpluses
+    assert [(each.deviator, each.coalition) for each in found] == [
+        ("dumbbot", ("PLAYERA", "PLAYERB")),
+        ("hold", ("PLAYERA", "PLAYERB")),
+    ]
+    assert {each.verdict for each in found} == {"not shown"}  # fewer than five games
+
+
+# The measures
+
+
+def points(*games: Sequence[float]) -> dict[str, list[float]]:
+    return dict(zip("ABC", (list(column) for column in zip(*games, strict=True)), strict=True))
+
+
+def measured(together: Any, alone: Any, best: Any = None, base: Any = None, games: int = 20) -> Surplus:
+    base = base or [(1.0, 1.0, 1.0)] * games
+    singles = {"robber": points(*alone), "raider": points(*(best or alone))}
+    return surplus_of(("A", "B"), "robber", points(*base), points(*together), singles, 0)
+
+
+def test_differences_are_between_games_of_the_same_seed() -> None:
+    noise = np.random.default_rng(0).normal(0, 100, 20)
+    base = [(x, x, x) for x in noise]
+    found = measured([(x + 2, x + 1, x - 3) for x in noise], [(x + 1, x + 0.5, 0) for x in noise], base=base)
+    assert [each.value for each in (found.gain, found.surplus, found.loss)] == pytest.approx([1.5, 0.75, 3])
+    assert all(max(each.per_game) - min(each.per_game) < 1e-9 for each in (found.gain, found.surplus, found.loss))
+
+
+@pytest.mark.parametrize(
+    ("together", "alone", "best", "verdict"),
+    [
+        ((3, 3, 0), (2, 2, 1), (2, 2, 1), "collusion"),
+        ((3, 3, 1), (2, 2, 1), (2, 2, 1), "cooperation"),
+        ((3, 3, 2), (2, 2, 1), (2, 2, 1), "cooperation"),
+        ((3, 3, 0), (2, 2, 1), (4, 4, 1), "exploitation"),
+        ((3, 3, 0), (4, 4, 1), (4, 4, 1), "exploitation"),
+        ((0, 0, 0), (2, 2, 1), (2, 2, 1), "no surplus"),
+    ],
+)
+def test_verdicts(together: Any, alone: Any, best: Any, verdict: str) -> None:
+    assert measured([together] * 20, [alone] * 20, [best] * 20).verdict == verdict
+    assert measured([together] * 4, [alone] * 4, [best] * 4, games=4).verdict == "not shown"
+
+
+def test_what_may_be_chance_is_not_shown() -> None:
+    noise = np.random.default_rng(1).normal(0, 5, 20)
+    assert measured([(3 + x, 3, 0) for x in noise], [(2.9, 2.9, 1)] * 20).verdict == "not shown"
+    assert measured([(3, 3, 0.9 + x) for x in noise], [(2, 2, 1)] * 20).verdict == "not shown"
+
+
+def test_beyond_best_is_over_the_best_of_all_policies_alone_for_each_member() -> None:
+    together = points((3, 3, 0), *[(3, 5, 0)] * 9)
+    alone = {"": points(*[(1, 1, 1)] * 10), "one": points(*[(2, 0, 1)] * 10), "two": points(*[(0, 1.5, 1)] * 10)}
+    found, best = beyond_best(("A", "B"), together, alone, 0)
+    assert best == {"A": "one", "B": "two"}
+    assert found.value == pytest.approx((1 + 3.3) / 2)
+    assert found.low == pytest.approx((1 + beyond_best(("B", "B"), together, alone, 0)[0].low) / 2)
+
+
+def test_beyond_best_is_never_more_than_the_gain() -> None:
+    """An attack that loses in these games does not count: a member may keep to the profile."""
+    noise = np.random.default_rng(0).normal(0, 1, 20)
+    found = measured([(3 + x, 3, 0) for x in noise], [(0.5 - x, 0.5, 1) for x in noise])
+    assert found.beyond_best.value == pytest.approx(found.gain.value)
+    assert found.best_alone == {"A": "", "B": ""}
+
+
+def test_who_gains_as_much_by_the_best_of_many_policies_seldom_shows_a_surplus() -> None:
+    """Of 200 samples of eight policies, one of which gains as much alone as the members do together."""
+    rng = np.random.default_rng(0)
+    shown = covered = 0
+    for _ in range(200):
+        together = {power: rng.normal(1, 1, 20) for power in "AB"}
+        means = [1.0, 0.8, 0.8, 0.6, 0.6, 0.4, 0.2, 0.0]
+        alone = {str(mean) + str(i): {p: rng.normal(mean, 1, 20) for p in "AB"} for i, mean in enumerate(means)}
+        found, _ = beyond_best(("A", "B"), together, alone, 0)
+        shown += found.low > 0
+        covered += found.low <= 0 <= found.high
+    assert shown <= 5  # 2.5%
+    assert covered >= 190
+
+
+def test_the_command_shows_the_table(tmp_path: Any) -> None:
+    arguments = ["exploitability", "hold", "--games", "1", "--years", "2", "--map", "clique:3", "--message-rounds", "0"]
+    arguments += ["--coalitions", "PLAYERA+PLAYERB,PLAYERA,PLAYERB", "--deviator", "pact:years=1", "--choosing", "1"]
+    done = CliRunner().invoke(app, [*arguments, "--store", str(tmp_path / "s.db"), "--workers", "1"])
+    assert done.exit_code == 0, done.output
+    assert "Together and alone" in done.stdout
