@@ -13,7 +13,7 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from tests.training.small import SMALL
 from training import TrainConfig
 from training.board.ppo import _set_schedules, _spaces, make_config, play_of
-from training.cli.commands import ATTACKER, RESPONSE, SELF_PLAY
+from training.cli.commands import RESPONSE, SELF_PLAY
 from training.config import file_name
 from training.errors import TrainingError
 from training.modal import ModalConfig
@@ -91,7 +91,7 @@ def test_a_whole_number_is_a_number() -> None:
     assert TrainConfig(entropy=1) == TrainConfig(entropy=1.0)
 
 
-@pytest.mark.parametrize("config", [SELF_PLAY, ATTACKER, RESPONSE, SMALL])
+@pytest.mark.parametrize("config", [SELF_PLAY, RESPONSE, SMALL])
 def test_a_config_is_read_as_it_was_written(config: TrainConfig) -> None:
     written = json.loads(json.dumps(config.to_dict()))
     assert TrainConfig(**written) == replace(config, folder=None)
@@ -104,7 +104,7 @@ def test_a_config_is_read_as_it_was_written(config: TrainConfig) -> None:
     ("config", "name"),
     [
         (SELF_PLAY, "welfare"),
-        (ATTACKER, "standard-random-dumbbot"),
+        (TrainConfig(variant="standard", against=("random", "dumbbot")), "standard-random-dumbbot"),
         (RESPONSE, "best-response-prosocial"),
         (SMALL, "best-response-prosocial-clique:3"),
         (TrainConfig(map_name="clique:4"), "welfare-clique:4"),
