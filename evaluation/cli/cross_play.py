@@ -68,7 +68,7 @@ def cross_play(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Payoffs in every mix of the policies, with equilibria, replicator dynamics and alpha-rank."""
+    """Payoffs in every mix of the policies, with the gains of single invaders and symmetric equilibria."""
     with errors_in_one_line():
         settings = play.settings(variant)
         held_out = background or []

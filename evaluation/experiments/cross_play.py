@@ -17,11 +17,9 @@ from evaluation.checks import EvaluationError, check_whole
 from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.mixes import MOST_POLICIES, all_mixes, check_balanced, drawn_mixes, mixed_games
 from evaluation.experiments.notes import IllegalOrders
-from evaluation.measures.basins import RestPoint
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates, plain
 from evaluation.measures.lm_usage import LMUsage, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
-from evaluation.measures.ratings import ratings, won
 from evaluation.measures.rows import PlayedResult, game_rows, same_columns
 from evaluation.measures.sampled_game import SampledEquilibrium, SampledGame
 from evaluation.measures.symmetric_game import Counts, SymmetricGame
@@ -216,29 +214,6 @@ class CrossPlayResult(PlayedResult):
         """(resident, mutant) -> payoff of a single mutant among residents minus that of a resident (`SampledGame`)."""
         return self.sampled_game.invasion
 
-    @property
-    def rest_points(self) -> tuple[RestPoint, ...]:
-        """Rest points of the replicator dynamics of the empirical game, from random starts."""
-        return self.sampled_game.rest_points
-
-    @property
-    def alpha_rank(self) -> dict[str, Estimate]:
-        """Policy -> share in the stationary distribution of alpha-rank."""
-        return self.sampled_game.alpha_rank
-
-    @cached_property
-    def ratings(self) -> dict[str, Estimate]:
-        """Policy -> Elo-like rating from pairwise comparisons of points within a game (a secondary measure)."""
-        wins = np.array(
-            [
-                sum(won(mix.paid[game], mix.seats[game], self.policies) for mix in self.mixes.values())
-                for game in range(self.games)
-            ]
-        )
-        number = len(self.policies)
-        by_sample = wins.reshape(-1, self.games_a_sample, number, number).sum(axis=1)
-        return ratings(by_sample, self.policies, self.seed)
-
     @cached_property
     def self_play_welfare(self) -> dict[str, Estimate]:
         """Policy -> root Nash welfare of its self-play."""
@@ -270,16 +245,12 @@ class CrossPlayResult(PlayedResult):
             "games_a_sample": self.games_a_sample,
             "equilibria": plain(self.equilibria),
             "neutral_faces": plain(self.empirical_game.neutral_faces),
-            "noisy_ties": plain(self.sampled_game.noisy_ties),
-            "rest_points": plain(self.rest_points),
             "invasion": [
                 {"residents": residents, "mutant": mutant, "gain": gain.to_dict()}
                 for (residents, mutant), gain in self.invasion.items()
             ],
-            "alpha_rank": plain(self.alpha_rank),
             "self_play_welfare": plain(self.self_play_welfare),
             "mixed_payoffs": plain(self.mixed_payoffs),
-            "ratings": plain(self.ratings),
             "scenarios": plain(self.scenarios),
             **({} if self.usage is None else {"language_models": asdict(self.usage)}),
         }

@@ -1,7 +1,6 @@
 """Symmetric games whose payoffs are means over samples, with bootstrap intervals of the analysis.
 
-Equilibria, basins and alpha-rank of the mean payoffs are recomputed for bootstrap resamples of the samples
-(`RESAMPLES`) to get their intervals.
+Equilibria of the mean payoffs are recomputed for bootstrap resamples of the samples (`RESAMPLES`) to get intervals.
 """
 
 from __future__ import annotations
@@ -13,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.measures.alpha_rank import alpha_rank
-from evaluation.measures.basins import RestPoint, rest_points
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate, mean_estimates, plain, resampled_bounds
 from evaluation.measures.symmetric_game import (
     TOLERANCE,
@@ -56,7 +53,7 @@ class SampledGame:
     Attributes:
         game: the game with the mean payoffs.
         tables: [samples, compositions, strategies] payoffs in each sample.
-        seed: seed of the intervals and of the random starts of the dynamics.
+        seed: seed of the intervals.
     """
 
     game: SymmetricGame
@@ -109,20 +106,6 @@ class SampledGame:
         return tuple(self._followed(equilibrium) for equilibrium in self.game.equilibria)
 
     @cached_property
-    def rest_points(self) -> tuple[RestPoint, ...]:
-        """Rest points of the replicator dynamics, from random starts."""
-        return rest_points(
-            self.game, np.random.default_rng([self.seed, 2]), resampled=self.resampled, samples=self.samples
-        )
-
-    @cached_property
-    def alpha_rank(self) -> dict[str, Estimate]:
-        """Strategy -> share in the stationary distribution of alpha-rank."""
-        point = alpha_rank(self.game)
-        resampled = [alpha_rank(game) for game in self._resampled_games] if self._has_intervals else []
-        return {name: self._estimate(point[name], [ranks[name] for ranks in resampled]) for name in self.game.names}
-
-    @cached_property
     def invasion(self) -> dict[tuple[str, str], Estimate]:
         """(resident, mutant) -> payoff of a single mutant among residents, minus that of a resident among residents.
 
@@ -138,35 +121,6 @@ class SampledGame:
                 if of != at and not fitted[of]:
                     columns[resident, mutant] = gains[:, at, of]
         return mean_estimates(columns, self.seed)
-
-    @cached_property
-    def noisy_ties(self) -> tuple[tuple[str, ...], ...]:
-        """The largest sets of strategies, apart from `neutral_faces`, whose payoffs do not differ significantly.
-
-        In every mix of them, the 95% interval of every payoff difference includes 0 (without correction for multiple
-        comparisons).
-        """
-        found = self.game.faces_where(self._is_noise) if self._has_intervals else ()
-        return tuple(face for face in found if not any(set(face) <= set(exact) for exact in self.game.neutral_faces))
-
-    def _is_noise(self, strategies: list[int]) -> bool:
-        parts = [
-            SymmetricGame(self.game.names, self.game.players, table, self.game.fitted).restricted(strategies)
-            for table in self.tables
-        ]
-        table = np.array([part.table for part in parts])
-        fitted = parts[0].fitted
-        differences = {}
-        for one in range(len(strategies)):
-            for other in range(one):
-                for row in range(table.shape[1]):
-                    if fitted is None or not (fitted[row, one] or fitted[row, other]):
-                        differences[one, other, row] = table[:, row, one] - table[:, row, other]
-        least = TOLERANCE * self.game.scale
-        return all(
-            abs(each.value) <= least if each.is_alike else each.low <= 0 <= each.high
-            for each in mean_estimates(differences, self.seed).values()
-        )
 
     def _gains(self, table: Floats, mix: Floats) -> Floats:
         return SymmetricGame(self.game.names, self.game.players, table).gains(mix)

@@ -218,10 +218,10 @@ class SymmetricGame:
         Each such mix is a rest point of the replicator dynamics, so none of them is isolated. With fitted payoffs, only
         measured payoffs are compared, and all payoffs between every two strategies of a set must be measured.
         """
-        return self.faces_where(lambda strategies: bool(np.nanmax(self.spreads(strategies)) <= TOLERANCE * self.scale))
 
-    def faces_where(self, is_tie: Callable[[list[int]], bool]) -> tuple[tuple[str, ...], ...]:
-        """The largest sets of strategies that tie, grown from pairs that tie and have only measured payoffs."""
+        def is_tie(strategies: list[int]) -> bool:
+            return bool(np.nanmax(self.spreads(strategies)) <= TOLERANCE * self.scale)
+
         pairs = [
             pair
             for pair in combinations(range(len(self.names)), 2)

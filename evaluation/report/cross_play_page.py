@@ -14,11 +14,10 @@ from rich.text import Text
 import welfare_env
 from evaluation.checks import EvaluationError
 from evaluation.experiments.cross_play import CrossPlayResult
-from evaluation.measures.basins import STARTS
 from evaluation.measures.intervals import Estimate
 from evaluation.report.figures import as_svg, empty_figure
 from evaluation.report.markup import framed, html_table, origin, paragraph, whole_page
-from evaluation.tables.cross_play_tables import cross_play_tables, mix_table, ties, written_rest, written_shares
+from evaluation.tables.cross_play_tables import cross_play_tables, mix_table, ties, written_shares
 from evaluation.tables.game_tables import cell
 from evaluation.tables.measure_names import listed
 from evaluation.tables.rules_text import rules_text
@@ -49,7 +48,7 @@ def cross_play_page(result: CrossPlayResult, command: str = "") -> str:
 
 
 def summary(result: CrossPlayResult) -> Iterator[str]:
-    """Sentences on the best policy in self-play and among others, equilibria, replicator dynamics, and ties."""
+    """Sentences on the best policy in self-play and among others, equilibria, and ties."""
     if result.rules.is_welfare:
         yield f"In self-play, {_best(result.self_play_welfare)} has the highest root Nash welfare."
     if any(len(mix.counts) > 1 for mix in result.mixes.values()):
@@ -59,9 +58,6 @@ def summary(result: CrossPlayResult) -> Iterator[str]:
     fitted = [written_shares(each.shares) for each in result.equilibria if each.is_fitted]
     if fitted:
         yield f"Equilibria that depend on fitted payoffs, with unknown stability: {'; '.join(fitted)}."
-    ends = [f"{cell(point.basin)} of starts to {written_rest(point)}" for point in result.rest_points]
-    by = " (some payoffs are fitted)" if result.is_fitted else ""
-    yield f"The replicator dynamics lead from {STARTS} random starts{by}: {'; '.join(ends)}."
     for sentence in ties(result):
         yield f"{sentence}."
 

@@ -8,18 +8,16 @@ from collections.abc import Mapping
 from rich.table import Table
 
 from evaluation.experiments.cross_play import CrossPlayResult
-from evaluation.measures.basins import STARTS, RestPoint
 from evaluation.measures.intervals import Estimate
 from evaluation.tables.game_tables import MEANING, add_row, below, cell, press, titled
 from evaluation.tables.measure_names import listed
 
-FITTED = "payoffs of mixes that were not played are from a linear fit"
 LONG_TABLE = 3  # with more policies, gains of invaders get a row each, to fit the terminal
 
 
 def cross_play_tables(result: CrossPlayResult) -> list[Table]:
-    """Tables of policies, invaders, equilibria, rest points and scenarios (not of all mixes)."""
-    tables = [player_table(result), invasion_table(result), equilibrium_table(result), rest_point_table(result)]
+    """Tables of policies, invaders, equilibria and scenarios (not of all mixes)."""
+    tables = [player_table(result), invasion_table(result), equilibrium_table(result)]
     return tables + ([scenario_table(result)] if result.scenarios else [])
 
 
@@ -34,23 +32,17 @@ def mix_table(result: CrossPlayResult) -> Table:
 
 
 def player_table(result: CrossPlayResult) -> Table:
-    """One row per policy: in self-play, among others, alpha-rank and rating."""
+    """One row per policy: in self-play, and among others."""
     rules = result.rules
-    meaning = (
-        f"{MEANING}; among others: mean over mixes with others, equally weighted; alpha-rank: share "
-        "of time in the long run; rating: from comparisons of points within a game (secondary); both over resampled "
-        + samples_text(result)
-    ) + f"; {FITTED}" * result.is_fitted
+    meaning = f"{MEANING}; among others: mean over mixes with others, equally weighted"
     table = titled(
         f"Cross-play: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press(rules)}, games "
         f"per mix: {result.games}, mixes: {len(result.mixes)} of {result.mixes_in_all}",
         below(meaning, result.notes),
-        ("|policy", ">root Nash welfare alone", ">points among others", ">alpha-rank", ">rating"),
+        ("|policy", ">root Nash welfare alone", ">points among others"),
     )
     for policy in result.policies:
-        alone, among = result.self_play_welfare[policy], result.mixed_payoffs[policy]
-        rank, rating = result.alpha_rank[policy], result.ratings[policy]
-        add_row(table, policy, cell(alone), cell(among), cell(rank), cell(rating, 0))
+        add_row(table, policy, cell(result.self_play_welfare[policy]), cell(result.mixed_payoffs[policy]))
     return table
 
 
@@ -99,39 +91,18 @@ def equilibrium_table(result: CrossPlayResult) -> Table:
     return table
 
 
-def rest_point_table(result: CrossPlayResult) -> Table:
-    """One row per rest point of the replicator dynamics."""
-    table = titled(
-        "Rest points of the replicator dynamics",
-        below(
-            f"from {STARTS} starts, uniform over all mixes [95% interval over starts and resampled "
-            f"{samples_text(result)}]",
-            [FITTED] if result.is_fitted else [],
-        ),
-        ("fitted rest point" if result.is_fitted else "rest point", ">share of the starts"),
-    )
-    for point in result.rest_points:
-        add_row(table, written_rest(point), cell(point.basin))
-    return table
-
-
 def samples_text(result: CrossPlayResult) -> str:
     """The samples of the empirical game, in words: "games", or "rotations of 7 games"."""
     return "games" if result.games_a_sample == 1 else f"rotations of {result.games_a_sample} games"
 
 
 def ties(result: CrossPlayResult) -> list[str]:
-    """Sentences on policies that tie in every mix of them, exactly or within sampling error."""
-    exact = [
-        f"{listed(face)} tie in every mix of them that was played: all these mixes are rest points, and equilibria "
-        "unless another policy gains"
+    """Sentences on policies that tie in every mix of them."""
+    return [
+        f"{listed(face)} tie in every mix of them that was played: all these mixes are equilibria unless another "
+        "policy gains"
         for face in result.empirical_game.neutral_faces
     ]
-    noise = [
-        f"{listed(face)} do not differ significantly in any mix of them in these games"
-        for face in result.sampled_game.noisy_ties
-    ]
-    return exact + noise
 
 
 def scenario_table(result: CrossPlayResult) -> Table:
@@ -144,28 +115,11 @@ def scenario_table(result: CrossPlayResult) -> Table:
     return table
 
 
-def written_rest(point: RestPoint) -> str:
-    """A rest point in words: its shares, or "any mix of" policies."""
-    if not point.is_settled:
-        return f"{written_mix(point.mix)} (not settled: cyclic or slow)"
-    if not point.varying:
-        return written_shares(point.shares)
-    fixed = {name: share for name, share in point.mix.items() if name not in point.varying}
-    rest = sum(point.mix[name] for name in point.varying)
-    any_mix = f"any mix of {listed(point.varying)}"
-    return f"{written_mix(fixed)} + {rest:.2f} {any_mix}" if written_mix(fixed) else any_mix
-
-
 def written_shares(shares: Mapping[str, Estimate]) -> str:
-    """Like `written_mix`, with intervals of the shares: ``0.71 [0.65, 0.75] dove + 0.29 [0.25, 0.35] dumbbot``."""
+    """The shares of a mix, with intervals: ``0.71 [0.65, 0.75] dove + 0.29 [0.25, 0.35] dumbbot``."""
     if len(shares) == 1:
         return f"all {next(iter(shares))}"
     return " + ".join(f"{cell(share)} {policy}" for policy, share in shares.items())
-
-
-def written_mix(mix: Mapping[str, float]) -> str:
-    """The policies with a positive share: ``0.71 dove + 0.29 dumbbot``."""
-    return " + ".join(f"{share:.2f} {policy}" for policy, share in mix.items() if share >= 0.005)
 
 
 def _next_best(mix: Mapping[str, float], gains: Mapping[str, Estimate]) -> str | None:

@@ -18,7 +18,7 @@ from evaluation.tables.rules_text import rules_text
 
 SWEPT = {"variant": "variant", "years": "years", "message_rounds": "message rounds"}
 Cells = Mapping[str, str]  # head of the column -> cell
-NUMBERS = "proficiency", "stolen", "conflicts", "score", "points", "alpha-rank"  # mark columns of numbers
+NUMBERS = "proficiency", "stolen", "conflicts", "score", "points"  # mark columns of numbers
 
 
 Result = TypeVar("Result", bound=PlayedResult)
@@ -82,7 +82,6 @@ def cross_play_sweep(results: Sequence[CrossPlayResult]) -> Table:
                 "policy": policy,
                 "root Nash welfare alone, points a year": cell(result.self_play_welfare[policy]),
                 "points among others": cell(result.mixed_payoffs[policy]),
-                "alpha-rank": f"{result.alpha_rank[policy]:.3f}",
             }
 
     return _sweep("Cross-play", results, cells, results[0].games)

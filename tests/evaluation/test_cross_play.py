@@ -165,11 +165,8 @@ def test_results_are_plain_json_and_sums_of_shares(stored: tuple[CrossPlayResult
     told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert told["policies"] == ["random", "hold"]
     assert len(told["mixes"]) == 8
-    assert sum(rank["value"] for rank in told["alpha_rank"].values()) == pytest.approx(1)
-    assert sum(point["basin"]["value"] for point in told["rest_points"]) == pytest.approx(1)
     pairs = {(each["residents"], each["mutant"]) for each in told["invasion"]}
     assert pairs == {("random", "hold"), ("hold", "random")}
-    assert sum(rating["value"] for rating in told["ratings"].values()) == pytest.approx(0, abs=1e-6)
     assert told["self_play_welfare"]["hold"]["value"] == result.mixes[(0, 7)].root_nash_welfare.value
 
 
@@ -271,7 +268,7 @@ def test_the_command(tmp_path: Path) -> None:
     common += ["--store", str(tmp_path / "games.sqlite"), "--background", "dove", "--share", "0.3"]
     shown = CliRunner().invoke(app, common, env={"COLUMNS": "160"})
     assert shown.exit_code == 0, shown.output
-    heads = ("mixes: 4 of 8", "alpha-rank", "Nash equilibria", "replicator", "fitted", "one mutant", "focal per-capita")
+    heads = ("mixes: 4 of 8", "Nash equilibria", "fitted", "one mutant", "focal per-capita")
     assert all(words in " ".join(shown.output.split()) for words in heads)
     lines = shown.stdout.splitlines()
     assert lines[0].startswith("In self-play, prosocial (4.84")
@@ -325,10 +322,9 @@ def test_the_table_of_policies_has_each_number_under_its_name(stored: tuple[Cros
     result, _ = stored
     columns = {str(column.header): list(map(str, column.cells)) for column in player_table(result).columns}
     numbers = {"root Nash welfare alone": result.self_play_welfare, "points among others": result.mixed_payoffs}
-    numbers |= {"alpha-rank": result.alpha_rank, "rating": result.ratings}
     assert columns["policy"] == list(result.policies)
     for name, found in numbers.items():
-        assert columns[name] == [cell(found[policy], 0 if name == "rating" else 2) for policy in result.policies]
+        assert columns[name] == [cell(found[policy]) for policy in result.policies]
 
 
 def test_rows_and_the_frame() -> None:

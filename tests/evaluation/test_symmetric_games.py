@@ -1,4 +1,4 @@
-"""Symmetric games as tables: equilibria, dynamics and ratings, against hand-solved games and other computations."""
+"""Symmetric games as tables: equilibria, against hand-solved games and other computations."""
 
 import itertools
 from collections.abc import Callable
@@ -9,12 +9,7 @@ import pygambit
 import pytest
 from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
-from scipy.integrate import solve_ivp
-from scipy.stats import binomtest
 
-from evaluation.measures.alpha_rank import alpha_rank, log_fixation, stationary
-from evaluation.measures.basins import ends_of, rest_points
-from evaluation.measures.ratings import ratings, won
 from evaluation.measures.symmetric_game import GameTableError, SymmetricGame, compositions
 
 Floats = NDArray[np.float64]
@@ -72,9 +67,6 @@ def test_a_chicken_of_seven_solved_by_hand() -> None:
     assert found.mix["A"] == pytest.approx(share, abs=1e-9)
     assert found.payoff == pytest.approx(0, abs=1e-9)
     assert found.is_stable
-    (rest,) = rest_points(game)
-    assert rest.is_settled
-    assert rest.mix["A"] == pytest.approx(share, abs=1e-4)
 
 
 def test_a_stag_hunt_of_seven_solved_by_hand() -> None:
@@ -83,7 +75,6 @@ def test_a_stag_hunt_of_seven_solved_by_hand() -> None:
     found = {round(each.mix["A"], 9): each for each in game.equilibria}
     assert sorted(found) == [0.0, pytest.approx(0.5 ** (1 / 6), abs=1e-8), 1.0]
     assert [found[share].is_stable for share in sorted(found)] == [True, False, True]
-    assert {point.mix["A"] > 0.5 for point in rest_points(game)} == {True, False}
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -123,25 +114,6 @@ def test_matrix_games_have_the_symmetric_equilibria_that_gambit_finds(seed: int)
     np.testing.assert_allclose(sorted(mixes(game).tolist()), symmetric, atol=1e-7)
 
 
-def test_the_dynamics_end_where_an_integrator_of_scipy_ends() -> None:
-    game = random_game(3, 3, 7)
-    starts = np.random.default_rng(1).dirichlet(np.ones(3), size=6)
-    for start, end in zip(starts, ends_of(game, game.table[None], starts).shares, strict=True):
-        solved = solve_ivp(lambda _, x: x * game.gains(x), (0, 200), start, rtol=1e-8)
-        np.testing.assert_allclose(end, solved.y[:, -1], atol=2e-3)
-
-
-def test_basins_sum_to_one_and_settled_points_rest() -> None:
-    for seed in range(4):
-        game = random_game(seed, 3, 7)
-        points = rest_points(game, starts=100)
-        assert sum(point.basin.value for point in points) == pytest.approx(1)
-        for point in points:
-            mix = np.array(list(point.mix.values()))
-            if point.is_settled:
-                assert np.abs(mix * (by_profiles(game, mix) - mix @ by_profiles(game, mix))).max() < 1e-3
-
-
 def hawks(number: int) -> SymmetricGame:
     """Hawks and doves who contest 2 at a cost of 4 (half of each), with the last strategies all doves."""
     return matrix_game([[-1, *[2] * (number - 1)], *[[0, *[1] * (number - 1)]] * (number - 1)])
@@ -151,46 +123,16 @@ def test_hawks_and_doves() -> None:
     (found,) = hawks(2).equilibria
     assert found.mix == pytest.approx({"A": 0.5, "B": 0.5})
     assert found.is_stable
-    (rest,) = rest_points(hawks(2))
-    assert (rest.basin.value, rest.varying) == (1, ())
-    assert rest.basin.low == pytest.approx(binomtest(500, 500).proportion_ci(method="wilson").low)
 
 
-@pytest.mark.parametrize("least", [0.2, 0.5, 0.9])
-def test_a_basin_of_coordination_is_the_starts_on_its_side(least: float) -> None:
-    """A beside A pays 1 - least, B beside B pays least: A takes over from shares above `least`, by uniform starts."""
-    game = matrix_game([[1 - least, 0], [0, least]])
-    basins = {point.mix["A"] > 0.5: point.basin for point in rest_points(game, 4)}
-    assert basins[True].low < 1 - least < basins[True].high
-    assert basins[True].value == pytest.approx(1 - least, abs=0.05)
-    assert {each.is_stable for each in game.equilibria} == {True, False}
-
-
-def test_rock_paper_scissors_keep_moving() -> None:
-    game = matrix_game([[0, -1, 1], [1, 0, -1], [-1, 1, 0]])
-    (cycling,) = rest_points(game, starts=20)
-    assert not cycling.is_settled
-    assert (cycling.shares, cycling.varying) == ({}, ())
-    (found,) = game.equilibria
-    assert found.mix == pytest.approx(dict.fromkeys("ABC", 1 / 3))
-    (inward,) = rest_points(matrix_game([[0, -1, 2], [2, 0, -1], [-1, 2, 0]]), starts=20)
-    assert inward.is_settled
-    assert inward.mix == pytest.approx(dict.fromkeys("ABC", 1 / 3), abs=1e-3)
-
-
-def test_strategies_that_tie_in_every_mix_are_one_rest_point() -> None:
+def test_strategies_that_tie_in_every_mix_are_one_face() -> None:
     """A, B, C pay 2 among each other, and nothing beside D, who pays 3 beside A alone and 1 beside D."""
     game = game_of(lambda own, o: float(o[3] > 0) + 3 * (o[0] == 2) if own == 3 else 2.0 * (not o[3]), 4, 3)
     assert game.neutral_faces == (("A", "B", "C"),)
-    sets = [point for point in rest_points(game) if point.varying]
-    assert [point.varying for point in sets] == [("A", "B", "C")]
     assert all(np.count_nonzero(mix) < 2 or mix[3] > 0 for mix in mixes(game))
 
 
-def test_ties_beside_another_strategy_are_one_rest_point_too() -> None:
-    (rest,) = rest_points(hawks(3))
-    assert rest.varying == ("B", "C")
-    assert rest.mix["A"] == pytest.approx(0.5, abs=1e-3)
+def test_ties_beside_another_strategy_too() -> None:
     assert hawks(3).neutral_faces == (("B", "C"),)
     assert sorted(mixes(hawks(3)).tolist()) == [pytest.approx([0.5, 0, 0.5]), pytest.approx([0.5, 0.5, 0])]
 
@@ -229,48 +171,6 @@ def test_nothing_is_stable_by_fitted_payoffs() -> None:
     assert all(found.is_stable is not None for found in whole.equilibria)
 
 
-def test_takeovers_by_a_neutral_mutant_and_by_solving_the_moran_chain() -> None:
-    flat = game_of(lambda own, others: 1.0, 2, 3)
-    assert np.exp(log_fixation(flat, 0, 1, 5.0, 10)) == pytest.approx(0.1)
-    game = random_game(0, 2, 3)
-    size, intensity = 8, 0.7
-    chain = np.eye(size + 1)
-    for mutants in range(1, size):
-        paid = np.zeros(2)
-        people = [0] * mutants + [1] * (size - mutants)
-        for own in (0, 1):
-            rest = list(people)
-            rest.remove(own)
-            groups = list(itertools.combinations(rest, 2))
-            rows = {counts: row for row, counts in enumerate(compositions(2, 2))}
-            paid[own] = np.mean([game.table[rows[(g.count(0), g.count(1))], own] for g in groups])
-        up = 1 / (1 + np.exp(-intensity * (paid[0] - paid[1])))
-        chain[mutants, [mutants - 1, mutants, mutants + 1]] = (1 - up) / 2, 0.5, up / 2
-    absorbed = np.linalg.matrix_power(chain, 100_000)[1, size]
-    assert np.exp(log_fixation(game, 0, 1, intensity, size)) == pytest.approx(absorbed, rel=1e-6)
-
-
-def test_the_stationary_distribution_is_that_of_the_chain() -> None:
-    rng = np.random.default_rng(0)
-    rates = rng.uniform(0, 0.2, size=(4, 4))
-    np.fill_diagonal(rates, 0)
-    chain = rates + np.diag(1 - rates.sum(axis=1))
-    with np.errstate(divide="ignore"):
-        found = stationary(np.log(rates))
-    np.testing.assert_allclose(found @ chain, found, atol=1e-12)
-    assert found.sum() == pytest.approx(1)
-
-
-def test_alpha_rank_of_known_games() -> None:
-    scissors = matrix_game([[0, -1, 1], [1, 0, -1], [-1, 1, 0]])
-    assert list(alpha_rank(scissors).values()) == pytest.approx([1 / 3] * 3)
-    dilemma = matrix_game([[3, 0], [5, 1]])
-    assert alpha_rank(dilemma)["B"] > 0.999
-    seven = game_of(lambda own, others: float(own), 3, 7)
-    assert alpha_rank(seven, 100.0)["C"] > 0.999  # rates that no float holds
-    assert alpha_rank(seven, 0.0) == pytest.approx(dict.fromkeys("ABC", 1 / 3))
-
-
 def test_unknown_payoffs_are_fitted_where_payoffs_are_linear_exactly() -> None:
     def pay(own: int, others: tuple[int, ...]) -> float:
         return own + 2.0 * others[0] - 3.0 * others[2] * (own == 1)
@@ -297,30 +197,8 @@ def test_where_all_pay_the_same_only_the_pure_ones_are_told() -> None:
         lambda: SymmetricGame.of("AB", {}),
         lambda: SymmetricGame.of("AB", {(1, 1): [0, 0], (2, 1): [0, 0]}),
         lambda: SymmetricGame.of("AB", {(2, 0): [1, np.nan]}),
-        lambda: rest_points(random_game(0, 2, 2), starts=0),
-        lambda: alpha_rank(random_game(0, 2, 7), population=3),
-        lambda: alpha_rank(random_game(0, 2, 7), intensity=float("nan")),
     ],
 )
 def test_wrong_tables_are_refused(wrong: Callable[[], object]) -> None:
     with pytest.raises(GameTableError):
         wrong()
-
-
-def test_ratings_follow_odds_and_ties() -> None:
-    seats = {"FRANCE": "a", "ITALY": "b", "TURKEY": "b"}
-    wins = won({"FRANCE": 3.0, "ITALY": 1.0, "TURKEY": 3.0}, seats, ["a", "b"])
-    assert wins.tolist() == [[0, 1.5], [0.5, 0]]
-    many = np.repeat(np.array([[[0, 10.0], [1.0, 0]]]), 1000, axis=0)
-    told = ratings(many, ["a", "b"], 0)
-    assert told["a"].value - told["b"].value == pytest.approx(400, abs=1)
-    assert told["a"].low == pytest.approx(told["a"].high)
-    assert ratings(many[:1], ["a", "b"], 0)["a"].has_interval is False
-
-
-def test_ratings_are_as_uncertain_as_so_many_wins() -> None:
-    """The difference of two ratings is a log odds: its standard error is 1 / sqrt(games * p * (1 - p)), in points."""
-    even = np.array([[[0, 1.0], [0, 0]], [[0, 0], [1.0, 0]]] * 200)
-    told = ratings(even, ["a", "b"], 0)["a"]
-    width = 1.96 * 400 / np.log(10) / np.sqrt(400 / 4)
-    assert told.high - told.low == pytest.approx(width, rel=0.1)
