@@ -20,7 +20,7 @@ from torch import Tensor
 
 import welfare_env
 from agents.rl import BoardNetwork, InputEncoder, Inputs, Size, as_choices
-from welfare_env import VectorEnv
+from welfare_env.envs.vector import VectorEnv
 
 
 @dataclass(frozen=True)

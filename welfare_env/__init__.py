@@ -6,9 +6,8 @@ a game to play by hand.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import gymnasium
 from pettingzoo import AECEnv, ParallelEnv
@@ -33,14 +32,12 @@ from welfare_env.errors import (
     UnknownMapError,
     UnknownPowerError,
     WelfareEnvError,
-    YearError,
 )
 from welfare_env.game.game import Game
 from welfare_env.game.history import PhaseRecord, Void
 from welfare_env.game.position import Position
 from welfare_env.game.press import Message
 from welfare_env.game.view import View
-from welfare_env.options import takes_options
 from welfare_env.rules import Rules
 
 if TYPE_CHECKING:
@@ -70,12 +67,9 @@ __all__ = [
     "UnknownAgentError",
     "UnknownMapError",
     "UnknownPowerError",
-    "VectorEnv",
     "View",
     "Void",
     "WelfareEnvError",
-    "YearError",
-    "env",
     "errors",
     "import_game",
     "load_board",
@@ -83,21 +77,11 @@ __all__ = [
     "map_names",
     "open_spiel_game",
     "parallel_env",
-    "raw_env",
     "vector_env",
     "warm_up",
 ]
 
 
-@takes_options(make_setting)
-def raw_env(map_name: str | Board = "standard", rules: Rules | None = None, **options: Unpack[Options]) -> AECEnv:
-    """The environment of `make` without PettingZoo's order-enforcing wrapper. Same arguments and errors."""
-    from welfare_env.envs.aec import DiplomacyEnv
-
-    return DiplomacyEnv(make_setting(map_name, rules, **options))
-
-
-@takes_options(make_setting)
 def make(map_name: str | Board = "standard", rules: Rules | None = None, **options: Unpack[Options]) -> AECEnv:
     """Welfare Diplomacy as a PettingZoo AEC environment; see `welfare_env.envs.aec` for actions and observations.
 
@@ -115,15 +99,11 @@ def make(map_name: str | Board = "standard", rules: Rules | None = None, **optio
         RulesError: an invalid or conflicting option.
         UnknownMapError, MapFormatError: no such map, or a damaged map file.
     """
-    from welfare_env.envs.aec import OrderedEnv
+    from welfare_env.envs.aec import DiplomacyEnv, OrderedEnv
 
-    return OrderedEnv(raw_env(map_name, rules, **options))
-
-
-env = make
+    return OrderedEnv(DiplomacyEnv(make_setting(map_name, rules, **options)))
 
 
-@takes_options(make_setting)
 def parallel_env(
     map_name: str | Board = "standard", rules: Rules | None = None, **options: Unpack[Options]
 ) -> ParallelEnv:
@@ -131,19 +111,6 @@ def parallel_env(
     from welfare_env.envs.parallel import ParallelDiplomacyEnv
 
     return ParallelDiplomacyEnv(make_setting(map_name, rules, **options))
-
-
-def __getattr__(name: str) -> Any:
-    """Import `VectorEnv` on first use, because importing it compiles code."""
-    if name != "VectorEnv":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    from welfare_env.envs.vector import VectorEnv
-
-    return VectorEnv
-
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
 def vector_env(
@@ -228,27 +195,18 @@ def import_game(
     return read_file(path, number, until, messages)
 
 
-def warm_up(on_progress: Callable[[int, int], None] | None = None) -> None:
-    """Compile the engine ahead of its first use: half a minute on two cores, once per installation.
+def warm_up() -> None:
+    """Compile the engine ahead of its first use: about a minute, once per installation.
 
     Otherwise the first game and the first `vector_env` compile it. Either way a line on stderr says so.
-
-    Args:
-        on_progress: called with the numbers of finished and of all kernels; if given, nothing is printed.
     """
-    from contextlib import nullcontext
-
-    import numpy as np
-
-    from welfare_env.compiling import ANNOUNCER
-    from welfare_env.engine.precompile import GAMES, VECTORS, compile_engine
-
-    compile_engine(GAMES, VECTORS, on_progress=on_progress)
-    with ANNOUNCER.quiet() if on_progress else nullcontext():
-        games = vector_env(1, "clique:2", years=1)  # compiles the two small kernels of observations
-        games.reset()
-        games.observe(np.zeros(1, int), np.zeros(1, int))
-        parallel_env("clique:2", years=1, press=None).reset(seed=0)
+    env = parallel_env("clique:2", years=1, press=None)
+    env.reset(seed=0)
+    env.step({})
+    games = vector_env(1, "clique:2", years=1)
+    games.reset()
+    games.step(games.sample())
+    games.observe([0], [0])
 
 
 _register("aec", "WelfareDiplomacy-v0", "welfare_env:make")

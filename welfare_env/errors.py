@@ -39,10 +39,6 @@ class PositionError(WelfareEnvError, ValueError):
     """A position set up by the user is impossible on its board."""
 
 
-class YearError(WelfareEnvError, ValueError):
-    """A year that the game has not played or finished."""
-
-
 class OrderError(WelfareEnvError, ValueError):
     """Base of all errors in orders."""
 

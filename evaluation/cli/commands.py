@@ -12,7 +12,6 @@ import typer
 import evaluation
 import welfare_env
 from agents.runtime.command_options import with_options
-from agents.runtime.progress import metered
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
 from agents.specs import usages
@@ -290,15 +289,12 @@ app.command("invite")(invite)
 
 @app.command("warm-up")
 def warm_up() -> None:
-    """Compile the game engine for this machine: half a minute on two cores, once per installation.
+    """Compile the game engine for this machine: about a minute, once per installation.
 
     Otherwise it is compiled during the first game. Prints a line to standard error when ready.
     """
-    with (
-        errors_in_one_line("compiled parts are saved; run the same command to continue"),
-        metered("compiling the engine", 1, "kernels") as meter,
-    ):
-        welfare_env.warm_up(on_progress=lambda ready, total: meter.reach(ready, total=total))
+    with errors_in_one_line("compiled parts are saved; run the same command to continue"):
+        welfare_env.warm_up()
     print("ready: the game engine is compiled for this machine", file=sys.stderr)
 
 

@@ -11,10 +11,10 @@ from evaluation.contrasts.paired import Comparison, contrasts, pairs_of
 from evaluation.contrasts.samples import FAMILIES, KEYS, Sample, is_played, of_self_play, of_study, samples_of
 from evaluation.experiments.exploitability_result import ExploitabilityResult
 from evaluation.experiments.self_play import BY_POWER, MEASURES, SelfPlayResult, plan_self_play
+from evaluation.options import takes_options
 from evaluation.play.game_settings import GameSettings, Options
 from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
-from welfare_env.options import takes_options
 
 GAMES = 20
 NOTHING = "nothing to compare: give two or more policies or results, or an experiment"

@@ -26,11 +26,11 @@ from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.rows import GamesResult, same_columns
+from evaluation.options import takes_options
 from evaluation.play.execution import Execution
 from evaluation.play.game_settings import GameSettings
 from evaluation.play.store import GameStore
 from welfare_env.checks import quoted
-from welfare_env.options import takes_options
 
 EXAMPLE = "['dove', '4*dove + 3*hold']"
 

@@ -23,11 +23,11 @@ from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.rows import PlayedResult, game_rows, same_columns
 from evaluation.measures.sampled_game import SampledEquilibrium, SampledGame
 from evaluation.measures.symmetric_game import Counts, SymmetricGame
+from evaluation.options import takes_options
 from evaluation.play.game_settings import GameSettings, Options
 from evaluation.play.games import GameSpec, Record
 from welfare_env import Rules
 from welfare_env.checks import quoted
-from welfare_env.options import takes_options
 
 MOST_TYPES = 4
 """Default maximum number of policies in a mix."""

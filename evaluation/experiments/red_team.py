@@ -20,11 +20,11 @@ from evaluation.experiments.exploitability_result import ExploitabilityResult, W
 from evaluation.experiments.notes import portfolio_notes
 from evaluation.measures.gains import CoalitionGain
 from evaluation.measures.intervals import Coalition, Estimate
+from evaluation.options import takes_options
 from evaluation.play.game_settings import GameSettings, Options
 from welfare_env import RulesError
 from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
-from welfare_env.options import takes_options
 
 TRAINED = "trained"
 RAID = "exploiter:nice=prosocial,attack=dumbbot,units=never,last_years=0"

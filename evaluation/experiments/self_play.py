@@ -16,9 +16,9 @@ from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimate
 from evaluation.measures.lm_usage import LMUsage, usage_by_part, usage_by_seat, usage_of
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.measures.rows import PlayedResult, game_rows
+from evaluation.options import takes_options
 from evaluation.play.game_settings import GameSettings, Options
 from welfare_env import Rules
-from welfare_env.options import takes_options
 
 
 @dataclass(frozen=True, repr=False)

@@ -375,9 +375,9 @@ def _played(
     asking = [spec for spec in specs if spec.asks_language_models and not spec.has_people]
     others = [spec for spec in specs if not spec.asks_language_models and not spec.has_people]
     if not workers.is_remote and any(spec.engine == "fast" for spec in others):
-        from welfare_env.engine.precompile import GAMES, ensure_compiled  # imports numba
+        from welfare_env.engine.fast import ensure_compiled  # imports numba
 
-        ensure_compiled(GAMES)  # once here, instead of in every worker
+        ensure_compiled()  # once here, instead of in every worker
     named = [spec for spec in others if spec.is_named]
     if workers.is_remote:
         for spec, (record, key) in workers.run(_play_far, named):

@@ -205,9 +205,9 @@ def _prepare(lifeline: Connection) -> None:
     gc.freeze()  # imported modules are never garbage
     gc.set_threshold(GARBAGE)
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
-    from welfare_env.compiling import ANNOUNCER  # imports numba
+    from welfare_env.compiling import keep_silent  # imports numba
 
-    ANNOUNCER.keep_silent()
+    keep_silent()
 
 
 def _end_with(lifeline: Connection) -> None:

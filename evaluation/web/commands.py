@@ -177,9 +177,9 @@ def _host(
     """
     from evaluation.web.foundation.serving import make_site, run_site
     from evaluation.web.games.play_routes import PlayRoutes
-    from welfare_env.engine.precompile import GAMES, ensure_compiled
+    from welfare_env.engine.fast import ensure_compiled
 
-    ensure_compiled(GAMES)  # before people have to wait for it
+    ensure_compiled()  # before people have to wait for it
     if host.store is not None:
         with GameStore(host.store):  # errors are raised before the game
             pass

@@ -428,12 +428,13 @@ class TestCampaigns:
             env.step(None if over or cut else player.act(observation, info))
         game = env.unwrapped.game
         homes = set(game.board.start_centers["AUSTRIA"])
-        owned = [{power: homes & set(game.after_year(year).centers[power]) for power in game.powers} for year in YEARS]
+        ends = {record.position.year: record.after for record in game.history}
+        owned = [{power: homes & set(ends[year].centers[power]) for power in game.powers} for year in YEARS]
         landed = next(number for number, held in enumerate(owned) if not held["AUSTRIA"])
         assert all(held["AUSTRIA"] == homes for held in owned[:landed])  # nothing is entered before
         assert owned[landed]["ITALY"] == homes
         assert owned[landed + 1]["GERMANY"] == homes
-        assert not any(game.after_year(1908).units.values())
+        assert not any(ends[1908].units.values())
 
     def test_framing_takes_what_is_due_to_the_neighbor(self) -> None:
         """Russia keeps a center more beside prosocial players, and nothing beside marshals."""

@@ -30,7 +30,6 @@ from welfare_env.errors import (
     RulesError,
     UnknownMapError,
     UnknownPowerError,
-    YearError,
 )
 from welfare_env.game.record import digest_of
 from welfare_env.render.drawing import drawing_of
@@ -170,11 +169,6 @@ def test_odd_files(given: Any) -> None:
     Game.load(*given)
 
 
-@hunt(st.integers(1899, 1904) | odd, YearError)
-def test_years(year: Any) -> None:
-    played().after_year(year)
-
-
 # Maps and pictures
 
 MAP_WORDS = [
@@ -303,7 +297,7 @@ def test_rules(given: dict[str, Any]) -> None:
     assert Rules.from_dict(rules.to_dict()) == rules
 
 
-MAKERS = ["make", "raw_env", "parallel_env"]
+MAKERS = ["make", "parallel_env"]
 MAPS = ["clique:2", "clique:2", "", "clique:", "clique:99", "nowhere.map", "../x.map", "\0.map"]
 
 

@@ -85,7 +85,7 @@ def test_seed(options):
 @pytest.mark.parametrize("options", OPTIONS)
 def test_max_cycles(options):
     made = types.SimpleNamespace(
-        env=functools.partial(welfare_env.env, **options),
+        env=functools.partial(welfare_env.make, **options),
         parallel_env=functools.partial(welfare_env.parallel_env, **options),
     )
     max_cycles_test(made)

@@ -1,4 +1,4 @@
-"""Arguments of the wrong kind to a game: a named error that is short, and nothing has changed."""
+"""Arguments of the wrong kind: a named error that is short, and nothing has changed."""
 
 import itertools
 import json
@@ -7,106 +7,61 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from welfare_env import (
-    Game,
-    OrderError,
-    PositionError,
-    PressError,
-    Rules,
-    UnknownPowerError,
-    WelfareEnvError,
-    YearError,
-)
+import welfare_env
+from welfare_env import ActionError, Game, GameOverError, OrderError, Rules, RulesError, WelfareEnvError, checks
 
+HUGE = 10**5000  # Python refuses to print it
 ODD = [
-    *(None, True, 0, -1, 10**30, 1.5, float("nan"), "", "x", "x" * 10**6, b"FRANCE", [], {}, (), set(), [None], [[]]),
-    *({"a": 1}, {1: 2}, object(), np.zeros(3), np.int64(3), np.float32(2), np.array(["FRANCE"]), np.array("FRANCE")),
-    *(np.array([1, 2], dtype=object), lambda: None, 1j, range(5), "FRANCE\0", "\ud800"),
+    *(-1, 1.5, True, "x", "x" * 10**6, b"FRANCE", None, [], {}, [None], {"a": 1}, object(), float("nan"), HUGE, -HUGE),
+    *(np.zeros(3), np.array(5), np.array("FRANCE"), np.timedelta64(3, "s"), "FRANCE\0", "\ud800"),
 ]
+odd = st.sampled_from(ODD)
+
 DOORS: dict[str, Callable[[Game, Any], object]] = {
     "submit, power": lambda game, odd: game.submit(odd, ["A PAR H"]),
     "submit, orders": lambda game, odd: game.submit("FRANCE", odd),
     "submit, an order": lambda game, odd: game.submit("FRANCE", ["A PAR H", odd]),
-    "check_orders": lambda game, odd: game.check_orders("FRANCE", odd),
     "send, sender": lambda game, odd: game.send(odd, "GERMANY", "hi"),
     "send, recipient": lambda game, odd: game.send("FRANCE", odd, "hi"),
     "send, text": lambda game, odd: game.send("FRANCE", "GERMANY", odd),
     "send, round": lambda game, odd: game.send("FRANCE", "GERMANY", "hi", odd),
-    "legal_orders": lambda game, odd: game.legal_orders(odd),
-    "orders": lambda game, odd: game.orders(odd),
     "view": lambda game, odd: game.view(odd),
-    "after_year": lambda game, odd: game.after_year(odd),
-    "save": lambda game, odd: game.save(None if isinstance(odd, str) else odd),
     "load": lambda game, odd: Game.load(odd),
     "Game, map_name": lambda game, odd: Game(odd),
-    "Game, rules": lambda game, odd: Game(rules=odd if odd is not None else 5),
     "Game, engine": lambda game, odd: Game(engine=odd),
     "from_position, phase": lambda game, odd: Game.from_position(odd, {}, {}),
     "from_position, units": lambda game, odd: Game.from_position("S1901M", odd, {}),
-    "from_position, units of a power": lambda game, odd: Game.from_position("S1901M", {"FRANCE": odd}, {}),
     "from_position, a unit": lambda game, odd: Game.from_position("S1901M", {"FRANCE": [odd]}, {}),
-    "from_position, centers": lambda game, odd: Game.from_position("S1901M", {}, odd),
-    "from_position, centers of a power": lambda game, odd: Game.from_position("S1901M", {}, {"FRANCE": odd}),
+    "from_position, centers": lambda game, odd: Game.from_position("S1901M", {}, {"FRANCE": odd}),
     "from_position, dislodged": lambda game, odd: Game.from_position("S1901R", {}, {}, dislodged=odd),
     "from_position, retreats": lambda game, odd: Game.from_position("S1901R", {}, {}, {"FRANCE": {"A PAR": odd}}),
-    "from_position, welfare": lambda game, odd: Game.from_position("S1901M", {}, {}, welfare=odd),
     "from_position, points": lambda game, odd: Game.from_position("S1901M", {}, {}, welfare={"FRANCE": odd}),
 }
-# What is a value of its own: an empty list of orders, no units ...
-FINE: dict[str, Callable[[Any], bool]] = {
-    "submit, orders": lambda odd: isinstance(odd, (list, tuple)) and not len(odd),
-    "check_orders": lambda odd: isinstance(odd, (list, tuple)) and not len(odd),
-    "send, text": lambda odd: isinstance(odd, str) and odd in ("x", "FRANCE\0"),
-    "from_position, units": lambda odd: isinstance(odd, dict) and not odd,
-    "from_position, units of a power": lambda odd: isinstance(odd, (list, tuple)) and not len(odd),
-    "from_position, centers": lambda odd: isinstance(odd, dict) and not odd,
-    "from_position, centers of a power": lambda odd: isinstance(odd, (list, tuple)) and not len(odd),
-    "from_position, retreats": lambda odd: isinstance(odd, (list, tuple)) and not len(odd),
-    "from_position, welfare": lambda odd: odd is None or (isinstance(odd, dict) and not odd),
-    "from_position, points": lambda odd: type(odd) is int and abs(odd) < 5,
-}
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_odd_arguments(door: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests) -> None:
-    monkeypatch.chdir(tmp_path)
-    for odd in ODD:
-        if door in FINE and FINE[door](odd):
-            continue
-        with subtests.test(ascii(odd)[:20]):
-            game = Game()
-            before = json.dumps(game.record())
-            with pytest.raises(WelfareEnvError) as error:
-                DOORS[door](game, odd)
-            assert len(str(error.value)) < 3000
-            assert json.dumps(game.record()) == before
+@given(st.sampled_from(sorted(DOORS)), odd)
+def test_a_game_refuses_or_takes_what_is_fine(door: str, value: Any) -> None:
+    """An empty list of orders, say, is fine."""
+    game = Game()
+    before = json.dumps(game.record())
+    told = None
+    try:
+        DOORS[door](game, value)
+    except WelfareEnvError as error:
+        told = str(error)
+    assert told is None or (len(told) < 3000 and json.dumps(game.record()) == before)
 
 
-def test_endless_orders() -> None:
-    with pytest.raises(OrderError, match="more than 1000 orders"):
-        Game().submit("FRANCE", itertools.repeat("A PAR H"))
-
-
-@pytest.mark.parametrize("orders", [{"A PAR H"}, frozenset({"A PAR H"}), {"A PAR - BUR": 1}])
-def test_orders_without_a_sequence(orders: Any) -> None:
-    with pytest.raises(OrderError, match="list of strings"):
-        Game().submit("FRANCE", orders)
-
-
-def test_orders_in_an_array_are_as_good_as_in_a_list(tmp_path: Any) -> None:
+def test_orders_are_a_list_of_limited_length() -> None:
+    for orders in (itertools.repeat("A PAR H"), {"A PAR H"}, {"A PAR - BUR": 1}):
+        with pytest.raises(OrderError):
+            Game().submit("FRANCE", orders)
     game = Game()
     game.submit("FRANCE", np.array(["A PAR - BUR", "A MAR H"]))
     assert game.orders("FRANCE") == ("A PAR - BUR", "A MAR H")
-    game.save(tmp_path / "game.json")
-
-
-def test_an_array_is_no_sender_though_numpy_compares_it_with_names() -> None:
-    game = Game()
-    for sender, recipient in ((np.array(["FRANCE"]), "GERMANY"), ("FRANCE", np.array(["GERMANY"]))):
-        with pytest.raises(PressError):
-            game.send(sender, recipient, "hi")
-    assert game.messages == ()
 
 
 def test_void_orders_and_reasons_can_always_be_saved(tmp_path: Any) -> None:
@@ -116,57 +71,175 @@ def test_void_orders_and_reasons_can_always_be_saved(tmp_path: Any) -> None:
     assert Game.load(tmp_path / "game.json").record() == game.record()
 
 
-class TestAfterAYear:
-    def play(self, rules: Rules) -> Game:
-        game = Game(rules=rules)
-        while not game.is_done:
-            if game.phase == "F1901M":
-                game.submit("FRANCE", ["A MAR - SPA"])
-            if game.phase == "W1902A" and rules.is_welfare:
-                game.submit("FRANCE", ["A PAR D"])
-            game.advance()
-        return game
+# Checks of values.
 
-    def test_points_units_and_centers_when_the_year_was_over(self) -> None:
-        game = self.play(Rules(years=3))
-        assert [game.after_year(year).welfare["FRANCE"] for year in (1901, 1902, 1903)] == [1, 3, 5]
-        assert "SPA" in game.after_year(1901).centers["FRANCE"]
-        assert "A PAR" in game.after_year(1901).units["FRANCE"]
-        assert "A PAR" not in game.after_year(1902).units["FRANCE"]
-        assert game.after_year(1903) is game.position
-        assert game.after_year(1903).scores == game.scores
 
-    def test_a_year_of_the_standard_game_may_have_no_winter(self) -> None:
-        game = Game(rules=Rules("standard", years=3))
-        while not game.is_done:
-            game.advance()
-        assert [record.phase for record in game.history] == [f"{s}190{y}M" for y in (1, 2, 3) for s in "SF"]
-        assert game.after_year(1902).phase == "S1903M"
-        assert game.after_year(1903).phase == "COMPLETED"
+class Unprintable:
+    def __repr__(self) -> str:
+        raise RuntimeError("no text")
 
-    def test_what_a_phase_led_to(self) -> None:
-        game = self.play(Rules(years=2))
-        for record, following in itertools.pairwise(game.history):
-            assert record.after is following.position
-            assert record.seen_by("FRANCE").after is record.after
-        assert game.history[-1].after.welfare == game.welfare
 
-    @pytest.mark.parametrize("year", [1900, 1902, 0, -1, "1901", None, 1901.5, np.array([1, 2]), [1901]], ids=repr)
-    def test_years_that_are_not_over(self, year: Any) -> None:
-        game = Game(rules=Rules(years=3))
-        with pytest.raises(YearError, match="no year is over"):
-            game.after_year(1901)
-        while game.phase != "F1902M":
-            game.advance()
-        with pytest.raises(YearError, match="from 1901 to 1901"):
-            game.after_year(year)
-        assert game.after_year(1901).phase == "S1902M"
+def test_any_value_can_be_shown() -> None:
+    for value in [*ODD, [0] * 10**6, [HUGE], {HUGE: 1}, Unprintable(), [Unprintable()]]:
+        assert len(checks.quoted(value)) < 200
 
-    def test_a_game_from_a_position(self) -> None:
-        game = Game.from_position("W1905A", {}, {"FRANCE": ["PAR"]}, welfare={"FRANCE": 4})
-        game.advance()
-        assert game.after_year(1905).welfare["FRANCE"] == 5
-        with pytest.raises(PositionError):
-            Game.from_position("W1905A", {}, {"FRANCE": ["PAR"]}, welfare=np.zeros(7))  # type: ignore[arg-type]
-        with pytest.raises(UnknownPowerError):
-            Game.from_position("W1905A", {"ROME": []}, {})
+
+def test_whole_numbers_and_seeds() -> None:
+    for value in ODD:
+        with pytest.raises(RulesError):
+            checks.whole("n", value, 0, 4)
+        with pytest.raises(RulesError):
+            checks.seed(value)
+    for kind in (np.int8, np.uint64, np.int64):
+        number = checks.whole("n", kind(3), 0)
+        assert (type(number), number) == (int, 3)
+    assert Rules(years=np.int64(2), progressive=[np.int64(1)] * 2) == Rules(years=2, progressive=(1, 1))  # type: ignore[arg-type]
+    assert checks.seed(np.uint64(2**64 - 1)) == 2**64 - 1
+
+
+def test_indices() -> None:
+    for values in (3, "x", None, [[0], [1, 2]], [0.5], [True], [3], [-1], [HUGE], np.array(["1"]), {0: 1}, [2**63]):
+        with pytest.raises(ActionError):
+            checks.indices("games", values, 3)
+    for values in ([], [0, 2], (2,), range(3), np.array([1], np.uint8), np.arange(6)[::3] // 2):
+        found = checks.indices("games", values, 3)
+        assert (found.dtype, found.tolist()) == (np.int64, list(values))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [({"engine": "fsat"}, "'fast'"), ({"variant": "WELFARE"}, "'welfare'"), ({"press": "token"}, "'tokens'")],
+)
+def test_near_misses_are_told(arguments: dict[str, Any], meant: str) -> None:
+    with pytest.raises(RulesError, match=rf"\(did you mean {meant}\?\)"):
+        welfare_env.make(**arguments)
+
+
+# The doors of the environments.
+
+MAKERS: dict[str, Callable[..., Any]] = {
+    "make": welfare_env.make,
+    "parallel_env": welfare_env.parallel_env,
+    "vector_env": lambda **options: welfare_env.vector_env(**{"num_games": 2, **options}),
+}
+OPTIONS = ("press", "message_rounds", "years", "variant", "engine", "strict", "max_cycles", "render_mode")
+NONE_FITS = {"years": [0, 1001], "message_rounds": [101], "max_cycles": [0], "num_games": [0, 10**10], "threads": [257]}
+
+
+@pytest.mark.parametrize(
+    ("maker", "name"),
+    [*((maker, name) for maker in ("make", "parallel_env") for name in OPTIONS), ("vector_env", "num_games"),
+     ("vector_env", "threads"), ("vector_env", "rules")],
+)  # fmt: skip
+def test_options_of_makers(maker: str, name: str) -> None:
+    for value in [*ODD, *NONE_FITS.get(name, [])]:
+        is_fine = value is None and name in ("press", "max_cycles", "render_mode", "rules")
+        is_fine |= (value is True and name == "strict") or (name == "max_cycles" and type(value) is int and value > 0)
+        if not is_fine:
+            with pytest.raises(RulesError, match=name):
+                MAKERS[maker](**{name: value})
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_seeds_of_reset(maker: str) -> None:
+    env = MAKERS[maker](years=1)
+    env.reset(seed=np.int64(1))
+    for value in ODD:
+        if value is not None or maker == "vector_env":
+            with pytest.raises(RulesError):
+                env.reset(seed=value)
+
+
+@pytest.mark.parametrize("maker", ["make", "parallel_env"])
+def test_options_of_reset(maker: str) -> None:
+    finished = Game(rules=Rules(years=1))
+    while not finished.is_done:
+        finished.advance()
+    env = MAKERS[maker](years=1)
+    env.reset(seed=1, options={"game": Game(rules=Rules(years=1))})
+    before = env.unwrapped.game
+    wrong = [5, "game", [], {"gmae": 1}, {5: 1}, {"game": 5}, {"game": Game()}, {"game": finished}, {HUGE: 1}]
+    for options in [*wrong, {"game": Game("clique:4", Rules(years=1))}]:
+        with pytest.raises(RulesError, match="option"):
+            env.reset(seed=2, options=options)
+    assert env.unwrapped.game is before
+
+
+def test_an_error_in_reset_leaves_the_stream_of_chance() -> None:
+    env, other = (welfare_env.make("clique:4", years=1) for _ in range(2))
+    env.reset(seed=1)
+    other.reset(seed=1)
+    with pytest.raises(RulesError):
+        env.reset(seed=2, options={"game": 5})
+    env.reset()
+    other.reset()
+    assert [turn.agent for turn in env.unwrapped._turns] == [turn.agent for turn in other.unwrapped._turns]
+
+
+@pytest.mark.parametrize("maker", ["make", "parallel_env"])
+def test_agents_that_do_not_exist(maker: str) -> None:
+    env = MAKERS[maker](years=1)
+    env.reset(seed=1)
+    for door in (env.observation_space, env.action_space, *([env.observe] if maker == "make" else [])):
+        for value in [*ODD, "MEDIATOR", "france", ["FRANCE"], np.array(["FRANCE"] * 2)]:
+            with pytest.raises(ActionError):
+                door(value)
+    for actions in [*ODD[:7], {HUGE: 0}, {5: 0}, {"MEDIATOR": 0}, {None: 0}]:
+        with pytest.raises(ActionError):
+            env.step(actions)
+
+
+@pytest.mark.parametrize("maker", ["make", "parallel_env"])
+def test_before_reset(maker: str) -> None:
+    env = MAKERS[maker](years=1)
+    doors = [lambda: env.step({}), env.state, env.render]
+    for door in [*doors, *([lambda: env.observe("FRANCE"), env.last, env.agent_iter] if maker == "make" else [])]:
+        with pytest.raises(GameOverError, match="reset"):
+            door()
+
+
+def test_after_the_end() -> None:
+    env = welfare_env.make("clique:2", years=1, press=None, max_cycles=1)
+    env.reset(seed=0)
+    for _ in env.agent_iter(100):
+        _, _, terminated, truncated, info = env.last()
+        env.step(None if terminated or truncated else info["view"].encode_orders([]))
+    for door in (env.last, lambda: env.step(None)):
+        with pytest.raises(GameOverError, match="reset"):
+            door()
+
+
+OBSERVED = [
+    *(([0], [0, 1], None), ("x", [0], None), ([0], None, None), ([5], [0], None), ([0], [7], None), ([0], [0], [])),
+    ([0], [0], np.broadcast_to(np.float32(0), (1, 75, 63))),
+    ([0], [0], np.zeros((1, 75, 63), ">f4")),
+    ([0], [0], np.zeros((1, 75, 126), np.float32)[:, :, ::2]),
+]
+
+
+def test_states_lists_and_observations_of_many_games() -> None:
+    games = welfare_env.vector_env(2, years=1)
+    for early in (lambda: games.state(0), lambda: games.legal, lambda: games.observe([0], [0])):
+        with pytest.raises(ActionError, match="reset"):
+            early()
+    games.reset()
+    for which, who, out in OBSERVED:
+        with pytest.raises(ActionError):
+            games.observe(which, who, out)  # type: ignore[arg-type]
+    for value in [*ODD, 10**9]:
+        with pytest.raises(ActionError):
+            games.state(value)  # type: ignore[arg-type]
+        if value is not None:
+            with pytest.raises(ActionError):
+                games.legal.padded(value)  # type: ignore[arg-type]
+
+
+def test_views_encode_lists_only() -> None:
+    view = Game().view("FRANCE")
+    for orders in ("A PAR H", 5, None, [5], {"A PAR": "H"}):
+        with pytest.raises(ActionError):
+            view.encode_orders(orders)  # type: ignore[arg-type]
+    for messages in ("ab", 5, None, [5], ["ab"], [("GERMANY", 5)], {"GERMANY": "a"}):
+        with pytest.raises(ActionError):
+            view.encode_messages(messages)  # type: ignore[arg-type]
+    assert view.encode_orders(order for order in ["A PAR H"]) == {"orders": ["A PAR H"], "messages": {}}  # type: ignore[arg-type]

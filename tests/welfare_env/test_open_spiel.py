@@ -30,7 +30,7 @@ CASES = [
 def test_turns_actions_and_rewards_are_those_of_the_aec_environment(map_name, rules):
     rng = np.random.default_rng(7)
     game = welfare_env.open_spiel_game(map_name, rules)
-    env = welfare_env.raw_env(map_name, rules)
+    env = welfare_env.make(map_name, rules).unwrapped
     env.reset(seed=0)
     state, paid = game.new_initial_state(), np.zeros(game.num_players())
     while not state.is_terminal():

@@ -53,7 +53,7 @@ def played() -> Game:
 
 
 def in_turns() -> Any:
-    env = welfare_env.raw_env(press=None)
+    env = welfare_env.make(press=None).unwrapped
     env.reset(seed=0)
     env.step(env.observe(env.agent_selection)["action_mask"].argmax())
     return env

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
 
 from welfare_env.board.board import Board
+from welfare_env.board.loading import load_board
 from welfare_env.engine import Legal, State, initial_state, kernels
 from welfare_env.engine import tables as t
-from welfare_env.engine.precompile import GAMES, ensure_compiled
 from welfare_env.engine.tables import tables_of
 from welfare_env.rules import Rules
 
@@ -69,7 +70,6 @@ class FastEngine:
         self._numbers, self._masks = tables_of(board).numbers, tables_of(board).masks
         self._rules = rules_array(board, rules)
         self._scratch = Scratch(tables_of(board))
-        self._is_compiled = False
 
     def __reduce__(self) -> tuple[type[FastEngine], tuple[Board, Rules]]:
         return FastEngine, (self.board, self.rules)
@@ -77,14 +77,7 @@ class FastEngine:
     def initial(self) -> State:
         return initial_state(self.board)
 
-    def _compile(self) -> None:
-        """Compile on the first kernel call, not in __init__: `vector_env` makes an engine that it does not use."""
-        ensure_compiled(GAMES)
-        self._is_compiled = True
-
     def legal(self, state: State) -> Legal:
-        if not self._is_compiled:
-            self._compile()
         at = self._scratch
         at.row[:] = state.row  # a writable copy: for read-only rows numba would compile the kernels a second time
         end = kernels.legal_flat(
@@ -105,8 +98,6 @@ class FastEngine:
         return Legal(at.orders[:end].copy(), at.order_slots[:end].copy(), at.order_powers[:end].copy())
 
     def step(self, state: State, orders: Sequence[np.ndarray]) -> tuple[State, np.ndarray]:
-        if not self._is_compiled:
-            self._compile()
         at, row = self._scratch, state.row.copy()
         flat = np.concatenate(orders, dtype=np.int32)
         lengths = np.array([len(numbers) for numbers in orders], np.int32)
@@ -115,3 +106,12 @@ class FastEngine:
             self._numbers, self._masks, self._rules, row, at.w, at.b, flat, lengths, powers, at.flags
         )
         return State(state.layout, row), at.flags[:count].copy()
+
+
+@functools.cache
+def ensure_compiled() -> None:
+    """Compile what single games need, or load it from numba's cache, e.g. before many processes start."""
+    engine = FastEngine(load_board("clique:2"), Rules(years=1))
+    state = engine.initial()
+    engine.legal(state)
+    engine.step(state, [np.zeros(0, np.int32)] * len(engine.board.powers))

@@ -33,7 +33,6 @@ from welfare_env.board.board import Board
 from welfare_env.engine import Frozen, State, initial_state, kernels, layout_of
 from welfare_env.engine import tables as t
 from welfare_env.engine.fast import Scratch, room_for_orders, rules_array
-from welfare_env.engine.precompile import VECTORS, ensure_compiled
 from welfare_env.engine.tables import tables_of
 from welfare_env.envs.observation import fill_many, num_features
 from welfare_env.errors import ActionError, RulesError
@@ -168,7 +167,6 @@ class VectorEnv:
             given, size = checks.quoted(num_games), _bytes_a_game(board) / 2**10
             raise RulesError(f"num_games={given}: a game takes {size:.0f} KiB or more; give {most} at most")
         self._threads = checks.whole("threads", threads, 1, MAX_THREADS)
-        ensure_compiled(VECTORS)
         self._numbers, self._masks = tables_of(board).numbers, tables_of(board).masks
         self._rules = rules_array(board, rules)
         size = layout_of(board).size
@@ -296,7 +294,9 @@ class VectorEnv:
         if not self._begun:
             raise ActionError("the games have not begun: call reset() first")
 
-    def observe(self, games: np.ndarray, powers: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    def observe(
+        self, games: np.ndarray | Sequence[int], powers: np.ndarray | Sequence[int], out: np.ndarray | None = None
+    ) -> np.ndarray:
         """Observations of powers (`welfare_env.envs.observation`): float32 [k, provinces, features].
 
         Args:

@@ -31,14 +31,13 @@ from welfare_env.board.orders import GIVE, WAIVE
 from welfare_env.checks import quoted
 from welfare_env.engine import ADJUSTMENTS, RETREATS, Engine, State
 from welfare_env.engine.engines import DEFAULT_ENGINE, ENGINES, make_engine
-from welfare_env.errors import GameOverError, IllegalOrderError, OrderError, PressError, YearError
+from welfare_env.errors import GameOverError, IllegalOrderError, OrderError, PressError
 from welfare_env.game import record as saved
 from welfare_env.game.history import PhaseRecord, Void, play_phase
 from welfare_env.game.placement import position_state
 from welfare_env.game.position import Position, PublicPosition
 from welfare_env.game.press import Message, check_message, players
 from welfare_env.game.view import ORDERS, View
-from welfare_env.options import takes_options
 from welfare_env.rules import Rules
 
 if TYPE_CHECKING:
@@ -61,7 +60,6 @@ class Game(PublicPosition):
         RulesError: no such engine.
     """
 
-    @takes_options()
     def __init__(
         self, map_name: str | Board = "standard", rules: Rules | None = None, engine: str = DEFAULT_ENGINE
     ) -> None:
@@ -145,23 +143,6 @@ class Game(PublicPosition):
     def history(self) -> tuple[PhaseRecord, ...]:
         """The phases played so far."""
         return tuple(self._history)
-
-    def after_year(self, year: int) -> Position:
-        """The position at the end of a year, after its last phase: units, centers, points and scores.
-
-        ``game.after_year(1901).welfare["FRANCE"]`` includes the points of 1901; a record of `history` has the points at
-        the start of its phase.
-
-        Raises:
-            YearError: the game did not play that year, or has not finished it.
-        """
-        for record in self._history if isinstance(year, (int, np.integer)) else ():
-            if record.position.year == year and (record.after.state.done or record.after.year > year):
-                return record.after
-        years = [record.position.year for record in self._history]
-        last = (self.year if self.is_done else self.year - 1) if years else 0
-        known = f"give a year from {years[0]} to {last}" if years and years[0] <= last else "no year is over yet"
-        raise YearError(f"year {quoted(year)}: {known}")
 
     @property
     def messages(self) -> tuple[Message, ...]:

@@ -55,7 +55,7 @@ def test_the_longest_legal_messages_fit(tmp_path: Path, monkeypatch, quick_setti
     assert quick_settings("PLAYERA*human: + 2*hold", rules=type(rules)(years=1, message_rounds=0)).most_text == 0
     made = []
     monkeypatch.setattr("evaluation.web.foundation.serving.run_site", lambda site, *given: made.append(site))
-    monkeypatch.setattr("welfare_env.engine.precompile.ensure_compiled", lambda kernels: None)
+    monkeypatch.setattr("welfare_env.engine.fast.ensure_compiled", lambda: None)
     (tmp_path / "game.toml").write_text('profile = "FRANCE*human: + 6*hold"\n')
     given = ("--folder", str(tmp_path / "games"), "--store", str(tmp_path / "store"))
     assert run("serve", str(tmp_path / "game.toml"), *given)[0] == 0
@@ -63,7 +63,7 @@ def test_the_longest_legal_messages_fit(tmp_path: Path, monkeypatch, quick_setti
 
 
 def test_a_start_that_fails_leaves_no_game(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("welfare_env.engine.precompile.ensure_compiled", lambda kernels: None)
+    monkeypatch.setattr("welfare_env.engine.fast.ensure_compiled", lambda: None)
     (tmp_path / "game.toml").write_text('profile = "FRANCE*human: + 6*hold"\n')
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

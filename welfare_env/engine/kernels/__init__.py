@@ -16,31 +16,19 @@ folder, or of an imported number, recompiles all kernels (`state_rows.kernel`).
 
 from __future__ import annotations
 
-from welfare_env.engine.kernels.convoys import find_routes, resolve_convoys
-from welfare_env.engine.kernels.decoding import read_orders
 from welfare_env.engine.kernels.legal_orders import legal_flat
 from welfare_env.engine.kernels.many_games import legal_games, sample_games, step_games
-from welfare_env.engine.kernels.movement import move_units, step_movement
 from welfare_env.engine.kernels.random_play import play
-from welfare_env.engine.kernels.retreats import step_retreats
 from welfare_env.engine.kernels.state_rows import occupy
 from welfare_env.engine.kernels.stepping import step, step_flat
-from welfare_env.engine.kernels.winter import step_winter
 
 __all__ = [
-    "find_routes",
     "legal_flat",
     "legal_games",
-    "move_units",
     "occupy",
     "play",
-    "read_orders",
-    "resolve_convoys",
     "sample_games",
     "step",
     "step_flat",
     "step_games",
-    "step_movement",
-    "step_retreats",
-    "step_winter",
 ]

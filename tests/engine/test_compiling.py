@@ -1,8 +1,11 @@
-"""numba's cache on disk looks at the file of a kernel only; it has to notice a change of what that imports, too."""
+"""numba's cache on disk notices a change of what a kernel's file imports; compiling is said once, and done once."""
 
 import hashlib
 import importlib
+import os
+import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
@@ -13,6 +16,7 @@ from agents import toy_boards
 from agents.toy_boards import kernels as clique_kernels
 from agents.toy_boards import punishing_kernels, symmetry_kernels
 from evaluation.exact import graph_kernels, value_kernels
+from welfare_env.compiling import NOTICE
 from welfare_env.engine import kernels
 
 CALLED = "from shared import kernel\n@kernel\ndef add(x):\n    return x + {}\n"
@@ -75,3 +79,52 @@ def test_the_kernels_of_toy_boards_and_of_their_exact_search_know_each_other() -
 
 def digest(files: list[Path]) -> bytes:
     return hashlib.sha256(b"[]" + b"".join(file.read_bytes() for file in sorted(files))).digest()
+
+
+USE = """
+import numpy as np, welfare_env
+game = welfare_env.Game(rules=welfare_env.Rules(years=2))
+game.legal_orders("FRANCE")
+while not game.is_done:
+    game.advance()
+games = welfare_env.vector_env(4, years=1)
+games.reset(seed=0)
+games.step(games.sample())
+games.observe(np.arange(4), np.arange(4))
+env = welfare_env.make(press=None, years=1)
+env.reset(seed=0)
+env.last()
+"""
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True, timeout=600
+    )
+
+
+@pytest.mark.slow  # compiles everything
+def test_from_an_empty_cache(tmp_path: Path) -> None:
+    """Python says once that it compiles; warm_up compiles all that is used, each kernel for one set of types."""
+    cold = run("import welfare_env; welfare_env.warm_up()", NUMBA_CACHE_DIR=str(tmp_path))
+    assert (cold.returncode, cold.stdout, cold.stderr) == (0, "", f"{NOTICE}\n")
+    warm = run(USE, NUMBA_CACHE_DIR=str(tmp_path))
+    assert (warm.returncode, warm.stdout, warm.stderr) == (0, "", "")
+    versions = Counter(path.name.rsplit(".", 2)[0] for path in tmp_path.rglob("*.nbc"))
+    assert {kernel for kernel, count in versions.items() if count > 1} == set()
+
+
+@pytest.mark.parametrize(("silent", "told"), [("", f"{NOTICE}\n"), ("compiling.keep_silent()", "")])
+def test_only_what_is_ours_is_told(silent: str, told: str) -> None:
+    code = f"""
+from numba import njit
+from welfare_env import compiling
+{silent}
+for module in ("theirs.welfare_env", "welfare_env.engine.kernels.movement", "agents.rl.inputs"):
+    def add(x):
+        return x + 1
+    add.__module__ = module
+    print(njit(add)(1))
+"""
+    ended = run(code)
+    assert (ended.stdout, ended.stderr) == ("2\n" * 3, told)
