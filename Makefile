@@ -10,7 +10,7 @@ INSTALLED := .venv/.installed
 # Where it is set, each worker of the tests and each command that they run would compile every file anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help docs demo compile test test-all test-tools equivalence speed lint format clean
+.PHONY: help docs demo compile test test-all test-research test-tools equivalence speed lint format clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,8 +42,11 @@ test: lint compile  ## lint, then the quick tests: three to four minutes on two 
 test-all: compile  ## the quick tests, with what they reach of the library, and those marked slow: an hour
 	@status=0; \
 	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered --cov-fail-under=93 || status=1; \
-	$(BIN)/python -m pytest -n 2 -m "slow and not tools" || status=1; \
+	$(BIN)/python -m pytest -n 2 -m "slow and not tools" --durations=30 || status=1; \
 	exit $$status
+
+test-research: compile  ## one small run of each result of research/: two minutes
+	$(BIN)/python -m research
 
 # Libraries that do not go with ours, or not with each other: an environment for each, made once.
 TOOLS := .venv-tools

@@ -2,7 +2,7 @@
 
 A table is a CSV file in docs/tables: a line with "# " and the command that produced it, the column names, and the cells
 as displayed. On the page it is between ``<!-- results:NAME -->`` and ``<!-- results:end -->``.
-Studies write such files with ``--tables docs/tables`` (`save`).
+Studies print their tables and, with ``--tables docs/tables``, write these files (`show`).
 """
 
 from __future__ import annotations
@@ -14,21 +14,26 @@ import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
-from rich.table import Table
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PLACE = re.compile(r"(<!-- results:(?!end)([\w-]+) -->\n).*?(<!-- results:end -->)", re.DOTALL)
 Folder = Annotated[
-    Optional[Path],  # noqa: UP045 (typer reads it)
-    typer.Option("--tables", help="Folder to write the page's table to, such as docs/tables."),
+    Path | None, typer.Option("--tables", help="Folder to write the page's table to, such as docs/tables.")
 ]
 Docs = Annotated[
-    Optional[Path],  # noqa: UP045 (typer reads it)
+    Path | None,
     typer.Option("--docs", help="Folder in which to rewrite what the study makes of theorems.md, such as docs."),
 ]
+
+
+def show(folder: Path | None, name: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table and, with a folder, write it there."""
+    rows = list(rows)
+    save(folder, name, head, rows)
+    print(f"{markdown(head, rows)}\n", flush=True)
 
 
 def save(folder: Path | None, name: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -40,12 +45,6 @@ def save(folder: Path | None, name: str, head: Sequence[str], rows: Iterable[Seq
     csv.writer(text, lineterminator="\n").writerows([head, *rows])
     command = shlex.join(["python", *sys.orig_argv[1:]])
     (folder / f"{name}.csv").write_text(f"# {command}\n{text.getvalue()}", encoding="utf-8")
-
-
-def parts(table: Table) -> tuple[list[str], list[list[str]]]:
-    """The column names and rows of a printed table."""
-    columns = [[str(cell) for cell in column.cells] for column in table.columns]
-    return [str(column.header) for column in table.columns], [list(row) for row in zip(*columns, strict=True)]
 
 
 def read(path: Path) -> tuple[str, list[list[str]]]:

@@ -3,9 +3,8 @@
 import re
 
 import pytest
-from rich.table import Table
 
-from research.tables import DOCS, PLACE, markdown, parts, read, save, written
+from research.tables import DOCS, PLACE, markdown, read, save, written
 
 PAGES = {path.name: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
 FILES = sorted((DOCS / "tables").glob("*.csv"))
@@ -66,12 +65,3 @@ def test_what_a_study_saves_is_what_the_page_shows(tmp_path):
         "| --- | --: |", "| dove | 1.00 [0.50, 1.50] |", "| marshal | 0.00 [all 20 alike] |", "| hold, \"quoted\" | |"
     ]  # fmt: skip
     assert written(page, tmp_path) == page
-
-
-def test_a_printed_table_is_saved_as_it_is(tmp_path):
-    table = Table("rule", "gain", title="not saved")
-    table.add_row("dove", "7.28 [6.50, 7.98]")
-    table.add_row("marshal", "0.00 [all 20 alike]")
-    save(tmp_path, "gains", *parts(table))
-    rows = [["rule", "gain"], ["dove", "7.28 [6.50, 7.98]"], ["marshal", "0.00 [all 20 alike]"]]
-    assert read(tmp_path / "gains.csv")[1] == rows

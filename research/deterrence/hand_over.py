@@ -1,7 +1,6 @@
 """An attack by two powers that share their points: one captures all homes of a third power, the other owns them after.
 
-    python -m research.deterrence.hand_over       # 20 games with different seeds, and 20 without attack: ten seconds
-    python -m research.deterrence.hand_over --games 1
+    python -m research.deterrence.hand_over --games 1       # five seconds; without --games 20 seeds
 
 France lands in all three homes of England in the same Fall, disbands, and leaves them to Germany, which has not
 captured anything itself. Among marshals the two together gained 0.7 points a year, until marshals also held a thief
@@ -15,12 +14,9 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
 
 import agents
-from research.tables import Folder, parts, save
+from research.tables import Folder, show
 from welfare_env import Game, Rules
 
 MEMBERS = ("FRANCE", "GERMANY")
@@ -67,26 +63,16 @@ def play(orders: dict[str, dict[str, list[str]]], seed: int) -> dict[str, int]:
 
 
 def main(
-    games: Annotated[int, typer.Option(min=1, help="Games with the attack, each with its own seed.")] = 20,
-    tables: Folder = None,
+    games: Annotated[int, typer.Option(min=1, help="Games, each with its own seed.")] = 20, to: Folder = None
 ) -> None:
-    """Play the attack, and print each power's points with it and in peace."""
-    console = Console(stderr=True)
-    seeds = range(games)
-    attack = [play(ORDERS, seed) for seed in track(seeds, "games with the attack", console=console)]
-    peace = [play({}, seed) for seed in track(seeds, "games in peace", console=console)]
-    table = Table(title=f"Points a year, {games} games each: mean, and least to most")
-    for column in ("power", "in peace", "with the attack", "gain"):
-        table.add_column(column, justify="left" if column == "power" else "right")
-    rows = {power: (power,) for power in peace[0]} | {"both": MEMBERS}
-    for name, powers in rows.items():
+    """Play the attack, and print each power's points a year with it and in peace: mean, least and most."""
+    attack, peace = ([play(orders, seed) for seed in range(games)] for orders in (ORDERS, {}))
+    rows = []
+    for name, powers in {**{power: (power,) for power in peace[0]}, "both": MEMBERS}.items():
         before, after = ([sum(game[power] for power in powers) / YEARS for game in some] for some in (peace, attack))
-        gain = np.mean(after) - np.mean(before)
-        table.add_row(
-            name, *(f"{np.mean(each):.2f} ({min(each)} to {max(each)})" for each in (before, after)), f"{gain:+.2f}"
-        )
-    save(tables, "deterrence-hand-over", *parts(table))
-    Console().print(table)
+        cells = [f"{np.mean(each):.2f} ({min(each)} to {max(each)})" for each in (before, after)]
+        rows.append([name, *cells, f"{np.mean(after) - np.mean(before):+.2f}"])
+    show(to, "deterrence-hand-over", ("power", "in peace", "with the attack", "gain"), rows)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,7 @@ bias all keys of a Winter would have the same share. *shuffled* randomizes the o
 do.
 
 *unconstrained* is the same model without the schema. It practically never writes a legal reply, so legal replies are
-sampled in proportion to the model's probability of writing them, as if by rejection sampling. *stub* is the stub
-server's model, which samples uniformly from what a schema allows, or repeats orders mentioned in the prompt.
+sampled in proportion to the model's probability of writing them, as if by rejection sampling.
 """
 
 from __future__ import annotations
@@ -23,14 +22,10 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.table import Table
 
-from agents.lm.player import make_player
-from agents.lm.reading.order_schema import NOTHING, neutral_orders, order_schema
-from agents.lm.reading.parsing import parse
-from agents.lm.stub.replies import stub_reply
-from agents.runtime.progress import metered
-from agents.runtime.tables import print_tables
+from agents.lm.reading.order_schema import NOTHING, order_schema
+from research.games import track
+from research.tables import show
 from welfare_env import Game, Rules
 from welfare_env.game.view import View
 
@@ -145,22 +140,6 @@ def shares(
     return [by_place[place] / draws for place in range(len(keys))], {key: by_key[key] / draws for key in sorted(keys)}
 
 
-def stub_shares(view: View, draws: int, schema: str) -> tuple[list[float], dict[str, float]]:
-    """As `shares`, for the stub; without a schema ("none") the order of keys is fixed."""
-    player = make_player("scripted/stub", schema=schema)
-    by_place, by_key = Counter[int](), Counter[str]()
-    for draw in range(draws):
-        player.reset(view.power, draw)
-        request = player.question(view)
-        orders = parse(stub_reply(f"{request.prompt} {draw}", request.schema), view).orders  # varies the reply
-        keys = list(neutral_orders(view, seed=draw))
-        keys += [key for key in view.legal_orders if key not in keys]
-        ordered = [key for key in keys if set(orders) & set(view.legal_orders[key])]
-        by_place.update(keys.index(key) for key in ordered)
-        by_key.update(ordered)
-    return [by_place[place] / draws for place in range(len(keys))], {key: by_key[key] / draws for key in sorted(keys)}
-
-
 def freely_valid(draws: int) -> int:
     """The number of models, out of `draws`, that write JSON without a schema, within 200 characters."""
     found = 0
@@ -176,27 +155,16 @@ def freely_valid(draws: int) -> int:
 
 def main(draws: Annotated[int, typer.Option(min=1, help="Random models per Winter.")] = 2000) -> None:
     """Print the table."""
-    caption = f"{draws} models; ± {1 / np.sqrt(draws):.2f}. Of {FREELY} unconstrained models, "
-    caption += f"{freely_valid(FREELY)} wrote JSON."
-    table = Table(title="Share of random models that give a key an order", caption=caption)
-    for name in ("Winter", "model", "order of keys", "share by position", "share by key"):
-        table.add_column(name, overflow="fold")
-    ways: dict[tuple[str, str], Callable[[View], tuple[list[float], dict[str, float]]]] = {
-        ("constrained", "fixed order"): lambda view: shares(view, draws, False, constrained),
-        ("unconstrained", "fixed order"): lambda view: shares(view, draws, False, unconstrained),
-        ("constrained", "shuffled"): lambda view: shares(view, draws, True, constrained),
-        ("unconstrained", "shuffled"): lambda view: shares(view, draws, True, unconstrained),
-        ("stub, constrained", "shuffled"): lambda view: stub_shares(view, draws, "orders"),
-        ("stub, unconstrained", "shuffled"): lambda view: stub_shares(view, draws, "none"),
-    }
-    with metered("writing", len(ways) * len(WINTERS), "Winters") as meter:
-        for (name, view), ((model, sequence), way) in itertools.product(WINTERS.items(), ways.items()):
-            places, keys = way(view)
-            told = ", ".join(f"{key} {share:.2f}" for key, share in keys.items())
-            by_place = " ".join(f"{share:.2f}" for share in places)
-            table.add_row(name, model, sequence, by_place, told)
-            meter.advance(1)
-    print_tables(table)
+    print(f"{draws} models; ± {1 / np.sqrt(draws):.2f}")
+    print(f"Of {FREELY} unconstrained models, {freely_valid(FREELY)} wrote JSON.")
+    models = {"constrained": constrained, "unconstrained": unconstrained}
+    rows = []
+    for winter, is_shuffled, model in track(list(itertools.product(WINTERS, (False, True), models)), "writing"):
+        places, keys = shares(WINTERS[winter], draws, is_shuffled, models[model])
+        by_place = " ".join(f"{share:.2f}" for share in places)
+        by_key = ", ".join(f"{key} {share:.2f}" for key, share in keys.items())
+        rows.append([winter, model, "shuffled" if is_shuffled else "fixed order", by_place, by_key])
+    show(None, "", ("Winter", "model", "order of keys", "share by position", "share by key"), rows)
 
 
 if __name__ == "__main__":

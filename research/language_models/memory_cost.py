@@ -16,14 +16,12 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.table import Table
 
 import evaluation
 from agents.lm.models import Reply, Request
 from agents.lm.stub.replies import Instance
-from agents.runtime.progress import metered
-from agents.runtime.tables import print_tables
-from research.tables import Folder, parts, save
+from research.games import track
+from research.tables import Folder, show
 from welfare_env import Rules
 
 CHARACTERS_A_TOKEN = 4
@@ -82,27 +80,19 @@ def played(kind: str, years: int, rounds: int) -> tuple[Remembering, str]:
 def main(
     years: Annotated[str, typer.Option(help="Lengths of the games.")] = "3,10,20",
     rounds: Annotated[int, typer.Option(min=1)] = 3,
-    tables: Folder = None,
+    to: Folder = None,
 ) -> None:
     """Play, and print the table."""
-    table = Table(caption=f"dollars: {PRICE} per million tokens, {CACHED_PRICE} if cached; prompts only")
-    for name in ("years", "summaries", "questions", "tokens", "prefix", "longest prompt", "dollars", "same game"):
-        table.add_column(name, justify="right")
-    lengths = [int(each) for each in years.split(",")]
-    with metered("playing", len(lengths) * len(LENGTHS), "games") as meter:
-        for length in lengths:
-            games = set()
-            for kind in LENGTHS:
-                model, game = played(kind, length, rounds)
-                games.add(game)
-                cells = (f"{model.questions:,}", f"{model.tokens:,}", f"{model.cached / model.tokens:.0%}")
-                table.add_row(
-                    *(str(length), kind, *cells, f"{model.longest:,}", f"{model.dollars:.2f}"),
-                    "yes" if len(games) == 1 else "no",
-                )
-                meter.advance(1)
-    save(tables, "language-models-memory", *parts(table))
-    print_tables(table)
+    print(f"dollars: {PRICE} per million tokens, {CACHED_PRICE} if cached; prompts only")
+    rows = []
+    for length in track([int(each) for each in years.split(",")], "playing"):
+        (phases, game), (rolling, same) = (played(kind, length, rounds) for kind in LENGTHS)
+        for model in (phases, rolling):
+            cells = (f"{model.questions:,}", f"{model.tokens:,}", f"{model.cached / model.tokens:.0%}")
+            costs = (f"{model.longest:,}", f"{model.dollars:.2f}", "yes" if game == same else "no")
+            rows.append([str(length), model.name, *cells, *costs])
+    head = ("years", "summaries", "questions", "tokens", "prefix", "longest prompt", "dollars", "same game")
+    show(to, "language-models-memory", head, rows)
 
 
 if __name__ == "__main__":

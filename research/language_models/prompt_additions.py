@@ -16,8 +16,6 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 import welfare_env
 from agents.asking import Asking
@@ -27,7 +25,7 @@ from agents.lm.prompts import build
 from agents.lm.prompts.building import Draft
 from agents.lm.prompts.parts import EVERYTHING, PLAIN, Addition, parts_text
 from evaluation import self_play
-from research.tables import Folder, parts, save
+from research.tables import Folder, show
 from welfare_env.game.view import MESSAGES, View
 
 CHARACTERS_A_TOKEN = 4
@@ -87,25 +85,23 @@ class Measuring(LMPolicy):
 def main(
     years: Annotated[int, typer.Option(min=1)] = 5,
     rounds: Annotated[int, typer.Option(min=1)] = 3,
-    tables: Folder = None,
+    to: Folder = None,
 ) -> None:
-    """Measure all additions in one game."""
+    """Measure all additions in one game; tokens a question."""
     self_play(Measuring, games=1, rules=welfare_env.Rules(years=years, message_rounds=rounds), simultaneous=True)
-    title = f"{Measuring.questions} questions of a game of {years} years, {rounds} rounds; tokens a question"
-    table = Table(title=title, title_justify="left")
-    for name in ("add=", "prompt", "more", "new", "more"):
-        table.add_column(name, justify="right")
-    for addition in MEASURED:
-        whole, new = (_tokens(counts[addition]) for counts in (Measuring.whole, Measuring.new))
-        plain = (_tokens(counts[PLAIN]) for counts in (Measuring.whole, Measuring.new))
-        more = [f"{value - base:,.0f}" for value, base in zip((whole, new), plain, strict=True)]
-        table.add_row(parts_text(addition) or "nothing", f"{whole:,.0f}", more[0], f"{new:,.0f}", more[1])
-    save(tables, "language-models-additions", *parts(table))
-    Console(width=100).print(table)
-
-
-def _tokens(characters: int) -> float:
-    return characters / CHARACTERS_A_TOKEN / Measuring.questions
+    print(f"{Measuring.questions} questions of a game of {years} years, {rounds} rounds; tokens a question")
+    whole, new = (
+        {addition: counts[addition] / CHARACTERS_A_TOKEN / Measuring.questions for addition in MEASURED}
+        for counts in (Measuring.whole, Measuring.new)
+    )
+    rows = [
+        [
+            parts_text(addition) or "nothing",
+            *(f"{value:,.0f}" for each in (whole, new) for value in (each[addition], each[addition] - each[PLAIN])),
+        ]
+        for addition in MEASURED
+    ]
+    show(to, "language-models-additions", ("add=", "prompt", "more", "new", "more"), rows)
 
 
 if __name__ == "__main__":

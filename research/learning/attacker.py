@@ -11,15 +11,13 @@ percentile bootstrap intervals over games.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from agents.rl import checkpoint
-from research.tables import Folder, parts, save
+from research.tables import Folder, show
 from training.board.rewards import Reward
 from training.board.runner import Play
 from training.board.seat_gains import play_games
@@ -55,31 +53,24 @@ def interval(values: np.ndarray, seed: int = 0) -> str:
 
 def main(
     path: Annotated[Path, typer.Argument(help="Folder of a checkpoint, or the name of one in the package.")],
-    against: Annotated[list[str], typer.Option(help="Six opponents.")] = ["random", "dumbbot"],  # noqa: B006
+    against: Annotated[list[str] | None, typer.Option(help="Six opponents.", show_default="random, dumbbot")] = None,
     games: Annotated[int, typer.Option(min=2, help="Games per seat.")] = 100,
     seed: int = 0,
     greedy: Annotated[
-        Optional[bool],  # noqa: UP045  typer reads it so
+        bool | None,
         typer.Option("--greedy/--draw", help="The most probable orders, or sampled.", show_default="as rl:PATH does"),
     ] = None,
-    tables: Folder = None,
+    to: Folder = None,
 ) -> None:
     """Print a checkpoint's centers and scores."""
     powers = load_board(checkpoint.load(path).map_name).powers
     head, rows = ["seat"], [[seat] for seat in (*powers, "all")]
-    for opponent in against:
-        centers, final = measure(path, opponent, games, seed, greedy)
-        table = Table(title=f"{path} against six {opponent}, {games} games a seat")
-        for name in ("seat", "centers", "score"):
-            table.add_column(name, justify="left" if name == "seat" else "right")
-        for seat, power in enumerate(powers):
-            table.add_row(power, interval(centers[seat]), interval(final[seat]))
-        table.add_section()
-        table.add_row("all", interval(centers), interval(final))
-        Console(width=100).print(table)
+    for opponent in against or ("random", "dumbbot"):
         head += [f"centers against six {opponent}", f"score against six {opponent}"]
-        rows = [[*row, *more[1:]] for row, more in zip(rows, parts(table)[1], strict=True)]
-    save(tables, "training-attacker-drawn" if greedy is False else "training-attacker", head, rows)
+        found = measure(path, opponent, games, seed, greedy)
+        for at, row in enumerate(rows):
+            row += [interval(values[at] if at < len(powers) else values) for values in found]
+    show(to, "training-attacker-drawn" if greedy is False else "training-attacker", head, rows)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluation.measures.intervals import Estimate, mean_estimate
+from evaluation.tables.game_tables import cell
 
 Floats = NDArray[np.float64]
 
@@ -21,9 +22,14 @@ SMOOTHED = 5  # iterations
 LAST = 10  # iterations averaged for the end of a curve
 
 
-def over_seeds(values: Sequence[float]) -> Estimate:
+def over_seeds(values: Sequence[float] | Floats) -> Estimate:
     """The mean over trainings with its interval; with fewer than five, the range."""
-    return mean_estimate(values, 0)
+    return mean_estimate([float(value) for value in values], 0)
+
+
+def mean_cell(values: Sequence[float] | Floats) -> str:
+    """A cell of a table."""
+    return cell(over_seeds(values))
 
 
 def change(curves: Floats) -> Estimate:

@@ -47,12 +47,12 @@ def _exploited(folder: Path, network: str, powers: Sequence[str]) -> Exploitabil
     return exploitability(config["map_name"], player, config["years"], powers=powers, most_positions=MOST_POSITIONS)
 
 
-def attack(folder: Path, greedy: bool) -> dict[str, Any]:
+def attack(folder: Path, is_greedy: bool) -> dict[str, Any]:
     """The last iterate, greedy or sampling: its welfare, and the gain of the portfolio's best deviator.
 
     The deviator and its seat are chosen on separate games.
     """
-    way = "yes" if greedy else "no"
+    way = "yes" if is_greedy else "no"
     return measured(folder, f"portfolio, greedy={way}, {GAMES} games", lambda: _attack(folder, way))
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import training
-from agents.runtime.progress import metered
 from evaluation.checks import EvaluationError
 from evaluation.exact import exploitability
-from research.learning.trainings import Options, cost, measured
+from research.learning.trainings import measured
+from research.tables import show
 from training.population.psro import name_of
 
 SETTINGS: dict[str, Any] = {"years": 5, "iterations": 80, "games": 48, "epochs": 3}
@@ -38,52 +36,40 @@ def with_punisher(out: Path, board: str, seed: int) -> training.PopulationConfig
     )
 
 
-def populations(given: Options) -> None:
-    """Train and print; the picture is of the last step of the first population."""
-    first = from_nothing(given.out)
-    if found := steps(first, given):
-        rows = [[str(step["step"]), _mix(step["mix"]), *gains(step)] for step in found]
-        given.show("population", ("responses", *GAINS), rows)
-        shutil.copy(first.place / f"payoffs-{found[-1]['step']}.png", given.pictures / "learning-payoffs.png")
-    configs = [with_punisher(given.out, board, seed) for board in BOARDS for seed in range(SEEDS)]
+def populations(out: Path, seats: Sequence[str], to: Path | None) -> None:
+    """Train and print; the last step of the first population is drawn in its folder, as payoffs-4.png."""
+    show(to, "learning-population", ("responses", *GAINS), [row(step) for step in steps(from_nothing(out))])
     rows = [
-        [config.map_name, str(config.seed), str(step["step"]), _mix(step["mix"]), *gains(step)]
-        for config in configs
-        for step in steps(config, given)
+        [board, str(seed), *row(step)]
+        for board in BOARDS
+        for seed in range(SEEDS)
+        for step in steps(with_punisher(out, board, seed))
     ]
-    if rows:
-        given.show("population-punisher", ("board", "seed", "responses", *GAINS), rows)
-    print(cost([config.place for config in (first, *configs)]))
+    show(to, "learning-population-punisher", ("board", "seed", "responses", *GAINS), rows)
 
 
-def steps(config: training.PopulationConfig, given: Options) -> list[dict[str, Any]]:
-    """The steps of a population, which is trained if necessary; none if training is off."""
-    folder = config.place
-    if not given.train and not (folder / f"payoffs-{config.steps}.png").exists():
-        return []
-    folder.mkdir(parents=True, exist_ok=True)
+def steps(config: training.PopulationConfig) -> list[dict[str, Any]]:
+    """The steps of a population, which is trained if necessary."""
+    config.place.mkdir(parents=True, exist_ok=True)
 
     def train() -> list[dict[str, Any]]:
-        with metered(f"training {folder.name}", config.steps * config.iterations, "iterations") as meter:
-            return [asdict(step) for step in training.train(config, lambda progress: meter.advance(1))]
+        return [asdict(step) for step in training.train(config)]
 
-    return list(measured(folder, f"population of {config.steps} steps", train))
+    return list(measured(config.place, f"population of {config.steps} steps", train))
 
 
-def gains(step: Mapping[str, Any]) -> list[str]:
+def row(step: Mapping[str, Any]) -> list[str]:
     """The exact values of a mix; or the gain of the portfolio's best deviator, chosen on separate games."""
+    mix = ", ".join(f"{name_of(policy)} {share:.2f}" for policy, share in step["mix"].items())
     cells = ["-" if step[name] is None else f"{step[name]:.3f}" for name in ("gap", "mean_gap", "welfare")]
     attack = step["attack"]
-    if attack is None:
-        return [*cells, ""]
-    return [*cells, f"{attack['gain']:.2f} [{attack['low']:.2f}, {attack['high']:.2f}] by {attack['deviator']}"]
+    found = (
+        f"{attack['gain']:.2f} [{attack['low']:.2f}, {attack['high']:.2f}] by {attack['deviator']}" if attack else ""
+    )
+    return [str(step["step"]), mix, *cells, found]
 
 
-def _mix(mix: Mapping[str, float]) -> str:
-    return ", ".join(f"{name_of(policy)} {share:.2f}" for policy, share in mix.items())
-
-
-def profiles(given: Options) -> None:
+def profiles(out: Path, seats: Sequence[str], to: Path | None) -> None:
     """The exact gain of a best response to the paper's profiles."""
     rows = []
     for policy in ("prosocial", *(f"punisher:t={t}" for t in range(1, 6))):
@@ -91,14 +77,13 @@ def profiles(given: Options) -> None:
         knows = _exact(f"{policy},remembers=yes") if policy != "prosocial" else guesses
         rows.append([f"`{policy}`", *knows, guesses[1]])
     head = ("everybody plays", "welfare", "gap, if they remember who deviated", "gap, if they guess it from the board")
-    given.show("profiles", head, rows)
+    show(to, "learning-profiles", head, rows)
 
 
 def _exact(policy: str) -> tuple[str, str]:
     """Welfare and gap of a profile; "-" if the search is refused."""
     try:
         found = exploitability("clique:4", policy, 5)
-    except EvaluationError as error:
-        print(f"{policy}: {error}", file=sys.stderr)
+    except EvaluationError:
         return "-", "-"
     return f"{found.welfare:.1f}", f"{found.gap:.1f}"

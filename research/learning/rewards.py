@@ -2,142 +2,88 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from evaluation.tables.game_tables import cell
-from research.learning.courses import LAST, course, over_seeds, peaks
+import numpy as np
+
+from research.learning.courses import LAST, course, mean_cell, peaks
 from research.learning.curves import draw_rewards
 from research.learning.measures import attack, exact
-from research.learning.trainings import Group, Options, config_of, cost, points
+from research.learning.trainings import Group, config_of, points
+from research.tables import show
+from training.cli.curves import read
 
 REWARDS = ("own", "social", "inequity:1,0.5")
 CLIQUE = {"map_name": "clique:4", "years": 5, "sees": "position"}
 STANDARD = {"map_name": "standard", "years": 10, "league_share": 0.2}
 
-Rows = tuple[Sequence[str], list[list[str]]]  # names of columns, and rows
-
 
 def on_clique(reward: str) -> Group:
     """Self-play on clique:4."""
     settings = {**CLIQUE, "reward": reward}
-    return Group(f"clique-{reward.partition(':')[0]}", settings, seeds=5, iterations=150, most=400)
+    return Group(f"clique-{reward.partition(':')[0]}", settings, seeds=5, iterations=150, max_iterations=400)
 
 
 def on_standard(reward: str) -> Group:
     """Self-play on the standard map, a fifth of the games against past selves."""
     settings = {**STANDARD, "reward": reward}
-    return Group(f"standard-{reward.partition(':')[0]}", settings, seeds=3, iterations=200, most=500)
+    return Group(f"standard-{reward.partition(':')[0]}", settings, seeds=3, iterations=200, max_iterations=500)
 
 
-@dataclass(frozen=True)
-class Line:
-    """A training: its curve, and its last iterate with most probable and with sampled orders; points per year.
+def clique(out: Path, seats: Sequence[str], to: Path | None) -> None:
+    """The tables and the picture of clique:4, with exact gains against the most probable orders."""
+    trained = {reward: on_clique(reward).folders(out) for reward in REWARDS}
+    draw_rewards(trained, is_toy=True).savefig(out / "learning-rewards.png", dpi=130)
+    report("rewards", trained, partial(exact, network="checkpoint", powers=seats), to)
 
-    Attributes:
-        peak: see `courses.peaks`. last: mean of the last iterations.
-        gain, seat: of the best deviator against most probable orders: exact best response or portfolio.
-        drawn_gain, interval: of the portfolio against sampled orders, with the interval over games. by: the deviator
-            and its seat.
+
+def standard(out: Path, seats: Sequence[str], to: Path | None) -> None:
+    """The tables and the picture of the standard map, with the portfolio's gains."""
+    trained = {reward: on_standard(reward).folders(out) for reward in REWARDS}
+    draw_rewards(trained, is_toy=False).savefig(out / "learning-standard.png", dpi=130)
+    report("standard", trained, partial(attack, is_greedy=True), to)
+
+
+def report(name: str, trained: Mapping[str, Sequence[Path]], greedy: Any, to: Path | None) -> None:
+    """A row per reward, means over training seeds; and a row per training, whose intervals are over games.
+
+    Columns: the peak and the end of the curve; and the last iterate's welfare and gain from it, with its most probable
+    orders, and with sampled ones (*drawn*).
     """
-
-    seed: int
-    peak: float
-    last: float
-    greedy: float
-    gain: float
-    seat: str
-    drawn: float
-    drawn_gain: float
-    interval: str
-    by: str
-
-
-def clique(given: Options) -> None:
-    """The tables and the picture of clique:4."""
-    report([on_clique(reward) for reward in REWARDS], given, is_toy=True)
-
-
-def standard(given: Options) -> None:
-    """The tables and the picture of the standard map."""
-    report([on_standard(reward) for reward in REWARDS], given, is_toy=False)
-
-
-def report(groups: Sequence[Group], given: Options, is_toy: bool) -> None:
-    """Train, measure, print and draw."""
-    finished = {group.settings["reward"]: group.folders(given) for group in groups}
-    trained = {reward: folders for reward, folders in finished.items() if folders}
-    if not trained:
-        print("(nothing is trained)")
-        return
-    draw_rewards(trained, is_toy).savefig(
-        given.pictures / f"learning-{'rewards' if is_toy else 'standard'}.png", dpi=130
-    )
-    measured = {reward: lines(folders, given.seats, is_toy) for reward, folders in trained.items()}
-    name = "rewards" if is_toy else "standard"
-    given.show(name, *summary(trained, measured))
-    given.show(f"{name}-seeds", *details(measured))
-    print(cost([folder for folders in trained.values() for folder in folders]))
-
-
-def lines(folders: Sequence[Path], seats: Sequence[str], is_toy: bool) -> list[Line]:
-    """One line per training."""
-    curves = points(folders)
-    found = []
-    for folder, curve, peak in zip(folders, curves, peaks(curves)[0], strict=True):
-        greedy = exact(folder, "checkpoint", seats) if is_toy else attack(folder, greedy=True)
-        drawn = attack(folder, greedy=False)
-        seat = greedy["power"] if is_toy else f"{greedy['by']}, {greedy['power']}"
-        interval = "" if drawn["low"] is None else f"[{drawn['low']:.2f}, {drawn['high']:.2f}]"
-        found.append(
-            Line(
-                config_of(folder)["seed"],
-                float(peak),
-                float(curve[-LAST:].mean()),
-                greedy["welfare"],
-                greedy["gain"],
-                seat,
-                drawn["welfare"],
-                drawn["gain"],
-                interval,
-                f"{drawn['by']}, {drawn['power']}",
-            )
-        )
-    return found
-
-
-def summary(trained: Mapping[str, Sequence[Path]], measured: Mapping[str, Sequence[Line]]) -> Rows:
-    """One row per reward: means over training seeds."""
-    head = ("reward", "seeds", "iterations", "peak", "at", "last", "the last 50", "greedy", "gain", "drawn", "gain")
-    rows = []
+    summary, details = [], []
     for reward, folders in trained.items():
         curves = points(folders)
-        values = {name: cell(over_seeds([getattr(line, name) for line in measured[reward]])) for name in NUMBERS}
-        end = [values["last"], course(curves), *(values[name] for name in NUMBERS[2:])]
-        rows.append([reward, str(len(folders)), str(curves.shape[1]), values["peak"], str(peaks(curves)[1]), *end])
-    return head, rows
+        tops, at = peaks(curves)
+        chosen, drawn = ([measure(folder) for folder in folders] for measure in (greedy, sampled))
+        last = curves[:, -LAST:].mean(axis=1)
+        welfare, gains = (mean_cell([each[what] for each in chosen]) for what in ("welfare", "gain"))
+        others = (mean_cell([each[what] for each in drawn]) for what in ("welfare", "gain"))
+        end = [mean_cell(last), course(curves), welfare, gains, *others]
+        summary.append([reward, str(len(folders)), str(curves.shape[1]), mean_cell(tops), str(at), *end])
+        for folder, peak, final, one, other in zip(folders, tops, last, chosen, drawn, strict=True):
+            numbers = [f"{value:.2f}" for value in (peak, final, one["welfare"], one["gain"])]
+            interval = "" if other["low"] is None else f" [{other['low']:.2f}, {other['high']:.2f}]"
+            found = [f"{other['welfare']:.2f}", f"{other['gain']:.2f}{interval}", f"{other['by']}, {other['power']}"]
+            details.append([reward, str(config_of(folder)["seed"]), *numbers, one["power"], *found])
+    head = ("reward", "seeds", "iterations", "peak", "at", "last", "the last 50", "greedy", "gain", "drawn", "gain")
+    show(to, f"learning-{name}", head, summary)
+    heads = ("reward", "seed", "peak", "last", "greedy", "gain", "in", "drawn", "gain", "by")
+    show(to, f"learning-{name}-seeds", heads, details)
 
 
-NUMBERS = ("peak", "last", "greedy", "gain", "drawn", "drawn_gain")
+def sampled(folder: Path) -> dict[str, Any]:
+    """The portfolio's attack on sampled orders."""
+    return attack(folder, is_greedy=False)
 
 
-def details(measured: Mapping[str, Sequence[Line]]) -> Rows:
-    """One row per training; intervals are over games."""
-    head = ("reward", "seed", "peak", "last", "greedy", "gain", "in", "drawn", "gain", "by")
-    rows = [
-        [
-            reward,
-            str(line.seed),
-            *(f"{value:.2f}" for value in (line.peak, line.last, line.greedy)),
-            "-" if math.isnan(line.gain) else f"{line.gain:.2f}",
-            line.seat,
-            f"{line.drawn:.2f}",
-            f"{line.drawn_gain:.2f} {line.interval}".strip(),
-            line.by,
-        ]
-        for reward, found in measured.items()
-        for line in found
-    ]
-    return head, rows
+def critic(out: Path, seats: Sequence[str], to: Path | None) -> None:
+    """The share of the variance of returns that the value head explains, mean of the last twenty iterations."""
+    rows = []
+    for reward in ("social", "own"):
+        groups = [group(reward).folders(out) for group in (on_clique, on_standard)]
+        means = [[np.nanmean(read(folder, "learn/explained")[-20:]) for folder in folders] for folders in groups]
+        rows.append([reward, *(", ".join(f"{mean:.2f}" for mean in some) for some in means)])
+    show(to, "learning-critic", ("reward", "clique:4", "standard map"), rows)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
-from evaluation.tables.game_tables import cell
-from research.learning.courses import LAST, course, over_seeds, peaks
+from research.learning.courses import LAST, course, mean_cell, peaks
 from research.learning.curves import ALWAYS, NEVER, SOMETIMES, draw_robbers
 from research.learning.measures import exact, robbed
 from research.learning.rewards import CLIQUE, on_clique
-from research.learning.trainings import POINTS, Group, Options, cost, points
+from research.learning.trainings import POINTS, Group, points
+from research.tables import show
 
 SEEDS = 3
 CURVES = {
@@ -36,7 +34,7 @@ def sometimes(reward: str) -> Group:
 
 
 def _group(name: str, settings: dict[str, object], met: str) -> Group:
-    return Group(name, settings, SEEDS, iterations=150, most=300, curves=CURVES[met])
+    return Group(name, settings, SEEDS, iterations=150, max_iterations=300, curves=CURVES[met])
 
 
 SETTINGS = {
@@ -50,21 +48,15 @@ SETTINGS = {
 }  # (the cooperators' reward, frequency of robbers) -> trainings
 
 
-def robbers(given: Options) -> None:
+def robbers(out: Path, seats: Sequence[str], to: Path | None) -> None:
     """Train, measure, print and draw."""
-    finished = {setting: group.folders(given) for setting, group in SETTINGS.items()}
-    trained = {setting: folders for setting, folders in finished.items() if folders}
-    if not any(met != NEVER for _, met in trained):
-        print("(nothing is trained)")
-        return
-    draw_robbers(trained, CURVES).savefig(given.pictures / "learning-robbers.png", dpi=130)
+    trained = {setting: group.folders(out) for setting, group in SETTINGS.items()}
+    draw_robbers(trained, CURVES).savefig(out / "learning-robbers.png", dpi=130)
     head = (
         "reward", "they meet", "seeds", "iterations", "cooperators: peak", "last", "the last 50",
         "robber: peak", "last", "the last 50", "greedy, alone", "gain", "greedy, robbed", "robber",
     )  # fmt: skip
-    rows = [row(*setting, folders, given.seats) for setting, folders in trained.items()]
-    given.show("robbers", head, rows)
-    print(cost([folder for (_, met), folders in trained.items() if met != NEVER for folder in folders]))
+    show(to, "learning-robbers", head, [row(*setting, folders, seats) for setting, folders in trained.items()])
 
 
 def row(reward: str, met: str, folders: Sequence[Path], seats: Sequence[str]) -> list[str]:
@@ -72,13 +64,12 @@ def row(reward: str, met: str, folders: Sequence[Path], seats: Sequence[str]) ->
     cells = [reward, met, str(len(folders)), str(points(folders).shape[1])]
     for metric in CURVES[met]:
         curves = points(folders, metric)
-        cells += [_mean(peaks(curves)[0]), _mean(curves[:, -LAST:].mean(axis=1)), course(curves)]
+        cells += [mean_cell(peaks(curves)[0]), mean_cell(curves[:, -LAST:].mean(axis=1)), course(curves)]
     cooperators, *robber = NETWORKS[met]
     alone = [exact(folder, cooperators, seats) for folder in folders]
-    cells += [""] * 3 * (not robber) + [_mean([one["welfare"] for one in alone]), _mean([one["gain"] for one in alone])]
+    cells += [""] * 3 * (not robber) + [
+        mean_cell([one["welfare"] for one in alone]),
+        mean_cell([one["gain"] for one in alone]),
+    ]
     together = [robbed(folder, cooperators, robber[0]) for folder in folders] if robber else []
-    return cells + [_mean([one[who] for one in together]) if together else "" for who in ("cooperator", "robber")]
-
-
-def _mean(values: Sequence[float] | np.ndarray) -> str:
-    return cell(over_seeds(np.asarray(values, float).tolist()))
+    return cells + [mean_cell([one[who] for one in together]) if together else "" for who in ("cooperator", "robber")]

@@ -5,7 +5,7 @@ Their games are played with the words of others as sent, shuffled and removed (`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,8 +19,9 @@ import training
 from agents.rl import checkpoint
 from agents.runtime.colors import LEARNED, LEVEL
 from evaluation.measures.intervals import mean_estimate
-from research.learning.trainings import Options, cost, measured, trained
+from research.learning.trainings import measured, trained
 from research.learning.word_effects import HEARD, STREAM, WAYS, word_effects
+from research.tables import DOCS, show
 from welfare_env.engine import PHASE, SPRING_MOVES, YEAR, layout_of
 
 mpl.use("Agg")
@@ -68,7 +69,7 @@ class Setting:
         )  # fmt: skip
 
 
-PASS = "examples/pass.map"
+PASS = str(DOCS.parent / "examples" / "pass.map")
 KIND = ("learner",)
 STRANGERS = ("learner", "hold")
 SETTINGS = (
@@ -204,20 +205,10 @@ def _has_interval(lost: dict[str, Any] | None) -> bool:
     return lost is not None and lost["low"] is not None
 
 
-def words(given: Options) -> None:
+def words(out: Path, seats: Sequence[str], to: Path | None) -> None:
     """Train, measure, print and draw."""
-    configs = [
-        setting.config(given.out, press, seed)
-        for seed in range(TRAININGS)
-        for setting in SETTINGS
-        for press in setting.press
-    ]
-    if not given.train and not all((config.place / "checkpoint").exists() for config in configs):
-        print("(not all is trained)")
-        return
-    rows = sorted(study(given.out), key=lambda one: SETTINGS.index(one[0]))
-    given.show("words", COLUMNS, [row(*one) for one in rows])
+    rows = sorted(study(out), key=lambda one: SETTINGS.index(one[0]))
+    show(to, "learning-words", COLUMNS, [row(*one) for one in rows])
     for seed in range(TRAININGS):
-        print(going(SETTINGS[0].config(given.out, "tokens", seed)))
-    draw(rows).savefig(given.pictures / "learning-words.png", dpi=130)
-    print("\n" + cost([config.place for config in configs]))
+        print(going(SETTINGS[0].config(out, "tokens", seed)))
+    draw(rows).savefig(out / "learning-words.png", dpi=130)

@@ -24,7 +24,7 @@ from agents.runtime.colors import LEARNED, LEVEL, reward_color
 from evaluation.exact import exploitability
 from research.learning.populations import SETTINGS, steps
 from research.learning.rewards import REWARDS
-from research.learning.trainings import Group, Options
+from research.learning.trainings import Group
 from research.tables import DOCS, Docs, markdown, read, save
 from welfare_env import load_board
 
@@ -77,13 +77,12 @@ def scripted(board: str, years: int) -> Iterator[Beside]:
 
 def learned(folder: Path, board: str, years: int) -> Iterator[Beside]:
     """Last iterates of self-play, each reward with several seeds, with their most probable orders; and a population."""
-    given = Options(folder, folder, ())
     settings = {"map_name": board, "years": years, "sees": "position"}
     game = f"{board.replace(':', '-')}-{years}"
     for reward in REWARDS:
         kind = reward.partition(":")[0]
-        group = Group(f"{game}-{kind}", {**settings, "reward": reward}, SEEDS, ITERATIONS, most=ITERATIONS)
-        policies = [f"rl:{place / 'checkpoint'},greedy=yes" for place in group.folders(given)]
+        group = Group(f"{game}-{kind}", {**settings, "reward": reward}, SEEDS, ITERATIONS, max_iterations=ITERATIONS)
+        policies = [f"rl:{place / 'checkpoint'},greedy=yes" for place in group.folders(folder)]
         yield from by_result([measured(board, years, policy, "", kind) for policy in policies])
     config = training.PopulationConfig(
         map_name=board,
@@ -92,7 +91,7 @@ def learned(folder: Path, board: str, years: int) -> Iterator[Beside]:
         folder=folder / f"{game}-psro",
         **SETTINGS | {"years": years, "iterations": 40},
     )
-    *_, last = steps(config, given)
+    *_, last = steps(config)
     size = years * len(load_board(board).powers)
     found = [float("nan") if last[name] is None else float(last[name]) for name in ("welfare", "gap")]
     yield Beside(f"PSRO, {RESPONSES} responses", found[0] * size, found[1] * years, "PSRO")

@@ -1,8 +1,7 @@
 """Our random and prosocial players compared with the authors' runs: welfare, conflicts, stolen centers, proficiency.
 
-    python -m research.published                  # 1,000 games of random under each of three rules: four minutes
-    python -m research.published --games 100
-    python -m research.published --store FILE     # saves the games, some 100 MB; rerun to continue
+    python -m research.validation.published         # 1,000 games of random under each of three rules: four minutes
+    python -m research.validation.published --games 100
 
 Ten years, no press. Prints the table of docs/differences.md: means with Student's 95% intervals over games.
 """
@@ -10,9 +9,8 @@ Ten years, no press. Prints the table of docs/differences.md: means with Student
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, NamedTuple, Optional
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -20,8 +18,8 @@ from scipy.stats import t
 
 import evaluation
 from evaluation.experiments.published import RANDOM_SWEEP, TABLES
-from evaluation.play.store import GameStore
-from research.tables import Folder, markdown, save
+from research.games import ALL_CORES, Out, Workers, playing
+from research.tables import Folder, show
 from welfare_env import Rules
 
 BATCH = 100  # games in memory
@@ -58,22 +56,23 @@ def cell(values: Sequence[float]) -> str:
     return f"{mean} [{games.mean() - width:.3f}, {games.mean() + width:.3f}]"
 
 
-def rows(games: int, seed: int, store: GameStore | None) -> Iterator[list[str]]:
+def rows(games: int, seed: int, means: dict[str, Any]) -> Iterator[list[str]]:
     """The rows of the table: ours, then the authors'."""
     for setting in SETTINGS:
-        yield _played("random", setting, games, seed, store)
-    yield _played("prosocial", SETTINGS[-1], 1, seed, store)
+        yield played("random", setting, games, seed, means)
+    yield played("prosocial", SETTINGS[-1], 1, seed, means)
     for name, runs in AUTHORS.items():
         number = len(runs["root_nash_welfare"])
         yield [name, str(number), *(cell(runs[measure]) if measure in runs else "" for measure in MEASURES)]
 
 
-def _played(policy: str, setting: Setting, games: int, seed: int, store: GameStore | None) -> list[str]:
+def played(policy: str, setting: Setting, games: int, seed: int, means: dict[str, Any]) -> list[str]:
+    """A row of ours."""
     found: dict[str, list[float]] = {measure: [] for measure in MEASURES}
     for batch, start in enumerate(range(0, games, BATCH)):
         number = min(BATCH, games - start)
         result = evaluation.self_play(
-            policy, number, seed=seed + batch, rules=setting.rules, published=setting.published, store=store
+            policy, number, seed=seed + batch, rules=setting.rules, published=setting.published, **means
         )
         for measure in MEASURES:
             found[measure] += getattr(result, measure).per_game
@@ -83,15 +82,14 @@ def _played(policy: str, setting: Setting, games: int, seed: int, store: GameSto
 def main(
     games: Annotated[int, typer.Option(min=2, help="Games of random per set of rules.")] = 1000,
     seed: Annotated[int, typer.Option(min=0)] = 0,
-    store: Annotated[Optional[Path], typer.Option(help="File for the games.")] = None,  # noqa: UP045
-    tables: Folder = None,
+    out: Out = Path("runs/published"),
+    workers: Workers = ALL_CORES,
+    to: Folder = None,
 ) -> None:
     """Compare our random and prosocial players with the authors' runs."""
-    with nullcontext() if store is None else GameStore(store) as kept:
-        found = list(rows(games, seed, kept))
-    head = ["ten years, no press", "games", *(measure.replace("_", " ") for measure in MEASURES)]
-    save(tables, "differences-published", head, found)
-    typer.echo(markdown(head, found))
+    head = ("ten years, no press", "games", *(measure.replace("_", " ") for measure in MEASURES))
+    with playing(out, workers) as means:
+        show(to, "differences-published", head, rows(games, seed, means))
 
 
 if __name__ == "__main__":
