@@ -50,8 +50,3 @@ class HumanPolicy(Described):
             self._ask = ask
         answer: Any = self._ask(view)
         return view.encode_messages(answer) if view.asked == MESSAGES else view.encode_orders(answer)
-
-
-def is_person(modules: tuple[str, ...]) -> bool:
-    """Whether a policy made of these modules (`agents.specs.Spec.modules`) is or contains a person."""
-    return __name__ in modules

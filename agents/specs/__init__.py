@@ -9,24 +9,12 @@ from agents.specs.profiles import (
     profile_as_given,
     read_profile,
 )
-from agents.specs.reading import (
-    PolicyLike,
-    as_given,
-    asks_language_models,
-    canonical,
-    listed,
-    make,
-    named_files,
-    named_models,
-    read,
-    usages,
-)
-from agents.specs.registry import AGENTS, LM_OPTIONS
+from agents.specs.reading import PolicyLike, as_given, canonical, listed, make, named_files, read, usages
+from agents.specs.registry import AGENTS
 from agents.specs.spec import Spec
 
 __all__ = [
     "AGENTS",
-    "LM_OPTIONS",
     "SEATINGS",
     "PolicyLike",
     "Profile",
@@ -34,13 +22,11 @@ __all__ = [
     "ProfileLike",
     "Spec",
     "as_given",
-    "asks_language_models",
     "canonical",
     "is_profile",
     "listed",
     "make",
     "named_files",
-    "named_models",
     "profile_as_given",
     "read",
     "read_profile",

@@ -14,10 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
+from agents.specs.grammar import SpecFault, checked_text, error_of, unwrapped
 from agents.specs.reading import PolicyLike, read
-from agents.specs.registry import read_part
 from agents.specs.spec import Spec
-from agents.specs.text_span import Part
 from welfare_env.errors import UnknownPowerError, WelfareEnvError, did_you_mean
 
 SEATINGS = ("rotated", "fixed", "drawn")
@@ -25,6 +24,7 @@ SEATINGS = ("rotated", "fixed", "drawn")
 
 Seats = int | str | None  # a number of seats, a power, or all that are left
 _TERM = re.compile(r"\s*(\w+)\s*\*")
+MAX_SEATS = 99
 
 
 class ProfileError(WelfareEnvError, ValueError):
@@ -127,7 +127,7 @@ def read_profile(profile: ProfileLike, names: Collection[str] = ()) -> Profile:
     if isinstance(profile, Mapping):
         return Profile(_of_mapping(profile))
     if isinstance(profile, str) and is_profile(profile):
-        return Profile(tuple(_terms(Part.whole(profile, names))))
+        return Profile(_of_text(profile, names))
     return Profile(((None, read(profile, names)),))
 
 
@@ -137,16 +137,16 @@ def written_terms(text: str) -> list[tuple[str, str]]:
     The policies are not read. Without counts of seats, there is one term with the seats "".
 
     Raises:
-        UnknownAgentError: unbalanced parentheses, or a term without seats.
+        UnknownAgentError: a term without seats, or the text is too long.
     """
-    if not is_profile(text):
-        return [("", Part.whole(text).cut(0, len(text)).unwrapped().text)]
+    if not is_profile(checked_text(text)):
+        return [("", unwrapped(text))]
     terms = []
-    for part in _split(Part.whole(text)):
-        match = _TERM.match(part.text)
+    for term in _split(text):
+        match = _TERM.match(term)
         if match is None:
-            raise part.fault("give SEATS*SPEC, such as 4*dove")
-        terms.append((match[1], part.cut(match.end(), len(part.text)).unwrapped().text))
+            raise error_of(text, SpecFault(term, "give SEATS*SPEC, such as 4*dove"))
+        terms.append((match[1], unwrapped(term[match.end() :])))
     return terms
 
 
@@ -176,45 +176,28 @@ def _numbered(found: Mapping[int, Spec]) -> dict[int, Spec]:
     return numbered
 
 
-def _terms(whole: Part) -> Iterator[tuple[Seats, Spec]]:
-    """The terms of a text, each policy read once.
-
-    Raises:
-        UnknownAgentError, ProfileError: as `read_profile`.
-    """
-    known: dict[str, Spec] = {}
-    named: set[str] = set()
-    for part in _split(whole):
-        match = _TERM.match(part.text)
-        if match is None:
-            raise part.fault("give SEATS*SPEC, such as 4*dove")
-        policy = part.cut(match.end(), len(part.text))
-        spec = known.get(policy.text) or known.setdefault(policy.text, read_part(policy))
-        yield _checked_seats(match[1], part, named), spec
+def _of_text(text: str, names: Collection[str]) -> tuple[tuple[Seats, Spec], ...]:
+    terms: list[tuple[Seats, Spec]] = []
+    for word, policy in written_terms(text):
+        seats: Seats = int(word) if word.isdecimal() else word.upper()
+        if isinstance(seats, int) and not 1 <= seats <= MAX_SEATS:
+            raise ProfileError(f"profile {text!r:.200}, {word:.20}*: give 1 to {MAX_SEATS} seats")
+        if isinstance(seats, str) and any(seats == other for other, _ in terms):
+            raise ProfileError(f"profile {text!r:.200}: {seats} is named twice")
+        terms.append((seats, read(policy, names)))
+    return tuple(terms)
 
 
-def _checked_seats(word: str, part: Part, named: set[str]) -> int | str:
-    if re.fullmatch("[0-9]+", word):
-        if not re.fullmatch("[1-9][0-9]?", word):
-            raise ProfileError(str(part.fault("give 1 to 99 seats")))
-        return int(word)
-    power = word.upper()
-    if power in named:
-        raise ProfileError(str(part.fault(f"{power} is named twice")))
-    named.add(power)
-    return power
-
-
-def _split(whole: Part) -> Iterator[Part]:
+def _split(text: str) -> Iterator[str]:
     """Splits at each + outside parentheses that stands between blanks or before another term."""
-    text, start, depth = whole.text, 0, 0
+    start, depth = 0, 0
     for place, sign in enumerate(text):
         depth += (sign == "(") - (sign == ")")
         is_apart = text[place - 1 : place + 2] == " + "
         if sign == "+" and depth == 0 and (is_apart or _TERM.match(text[place + 1 : place + 100])):
-            yield whole.cut(start, place)
+            yield text[start:place].strip()
             start = place + 1
-    yield whole.cut(start, len(text))
+    yield text[start:].strip()
 
 
 def _written(seats: Seats, policy: Spec) -> str:

@@ -1,8 +1,9 @@
-"""Reads the `Spec` of a policy (a text, a class, a factory or an instance), and answers questions about it."""
+"""Reads the `Spec` of a policy: of a text, a class, a factory or an instance."""
 
 from __future__ import annotations
 
 import copyreg
+import os
 import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -11,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from agents.policy import Policy
 from agents.rl import files_of
-from agents.specs.entry_points import installed
-from agents.specs.objects import import_path, unnamed_spec
+from agents.specs.grammar import SpecFault, checked_text, error_of, split, unwrapped
+from agents.specs.own import file_of, import_path, installed, unnamed_spec
 from agents.specs.registry import AGENTS, read_part
 from agents.specs.spec import Spec
-from agents.specs.text_span import Part
-from welfare_env.checks import quoted
 from welfare_env.errors import UnknownAgentError
 
 if TYPE_CHECKING:
@@ -24,21 +23,6 @@ if TYPE_CHECKING:
 
 PolicyLike = str | Spec | Policy | type[Policy] | Callable[[], Policy]
 """A spec's text, a spec, an instance (copied for each seat and game), a class, or a function that makes one."""
-
-
-def listed(text: str) -> list[str]:
-    """The specs between commas; a piece such as "effort=high" belongs to the one before it.
-
-    Raises:
-        UnknownAgentError: a parenthesis is not closed, or the text is too long.
-    """
-    found: list[str] = []
-    for part in Part.whole(text).split():
-        if found and re.match(r"\w+\s*=", part.text):
-            found[-1] += f",{part.text}"
-        elif part.text:
-            found.append(part.unwrapped().text)
-    return found
 
 
 def read(policy: PolicyLike, names: Collection[str] = ()) -> Spec:
@@ -53,30 +37,20 @@ def read(policy: PolicyLike, names: Collection[str] = ()) -> Spec:
 
     Raises:
         UnknownAgentError: an unknown name; a missing, unknown, repeated or bad option; unbalanced parentheses; more
-            than the limits allow (see `agents.specs.registry`); or not a policy. The message points at the place and
-            says what is possible there.
+            than the limits allow (see `agents.specs.grammar`); or not a policy. The message quotes the piece that is
+            wrong and says what is possible there.
     """
     if isinstance(policy, Spec):
         return policy
-    if isinstance(policy, str):
-        return read_text(policy, names)
-    return _of_object(policy)
-
-
-def _of_object(policy: object) -> Spec:
     if isinstance(policy, type) and (path := import_path(policy)):
-        return read_text(f"import:{path}")
-    if callable(policy) or isinstance(policy, Policy):
+        policy = f"import:{path}"
+    if not isinstance(policy, str) and (callable(policy) or isinstance(policy, Policy)):
         return unnamed_spec(policy)
-    example = "'exploiter:nice=prosocial,attack=dumbbot'"
-    raise UnknownAgentError(
-        f"agent spec {quoted(policy)}: give a string such as {example}, or a class, a factory or an instance"
-    )
-
-
-def read_text(spec: str, names: Collection[str] = ()) -> Spec:
-    """The spec of a text; as `read`."""
-    return read_part(Part.whole(spec, names))
+    text = checked_text(policy)
+    try:
+        return read_part(text, names)
+    except SpecFault as fault:
+        raise error_of(text, fault) from fault
 
 
 def make(spec: PolicyLike, models: SharedModels | None = None) -> Policy:
@@ -90,11 +64,6 @@ def make(spec: PolicyLike, models: SharedModels | None = None) -> Policy:
         UnknownAgentError: as `read` and `Spec.make`.
     """
     return read(spec).make(models)
-
-
-def as_given(policy: PolicyLike, spec: Spec) -> str:
-    """How results quote a policy: a text as the caller wrote it, anything else by the text of its spec."""
-    return policy if isinstance(policy, str) else spec.text
 
 
 def canonical(spec: PolicyLike) -> str:
@@ -111,35 +80,48 @@ def canonical(spec: PolicyLike) -> str:
     return found.text
 
 
+def as_given(policy: PolicyLike, spec: Spec) -> str:
+    """How results quote a policy: a text as the caller wrote it, anything else by the text of its spec."""
+    return policy if isinstance(policy, str) else spec.text
+
+
+def listed(text: str, mark: str = ",") -> list[str]:
+    """The specs between the marks; a piece such as "effort=high" belongs to the one before it.
+
+    Raises:
+        UnknownAgentError: a parenthesis is not closed, or the text is too long.
+    """
+    found: list[str] = []
+    try:
+        for piece in split(checked_text(text), mark):
+            if found and re.match(r"\w+\s*=", piece):
+                found[-1] += f"{mark}{piece}"
+            elif piece:
+                found.append(unwrapped(piece))
+    except SpecFault as fault:
+        raise error_of(text, fault) from fault
+    return found
+
+
 def usages() -> list[str]:
     """Every policy's spec with its required options: "exploiter:nice=SPEC,attack=SPEC"."""
     return [name + kind.usage for name, kind in AGENTS.items()] + [name for name in installed() if name not in AGENTS]
 
 
-def asks_language_models(spec: PolicyLike) -> bool:
-    """Whether a policy, or a part of it, is a language model."""
-    return bool(read(spec).models)
-
-
-def named_models(spec: PolicyLike) -> tuple[tuple[str, str], ...]:
-    """The language models in a spec: name and `base_url` of each, "" if the spec has no `base_url`.
+def named_files(policy: PolicyLike) -> list[Path]:
+    """The files and folders that a spec names: checkpoints, options, and the source of the user's policies.
 
     Raises:
-        UnknownAgentError: as `canonical` does.
+        UnknownAgentError: as `read`, or the package that the user's module is in cannot be imported.
     """
-    return read(spec).models
-
-
-def named_files(spec: PolicyLike) -> list[Path]:
-    """The files that a spec names: checkpoints, files and folders in options, and the source of the user's policies
-    (compiled modules have none).
-
-    Raises:
-        UnknownAgentError: as `canonical` does, or the package that the user's module is in cannot be imported.
-    """
-    found = read(spec)
-    own = [file for source in found.sources for file in source()]
-    return own + [file for name in found.checkpoints for file in files_of(name)]
+    spec = read(policy)
+    try:
+        own = [[source] if isinstance(source, Path) else file_of(source) for source in spec.sources]
+    except ValueError as error:
+        raise error_of(spec.text, error) from error
+    words = [word for each in spec.walk() if each.outside for word in each.options.values() if isinstance(word, str)]
+    named = [Path(word) for word in words if os.path.exists(word)]
+    return [file for files in (*own, named, *map(files_of, spec.checkpoints)) for file in files]
 
 
 def _reduced(spec: Spec) -> tuple[Callable[[str, object], Spec], tuple[str, object]]:

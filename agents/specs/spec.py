@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from agents.policy import Policy
+from agents.specs.grammar import error_of
+from agents.specs.options import Folder
+from welfare_env.errors import UnknownAgentError
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
+
+Model = tuple[str, str]
+"""A language model: its name and its server's address, "" for the provider's own server."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,22 +27,20 @@ class Spec:
     Attributes:
         text: as `agents.canonical` writes it; for an unnamed policy, a description for people.
         maker: makes a policy from the shared language models.
-        models: the language models in it: name and server address of each, "" for the provider's own server.
-        checkpoints: the folders of the learned players in it.
-        sources: functions that return the files of each policy from outside this package.
+        options: the values of the options, parsed; those that are policies are specs.
+        asked: the language models that the policy itself asks.
         unnamed: the factory, instance or class, if no text can make it again; such specs are equal only if this is the
             same object.
+        outside: the module that the policy is from, if it is the user's or of another distribution.
         parts: for a mix that is drawn once per game: each policy with its share.
-        modules: the modules of this package that the policy depends on; the whole package if unknown.
     """
 
     text: str
     maker: Callable[[SharedModels | None], Policy] = field(repr=False)
-    models: tuple[tuple[str, str], ...] = ()
-    checkpoints: tuple[str, ...] = ()
-    sources: tuple[Callable[[], list[Path]], ...] = field(default=(), repr=False)
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    asked: tuple[Model, ...] = field(default=(), repr=False)
     unnamed: object = field(default=None, repr=False)
-    modules: tuple[str, ...] = field(default=("agents",), repr=False)
+    outside: str = field(default="", repr=False)
     parts: tuple[tuple[Spec, float], ...] = field(default=(), repr=False)
 
     def __eq__(self, other: object) -> bool:
@@ -48,9 +53,45 @@ class Spec:
         return self  # a value; an instance in it is copied when a policy is made
 
     @property
+    def name(self) -> str:
+        """The policy's name in specs: "dove"."""
+        return self.text.partition(":")[0]
+
+    @property
     def is_named(self) -> bool:
         """Whether its text makes the same policy in another process, or on another day."""
         return self.unnamed is None
+
+    @cached_property
+    def models(self) -> tuple[Model, ...]:
+        """The language models in it."""
+        return tuple(model for spec in self.walk() for model in spec.asked)
+
+    @cached_property
+    def checkpoints(self) -> tuple[str, ...]:
+        """The folders of the learned players in it."""
+        return tuple(str(value) for value in self._values() if isinstance(value, Folder))
+
+    @cached_property
+    def sources(self) -> tuple[Path | str, ...]:
+        """The files that options name, and the modules from outside this package."""
+        files = tuple(value for value in self._values() if isinstance(value, Path))
+        return files + tuple(spec.outside for spec in self.walk() if spec.outside)
+
+    @property
+    def has_person(self) -> bool:
+        """Whether a person plays, or a part of it."""
+        return any(spec.name == "human" for spec in self.walk())
+
+    def walk(self) -> Iterator[Spec]:
+        """This spec, and all specs in it."""
+        yield self
+        inner = [value for value in self.options.values() if isinstance(value, Spec)]
+        for spec in (*inner, *(part for part, _ in self.parts)):
+            yield from spec.walk()
+
+    def _values(self) -> Iterator[Any]:
+        return (value for spec in self.walk() for value in spec.options.values())
 
     def make(self, models: SharedModels | None = None) -> Policy:
         """A new policy; `reset` it before it plays.
@@ -63,4 +104,9 @@ class Spec:
             UnknownAgentError: an option that the policy itself refuses, a checkpoint or a class that cannot be found,
                 or an error in the user's code.
         """
-        return self.maker(models)
+        try:
+            return self.maker(models)
+        except UnknownAgentError:  # of a policy in it
+            raise
+        except ValueError as error:
+            raise error_of(self.text, error) from error

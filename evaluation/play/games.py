@@ -16,7 +16,6 @@ import numpy as np
 
 import agents
 import welfare_env
-from agents.human.policy import is_person
 from agents.specs import Spec
 from evaluation.checks import MOST_SEED, EvaluationError, check_whole
 from evaluation.play.answer_sources import answered_by
@@ -138,7 +137,7 @@ class GameSpec:
     @property
     def has_people(self) -> bool:
         """Whether a person plays."""
-        return any(is_person(policy.modules) for _, policy in self.players)
+        return any(policy.has_person for _, policy in self.players)
 
     @property
     def asks_language_models(self) -> bool:

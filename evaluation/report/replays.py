@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agents import ExploiterPolicy, HoldPolicy
-from agents.specs.registry import EXPLOITER_OPTIONS
-from agents.specs.text_span import Part
+from agents.specs import Spec, read
 from evaluation.measures.metrics import measure
 from evaluation.messages.analysis import analyze_messages
 from evaluation.messages.promises import Promise
@@ -31,7 +30,6 @@ STAGES = {
     "collect": "stops attacking and collects points",
 }
 EXPLOITERS: dict[str, dict[str, Any]] = {"exploiter": {}, "pact": {"units": None}}  # name -> thresholds by default
-PARTS = ("nice", "attack")
 EXPLANATIONS = {
     "Root Nash welfare": "The geometric mean of all powers' welfare points a year; 0 if a power has no points.",
     "Root Nash welfare of the others": "The geometric mean over the powers that do not deviate.",
@@ -185,25 +183,16 @@ def _stages(game: Game, players: Mapping[str, str], names: Mapping[str, str]) ->
 def _exploiter(text: str) -> ExploiterPolicy | None:
     """An exploiter with the thresholds of a spec, but placeholder parts; None for other policies.
 
-    A spec in a record is not trusted: creating its policy could run arbitrary code. Only thresholds are parsed, as by
-    `agents.make`; a spec with invalid options gives None.
+    A spec in a record is not trusted: creating its policy could run arbitrary code, so it is only read.
     """
     try:
-        name, options = _halves(Part.whole(text).unwrapped(), ":")
-        if name.text not in EXPLOITERS:
-            return None
-        given = [_halves(option, "=") for option in (options.split() if options.text else ())]
-        thresholds = {key.text: EXPLOITER_OPTIONS[key.text](value) for key, value in given if key.text not in PARTS}
-    except (KeyError, UnknownAgentError):
+        spec = read(text)
+    except UnknownAgentError:
         return None
-    if len({key.text for key, _ in given}) < len(given):
+    if spec.name not in EXPLOITERS:
         return None
-    return ExploiterPolicy(HoldPolicy(), HoldPolicy(), **EXPLOITERS[name.text] | thresholds)
-
-
-def _halves(part: Part, mark: str) -> tuple[Part, Part]:
-    """Like `Part.halves`; without the mark, the second half is empty."""
-    return part.halves(mark) or (part, part.cut(len(part.text), len(part.text)))
+    thresholds = {key: value for key, value in spec.options.items() if not isinstance(value, Spec)}
+    return ExploiterPolicy(HoldPolicy(), HoldPolicy(), **EXPLOITERS[spec.name] | thresholds)
 
 
 def _measures(

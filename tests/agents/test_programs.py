@@ -78,7 +78,7 @@ def test_the_best_reply_to_a_mix_is_the_games(epsilon, cost):
     ("spec", "told"),
     [
         ("program:", "give a program"),
-        ("program:X(me)", "character 9"),
+        ("program:X(me)", "program:X"),
         ("program:NoBot", "NoBot"),
         ("mix:", "PROGRAM=SHARE"),
         ("mix:FairBot", "PROGRAM=SHARE"),

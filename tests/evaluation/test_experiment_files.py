@@ -142,7 +142,7 @@ def test_faults(lines: str, line: int, words: str) -> None:
 
 def test_a_swept_value_that_a_policy_refuses_is_a_fault_of_the_file() -> None:
     text = BASE.format(profile="dove", games=3) + 'template = "{profile},share={share}"\n[sweep]\nshare = [0.25, 5]\n'
-    with pytest.raises(ExperimentError, match=r"1 fault\n  line 5: .*'dove:share=5'.*share=5.0: give a number"):
+    with pytest.raises(ExperimentError, match=r"1 fault\n  line 5: .*'dove:share=5.0'.*share=5.0: give a number"):
         read_experiment(text)
 
 

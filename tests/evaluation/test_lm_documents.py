@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from agents.lm.models.prices import Price, load_prices
 from agents.lm.stub import StubServer
-from agents.specs import LM_OPTIONS
+from agents.specs.options import LM_OPTIONS
 from evaluation.cli.commands import app
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -33,8 +33,8 @@ def own(tmp_path, monkeypatch):
 
 def test_every_spec_is_read_once(monkeypatch):
     texts = []
-    real = reading.read_text
-    monkeypatch.setattr(reading, "read_text", lambda text, names: texts.append(text) or real(text, names))
+    real = reading.read_part
+    monkeypatch.setattr(reading, "read_part", lambda text, names: texts.append(text) or real(text, names))
     evaluation.exploitability("hold", games=5, coalitions="all-singles", **BOARD)
     assert sorted(texts) == ["exploiter:nice=(hold),attack=dumbbot", "hold"]
     texts.clear()

@@ -26,7 +26,9 @@ from agents.lm.reading.grammar import Grammar
 from agents.lm.reading.parsing import parse, reply_schema
 from agents.lm.stub.replies import SENTENCES, Instance, stub_reply
 from agents.lm.stub.wire import Answered, read, write
-from agents.specs import AGENTS, LM_OPTIONS, ProfileError, named_files, named_models
+from agents.specs import AGENTS, ProfileError, named_files
+from agents.specs import read as read_spec
+from agents.specs.options import LM_OPTIONS
 from modal_env import LIBRARY, POST
 from modal_env.errors import FormulaError, GameError, ModalError
 from tests.fuzz.hunting import changed, encoded, hunt, mangled, nasty, nested, odd, words
@@ -75,7 +77,7 @@ def is_safe(text: Any) -> bool:
 def test_writing_specs(spec: Any) -> None:
     written = agents.canonical(spec)
     assert agents.canonical(written) == written
-    assert named_models(written) == named_models(spec)
+    assert read_spec(written).models == read_spec(spec).models
 
 
 @hunt(TEXTS.filter(is_safe) | st.builds("import:{}".format, st.sampled_from(MODULES)), UnknownAgentError, slow=10)

@@ -337,7 +337,7 @@ def test_a_population_that_is_killed_goes_on_to_the_same_weights(tmp_path, undis
 
 
 @pytest.mark.parametrize(
-    "changes", [{"begin": ""}, {"begin": "hold+hold"}, {"begin": "hold+"}, {"solver": "best"}, {"steps": -1},
+    "changes", [{"begin": ""}, {"begin": "hold+hold"}, {"solver": "best"}, {"steps": -1},
                 {"years": 0}, {"lr": float("nan")}, {"begin": "mix:hold=1"}]
 )  # fmt: skip
 def test_configs_that_make_no_sense_are_refused(changes):

@@ -9,8 +9,7 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from agents.specs import read
-from agents.specs.text_span import Part
+from agents.specs import listed, read
 from training.board.config import TrainConfig
 from training.config import MOST, Config, Games, Range, file_name, folder_name
 from training.errors import TrainingError
@@ -72,7 +71,7 @@ class PopulationConfig(Config):
         super().__post_init__()
         checks.choice("solver", self.solver, SOLVERS, TrainingError)
         checks.choice("oracle", self.oracle, ORACLES, TrainingError)
-        if not all(self.first) or len(set(self.first)) < len(self.first):
+        if not self.first or len(set(self.first)) < len(self.first):
             raise TrainingError(f"begin={self.begin!r:.80}: give distinct policies, joined by +")
         if any(read(text).parts for text in self.first):
             raise TrainingError(f"begin={self.begin!r:.80}: give policies that are not mixes")
@@ -80,7 +79,7 @@ class PopulationConfig(Config):
     @cached_property
     def first(self) -> tuple[str, ...]:
         """The initial policies."""
-        return tuple(part.text for part in Part.whole(self.begin).split("+"))
+        return tuple(listed(self.begin, "+"))
 
     @property
     def place(self) -> Path:

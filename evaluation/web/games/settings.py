@@ -30,7 +30,6 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import agents
-from agents.human.policy import is_person
 from agents.runtime.files import read_file, reason
 from agents.specs import Spec, read_profile
 from evaluation.checks import EvaluationError, board_of, check_seed
@@ -94,7 +93,7 @@ class TableSettings:
             raise TableError(f"profile {self.profile!r:.200}: give at least one person a seat, as in FRANCE*human:")
         if not isinstance(self.late, str):
             raise TableError(f"late {quoted(self.late)}: give hold, or a policy such as dove")
-        if self.late != HOLD and is_person(agents.specs.read(self.late).modules):
+        if self.late != HOLD and agents.specs.read(self.late).has_person:
             raise TableError(f"late {self.late!r:.100}: give hold, or a policy other than a person")
         for name, key in (("message_seconds", "messages"), ("order_seconds", "orders")):
             seconds = getattr(self, name)
@@ -120,7 +119,7 @@ class TableSettings:
     @property
     def people(self) -> tuple[str, ...]:
         """The powers that people play."""
-        return tuple(power for power, policy in self.spec.players if is_person(policy.modules))
+        return tuple(power for power, policy in self.spec.players if policy.has_person)
 
     @property
     def policies(self) -> tuple[Spec, ...]:

@@ -10,7 +10,7 @@ from agents.lm.player import LMPolicy
 from agents.lm.player_settings import Style
 from agents.lm.prompts import Flavour
 from agents.lm.prompts.parts import Ablation, Addition
-from agents.specs import asks_language_models
+from agents.specs import read
 from welfare_env import UnknownAgentError
 
 FULL = (
@@ -85,7 +85,7 @@ def test_canonical_specs(spec, canonical):
     ],
 )
 def test_which_specs_ask_language_models(spec, asks):
-    assert asks_language_models(spec) == asks
+    assert bool(read(spec).models) == asks
 
 
 def test_players_share_a_model_and_its_limits():

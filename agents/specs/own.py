@@ -1,0 +1,207 @@
+"""Policies of the user and of other distributions: imported classes, entry points, and Python objects.
+
+A distribution that has in its pyproject.toml
+
+    [project.entry-points."welfare_env.policies"]
+    outlaw = "western.players:Outlaw"
+
+gives the spec "outlaw", and with options "outlaw:patience=3". The value is a class, or a function that returns a
+policy; options are passed by name. Built-in names take precedence.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import inspect
+import re
+import sys
+import sysconfig
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from agents.policy import Policy
+from agents.specs.grammar import SpecFault, halves
+from agents.specs.spec import Spec
+from welfare_env.errors import did_you_mean
+
+GROUP = "welfare_env.policies"
+IMPORT_PATH = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+"
+EXAMPLE = "import:mymodule.MyPolicy, with options after commas: import:mymodule.MyPolicy,k=3"
+RIGHT = "give a class that has reset(agent, seed) and act(observation, info), and is made with the options given"
+_OURS = (str(Path(__file__).parent), str(Path(str(importlib.__file__)).parent), str(copy.__file__), "<frozen ")
+
+
+def imported_spec(name: str, path: str, pieces: Sequence[str]) -> Spec:
+    """The spec of a class that can be imported, which is not imported yet.
+
+    Args:
+        path: "MODULE.CLASS". pieces: the options.
+    """
+    _check_module(path)
+    return _own_spec(name, ",", _values(pieces), lambda: _imported(path), path.rpartition(".")[0])
+
+
+def installed_spec(name: str, pieces: Sequence[str]) -> Spec:
+    """The spec of an installed name, which is not loaded yet."""
+    points = installed()[name]
+    if len(points) > 1:
+        several = ", ".join(map(_described, points))
+        raise SpecFault(name, f"several distributions have it, uninstall all but one: {several}")
+    return _own_spec(name, ":", _values(pieces), lambda: _loaded(points[0]), points[0].module)
+
+
+def unnamed_spec(policy: Any) -> Spec:
+    """The spec of an object that no text can name. Policies are made by calling it or, for an instance, copying it."""
+    is_instance = isinstance(policy, Policy) and not isinstance(policy, type)
+    kind = "instance of" if is_instance else "class" if isinstance(policy, type) else "factory"
+    item = type(policy) if is_instance else policy
+    named = item if isinstance(getattr(item, "__qualname__", None), str) else type(item)
+    text = f"{kind} {named.__module__}.{named.__qualname__}"[:200]
+    make = (lambda: copy.deepcopy(policy)) if is_instance else policy
+    return Spec(text, lambda models: _made(make, {}), unnamed=policy)
+
+
+def _own_spec(
+    name: str, mark: str, options: Mapping[str, Any], maker: Callable[[], Callable[..., object]], outside: str
+) -> Spec:
+    text = f"{name}{mark}{','.join(f'{key}={value}' for key, value in options.items())}" if options else name
+    return Spec(text, lambda models: _made(maker(), options), options, outside=outside)
+
+
+def _imported(path: str) -> type:
+    """The class at "MODULE.CLASS". Only classes with the methods of a policy will be called."""
+    module_name, _, name = path.rpartition(".")
+    with errors_of_users():
+        module = importlib.import_module(module_name)
+        names = dir(module)
+        found = getattr(module, name, None)
+        is_right = inspect.isclass(found) and all(callable(getattr(found, each, None)) for each in ("reset", "act"))
+    if found is None:
+        raise ValueError(f"the module {module_name} has no {name}{did_you_mean(name, names)}. Give {EXAMPLE}")
+    if not is_right:
+        raise ValueError(f"{found!r:.80} is not a policy: {RIGHT}")
+    return found
+
+
+def _loaded(point: EntryPoint) -> Callable[..., object]:
+    with errors_of_users(f"{_described(point)} cannot be loaded"):
+        maker = point.load()
+    if not callable(maker):
+        raise ValueError(f"{_described(point)} is a {type(maker).__name__}: it must be a class or a function")
+    return maker
+
+
+def _made(maker: Callable[..., object], options: Mapping[str, Any]) -> Policy:
+    """The policy that a class or a function makes with these options."""
+    try:
+        signature = inspect.signature(maker)
+        signature.bind(**options)
+    except TypeError as error:
+        raise ValueError(f"{error}: it takes {signature}") from error
+    except ValueError:  # compiled code has no signature
+        pass
+    with errors_of_users():
+        policy = maker(**options)
+    if not isinstance(policy, Policy) or isinstance(policy, type):
+        raise ValueError(f"it makes a {type(policy).__name__}, which is not a policy: {RIGHT}")
+    return policy
+
+
+def _values(pieces: Sequence[str]) -> dict[str, int | float | str]:
+    """``key=value`` options of the user's code, sorted by key; values are integers, floats or words."""
+    given: dict[str, int | float | str] = {}
+    for piece in pieces:
+        key, value = halves(piece, "=")
+        if key in given or not re.fullmatch(r"[A-Za-z_]\w*=[^\s(),=]+", f"{key}={value}"):
+            raise SpecFault(piece, "give key=value, each key once, the value a whole number, a number, or a word")
+        given[key] = _value(value)
+    return dict(sorted(given.items()))
+
+
+def _value(text: str) -> int | float | str:
+    if re.fullmatch("[-+]?[0-9]{1,9}", text):
+        return int(text)
+    with suppress(ValueError):
+        if re.fullmatch("[-+.0-9eE]{1,40}", text) and isfinite(float(text)):
+            return float(text)
+    return text
+
+
+def _check_module(path: str) -> None:
+    """Refuses modules of the standard library: importing some of them opens a browser, or prints a poem."""
+    root = path.partition(".")[0]
+    if root not in sys.stdlib_module_names:
+        return
+    found = importlib.util.find_spec(root)
+    if found is None or not found.has_location or str(found.origin).startswith(sysconfig.get_path("stdlib")):
+        raise SpecFault(path, f"{root} is a module of the standard library, not a policy. Give {EXAMPLE}")
+
+
+def file_of(module_name: str) -> list[Path]:
+    """The file of a module; empty if the module is compiled or cannot be found.
+
+    Raises:
+        ValueError: the package around it cannot be imported.
+    """
+    with errors_of_users():
+        found = importlib.util.find_spec(module_name)
+    return [Path(found.origin)] if found is not None and found.origin and found.has_location else []
+
+
+@contextmanager
+def errors_of_users(failure: str = "cannot be made") -> Iterator[None]:
+    """Raises any error of the user's code as a ValueError, with the place in that code."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        lines = traceback.format_exception_only(error)  # works even if str(error) fails
+        text = (lines[-1] if isinstance(error, SyntaxError) else lines[0]).strip()
+        raise ValueError(f"{failure}: {text:.500}{_place(error)}") from error
+
+
+def _place(error: BaseException) -> str:
+    """Where the user's code failed; "" if none of it ran."""
+    if isinstance(error, SyntaxError):
+        return f" ({error.filename}, line {error.lineno})"
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_OURS)]
+    return f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
+
+
+def installed() -> Mapping[str, tuple[EntryPoint, ...]]:
+    """Name -> the installed entry points of that name; several if distributions conflict."""
+    return _installed(tuple(sys.path))
+
+
+@lru_cache(maxsize=4)
+def _installed(path: tuple[str, ...]) -> Mapping[str, tuple[EntryPoint, ...]]:
+    """Cached, since it reads a file of every distribution on the path."""
+    found: dict[str, tuple[EntryPoint, ...]] = {}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
+        found[point.name] = (*found.get(point.name, ()), point)
+    return found
+
+
+def _described(point: EntryPoint) -> str:
+    """ "the entry point outlaw = western.players:Outlaw of western 1.0"."""
+    owner = f"{point.dist.name} {point.dist.version}" if point.dist is not None else "an unknown distribution"
+    return f"the entry point {point.name} = {point.value} of {owner}"
+
+
+def import_path(policy: type) -> str | None:
+    """ "MODULE.CLASS" of a class that can be imported; None if it is defined in the running script or a function."""
+    path = f"{policy.__module__}.{policy.__qualname__}"
+    module = sys.modules.get(policy.__module__)
+    if policy.__module__ == "__main__" or not re.fullmatch(IMPORT_PATH, path) or "." in policy.__qualname__:
+        return None
+    with suppress(ImportError, ValueError):
+        found = importlib.util.find_spec(policy.__module__)
+        if found is not None and getattr(module, policy.__qualname__, None) is policy:
+            return path
+    return None
