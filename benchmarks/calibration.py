@@ -43,7 +43,7 @@ DrawShares = Callable[[np.random.Generator, Shape], tuple[Floats, Floats]]  # pa
 RULES = Rules(years=5, message_rounds=0)
 WELFARE = (0, math.inf)
 ATTACKS = (20, 300, 1000)
-CHOOSING = (2, 5)  # games per attack for the choice
+SELECTION_GAMES = (2, 5)  # games per attack for the choice
 SPREADS = {0.0: "equal", 0.5: "sd 0.5"}
 FRESH = 20
 BATCH = 500
@@ -330,10 +330,10 @@ def chosen_table(repetitions: int, seed: int) -> Table:
     )
     for name in names:
         table.add_column(name, justify="right")
-    with metered("choosing", len(SPREADS) * len(ATTACKS) * len(CHOOSING), "rows") as meter:
+    with metered("selection_games", len(SPREADS) * len(ATTACKS) * len(SELECTION_GAMES), "rows") as meter:
         for place, (spread, kind) in enumerate(SPREADS.items()):
             for attacks in ATTACKS:
-                for games in CHOOSING:
+                for games in SELECTION_GAMES:
                     rng = np.random.default_rng([seed, attacks, games, place])
                     found = choice_results(attacks, games, spread, repetitions, rng)
                     errors = (f"{each:+.2f}" for each in (found.error, found.luck))

@@ -13,9 +13,9 @@ from welfare_env.checks import quoted
 from welfare_env.engine.engines import ENGINES
 from welfare_env.errors import UnknownMapError
 
-MOST_GAMES = 1_000_000
-MOST_SEED = 2**63 - 1
-MOST_LISTED = 10_000
+MAX_GAMES = 1_000_000
+MAX_SEED = 2**63 - 1
+MAX_LISTED = 10_000
 
 
 ESTIMATE = "estimate it with evaluation.exploitability (the command: welfare-env exploitability)"
@@ -72,7 +72,7 @@ def check_games(games: int) -> None:
     Raises:
         EvaluationError: not a whole number, or out of range.
     """
-    check_whole("games", games, 1, MOST_GAMES)
+    check_whole("games", games, 1, MAX_GAMES)
 
 
 def check_seed(seed: int) -> None:
@@ -81,10 +81,10 @@ def check_seed(seed: int) -> None:
     Raises:
         EvaluationError: not a whole number, or out of range.
     """
-    check_whole("seed", seed, 0, MOST_SEED)
+    check_whole("seed", seed, 0, MAX_SEED)
 
 
-def listed(name: str, values: object, example: str, most: int | None = MOST_LISTED) -> list[Any]:
+def listed(name: str, values: object, example: str, most: int | None = MAX_LISTED) -> list[Any]:
     """The elements of a list or another iterable, except text and mappings.
 
     Raises:

@@ -21,8 +21,8 @@ from training.errors import TrainingError, check_number, check_whole
 from welfare_env import checks
 from welfare_env.errors import did_you_mean
 
-MOST = 1_000_000
-MOST_SEED = 2**32 - 1  # the maximum for numpy's global generator, which RLlib seeds
+MAX = 1_000_000
+MAX_SEED = 2**32 - 1  # the maximum for numpy's global generator, which RLlib seeds
 LONGEST_NAME = 40  # characters of a profile in the name of a folder
 LONGEST_FOLDER = 200  # bytes of a folder's name; most file systems allow 255
 
@@ -35,8 +35,8 @@ class Range:
     high: float
 
 
-Iterations = Annotated[int, typer.Option(help="Total; a larger number extends a finished training."), Range(1, MOST)]
-Games = Annotated[int, typer.Option(help="Games per iteration."), Range(1, MOST)]
+Iterations = Annotated[int, typer.Option(help="Total; a larger number extends a finished training."), Range(1, MAX)]
+Games = Annotated[int, typer.Option(help="Games per iteration."), Range(1, MAX)]
 Epochs = Annotated[int, typer.Option(help="Passes over an iteration's games."), Range(1, 1000)]
 Entropy = Annotated[float, typer.Option(help="Weight of the entropy bonus."), Range(0, 10)]
 
@@ -71,9 +71,9 @@ class Config:
     seed: Annotated[
         int,
         typer.Option(help="The same seed gives the same result, bit for bit (with the same number of workers)."),
-        Range(0, MOST_SEED),
+        Range(0, MAX_SEED),
     ] = 0
-    save_every: Annotated[int, typer.Option(help="Iterations between saves."), Range(1, MOST)] = 10
+    save_every: Annotated[int, typer.Option(help="Iterations between saves."), Range(1, MAX)] = 10
     folder: Annotated[
         Optional[Path],  # noqa: UP045 (typer reads it)
         typer.Option("--out", metavar="FOLDER", help="Folder of the training.", show_default="runs/..., by name"),

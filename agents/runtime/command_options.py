@@ -97,7 +97,7 @@ def _group(kind: type, parameter: inspect.Parameter, declared: Collection[str]) 
 
 
 def as_arguments(options: Any) -> list[str]:
-    """The arguments for these options, without those at their default: ["--years", "3", "--published"]."""
+    """The arguments for these options, without those at their default: ["--years", "3", "--paper-code"]."""
     hints = get_type_hints(type(options), include_extras=True)
     arguments: list[str] = []
     for field in fields(options):

@@ -44,7 +44,7 @@ from evaluation.cli.options import (
 from evaluation.cli.pages import import_command, replay, transcript
 from evaluation.cli.red_team import red_team
 from evaluation.cli.theorems import frontier, theorems, threats
-from evaluation.experiments.attacks import CHOOSING
+from evaluation.experiments.attacks import SELECTION_GAMES
 from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.exploitability import plan_exploitability
 from evaluation.experiments.self_play import plan_self_play
@@ -71,7 +71,7 @@ from welfare_env.extras import install_extra
 DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumbbot")
 DEMO_PROFILES = ("prosocial", "dove")
 DEMO_GAMES = 5
-DEMO_CHOOSING = 2  # selection games per attack
+DEMO_SELECTION_GAMES = 2  # selection games per attack
 LEARNED = "rl:best-response"  # comes with the package
 SHOWN_CONDITIONS = 20  # rows of the table of stored games
 
@@ -152,10 +152,10 @@ def exploitability(
     coordinated: Annotated[
         bool, typer.Option("--coordinated", help="One policy object plays all members of the coalition.")
     ] = False,
-    choosing: Annotated[
+    selection_games: Annotated[
         int,
         typer.Option(min=1, help="Selection games per attack; the best attacks then play further games."),
-    ] = CHOOSING,
+    ] = SELECTION_GAMES,
     precision: Annotated[
         float | None,
         typer.Option(
@@ -163,7 +163,7 @@ def exploitability(
             show_default="none",
         ),
     ] = None,
-    most_games: Annotated[int, typer.Option(min=1, help="Maximum number of games if a precision is given.")] = 200,
+    max_games: Annotated[int, typer.Option(min=1, help="Maximum number of games if a precision is given.")] = 200,
     witness: Witness = None,
     as_json: Json = False,
 ) -> None:
@@ -173,7 +173,7 @@ def exploitability(
         chosen = read_coalitions(coalitions, settings[0].board.powers)
         check_files(settings, tables, witness)
         attack: dict[str, Any] = {"deviator": deviator or None, "coalitions": chosen, "coordinated": coordinated}
-        attack |= {"choosing": choosing, "precision": precision, "most_games": most_games}
+        attack |= {"selection_games": selection_games, "precision": precision, "max_games": max_games}
         results = run.play(
             policies_of([policy], deviator or ()),
             settings,
@@ -218,7 +218,7 @@ def demo(
     def plan(settings: GameSettings) -> list[EvaluationPlan[Any]]:
         attacks = [
             plan_exploitability(
-                policy, DEMO_GAMES, settings, choosing=DEMO_CHOOSING, deviator=deviator, coalitions=name
+                policy, DEMO_GAMES, settings, selection_games=DEMO_SELECTION_GAMES, deviator=deviator, coalitions=name
             )
             for policy, name, deviator in conditions
         ]

@@ -22,7 +22,7 @@ from evaluation.cli.options import (
     policies_of,
     written,
 )
-from evaluation.experiments.cross_play import MOST_TYPES, plan_cross_play
+from evaluation.experiments.cross_play import MAX_TYPES, plan_cross_play
 from evaluation.measures.lm_usage import usage_table
 from evaluation.report.cross_play_page import cross_play_page, summary
 from evaluation.tables.cross_play_tables import cross_play_tables, mix_table
@@ -50,7 +50,7 @@ def cross_play(
     run: RunOptions,
     tables: TableOptions,
     share: Annotated[float, typer.Option(help="Play a random sample: this fraction of the mixes.")] = 1.0,
-    types: Annotated[int, typer.Option(min=1, help="Maximum number of policies in a mix.")] = MOST_TYPES,
+    types: Annotated[int, typer.Option(min=1, help="Maximum number of policies in a mix.")] = MAX_TYPES,
     background: Annotated[
         list[str] | None,
         typer.Option(help="A held-out background player for scenarios; repeat for several."),

@@ -79,7 +79,7 @@ def experiment(
     games: Annotated[
         int | None, typer.Option(min=1, help="Games per condition.", show_default="the experiment's")
     ] = None,
-    choosing: Annotated[
+    selection_games: Annotated[
         int | None, typer.Option(min=1, help="Selection games per attack.", show_default="the experiment's")
     ] = None,
     seed: Annotated[
@@ -111,7 +111,7 @@ def experiment(
             _draw(Path(source), out, plot)
             return
         replaced = (*(profile or ()), *listed(models or ""))
-        chosen = read_experiment(source, replaced, games=games, choosing=choosing, seed=seed)
+        chosen = read_experiment(source, replaced, games=games, selection_games=selection_games, seed=seed)
         chosen = chosen.with_profiles((*chosen.profiles, *(add or ())))
         folder = out or Path("runs", chosen.name)
         check_writable(folder)

@@ -212,8 +212,8 @@ class GameOptions:
         bool,
         typer.Option("--retreat-welfare", help="Also score points after retreats, as in the published experiments."),
     ] = False
-    published: Annotated[
-        bool, typer.Option("--published", help="Use the rules and measures of the paper's own program.")
+    paper_code: Annotated[
+        bool, typer.Option("--paper-code", help="Use the rules and measures of the paper's own program.")
     ] = False
     simultaneous: Annotated[
         bool,
@@ -238,10 +238,10 @@ class GameOptions:
             if len(names) > 1:  # each option is for one variant only
                 own = "scoring" if variant == "standard" else "retreat_welfare"
                 rules = {name: value for name, value in rules.items() if name == own}
-            published = self.published and (variant == "welfare" or len(names) == 1)
+            paper_code = self.paper_code and (variant == "welfare" or len(names) == 1)
             rules |= {"variant": variant, "years": years, "message_rounds": message_rounds, "press": self.press}
-            same = ("seed", "seats", "map_name", "simultaneous", "published")
-            own_rules = Rules.published(**rules) if published else Rules(**rules)
+            same = ("seed", "seats", "map_name", "simultaneous", "paper_code")
+            own_rules = Rules.published(**rules) if paper_code else Rules(**rules)
             settings.append(GameSettings(rules=own_rules, **{name: getattr(self, name) for name in same}))
         return settings
 
@@ -305,7 +305,7 @@ class RunOptions:
             plans = [each for own in settings for each in plan(own.executed(execution))]
             can_ask = models is not None and _can_ask(policies, execution, store, models)
             try:
-                total = sum(each.most_games for each in plans)
+                total = sum(each.max_games for each in plans)
                 if can_ask:
                     kinds = [(own.played, own.map_name) for own in settings] if rules is None else list(rules)
                     _tell_costs(policies, kinds, execution, total)

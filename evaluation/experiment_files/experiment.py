@@ -34,7 +34,7 @@ from welfare_env.checks import quoted
 
 EXAMPLE = "['dove', '4*dove + 3*hold']"
 
-FIXED = ("rules", "map_name", "seats", "published", "simultaneous")
+FIXED = ("rules", "map_name", "seats", "paper_code", "simultaneous")
 """Options set by the experiment's file."""
 
 
@@ -165,11 +165,11 @@ class ExperimentResult(GamesResult):
         for each in self.conditions:
             conditions.append(each.to_dict(written))
             written.update(id(cell.result) for cell in each.cells)
-        same = ("title", "question", "games", "published", "simultaneous", "coordinated", "precision", "most_games")
+        same = ("title", "question", "games", "paper_code", "simultaneous", "coordinated", "precision", "max_games")
         return {
             "experiment": experiment.name,
             **{name: getattr(experiment, name) for name in (*same, "budget", "template", "leaderboard")},
-            "choosing": experiment.games_for_choosing,
+            "selection_games": experiment.games_for_selection,
             "measure": list(experiment.measure),
             "seed": self.seed,
             "rules": {name: _as_json(value) for name, value in experiment.rules.items()},
@@ -233,7 +233,7 @@ def plan_experiment(chosen: Experiment, settings: GameSettings) -> EvaluationPla
         conditions = tuple(ConditionResult(each, chosen.seed, own) for each, own in results)
         return ExperimentResult(chosen, chosen.seed, conditions)
 
-    return EvaluationPlan(settings, measuring.most_games, run)
+    return EvaluationPlan(settings, measuring.max_games, run)
 
 
 def read_experiment(
@@ -241,7 +241,7 @@ def read_experiment(
     profiles: Sequence[str] = (),
     *,
     games: int | None = None,
-    choosing: int | None = None,
+    selection_games: int | None = None,
     seed: int | None = None,
 ) -> Experiment:
     """The experiment with replaced values; arguments and errors as `experiment`."""
@@ -253,7 +253,7 @@ def read_experiment(
         check_games(games)
     if seed is not None:
         check_seed(seed)
-    given = {"games": games, "choosing": choosing, "seed": seed}
+    given = {"games": games, "selection_games": selection_games, "seed": seed}
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     return replace(chosen.with_profiles(tuple(texts)), **changes)
 

@@ -19,10 +19,10 @@
     y = "root_nash_welfare"
     published = "message_rounds"            # the authors' data (evaluation.experiments.published)
 
-Further keys for all games: `map_name`, `seats`, `simultaneous`, and `published` (rules and measures of the paper's own
+Further keys for all games: `map_name`, `seats`, `simultaneous`, and `paper_code` (rules and measures of the paper's own
 program); for exploitability: `coalitions`, `deviators` (``{policy}`` stands for the replaced policy), `coordinated`,
-`choosing`, `precision` and `most_games`; for exact gains: `coalitions`; for red teams: `budget`. ``leaderboard = true``
-sorts by welfare.
+`selection_games`, `precision` and `max_games`; for exact gains: `coalitions`; for red teams: `budget`.
+``leaderboard = true`` sorts by welfare.
 
 ``template = "{profile},ablate={ablate}"`` builds the policy of a condition from its profile and swept words
 (`evaluation.experiment_files.templates`). A table ``[train.NAME]`` trains the policy ``trained:NAME`` before the
@@ -42,7 +42,7 @@ from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
 
 SHIPPED = Path(__file__).parent / "shipped"
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 
 
 class ExperimentError(EvaluationError):
@@ -64,7 +64,7 @@ def load_experiment(source: str | Path) -> Experiment:
         raise ExperimentError(f"experiment {quoted(source)}: give a name or the path of a .toml file")
     path = SHIPPED / f"{source}.toml" if str(source) in shipped_experiments() else Path(source)
     try:
-        text = read_file(path, MOST_BYTES).decode()
+        text = read_file(path, MAX_BYTES).decode()
     except (OSError, ValueError) as error:
         names = shipped_experiments()
         near = did_you_mean(str(source), names)

@@ -72,7 +72,7 @@ class Measuring:
         settings: settings not set by the file.
 
     Attributes:
-        most_games: maximum number of games of all cells.
+        max_games: maximum number of games of all cells.
     """
 
     def __init__(self, chosen: Experiment, settings: GameSettings) -> None:
@@ -83,7 +83,7 @@ class Measuring:
             for measure, seed, key in self._keys(condition):
                 if key not in self._plans:
                     self._plans[key] = PLANS[measure](chosen, condition, seed, self._of(condition))
-        self.most_games = sum(plan.most_games for plan in self._plans.values())
+        self.max_games = sum(plan.max_games for plan in self._plans.values())
 
     def cells(self, condition: Condition, execution: Execution) -> tuple[Cell, ...]:
         """All cells of a condition."""
@@ -114,7 +114,7 @@ class Measuring:
             rules=condition.rules,
             map_name=condition.map_name,
             seats=condition.seats,
-            published=self._chosen.published,
+            paper_code=self._chosen.paper_code,
             simultaneous=self._chosen.simultaneous,
         )
         return own.executed(self._settings.execution)
@@ -189,8 +189,8 @@ def _exploitability(chosen: Experiment, condition: Condition, seed: int | None, 
         coalitions=condition.coalitions,
         coordinated=chosen.coordinated,
         precision=chosen.precision,
-        most_games=chosen.most_games,
-        choosing=chosen.games_for_choosing,
+        max_games=chosen.max_games,
+        selection_games=chosen.games_for_selection,
     )
 
 
@@ -210,7 +210,7 @@ def _red_team(chosen: Experiment, condition: Condition, seed: int | None, settin
         specification = {"measure": "red-team", "game": first, "attackers": attackers, **options}
         return cached_result(settings.execution.store, specification, measure)
 
-    return EvaluationPlan(settings, plan.most_games, run)
+    return EvaluationPlan(settings, plan.max_games, run)
 
 
 def _cross_play(chosen: Experiment, condition: Condition, seed: int | None, settings: GameSettings) -> Plan:

@@ -9,7 +9,7 @@ from typing import Any
 
 from agents.specs import SEATINGS, read_profile
 from agents.specs.profiles import is_profile
-from evaluation.checks import MOST_GAMES, MOST_SEED
+from evaluation.checks import MAX_GAMES, MAX_SEED
 from evaluation.experiment_files.plan import (
     BY_YEAR,
     IN_WELFARE,
@@ -34,17 +34,17 @@ from welfare_env import Rules, WelfareEnvError, load_board
 from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
 
-MOST_CONDITIONS = 10_000
-MOST_FAULTS = 20  # in the error message
-MOST_PANELS = 12  # per figure
-MOST_TRAININGS = 100
+MAX_CONDITIONS = 10_000
+MAX_FAULTS = 20  # in the error message
+MAX_PANELS = 12  # per figure
+MAX_TRAININGS = 100
 BASIS = ("variant", "years", "press", "message_rounds")  # rules that other rules depend on
 KINDS = ("points", "lines", "years", "scatter")
 SETS = (*COALITIONS, "all-singles", "all-pairs")
 ONLY_FOR = {
     "coalitions": WITH_COALITIONS,
     "budget": ("red-team",),
-    **dict.fromkeys(("deviators", "coordinated", "precision", "most_games", "choosing"), ("exploitability",)),
+    **dict.fromkeys(("deviators", "coordinated", "precision", "max_games", "selection_games"), ("exploitability",)),
 }
 """Key -> the measures that use it."""
 NO_FILE = ("name", "train_seeds", "trained")  # fields of `Experiment` that are not keys of a file
@@ -60,14 +60,14 @@ class Lines:
 
     def fault(self, message: str, key: str, table: str = "", number: int = 0) -> None:
         """Record an error at a key of a table; `number` counts tables of the same name."""
-        if len(self.faults) == MOST_FAULTS:  # finding the line is slow
+        if len(self.faults) == MAX_FAULTS:  # finding the line is slow
             self.unlisted += 1
             return
         self.faults.append(f"line {self._line(key, table, number)}: {message}")
 
     def near(self, word: object, known: Iterable[object]) -> str:
         """`did_you_mean`, skipped for faults that will not be listed, since it is slow."""
-        return did_you_mean(word, known) if len(self.faults) < MOST_FAULTS else ""
+        return did_you_mean(word, known) if len(self.faults) < MAX_FAULTS else ""
 
     def tried(self, key: str, what: Callable[..., object], *given: Any, table: str = "", **named: Any) -> bool:
         """Call a function and record any error at a key; return whether it succeeded."""
@@ -181,20 +181,20 @@ class ExperimentParser(Keys):
             measure=self.measures(),
             profiles=self.texts("profiles", None),
             template=self.text("template", f"{{{PROFILE}}}"),
-            games=self.whole("games", 5, 1, MOST_GAMES),
-            seed=self.whole("seed", 0, 0, MOST_SEED),
+            games=self.whole("games", 5, 1, MAX_GAMES),
+            seed=self.whole("seed", 0, 0, MAX_SEED),
             map_name=self.text("map_name", "standard"),
             seats=self.choice("seats", "rotated", SEATINGS),
             coalitions=self.texts("coalitions", ["singles"]),
             deviators=self.texts("deviators", []),
             budget=self.choice("budget", "usual", tuple(BUDGETS)),
-            most_games=self.whole("most_games", 200, 1, MOST_GAMES),
-            choosing=self.whole("choosing", 1, 1, MOST_GAMES) if "choosing" in self.given else None,
+            max_games=self.whole("max_games", 200, 1, MAX_GAMES),
+            selection_games=self.whole("selection_games", 1, 1, MAX_GAMES) if "selection_games" in self.given else None,
             rules=self._rules(),
             sweep=self._sweep(),
             train=self._trainings(),
             train_seeds=self._train_seeds(),
-            published=self.flag("published"),
+            paper_code=self.flag("paper_code"),
             simultaneous=self.flag("simultaneous"),
             coordinated=self.flag("coordinated"),
             leaderboard=self.flag("leaderboard"),
@@ -208,9 +208,9 @@ class ExperimentParser(Keys):
     def _precision(self, experiment: Experiment) -> float | None:
         value = self.given.get("precision")
         if value is not None:
-            self.tried("precision", first_games, experiment.games, value, experiment.most_games)
-        elif "most_games" in self.given:
-            self.fault("most_games is the maximum number of games with precision: add precision", "most_games")
+            self.tried("precision", first_games, experiment.games, value, experiment.max_games)
+        elif "max_games" in self.given:
+            self.fault("max_games is the maximum number of games with precision: add precision", "max_games")
         return value
 
     # Rules and swept values.
@@ -281,8 +281,8 @@ class ExperimentParser(Keys):
 
     def _trainings(self) -> dict[str, Training]:
         tables = {name: value for name, value in self.table("train").items() if name != "seeds"}
-        if "train" in self.given and not 1 <= len(tables) <= MOST_TRAININGS:
-            self.fault(f"train: give 1 to {MOST_TRAININGS} tables [train.NAME], one for each policy", "train")
+        if "train" in self.given and not 1 <= len(tables) <= MAX_TRAININGS:
+            self.fault(f"train: give 1 to {MAX_TRAININGS} tables [train.NAME], one for each policy", "train")
             return {}
         trainings = {}
         for name, given in tables.items():
@@ -340,7 +340,7 @@ class ExperimentParser(Keys):
         for key in each:
             choose(key, key, tuple(one.name for one in fields(Figure)))
         kind, y, x = each.get("kind", "points"), each.get("y"), each.get("x", "profile")
-        panels = tuple(y) if isinstance(y, list) and 0 < len(y) <= MOST_PANELS else (y,)
+        panels = tuple(y) if isinstance(y, list) and 0 < len(y) <= MAX_PANELS else (y,)
         choose("kind", kind, KINDS)
         for panel in panels:
             choose("y", panel, by_year if kind == "years" else measures)
@@ -399,8 +399,8 @@ class ExperimentParser(Keys):
         count = len(experiment.profiles) * len(experiment.coalitions)
         for values in experiment.sweep.values():
             count *= len(values)
-        if count > MOST_CONDITIONS:
-            self.fault(f"{count:,} conditions: the maximum is {MOST_CONDITIONS:,}", "sweep")
+        if count > MAX_CONDITIONS:
+            self.fault(f"{count:,} conditions: the maximum is {MAX_CONDITIONS:,}", "sweep")
             return
         if not self.tried("sweep", lambda: experiment.conditions):
             return

@@ -10,7 +10,7 @@ from typing import Any
 from evaluation.checks import EvaluationError
 from evaluation.experiment_files.templates import filled_template
 from evaluation.experiment_files.trainings import TRAINED, Training, names_in
-from evaluation.experiments.attacks import CHOOSING
+from evaluation.experiments.attacks import SELECTION_GAMES
 from evaluation.measures import costs
 from welfare_env import Rules
 from welfare_env.checks import quoted
@@ -103,12 +103,12 @@ class Experiment:
     seed: int = 0
     map_name: str = "standard"
     seats: str = "rotated"
-    published: bool = False
+    paper_code: bool = False
     simultaneous: bool = False
     coordinated: bool = False
     precision: float | None = None
-    most_games: int = 200
-    choosing: int | None = None
+    max_games: int = 200
+    selection_games: int | None = None
     budget: str = "usual"
     coalitions: tuple[str, ...] = ("singles",)
     deviators: tuple[str, ...] = ()
@@ -149,19 +149,19 @@ class Experiment:
                 yield Condition(profile, played, swept, rules, map_name, seats, coalitions)
 
     @property
-    def games_for_choosing(self) -> int:
+    def games_for_selection(self) -> int:
         """Selection games per attack; by default at most as many as the games of a measured attack."""
-        return min(CHOOSING, self.games) if self.choosing is None else self.choosing
+        return min(SELECTION_GAMES, self.games) if self.selection_games is None else self.selection_games
 
     def rules_with(self, swept: Mapping[str, Any]) -> Rules:
-        """The rules of a condition; `published` applies only to Welfare Diplomacy, not to standard games.
+        """The rules of a condition; `paper_code` applies only to Welfare Diplomacy, not to standard games.
 
         Raises:
             RulesError: contradictory rules.
         """
         chosen = {**self.rules, **swept}
-        is_published = self.published and chosen.get("variant", "welfare") == "welfare"
-        return Rules.published(**chosen) if is_published else Rules(**chosen)
+        is_theirs = self.paper_code and chosen.get("variant", "welfare") == "welfare"
+        return Rules.published(**chosen) if is_theirs else Rules(**chosen)
 
     def training_seeds(self, condition: Condition, measure: str) -> tuple[int | None, ...]:
         """The training seeds that a measure of a condition depends on; (None,) if no trained policy plays."""

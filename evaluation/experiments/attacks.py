@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from agents.specs import Profile
-from evaluation.checks import MOST_GAMES, EvaluationError, check_games, check_whole
+from evaluation.checks import MAX_GAMES, EvaluationError, check_games, check_whole
 from evaluation.experiments.deviators import Deviator
 from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.exploitability_result import (
@@ -41,7 +41,7 @@ PROFILE = "profile"
 
 GAMES = 20
 """Default number of games in which the selected attacks are measured."""
-CHOOSING = 5
+SELECTION_GAMES = 5
 """Default number of games per attack in the first selection round."""
 CONFIRMED = 10
 """Up to this number of attacks, all are measured; otherwise only the selected attacks (`Attacks.choose`)."""
@@ -207,24 +207,24 @@ class Attacks:
     def gains(self, candidates: Sequence[int], numbers: range) -> list[Floats]:
         """For each attack, the members' gains in these selection games, [games, members]."""
         deviations = [ITSELF, *(self.tried[candidate] for candidate in candidates)]
-        found = self.points_for_choosing(deviations, numbers)
+        found = self.points_for_selection(deviations, numbers)
         base = found[ITSELF.attack]
         return [member_gains(base, found[each.attack], each.coalition) for each in deviations[1:]]
 
-    def points_for_choosing(
+    def points_for_selection(
         self, deviations: Sequence[Deviation], numbers: range
     ) -> dict[Attack, dict[str, list[float]]]:
         """Deviation -> power -> [games] points a year in these selection games; nothing else is measured."""
         found: dict[Attack, list[dict[str, float]]] = {each.attack: [] for each in deviations}
         for batch in _batches(numbers, len(deviations)):
-            games = [self.setting.choosing_game(self.profile, number) for number in batch]
+            games = [self.setting.selection_game(self.profile, number) for number in batch]
             played = self._play(deviations, games, lambda record, _: welfare_per_year(record), keeps_records=False)
             for attack, paid in played.items():
                 found[attack] += paid
         return {attack: by_power(paid) for attack, paid in found.items()}
 
     def _measured(self, record: Record, deviation: Deviation) -> GameMeasures:
-        return measure(record, deviation.coalition, published=self.setting.published)
+        return measure(record, deviation.coalition, paper_code=self.setting.paper_code)
 
     def _play(
         self,
@@ -268,7 +268,7 @@ def plan_attacks(
     tried: Sequence[Deviation],
     *,
     games: int,
-    choosing: int,
+    selection_games: int,
     precision: float | None = None,
     most: int = 0,
     notes: tuple[str, ...] = (),
@@ -277,30 +277,30 @@ def plan_attacks(
 
     Args:
         name: name of the profile.
-        games, choosing, precision, most: as for `evaluation.exploitability`.
+        games, selection_games, precision, most: as for `evaluation.exploitability`.
         notes: caveats known before the games.
 
     Raises:
         EvaluationError: a number of games is out of range, or an attack is listed twice.
     """
     check_games(games)
-    check_whole("choosing", choosing, 1, MOST_GAMES)
+    check_whole("selection_games", selection_games, 1, MAX_GAMES)
     settings.games(profile, games if precision is None else most)
     if len({each.attack for each in tried}) < len(tried):
         raise EvaluationError("an attack is listed twice: give each deviator with each coalition only once")
     groups = len({each.group for each in tried})
-    most_games = count_games(len(tried), games if precision is None else most, choosing, groups)
+    max_games = count_games(len(tried), games if precision is None else most, selection_games, groups)
 
     def run(settings: GameSettings) -> ExploitabilityResult:
         with settings.pooled() as pooled:
             attacks = Attacks(pooled, profile, tried)
-            attacks.choose(choosing)
+            attacks.choose(selection_games)
             attacks.confirm(games, precision, most)
-            pooled.execution.report(most_games - attacks.played)  # games that turned out not to be needed
+            pooled.execution.report(max_games - attacks.played)  # games that turned out not to be needed
             result = attacks.result(name)
         return replace(result, notes=notes + stronger_notes(result) + result.notes)
 
-    return EvaluationPlan(settings, most_games, run)
+    return EvaluationPlan(settings, max_games, run)
 
 
 def stronger_notes(result: ExploitabilityResult) -> tuple[str, ...]:
@@ -322,18 +322,18 @@ def stronger_notes(result: ExploitabilityResult) -> tuple[str, ...]:
     )
 
 
-def count_games(attacks: int, games: int, choosing: int, groups: int = 1) -> int:
+def count_games(attacks: int, games: int, selection_games: int, groups: int = 1) -> int:
     """The maximum number of games that `Attacks` plays.
 
     Args:
         attacks: number of attacks.
         games: (maximum) games per measured attack.
-        choosing: games per attack in the first selection round.
+        selection_games: games per attack in the first selection round.
         groups: number of groups of attacks.
     """
     if attacks == 1:
         return 2 * games
-    tried = sum((1 + number) * len(numbers) for number, numbers in rounds(attacks, choosing))
+    tried = sum((1 + number) * len(numbers) for number, numbers in rounds(attacks, selection_games))
     confirmed = attacks if attacks <= CONFIRMED else min(attacks, FINALISTS + groups - 1)
     return tried + (1 + confirmed) * games
 

@@ -15,7 +15,7 @@ from agents.runtime.table_files import Row
 from agents.specs import PolicyLike, Spec, as_given, read
 from evaluation.checks import EvaluationError, check_whole
 from evaluation.experiments.evaluation_plan import EvaluationPlan
-from evaluation.experiments.mixes import MOST_POLICIES, all_mixes, check_balanced, drawn_mixes, mixed_games
+from evaluation.experiments.mixes import MAX_POLICIES, all_mixes, check_balanced, drawn_mixes, mixed_games
 from evaluation.experiments.notes import IllegalOrders
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates, plain
 from evaluation.measures.lm_usage import LMUsage, usage_of
@@ -29,7 +29,7 @@ from evaluation.play.games import GameSpec, Record
 from welfare_env import Rules
 from welfare_env.checks import quoted
 
-MOST_TYPES = 4
+MAX_TYPES = 4
 """Default maximum number of policies in a mix."""
 LEAST_ROTATIONS = 5
 """From this number of seat rotations on, rotations are the samples of the empirical game; below, single games are."""
@@ -262,7 +262,7 @@ def cross_play(
     games: int | None = None,
     *,
     share: float = 1.0,
-    types: int = MOST_TYPES,
+    types: int = MAX_TYPES,
     background: Sequence[PolicyLike] = (),
     focal_seats: Sequence[int] = (1,),
     **options: Unpack[Options],
@@ -297,7 +297,7 @@ def plan_cross_play(
     settings: GameSettings,
     *,
     share: float = 1.0,
-    types: int = MOST_TYPES,
+    types: int = MAX_TYPES,
     background: Sequence[PolicyLike] = (),
     focal_seats: Sequence[int] = (1,),
 ) -> EvaluationPlan[CrossPlayResult]:
@@ -307,7 +307,7 @@ def plan_cross_play(
     check_balanced(settings, number)
     known = _named(policies, "policies", 2, {})
     others = _named(background, "background", 0, known)
-    check_whole("types", types, 1, MOST_POLICIES)
+    check_whole("types", types, 1, MAX_POLICIES)
     mixes = drawn_mixes(len(known), seats, types, share, settings.seed)
     scenarios = [(focal, other, count) for other in others for count in _focal(focal_seats, seats) for focal in known]
     settings.execution.check_policies([*known.values(), *others.values()])
@@ -346,8 +346,8 @@ def _named(policies: Sequence[PolicyLike], what: str, least: int, taken: Mapping
     Raises:
         EvaluationError: not a list, too few or too many policies, or a policy listed twice.
     """
-    if not isinstance(policies, list | tuple) or not least <= len(policies) <= MOST_POLICIES:
-        raise EvaluationError(f"{what}={quoted(policies)}: give a list of {least} to {MOST_POLICIES} policies")
+    if not isinstance(policies, list | tuple) or not least <= len(policies) <= MAX_POLICIES:
+        raise EvaluationError(f"{what}={quoted(policies)}: give a list of {least} to {MAX_POLICIES} policies")
     named: dict[str, Spec] = {}
     for policy in policies:
         spec = read(policy)
@@ -391,7 +391,7 @@ def _measured(
     names: Mapping[Spec, str],
 ) -> MixedGames:
     powers = setting.board.powers  # without the mediator
-    measures = tuple(measure(record, published=setting.published) for record in records)
+    measures = tuple(measure(record, paper_code=setting.paper_code) for record in records)
     seats = tuple({power: names[policy] for power, policy in spec.players if power in powers} for spec in specs)
     points = [game.welfare_per_year if setting.played.is_welfare else game.scores for game in measures]
     paid = tuple({power: paid_to[power] for power in powers} for paid_to in points)

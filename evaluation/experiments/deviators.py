@@ -30,7 +30,7 @@ TEMPLATE = f"exploiter:nice={POLICY},attack=dumbbot"
 """The paper's exploiter of the replaced policy."""
 
 LEARNED = ("rl:best-response",)  # trained best responses shipped with the package
-MOST = 100
+MAX = 100
 
 Deviators = PolicyLike | Sequence[PolicyLike]
 
@@ -77,10 +77,10 @@ def read_deviators(
         return (_exploiter(profile, name),)
     if not isinstance(deviator, list | tuple):
         given: Sequence[PolicyLike] = [deviator]  # type: ignore[list-item]
-    elif 1 <= len(deviator) <= MOST:
+    elif 1 <= len(deviator) <= MAX:
         given = deviator
     else:
-        raise EvaluationError(f"deviator={quoted(deviator)}: give 1 to {MOST} policies")
+        raise EvaluationError(f"deviator={quoted(deviator)}: give 1 to {MAX} policies")
     found: list[Deviator] = []
     for each in given:
         if isinstance(each, str) and each == PORTFOLIO:

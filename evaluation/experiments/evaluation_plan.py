@@ -18,12 +18,12 @@ class EvaluationPlan(Generic[Result]):
 
     Attributes:
         settings: settings of the games.
-        most_games: maximum number of games, including stored games.
+        max_games: maximum number of games, including stored games.
         run: plays and measures the games.
     """
 
     settings: GameSettings
-    most_games: int
+    max_games: int
     run: Callable[[GameSettings], Result]
 
     def play(self, report: Report) -> Result:

@@ -13,7 +13,7 @@ from evaluation.measures.symmetric_game import Counts, compositions
 from evaluation.play.game_settings import GameSettings
 from evaluation.play.games import GameSpec
 
-MOST_POLICIES = 10
+MAX_POLICIES = 10
 
 
 def all_mixes(policies: int, seats: int, types: int) -> list[Counts]:

@@ -17,13 +17,13 @@ from agents.runtime.results import Result
 from agents.runtime.table_files import Row
 from agents.specs import PolicyLike, Spec, as_given, read
 from evaluation.checks import EvaluationError, check_games, check_seed
-from evaluation.experiments.attacks import CHOOSING
+from evaluation.experiments.attacks import SELECTION_GAMES
 from evaluation.measures.choice import choose
 from evaluation.measures.coalitions import all_coalitions, choose_coalitions
 from evaluation.measures.gains import CoalitionGain, coalition_gain, exploitability_of, member_gains
 from evaluation.measures.intervals import Coalition, Estimate, Floats
 from evaluation.play.execution import Report, checked_report
-from evaluation.play.games import choosing_seed, game_seed
+from evaluation.play.games import game_seed, selection_seed
 from modal_env.logic.readers import Program, sees_context
 from welfare_env.checks import quoted
 
@@ -116,7 +116,7 @@ def program_exploitability(
     games: int,
     environment: AECEnv,
     *,
-    choosing: int = CHOOSING,
+    selection_games: int = SELECTION_GAMES,
     deviator: PolicyLike | None = None,
     coalitions: str | Iterable[str | Sequence[str]] = "singles",
     seed: int = 0,
@@ -152,7 +152,7 @@ def program_exploitability(
         baseline, deviating = played.expected((), games), {who: played.expected(who, games) for who in chosen}
         best = max(chosen, key=lambda who: member_gains(baseline, deviating[who], who).mean(axis=0).min())
     else:
-        best = chosen[played.chosen(chosen, choosing, seed)]
+        best = chosen[played.chosen(chosen, selection_games, seed)]
         seeds = [game_seed(seed, number) for number in range(games)]
         baseline, deviating = played.points((), seeds), {who: played.points(who, seeds) for who in chosen}
     deviator_name, is_exact = as_given(reply, attacker), played.is_exact
@@ -198,7 +198,7 @@ class _Games:
         """The index of the coalition that gains most in the selection games."""
 
         def gains(candidates: Sequence[int], numbers: range) -> list[Floats]:
-            seeds = [choosing_seed(seed, number) for number in numbers]
+            seeds = [selection_seed(seed, number) for number in numbers]
             base = self.points((), seeds)
             return [member_gains(base, self.points(coalitions[each], seeds), coalitions[each]) for each in candidates]
 

@@ -1,6 +1,6 @@
 """The authors' published results, run by run (`published.toml` has the numbers and their source).
 
-For a comparison, play games under `Rules.published()` and measure them with ``published=True``. Models have the names
+For a comparison, play games under `Rules.published()` and measure them with ``paper_code=True``. Models have the names
 used in the paper.
 """
 

@@ -49,20 +49,20 @@ class AttackBudget:
     """The size of a red team.
 
     Attributes:
-        choosing: games per attack in the first selection round.
+        selection_games: games per attack in the first selection round.
         sizes: sizes of the coalitions to try.
         most: maximum number of coalitions per size; if there are more, a random sample of this number.
     """
 
-    choosing: int
+    selection_games: int
     sizes: tuple[int, ...]
     most: int
 
 
 BUDGETS = {
-    "quick": AttackBudget(choosing=2, sizes=(1, 2, 3), most=7),
-    "usual": AttackBudget(choosing=3, sizes=(1, 2, 3), most=35),
-    "full": AttackBudget(choosing=10, sizes=(1, 2, 3, 4), most=35),
+    "quick": AttackBudget(selection_games=2, sizes=(1, 2, 3), most=7),
+    "usual": AttackBudget(selection_games=3, sizes=(1, 2, 3), most=35),
+    "full": AttackBudget(selection_games=10, sizes=(1, 2, 3, 4), most=35),
 }
 
 
@@ -168,8 +168,8 @@ def plan_red_team(
     tried, kinds = attacks_on(profile, name, settings, budget, trained)
     settings.execution.check_policies(profile.policies)
     settings.execution.check_policies(sorted(attackers_of(tried), key=lambda spec: spec.text))
-    notes, choosing = portfolio_notes(settings, PORTFOLIO), BUDGETS[budget].choosing
-    plan = plan_attacks(settings, profile, name, tried, games=games, choosing=choosing, notes=notes)
+    notes, selection_games = portfolio_notes(settings, PORTFOLIO), BUDGETS[budget].selection_games
+    plan = plan_attacks(settings, profile, name, tried, games=games, selection_games=selection_games, notes=notes)
     deviators = dict.fromkeys(each.attack[0] for each in tried)
     coordinated = dict.fromkeys(each.attack[0] for each in tried if each.coordinated)
 
@@ -177,7 +177,7 @@ def plan_red_team(
         found = plan.run(settings)
         return RedTeamResult(budget, found, {name: kinds[name] for name in deviators}, tuple(coordinated))
 
-    return RedTeamPlan(settings, plan.most_games, run, tuple(tried))
+    return RedTeamPlan(settings, plan.max_games, run, tuple(tried))
 
 
 @dataclass(frozen=True)

@@ -240,7 +240,7 @@ def plan_self_play(policy: ProfileLike, games: int, settings: GameSettings) -> E
             settings.seed,
             settings.played,
             settings.map_name,
-            tuple(measure(record, published=settings.published) for record in records),
+            tuple(measure(record, paper_code=settings.paper_code) for record in records),
             tuple(records),
             seats,
             seat_notes(settings, profile, games) + illegal.notes(),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from evaluation.checks import MOST_GAMES, EvaluationError, check_games, check_whole
+from evaluation.checks import MAX_GAMES, EvaluationError, check_games, check_whole
 from evaluation.measures.intervals import Estimate
 from welfare_env.checks import quoted
 
@@ -27,9 +27,9 @@ def first_games(games: int, precision: float, most: int) -> int:
     if not is_number or not 0 < precision < math.inf:
         raise EvaluationError(f"precision={quoted(precision)}: give the width of an interval, a positive number")
     check_games(games)
-    check_whole("most_games", most, 1, MOST_GAMES)
+    check_whole("max_games", most, 1, MAX_GAMES)
     if games > most:
-        raise EvaluationError(f"games={games}, most_games={most}: give a maximum of at least that many games")
+        raise EvaluationError(f"games={games}, max_games={most}: give a maximum of at least that many games")
     return min(max(games, FIRST_LOOK), most)
 
 

@@ -11,7 +11,7 @@ from evaluation.measures.intervals import Coalition
 from welfare_env.checks import quoted
 from welfare_env.errors import did_you_mean
 
-MOST = 10_000  # coalitions in a list
+MAX = 10_000  # coalitions in a list
 
 COALITIONS: dict[str, tuple[Coalition, ...]] = {
     "singles": tuple((power,) for power in ("ENGLAND", "FRANCE", "GERMANY", "ITALY", "TURKEY")),
@@ -57,8 +57,8 @@ def choose_coalitions(
         raise EvaluationError(f"coalitions={quoted(coalitions)}: give the name of a set, or a list of coalitions")
     given = listed("coalitions", coalitions, "['FRANCE', ['ENGLAND', 'TURKEY']]")
     chosen = [_coalition(players, coalition, check) for coalition in given]
-    if not 1 <= len(chosen) <= MOST:
-        raise EvaluationError(f"coalitions: give 1 to {MOST:,}")
+    if not 1 <= len(chosen) <= MAX:
+        raise EvaluationError(f"coalitions: give 1 to {MAX:,}")
     return list(dict.fromkeys(chosen))
 
 

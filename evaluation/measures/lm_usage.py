@@ -298,12 +298,12 @@ def usage_table(rows: Sequence[tuple[str, LMUsage]]) -> Table:
     return table
 
 
-def projection_table(games: Sequence[Projection], most_games: int) -> Table:
+def projection_table(games: Sequence[Projection], max_games: int) -> Table:
     """Projected minimum usage before the first game, in columns like those of `usage_table`.
 
     Args:
         games: projections, one per model and rules.
-        most_games: maximum number of games; each is counted like the most expensive of `games`.
+        max_games: maximum number of games; each is counted like the most expensive of `games`.
     """
     caption = (
         "Lower bound: every prompt as short as the first of a game, no replies, no provider's cache. Stored games and "
@@ -316,7 +316,7 @@ def projection_table(games: Sequence[Projection], most_games: int) -> Table:
         table.add_column(name, justify="right")
     rows = [(f"a game of {each.model} with itself", each) for each in games]
     dearest = max(games, key=lambda each: each.usage.input_tokens)
-    rows.append((f"up to {most_games} such games", dearest.times(most_games)))
+    rows.append((f"up to {max_games} such games", dearest.times(max_games)))
     for name, each in rows:
         dollars = "unknown" if each.usage.dollars is None else f"${each.usage.dollars:.2f}"
         counts = (str(each.years), f"{each.questions:,}", f"{each.usage.input_tokens:,}", dollars)

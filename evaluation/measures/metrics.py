@@ -187,13 +187,13 @@ class GameMeasures(Printable):
     conduct: dict[str, Conduct]
 
 
-def measure(record: Record, deviators: Collection[str] = (), published: bool = False) -> GameMeasures:
+def measure(record: Record, deviators: Collection[str] = (), paper_code: bool = False) -> GameMeasures:
     """All measures of one game (sections 5.1, C.2 and C.3).
 
     Args:
         record: the record of the game.
         deviators: the powers that deviate from the tested profile, for the two partial root Nash welfares.
-        published: count conflicts and proficiency as the program behind the paper's figures does.
+        paper_code: count conflicts and proficiency as the program behind the paper's figures does.
 
     Raises:
         RecordError: the record is damaged or lacks the required data.
@@ -206,7 +206,7 @@ def measure(record: Record, deviators: Collection[str] = (), published: bool = F
     if powers is None or not all(isinstance(power, str) for power in powers):
         raise UnknownPowerError(f"deviators {quoted(deviators)}: give a list of powers, such as ['FRANCE']")
     try:
-        return _measured(record, powers, published)
+        return _measured(record, powers, paper_code)
     except WelfareEnvError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -215,7 +215,7 @@ def measure(record: Record, deviators: Collection[str] = (), published: bool = F
         ) from error
 
 
-def _measured(record: Record, deviators: Collection[str], published: bool) -> GameMeasures:
+def _measured(record: Record, deviators: Collection[str], paper_code: bool) -> GameMeasures:
     welfare = welfare_per_year(record)
     unknown = sorted(set(deviators) - set(welfare))
     if unknown:
@@ -237,8 +237,8 @@ def _measured(record: Record, deviators: Collection[str], published: bool) -> Ga
         baseline_root_nash_welfare=root_nash_welfare(welfare[power] for power in welfare if power not in deviators),
         deviators_root_nash_welfare=root_nash_welfare(welfare[power] for power in welfare if power in deviators),
         stolen_centers=stolen,
-        conflicts=conflicts(record, published),
-        proficiency=proficiency(record, published),
+        conflicts=conflicts(record, paper_code),
+        proficiency=proficiency(record, paper_code),
         yearly_curves=yearly_curves(record),
         power_curves=power_curves(record),
         conduct=conduct(record, ((theft.thief, theft.victim) for theft in stolen.events)),
@@ -302,7 +302,7 @@ def stolen_centers(record: Record) -> StolenCenters:
     return StolenCenters(tuple(events), _ratio(len(events), _facts(record)["years_played"]))
 
 
-def conflicts(record: Record, published: bool = False) -> Conflicts:
+def conflicts(record: Record, paper_code: bool = False) -> Conflicts:
     """Provinces that more than one unit moves to or stays in, in a movement phase (appendix C.2).
 
     A moving unit counts at its target, whether or not the move succeeds; a unit that holds, supports or convoys, or has
@@ -310,11 +310,11 @@ def conflicts(record: Record, published: bool = False) -> Conflicts:
     each place is the target of one unit. Three units in one place are one conflict.
 
     Args:
-        published: count as the authors' program does, after resolving the moves: a unit that bounces counts at its
+        paper_code: count as the authors' program does, after resolving the moves: a unit that bounces counts at its
             target *and* where it stands; a unit whose convoy fails, or that is dislodged by a unit from its target,
             only where it stands.
     """
-    provinces = _resolved_provinces if published else _wanted_provinces
+    provinces = _resolved_provinces if paper_code else _wanted_provinces
     movement = [phase for phase in _phases(record)[:-1] if phase["name"].endswith("M")]
     events: list[tuple[str, str]] = []
     for phase in movement:
@@ -323,7 +323,7 @@ def conflicts(record: Record, published: bool = False) -> Conflicts:
     return Conflicts(tuple(events), _ratio(len(events), len(movement)))
 
 
-def proficiency(record: Record, published: bool = False) -> Proficiency:
+def proficiency(record: Record, paper_code: bool = False) -> Proficiency:
     """Basic proficiency (section 5.1): the mean of three rates over the whole game and all its players.
 
     * parse rate: fraction of language model replies that were parsed. 1 without language models (the authors also give
@@ -333,12 +333,12 @@ def proficiency(record: Record, published: bool = False) -> Proficiency:
     * owned share: fraction of the board's supply centers owned by any power at the end.
 
     Args:
-        published: average the first two rates over phases, as the authors' program does; the legal rate of a phase is
+        paper_code: average the first two rates over phases, as the authors' program does; the legal rate of a phase is
             the mean over its powers. (Their program also counts orders that a later round replaced.)
     """
     facts, phases = _facts(record), _phases(record)
     owned = len(_owners(phases[-1]["state"])) / facts["num_centers"]
-    if published:
+    if paper_code:
         return Proficiency(_mean(_parse_rates(record), 1.0), _mean(_legal_rates(record), 0.0), owned)
     replies = facts.get("replies", {}).values()
     asked, parsed, refused = (

@@ -29,11 +29,11 @@ TOLERANCE = 1e-9
 """Gains below this, relative to the spread of the payoffs, count as 0."""
 SAME = 1e-6
 """Smaller shares count as 0, and mixes that differ by less as equal."""
-MOST_SUPPORT = 4
+MAX_SUPPORT = 4
 """Maximum number of strategies in the equilibria that are searched."""
 
-MOST_PLAYERS = 1000
-MOST_PAYOFF = 1e100
+MAX_PLAYERS = 1000
+MAX_PAYOFF = 1e100
 """Maximum absolute payoff; products of larger payoffs overflow."""
 
 
@@ -101,7 +101,7 @@ class SymmetricGame:
     fitted: Bools | None = None
 
     def __post_init__(self) -> None:
-        checks.whole("players", self.players, 1, MOST_PLAYERS, GameTableError)
+        checks.whole("players", self.players, 1, MAX_PLAYERS, GameTableError)
         if not isinstance(self.names, tuple) or not self.names or not all(isinstance(name, str) for name in self.names):
             raise GameTableError(
                 f"names={checks.quoted(self.names)}: give a tuple of strings, such as ('hawk', 'dove')"
@@ -109,8 +109,8 @@ class SymmetricGame:
         shape = (comb(self.players + len(self.names) - 2, len(self.names) - 1), len(self.names))
         if not isinstance(self.table, np.ndarray) or self.table.dtype.kind not in "fiu":
             raise GameTableError(f"table={checks.quoted(self.table)}: give an array of numbers of shape {shape}")
-        if (np.abs(self.table) > MOST_PAYOFF).any():
-            raise GameTableError(f"a payoff exceeds {MOST_PAYOFF:g} in absolute value: divide all by the same number")
+        if (np.abs(self.table) > MAX_PAYOFF).any():
+            raise GameTableError(f"a payoff exceeds {MAX_PAYOFF:g} in absolute value: divide all by the same number")
         if self.table.shape != shape or not np.isfinite(self.table).all():
             raise GameTableError(
                 f"a game of {self.players} players and {len(self.names)} strategies is a table of finite numbers of "
@@ -193,13 +193,13 @@ class SymmetricGame:
         isolated, such as those of `neutral_faces`, are not listed. At least one symmetric equilibrium exists (Nash,
         "Non-cooperative games", 1951, theorem 2), but it is not found if it mixes more than four strategies.
         """
-        sizes = range(1, min(len(self.names), MOST_SUPPORT) + 1)
+        sizes = range(1, min(len(self.names), MAX_SUPPORT) + 1)
         mixes = self._different(mix for size in sizes for mix in self._of_size(size))
         return tuple(self._equilibrium(mix) for mix in mixes)
 
     def smallest_equilibria(self) -> list[Floats]:
         """The mixes among `equilibria` with the fewest strategies; empty if `equilibria` is."""
-        sizes = range(1, min(len(self.names), MOST_SUPPORT) + 1)
+        sizes = range(1, min(len(self.names), MAX_SUPPORT) + 1)
         return next((found for size in sizes if (found := self._different(self._of_size(size)))), [])
 
     def near(self, mix: Floats) -> Floats | None:

@@ -20,7 +20,7 @@ from evaluation.checks import (
     check_seed,
 )
 from evaluation.play.execution import Execution, Models, Report
-from evaluation.play.games import GameSpec, Record, choosing_seed, game_seed, play_each
+from evaluation.play.games import GameSpec, Record, game_seed, play_each, selection_seed
 from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
 from welfare_env import Board, Rules
@@ -67,7 +67,7 @@ class Options(TypedDict, total=False):
     engine: str
     seats: str
     simultaneous: bool
-    published: bool
+    paper_code: bool
     workers: int | Workers
     store: GameStore | None
     report: Report | None
@@ -85,7 +85,7 @@ class GameSettings:
         seats: the seats of a counted profile ("4*dove + 3*hold"): "rotated" shifts all policies by one seat in every
             game, "fixed" follows the board's order, "drawn" is random.
         simultaneous: all players send messages at the same time; see `GameSpec`.
-        published: compute conflicts and proficiency like the program behind the paper's figures
+        paper_code: compute conflicts and proficiency like the program behind the paper's figures
             (`evaluation.measure`); its rules are `welfare_env.Rules.published()`.
         workers: number of processes, or `Workers` to share between calls. 1 plays in this process.
         store: for finished games, which are not played again; None stores nothing.
@@ -107,7 +107,7 @@ class GameSettings:
     engine: str = DEFAULT_ENGINE
     seats: str = "rotated"
     simultaneous: bool = False
-    published: bool = False
+    paper_code: bool = False
     workers: int | Workers = 1
     store: GameStore | None = None
     report: Report | None = None
@@ -119,7 +119,7 @@ class GameSettings:
     def __post_init__(self) -> None:
         check_seed(self.seed)
         check_engine(self.engine)
-        for name in ("simultaneous", "published"):
+        for name in ("simultaneous", "paper_code"):
             if not isinstance(value := getattr(self, name), bool):
                 raise EvaluationError(f"{name}={quoted(value)}: give True or False")
         execution = Execution.checked(self.workers, self.store, self.report, self.models)
@@ -159,13 +159,13 @@ class GameSettings:
         """The `game`-th game of a profile, from 0; see `games`."""
         return self._game(profile, game, self.seed, game_seed(self.seed, game), others)
 
-    def choosing_game(self, profile: Profile, game: int) -> GameSpec:
+    def selection_game(self, profile: Profile, game: int) -> GameSpec:
         """The `game`-th selection game of a profile (for choosing attacks); its seed is not used by reported games.
 
         Raises:
             ProfileError, UnknownPowerError: the profile does not fit the board.
         """
-        seed = choosing_seed(self.seed, game)
+        seed = selection_seed(self.seed, game)
         return self._game(profile, game, seed, seed)
 
     def _game(

@@ -17,7 +17,7 @@ import numpy as np
 import agents
 import welfare_env
 from agents.specs import Spec
-from evaluation.checks import MOST_SEED, EvaluationError, check_whole
+from evaluation.checks import MAX_SEED, EvaluationError, check_whole
 from evaluation.play.answer_sources import answered_by
 from evaluation.play.execution import Execution, Models, Report, shared_models
 from evaluation.play.sources import VERSIONS, code_of
@@ -62,7 +62,7 @@ class GameSpec:
     coalition: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        check_whole("seed", self.seed, 0, MOST_SEED)
+        check_whole("seed", self.seed, 0, MAX_SEED)
         if not (isinstance(self.rules, welfare_env.Rules) and isinstance(self.simultaneous, bool)):
             raise EvaluationError(f"rules={quoted(self.rules)}, simultaneous={quoted(self.simultaneous)}: see GameSpec")
         if not (isinstance(self.map_name, str) and isinstance(self.engine, str) and _are_pairs(self.players)):
@@ -155,7 +155,7 @@ def game_seed(seed: int, game: int) -> int:
     return int(np.random.SeedSequence([seed, game]).generate_state(1)[0])
 
 
-def choosing_seed(seed: int, game: int) -> int:
+def selection_seed(seed: int, game: int) -> int:
     """The seed of the `game`-th selection game of an evaluation (for choosing attacks).
 
     It differs from the seeds of the first thousand reported games.

@@ -254,7 +254,7 @@ def _variant(study: Mapping[str, Any], condition: Mapping[str, Any], axes: Seque
 
 def _legend(axis: Axes, study: Mapping[str, Any], axes: Sequence[str]) -> None:
     """Legend entries of points, one per series; black if a series has points of several colors."""
-    ours = "welfare-env" + (", under the rules of the published runs" if study.get("published") else "")
+    ours = "welfare-env" + (", under the rules of the published runs" if study.get("paper_code") else "")
     series: dict[str, list[tuple[str, str]]] = {}
     for condition in study["conditions"]:
         series.setdefault(label(study, condition, axes), []).append(_mark(study, condition, axes))

@@ -22,7 +22,7 @@ MADE = (
     f"welfare-env {welfare_env.__version__}; the same command gives the same numbers. Intervals are 95% "
     '(see the page "Measures" of the documentation).'
 )
-MOST_ATTACKS = 12  # in a table; results.json has all
+MAX_ATTACKS = 12  # in a table; results.json has all
 EXACT = ("exact_gain",)
 HEADS = {
     "exploitability": "Deviating from",
@@ -291,7 +291,7 @@ def _attacks(result: Mapping[str, Any]) -> str:
         ["smallest gain of a member, points a year", "gain of each member"] if has_teams else ["gain, points a year"]
     )
     rows = []
-    for each in attacks[:MOST_ATTACKS]:
+    for each in attacks[:MAX_ATTACKS]:
         gains = [written(each["gain"])]
         if has_teams:
             gains.append(", ".join(f"{power} {written(gain)}" for power, gain in each["members"].items()))
@@ -321,7 +321,7 @@ def _published(study: Mapping[str, Any]) -> str:
     return paragraph(
         "Published runs: github.com/mukobi/welfare-diplomacy, experiments/results (2023), behind "
         "arXiv 2310.08901: ten years, three message rounds (except in the figure on message rounds), models of 2023. "
-        f"{LIKE_FOR_LIKE if study.get('published') else UNLIKE} (see the page on differences from other programs in "
+        f"{LIKE_FOR_LIKE if study.get('paper_code') else UNLIKE} (see the page on differences from other programs in "
         "the documentation). The exploitability figure has one mark per coalition.",
         note=True,
     )

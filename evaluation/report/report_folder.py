@@ -29,7 +29,7 @@ from welfare_env.writing import replaced
 
 PAGE, NUMBERS, REPLAYS, LEADERBOARD = "report.html", "results.json", "replays", "leaderboard.md"
 REPLAYS_WRITTEN = 24  # default maximum; 0.7 MB each
-MEASURED_BY = ("published", "simultaneous", "coordinated", "precision", "most_games", "budget")
+MEASURED_BY = ("paper_code", "simultaneous", "coordinated", "precision", "max_games", "budget")
 ENDINGS = (".svg", ".png", ".pdf")
 
 
@@ -127,7 +127,7 @@ def earlier_rows(folder: Path, chosen: Experiment, games: int, seed: int) -> lis
     study = read_study(folder)
     same = {"experiment": chosen.name, "measure": list(chosen.measure), "games": games, "seed": seed}
     same |= {"deviators": list(chosen.deviators), "rules": _as_read(chosen.rules), "swept": _as_read(chosen.sweep)}
-    same |= {name: getattr(chosen, name) for name in MEASURED_BY} | {"choosing": chosen.games_for_choosing}
+    same |= {name: getattr(chosen, name) for name in MEASURED_BY} | {"selection_games": chosen.games_for_selection}
     for name, value in same.items():
         _check_same(folder, name, study.get(name), value)
     measured = {each.profile for each in chosen.conditions}

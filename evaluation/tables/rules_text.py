@@ -64,7 +64,7 @@ def _weights(progressive: Any) -> str:
 def rules_sentence(study: Mapping[str, Any]) -> str:
     """A sentence on the rules and maps of all games."""
     variants = study["swept"].get("variant", [study["rules"].get("variant", "welfare")])
-    rules = (PUBLISHED if study["published"] and "standard" not in variants else {}) | dict(study["rules"])
+    rules = (PUBLISHED if study["paper_code"] and "standard" not in variants else {}) | dict(study["rules"])
     maps = list(dict.fromkeys(str(condition["map"]) for condition in study["conditions"]))
     return f"Rules: {rules_text(rules, study['swept'])}. Map{'s' * (len(maps) > 1)}: {', '.join(maps)}."
 
@@ -84,7 +84,7 @@ def games_sentence(study: Mapping[str, Any]) -> str:
 
 def option_sentences(study: Mapping[str, Any]) -> Iterator[str]:
     """Sentences on options that differ from the defaults."""
-    if study["published"]:
+    if study["paper_code"]:
         yield "Conflicts and proficiency are computed as in the paper's own program."
     if study["simultaneous"]:
         yield "All powers send their messages at the same time."
@@ -103,7 +103,8 @@ def _attack_sentences(study: Mapping[str, Any]) -> Iterator[str]:
     deviators = ", ".join(study["deviators"]) or "the paper's exploiter"
     together = "; one policy plays all members of a coalition" if study["coordinated"] else ""
     yield f"Deviators: {deviators}{together}."
-    yield f"Attacks are selected on separate games, {study['choosing']} each at first, and measured on fresh games."
+    games = study["selection_games"]
+    yield f"Attacks are selected on separate games, {games} each at first, and measured on fresh games."
     if study["precision"] is not None:
-        width, most = study["precision"], study["most_games"]
+        width, most = study["precision"], study["max_games"]
         yield f"Games were played until the interval was at most {width:g} points wide, up to {most} games."

@@ -31,13 +31,13 @@ class Setting(NamedTuple):
 
     name: str
     rules: Rules
-    published: bool
+    paper_code: bool
 
 
 SETTINGS = (
-    Setting("the paper's rules and measures", Rules(press=None), published=False),
-    Setting("and points after retreats, published measures", Rules(press=None, retreat_welfare=True), published=True),
-    Setting("`Rules.published()`, published measures", Rules.published(press=None), published=True),
+    Setting("the paper's rules and measures", Rules(press=None), paper_code=False),
+    Setting("and points after retreats, published measures", Rules(press=None, retreat_welfare=True), paper_code=True),
+    Setting("`Rules.published()`, published measures", Rules.published(press=None), paper_code=True),
 )
 AUTHORS = {
     "the authors, random, seeds 0 to 4": TABLES["self_play"]["random"],
@@ -72,7 +72,7 @@ def played(policy: str, setting: Setting, games: int, seed: int, means: dict[str
     for batch, start in enumerate(range(0, games, BATCH)):
         number = min(BATCH, games - start)
         result = evaluation.self_play(
-            policy, number, seed=seed + batch, rules=setting.rules, published=setting.published, **means
+            policy, number, seed=seed + batch, rules=setting.rules, paper_code=setting.paper_code, **means
         )
         for measure in MEASURES:
             found[measure] += getattr(result, measure).per_game

@@ -80,7 +80,7 @@ AUTHORS_RANDOM = {
 @pytest.mark.slow
 def test_random_has_its_published_measures_under_the_published_rules():
     rules = welfare_env.Rules.published(press=None)
-    result = evaluation.self_play("random", games=200, rules=rules, published=True)
+    result = evaluation.self_play("random", games=200, rules=rules, paper_code=True)
     found = {measure: getattr(result, measure).value for measure in AUTHORS_RANDOM}
     assert found == {measure: pytest.approx(value, abs=width) for measure, (value, width) in AUTHORS_RANDOM.items()}
 

@@ -44,7 +44,7 @@ def rows_of() -> Callable[[Path], list[Row]]:
         finally:
             connection.close()
         return [
-            Row(key, json.loads(specification)["specification"], json.loads(zlib.decompress(record)), created)
+            Row(key, json.loads(specification), json.loads(zlib.decompress(record)), created)
             for key, specification, record, created in found
         ]
 

@@ -169,7 +169,7 @@ def test_several_deviators(cli: Callable[..., Outcome]) -> None:
 
 def test_precision_and_a_witness(cli: Callable[..., Outcome], tmp_path: Path) -> None:
     options = ("--deviator", "dumbbot", "--coalitions", "FRANCE", *QUICK)
-    stop = ("--games", "5", "--precision", "0.0001", "--most-games", "11", "--witness", str(tmp_path / "game.json"))
+    stop = ("--games", "5", "--precision", "0.0001", "--max-games", "11", "--witness", str(tmp_path / "game.json"))
     plain = cli("exploitability", "random", *options, *stop, "--json").json
     assert plain["games"] == 11
     assert load_record(tmp_path / "game.json")["welfare_env"]["seed"] == plain["witness"]["seed"]
@@ -183,8 +183,8 @@ def test_games_for_choosing(cli: Callable[..., Outcome], monkeypatch: pytest.Mon
         raise evaluation.EvaluationError("planned")
 
     monkeypatch.setattr(command_line, "plan_exploitability", plan)
-    assert cli("exploitability", "random", "--choosing", "7", *QUICK).code != 0
-    assert given["choosing"] == 7
+    assert cli("exploitability", "random", "--selection-games", "7", *QUICK).code != 0
+    assert given["selection_games"] == 7
 
 
 def test_games_of_tokens(cli: Callable[..., Outcome]) -> None:
@@ -273,7 +273,7 @@ def test_tables_fit_a_terminal(cli: Callable[..., Outcome], monkeypatch: pytest.
 @pytest.mark.slow
 def test_a_small_demo(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, played: list[GameSpec]) -> None:
     monkeypatch.setattr(command_line, "DEMO_GAMES", 1)
-    monkeypatch.setattr(command_line, "DEMO_CHOOSING", 1)
+    monkeypatch.setattr(command_line, "DEMO_SELECTION_GAMES", 1)
     monkeypatch.setattr(command_line, "DEMO_POLICIES", ("hold", "prosocial"))
     monkeypatch.setattr(command_line, "DEMO_PROFILES", ("prosocial",))
     outcome = cli("demo", "--workers", "1")
@@ -346,14 +346,14 @@ def test_help_explains_every_option(cli: Callable[..., Outcome], command: str) -
     if command in ("self-play", "exploitability"):
         expected |= {"--games", "--seats", "--years", "--map", "--press", "--message-rounds", "--retreat-welfare"}
         expected |= {"--simultaneous", "--lm-cache", "--budget-tokens", "--budget-dollars"}
-        expected |= {"--csv", "--parquet", "--use-older-games", "--published", "--ray-address"}
+        expected |= {"--csv", "--parquet", "--paper-code", "--ray-address"}
         attacks = {
-            "--choosing",
+            "--selection-games",
             "--deviator",
             "--coalitions",
             "--coordinated",
             "--precision",
-            "--most-games",
+            "--max-games",
             "--witness",
         }
         expected |= {"--variant", "--scoring"} if command == "self-play" else attacks
@@ -401,7 +401,7 @@ WRONG = [
     (("self-play", "hold", "--seed", "9" * 30), "--seed 99"),
     (("exploitability", "hold", "--games", "9" * 30), "--games 99"),
     (("exploitability", "hold", "--precision", "0"), "--precision 0.0"),
-    (("exploitability", "hold", "--precision", "0.1", "--most-games", "2"), "--most-games 2"),
+    (("exploitability", "hold", "--precision", "0.1", "--max-games", "2"), "--max-games 2"),
     (("exploitability", "hold", "--coordinated", "--deviator", "dumbbot"), "dumbbot: it does not play a coalition"),
     (("self-play", "hold", "--message-rounds", "9" * 30), "--message-rounds 99"),
     (("self-play", "hold", "--store", "y" * 5000), "choose another path"),

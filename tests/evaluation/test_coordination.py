@@ -46,17 +46,17 @@ def forget() -> None:
 
 
 def test_one_object_plays_all_members() -> None:
-    result = exploitability("hold", 2, choosing=1, deviator=Pact, coordinated=True, **COMMON)
+    result = exploitability("hold", 2, selection_games=1, deviator=Pact, coordinated=True, **COMMON)
     chosen_in, measured_in = [PAIR, ("PLAYERB",)], [PAIR, PAIR, ("PLAYERB",), ("PLAYERB",)]
     assert [who for who, _ in Pact.told] == chosen_in + measured_in
-    alone = exploitability("hold", 2, choosing=1, deviator="prosocial", **COMMON)
+    alone = exploitability("hold", 2, selection_games=1, deviator="prosocial", **COMMON)
     assert [gain.gain for gain in result.gains] == [gain.gain for gain in alone.gains]
     assert isinstance(Pact(), agents.CoalitionPolicy)
     assert not isinstance(HoldPolicy(), agents.CoalitionPolicy)
 
 
 def test_at_once_too() -> None:
-    result = exploitability("hold", 1, choosing=1, deviator=Pact, coordinated=True, simultaneous=True, **COMMON)
+    result = exploitability("hold", 1, selection_games=1, deviator=Pact, coordinated=True, simultaneous=True, **COMMON)
     assert len(Pact.told) == 2 * (1 + 1)  # coalitions, in a game for choosing and in a measured one
     assert result.witness.record["welfare_env"]["coalition"] == list(result.best)
 
@@ -64,8 +64,8 @@ def test_at_once_too() -> None:
 def test_coordinated_games_are_stored_apart(
     kept: GameStore, store_path: Path, rows_of: Callable[[Path], list[Any]], played: list[GameSpec]
 ) -> None:
-    exploitability("hold", 1, choosing=1, deviator=PACT, coordinated=True, store=kept, **COMMON)
-    again = exploitability("hold", 1, choosing=1, deviator=PACT, coordinated=True, store=kept, **COMMON)
+    exploitability("hold", 1, selection_games=1, deviator=PACT, coordinated=True, store=kept, **COMMON)
+    again = exploitability("hold", 1, selection_games=1, deviator=PACT, coordinated=True, store=kept, **COMMON)
     assert len(played) == kept.count() == 2 * 3  # self-play and two coalitions, for choosing and measured
     assert [row.specification.get("coalition") for row in rows_of(store_path)].count(None) == 2
     assert any("coordinated: PLAYERA + PLAYERC" in group.rules for group in conditions(kept.games()))

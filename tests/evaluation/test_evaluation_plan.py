@@ -91,7 +91,7 @@ def test_the_bar_ends_with_the_total_of_all_plans(tmp_path: Path, monkeypatch: p
             self.done += count
 
     monkeypatch.setitem(RunOptions.play.__globals__, "metered", Meter)
-    attacks = ["--choosing", "1"]
+    attacks = ["--selection-games", "1"]
     commands = (
         ["self-play", "dove", "hold"],
         ["exploitability", "hold", "--deviator", "dove", *attacks],

@@ -42,7 +42,9 @@ def measured(lines: str, profile: str = "random", games: int = 3, rules: str = Q
 
 
 def attacked(**options: Any) -> Any:
-    return evaluation.exploitability("dove", 3, **{"rules": RULES, "map_name": "clique:3", "choosing": 3, **options})
+    return evaluation.exploitability(
+        "dove", 3, **{"rules": RULES, "map_name": "clique:3", "selection_games": 3, **options}
+    )
 
 
 def played(**options: Any) -> Any:
@@ -56,14 +58,14 @@ def played(**options: Any) -> Any:
     ("lines", "options"),
     [
         ("seed = 5\n", {"seed": 5}),
-        ("published = true\n", {"published": True, "rules": Rules.published(years=2, press=None)}),
+        ("paper_code = true\n", {"paper_code": True, "rules": Rules.published(years=2, press=None)}),
         ("simultaneous = true\n", {"simultaneous": True}),
     ],
 )
 def test_an_option_of_all_games_changes_what_is_played(lines: str, options: dict[str, Any]) -> None:
     assert measured(lines).to_dict() == played(**options).to_dict()
     key = [game.facts.key for game in measured(lines).measures]
-    assert key != [game.facts.key for game in played().measures] or lines.startswith("published")
+    assert key != [game.facts.key for game in played().measures] or lines.startswith("paper_code")
 
 
 def test_seats_and_map() -> None:
@@ -92,13 +94,13 @@ PACT = "pact:years=1"
             f'{ATTACK}deviators = ["{PACT}"]\ncoordinated = true\n',
             {"coalitions": "all-pairs", "deviator": [PACT], "coordinated": True},
         ),
-        (f"{ATTACK}choosing = 1\n", {"coalitions": "all-pairs", "choosing": 1}),
+        (f"{ATTACK}selection_games = 1\n", {"coalitions": "all-pairs", "selection_games": 1}),
         (
-            f"{ATTACK}precision = 0.0001\nmost_games = 11\n",
-            {"coalitions": "all-pairs", "precision": 0.0001, "most_games": 11},
+            f"{ATTACK}precision = 0.0001\nmax_games = 11\n",
+            {"coalitions": "all-pairs", "precision": 0.0001, "max_games": 11},
         ),
     ],
-    ids=["deviators", "coordinated", "choosing", "precision"],
+    ids=["deviators", "coordinated", "selection_games", "precision"],
 )
 def test_an_option_of_exploitability_changes_what_is_played(lines: str, options: dict[str, Any]) -> None:
     found = measured(lines, "dove").to_dict()
@@ -117,12 +119,12 @@ def test_the_seed_of_a_file_gives_way_to_the_callers() -> None:
     ("lines", "line", "words"),
     [
         ("seed = -1\n", 5, "seed=-1: give a whole number from 0"),
-        ("published = 1\n", 5, "published=1: give true or false"),
+        ("paper_code = 1\n", 5, "paper_code=1: give true or false"),
         ('seats = "round"\n', 5, "seats='round'"),
         ('budget = "quick"\n', 5, "budget is only for red-team, which this file does not measure"),
         ('coalitions = ["pairs"]\n', 5, "coalitions is only for exploitability and exact"),
         ('measure = "exploitability"\nprecision = 0\n', 6, "precision=0: give the width"),
-        ('measure = "exploitability"\nmost_games = 9\n', 6, "most_games is the maximum number of games with precision"),
+        ('measure = "exploitability"\nmax_games = 9\n', 6, "max_games is the maximum number of games with precision"),
         ('measure = "both"\n', 5, "leaderboard = true"),
         ('measure = ["self-play", "exaxt"]\n', 5, "did you mean 'exact'"),
         ('measure = ["exact", "exact"]\n', 5, "each once"),
@@ -152,7 +154,7 @@ def test_a_swept_value_that_a_policy_refuses_is_a_fault_of_the_file() -> None:
 )
 def test_the_page_of_the_papers_experiments_says_how_many_games_they_play(name: str, number: str) -> None:
     profiles = ["lm:scripted/stub"] if name in ("ablations", "message-rounds") else ()
-    assert measuring.Measuring(experiment.read_experiment(name, profiles), GameSettings()).most_games == int(number)
+    assert measuring.Measuring(experiment.read_experiment(name, profiles), GameSettings()).max_games == int(number)
 
 
 @pytest.mark.parametrize("measure", ["self-play", "text", (), ("self-play", "exaxt"), (["exact"],), None])
@@ -191,7 +193,7 @@ EVERYTHING = BASE.format(profile="prosocial", games=3).replace('"]', '", "hold"]
 @pytest.fixture(scope="module", autouse=True)
 def small_red_team() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(BUDGETS, "quick", AttackBudget(choosing=1, sizes=(1,), most=1))
+        patch.setitem(BUDGETS, "quick", AttackBudget(selection_games=1, sizes=(1,), most=1))
         yield
 
 
@@ -206,7 +208,7 @@ def test_every_measure_is_what_its_function_gives(everything: evaluation.Experim
     options: dict[str, Any] = {"rules": Rules(years=1, press=None), "map_name": "clique:3"}
     cross = evaluation.cross_play(["prosocial", "hold"], 3, **options)
     assert hold.measures["root_nash_welfare"] == evaluation.self_play("hold", 3, **options).root_nash_welfare
-    attack = evaluation.exploitability("hold", 3, choosing=3, coalitions="all-singles", **options)
+    attack = evaluation.exploitability("hold", 3, selection_games=3, coalitions="all-singles", **options)
     assert hold.measures["exploitability"] == attack.value
     assert hold.measures["red_team"] == evaluation.red_team("hold", "quick", games=3, **options).value
     assert hold.measures["points_among_others"] == cross.mixed_payoffs["hold"]
@@ -451,7 +453,9 @@ def test_the_entry_point_is_training() -> None:
 
 
 def test_the_setting_in_words() -> None:
-    text = BASE.format(profile="dove", games=3) + f"{ATTACK}published = true\ncoordinated = true\nchoosing = 1\n"
+    text = (
+        BASE.format(profile="dove", games=3) + f"{ATTACK}paper_code = true\ncoordinated = true\nselection_games = 1\n"
+    )
     text = text.replace("games = 3", 'games = 3\ndeviators = ["pact"]') + '[rules]\nyears = 1\npress = "none"\n'
     study = evaluation.experiment(read_experiment(text)).to_dict()
     assert "points after retreats too, as in the published runs" in rules_sentence(study)

@@ -100,13 +100,13 @@ def test_conditions_are_profiles_with_all_combinations() -> None:
 @pytest.mark.slow
 def test_published_plays_and_counts_as_the_authors_and_the_page_says_so() -> None:
     """But for standard games, and what [rules] sets."""
-    text = SMALL.replace("games = 2", "games = 1\npublished = true").replace("years = [1, 2]", "years = [1]")
+    text = SMALL.replace("games = 2", "games = 1\npaper_code = true").replace("years = [1, 2]", "years = [1]")
     text = text.replace('"dove", "4*hold + 3*random"', '"dumbbot"')
     rules = Rules.published(press=None, years=1)
     experiment = read_experiment(text, "small")
     assert {each.rules for each in experiment.conditions} == {rules}
     result = evaluation.experiment(experiment)
-    theirs, ours = (evaluation.self_play("dumbbot", 1, rules=rules, published=counted) for counted in (True, False))
+    theirs, ours = (evaluation.self_play("dumbbot", 1, rules=rules, paper_code=counted) for counted in (True, False))
     found = result.conditions[0].measures["conflicts"].value
     assert found == theirs.conflicts.value != ours.conflicts.value
     page = html.unescape(report_page(result.to_dict()))
@@ -126,7 +126,7 @@ def test_published_runs_stand_beside_ours_of_the_same_policy() -> None:
 title = "Beside"
 profiles = ["prosocial"]
 games = 1
-published = true
+paper_code = true
 rules = {press = "none", years = 1}
 figures = [{y = "root_nash_welfare", published = "self_play"}]
 """
@@ -391,7 +391,7 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_experiment_on_exploitability(tmp_path: Path) -> None:
     result = evaluation.experiment(read_experiment(ROBBED, "robbed"))
     options: dict[str, Any] = {"coalitions": "all-singles", "rules": Rules(press=None, years=1)}
-    alone = evaluation.exploitability("hold", 1, choosing=1, **options)
+    alone = evaluation.exploitability("hold", 1, selection_games=1, **options)
     assert result.conditions[0].to_dict()["cells"][0]["result"] == alone.to_dict()
     page = write_results(result, tmp_path).read_text()
     assert "Deviating from hold, all-singles" in page

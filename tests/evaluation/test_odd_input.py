@@ -298,7 +298,7 @@ def test_odd_arguments(record: dict[str, Any], wrong: Any, where: str) -> None:
             "hold", 0, coalitions=wrong, rules=NO_PRESS, map_name="clique:3"
         ),
         "coordinated": lambda: evaluation.exploitability("hold", 0, coordinated=wrong),
-        "seats": lambda: evaluation.Setting(seats=wrong, published=wrong),
+        "seats": lambda: evaluation.Setting(seats=wrong, paper_code=wrong),
         "path": lambda: evaluation.GameStore(wrong),
         "compared": lambda: evaluation.compare("hold", wrong, games=0),
         "measure": lambda: evaluation.compare("hold", "random", measure=wrong, games=0, pairs=bool(wrong is None)),

@@ -168,8 +168,8 @@ def test_a_wished_precision_is_reached_by_more_games(played: list[GameSpec]) -> 
 
 def test_it_stops_at_the_most_games() -> None:
     common: dict[str, Any] = {"deviator": "dumbbot", "coalitions": ["FRANCE"], "rules": QUICK, "map_name": "pure"}
-    assert len(exploitability("random", 3, precision=1e-9, most_games=12, **common).baseline) == 12
-    assert len(exploitability("random", 3, precision=1e-9, most_games=4, **common).baseline) == 4
+    assert len(exploitability("random", 3, precision=1e-9, max_games=12, **common).baseline) == 12
+    assert len(exploitability("random", 3, precision=1e-9, max_games=4, **common).baseline) == 4
     assert len(exploitability("random", 12, precision=100.0, **common).baseline) == 12
 
 
@@ -197,8 +197,8 @@ def test_how_many_games_are_added(width: float, games: int, more: int) -> None:
         {"precision": float("inf")},
         {"precision": "0.2"},
         {"precision": True},
-        {"precision": 0.2, "most_games": 0},
-        {"precision": 0.2, "most_games": 3, "games": 4},
+        {"precision": 0.2, "max_games": 0},
+        {"precision": 0.2, "max_games": 3, "games": 4},
         {"precision": 0.2, "games": 0},
     ],
     ids=str,
@@ -215,7 +215,9 @@ def test_wrong_precisions_are_named_before_any_game(wrong: dict[str, Any], playe
 def test_language_models_are_told_apart_by_part_and_model() -> None:
     rules = Rules(years=1, message_rounds=1)
     profile, prompted = "lm:scripted/stub", "lm:scripted/stub,flavour=exploiter"
-    result = exploitability(profile, 2, deviator=[prompted, "hold"], choosing=1, coalitions=["FRANCE"], rules=rules)
+    result = exploitability(
+        profile, 2, deviator=[prompted, "hold"], selection_games=1, coalitions=["FRANCE"], rules=rules
+    )
     assert result.usage is not None
     assert {part: list(models) for part, models in result.usage_by_part.items()} == {
         prompted: ["scripted/stub"],

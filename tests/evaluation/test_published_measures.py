@@ -17,21 +17,21 @@ from welfare_env.engine.reference import ReferenceEngine
 FIGHT = {"FRANCE": ["A PAR", "A MAR", "F BRE"], "GERMANY": ["A MUN", "A RUH"]}
 
 
-def fought(units: Any = FIGHT, published: bool = True, **orders: list[str]) -> list[str]:
+def fought(units: Any = FIGHT, paper_code: bool = True, **orders: list[str]) -> list[str]:
     """The conflicts of one phase."""
     rules = Rules(press=None)
     game = Game.from_position("S1901M", units, {"FRANCE": ["PAR"], "GERMANY": ["MUN"]}, rules=rules)
     for power, texts in orders.items():
         game.submit(power, texts)
     game.advance()
-    return [province for _, province in conflicts(game.record(), published).events]
+    return [province for _, province in conflicts(game.record(), paper_code).events]
 
 
 def test_a_unit_that_bounces_counts_where_it_stands_too() -> None:
     """Munich is a conflict for the authors: the army that bounces back, and the one that wanted to follow it."""
     bounced = {"FRANCE": ["A PAR - BUR"], "GERMANY": ["A MUN - BUR", "A RUH - MUN"]}
     assert fought(**bounced) == ["BUR", "MUN"]
-    assert fought(**bounced, published=False) == ["BUR"]
+    assert fought(**bounced, paper_code=False) == ["BUR"]
 
 
 def test_a_unit_that_is_dislodged_head_on_counts_where_it_stands_only() -> None:
@@ -72,7 +72,7 @@ def test_conflicts_are_those_of_the_package(seed: int) -> None:
     counted = 0
     for game, expected in played(seed, 30):
         phase = game.history[-1].phase
-        found = [province for name, province in conflicts(game.record(), published=True).events if name == phase]
+        found = [province for name, province in conflicts(game.record(), paper_code=True).events if name == phase]
         assert found == expected, (phase, game.history[-1].orders, game.history[-1].results)
         counted += len(found)
     assert counted
@@ -87,7 +87,7 @@ def test_rates_are_means_over_phases() -> None:
         game.submit(power, [orders[0] for orders in game.legal_orders(power).values()])
     game.advance()
     assert proficiency(game.record()).legal_rate == 22 / 23
-    assert proficiency(game.record(), published=True).legal_rate == (0 + 1) / 2
+    assert proficiency(game.record(), paper_code=True).legal_rate == (0 + 1) / 2
 
 
 def test_the_legal_rate_of_a_phase_is_the_mean_of_its_powers() -> None:
@@ -95,7 +95,7 @@ def test_the_legal_rate_of_a_phase_is_the_mean_of_its_powers() -> None:
     game.submit("FRANCE", ["A PAR - MOS"], strict=False)
     game.submit("RUSSIA", ["A MOS H", "A WAR H", "F SEV H"])
     game.advance()
-    assert proficiency(game.record(), published=True).legal_rate == 1 / 2
+    assert proficiency(game.record(), paper_code=True).legal_rate == 1 / 2
 
 
 def test_replies_of_language_models_are_rated_by_phase() -> None:
@@ -103,17 +103,17 @@ def test_replies_of_language_models_are_rated_by_phase() -> None:
     rules = Rules(years=1, message_rounds=1)
     (spec,) = Setting(rules=rules, seed=3).games(read_profile("lm:scripted/stub"), 1)
     record = play_game(spec)
-    rates = proficiency(record, published=True)
+    rates = proficiency(record, paper_code=True)
     assert 0 < rates.parse_rate <= 1
     assert 0 < rates.legal_rate <= 1
     turns = record["welfare_env"]["language_models"]["FRANCE"][0]["turns"]
     turns[-1]["losses"] = [["no object", "prose"], ["order syntax", "go to Paris"]]
-    assert proficiency(record, published=True).parse_rate < rates.parse_rate
-    assert proficiency(record, published=True).legal_rate < rates.legal_rate
+    assert proficiency(record, paper_code=True).parse_rate < rates.parse_rate
+    assert proficiency(record, paper_code=True).legal_rate < rates.legal_rate
 
 
 def test_a_program_parses() -> None:
-    rates = proficiency(Game(rules=Rules(press=None)).record(), published=True)
+    rates = proficiency(Game(rules=Rules(press=None)).record(), paper_code=True)
     assert (rates.parse_rate, rates.legal_rate) == (1, 0)
 
 
@@ -121,6 +121,6 @@ def test_all_measures_may_be_counted_so() -> None:
     game = Game(rules=Rules(press=None))
     game.submit("FRANCE", ["A PAR - BUR", "A MAR - BUR"])
     game.advance()
-    found = measure(game.record(), published=True)
-    assert found.conflicts == conflicts(game.record(), published=True)
-    assert found.proficiency == proficiency(game.record(), published=True)
+    found = measure(game.record(), paper_code=True)
+    assert found.conflicts == conflicts(game.record(), paper_code=True)
+    assert found.proficiency == proficiency(game.record(), paper_code=True)

@@ -192,14 +192,14 @@ def test_the_best_attack_is_printed_as_a_command_that_plays_it_again(tmp_path, m
 
 
 def test_what_the_command_of_an_attack_takes_over():
-    play = AttackGameOptions(2, years=WholeNumbers([2]), press="tokens", published=True, map_name="my maps/a.map")
+    play = AttackGameOptions(2, years=WholeNumbers([2]), press="tokens", paper_code=True, map_name="my maps/a.map")
     profile = read_profile("2*dove + 1*hold")
     (exploiter,) = read_deviators(None, profile, "2*dove + 1*hold", Setting(**SMALL))
     command = command_of(Deviation(exploiter, ("PLAYERA", "PLAYERC"), True), "2*dove + 1*hold", play)
     assert command == (
         "welfare-env exploitability '2*dove + 1*hold' --coalitions PLAYERA+PLAYERC "
         "--deviator 'exploiter:nice={policy},attack=dumbbot' --coordinated "
-        "--games 2 --years 2 --map 'my maps/a.map' --press tokens --published --witness worst.json"
+        "--games 2 --years 2 --map 'my maps/a.map' --press tokens --paper-code --witness worst.json"
     )
     assert read_deviators(exploiter.given, profile, "", Setting(**SMALL))[0].attackers == exploiter.attackers
 
@@ -228,7 +228,7 @@ def test_a_pact_that_is_also_given_as_trained_is_one_attack():
 
 @pytest.mark.slow
 def test_many_attacks_of_several_deviators_are_printed():
-    options = {"deviator": ["dumbbot", "random", "hold", "fortress"], "choosing": 1, **SMALL}
+    options = {"deviator": ["dumbbot", "random", "hold", "fortress"], "selection_games": 1, **SMALL}
     result = evaluation.exploitability("prosocial", 5, **options)
     assert len(result.screened) == 12
     assert len(result.gains) < 12

@@ -57,7 +57,7 @@ def results() -> dict[str, tuple[str, Printable]]:
     pair = ["PLAYERA", ("PLAYERA", "PLAYERB"), "PLAYERB"]
     (surplus,) = evaluation.exploitability("dove", 1, deviator="dumbbot", coalitions=pair, **TOY).surpluses
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(BUDGETS, "quick", AttackBudget(choosing=1, sizes=(1,), most=1))
+        patch.setitem(BUDGETS, "quick", AttackBudget(selection_games=1, sizes=(1,), most=1))
         red_team = evaluation.red_team("dove", "quick", games=1, map_name="clique:3", rules=Rules(years=1, press=None))
     (talk,) = talks([("a", own.records[0]), ("b", own.records[1])])
     return {
@@ -224,7 +224,7 @@ def test_every_command_with_a_result_writes_tables(group: str) -> None:
         "messages",
         "compare",
     }
-    wanted = {"best-response", "curves", "modal", "psro", "words"} if group else {*measuring, "demo"}
+    wanted = {"best-response", "curves", "modal", "psro"} if group else {*measuring, "demo"}
     assert with_tables >= wanted
     with_json = {name for name, each in commands.items() if "as_json" in {one.name for one in each.params}}
     assert with_json - with_tables == (set() if group else {"games", "check-model"})

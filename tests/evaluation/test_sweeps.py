@@ -30,7 +30,7 @@ SLOW = ("red-team", "cross-play")
 )
 def test_every_command_sweeps_what_its_help_offers(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(BUDGETS, "quick", AttackBudget(choosing=1, sizes=(1,), most=1))
+    monkeypatch.setitem(BUDGETS, "quick", AttackBudget(selection_games=1, sizes=(1,), most=1))
     run = CliRunner()
     rounds = "0" if name == "red-team" else "0,1"  # of many attacks
     swept = [*COMMANDS[name], *GAMES, "--years", "1,2", "--message-rounds", rounds]

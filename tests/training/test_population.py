@@ -374,7 +374,7 @@ def as_text(step):
 
 @pytest.mark.slow
 def test_a_gap_that_is_too_large_to_compute_is_told_and_the_mix_is_attacked(tmp_path):
-    config = replace(SMALL, folder=tmp_path / "p", begin="hold", steps=0, most_positions=1)
+    config = replace(SMALL, folder=tmp_path / "p", begin="hold", steps=0, max_positions=1)
     steps = train_population(config)
     assert steps[0].gap is None
     assert "more than 1 positions" in steps[0].why

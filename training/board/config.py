@@ -14,7 +14,7 @@ import typer
 from agents.specs import ProfileError
 from training.board.rewards import Reward
 from training.board.seats import LEAGUE, LEARNER, Lineup, check_opponents, players_of, read_also, read_coalitions
-from training.config import MOST, Config, Range, file_name, folder_name
+from training.config import MAX, Config, Range, file_name, folder_name
 from training.errors import TrainingError
 from welfare_env import checks
 from welfare_env.board.loading import load_board
@@ -86,11 +86,11 @@ class TrainConfig(Config):
     horizon: Annotated[
         int,
         typer.Option(help="Iterations over which --lr and --entropy fall to a tenth; then constant."),
-        Range(1, MOST),
+        Range(1, MAX),
     ] = 200
     lr: Annotated[float, typer.Option(help="Adam's initial step size."), Range(1e-9, 1)] = 1e-3
     minibatch: Annotated[
-        int, typer.Option(help="Decisions per optimizer step; give fewer with few games."), Range(1, MOST)
+        int, typer.Option(help="Decisions per optimizer step; give fewer with few games."), Range(1, MAX)
     ] = 512
     gamma: Annotated[float, typer.Option(help="Discount per phase."), Range(0, 1)] = 1.0
     lambda_: Annotated[float, typer.Option("--lambda", help="GAE lambda."), Range(0, 1)] = 0.95
@@ -104,14 +104,14 @@ class TrainConfig(Config):
         0.0
     )
     league_every: Annotated[
-        int, typer.Option(help="Iterations between checkpoints that enter the league."), Range(1, MOST)
+        int, typer.Option(help="Iterations between checkpoints that enter the league."), Range(1, MAX)
     ] = 10
     league_size: Annotated[int, typer.Option(help="Maximum number of checkpoints in the league."), Range(1, 1000)] = 16
     imitate: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(metavar="SPEC", help="Imitate this policy before training, e.g. dumbbot.", show_default="none"),
     ] = None
-    imitate_games: Annotated[int, typer.Option(help="Games to imitate."), Range(1, MOST)] = 200
+    imitate_games: Annotated[int, typer.Option(help="Games to imitate."), Range(1, MAX)] = 200
     start: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(metavar="CHECKPOINT", help="Start from these weights.", show_default="none"),
@@ -126,9 +126,9 @@ class TrainConfig(Config):
     held_out_every: Annotated[
         int,
         typer.Option(help="Iterations between held-out reports, which choose the best iterate; 0: none."),
-        Range(0, MOST),
+        Range(0, MAX),
     ] = 10
-    held_out_games: Annotated[int, typer.Option(help="Games per held-out report."), Range(1, MOST)] = 32
+    held_out_games: Annotated[int, typer.Option(help="Games per held-out report."), Range(1, MAX)] = 32
     workers: Annotated[
         int, typer.Option(help="Ray processes that play; 0: play in this process, without Ray."), Range(0, 4096)
     ] = 0

@@ -24,7 +24,7 @@ from welfare_env.errors import did_you_mean
 from welfare_env.game.scoring import scores
 from welfare_env.rules import Rules
 
-MOST = 1000  # maximum of inequity's A and B
+MAX = 1000  # maximum of inequity's A and B
 NAMES = ("own", "score", "social", "inequity")
 
 
@@ -56,11 +56,11 @@ class Reward:
                 name = ""
         except ValueError:
             name = ""
-        if name not in NAMES or not (0 <= envy <= MOST and 0 <= guilt <= MOST):
+        if name not in NAMES or not (0 <= envy <= MAX and 0 <= guilt <= MAX):
             wrong = text.partition(":")[0]
             hint = did_you_mean(wrong, NAMES) if wrong not in NAMES else ""
             raise TrainingError(
-                f"reward {text!r:.80}{hint}: give own, score, social, or inequity:A,B with A and B from 0 to {MOST}"
+                f"reward {text!r:.80}{hint}: give own, score, social, or inequity:A,B with A and B from 0 to {MAX}"
             )
         return cls(name, envy, guilt)
 

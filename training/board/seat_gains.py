@@ -17,7 +17,7 @@ from training.board.config import TrainConfig
 from training.board.ppo import make_config
 from training.board.runner import BatchedEnvRunner, GameResult, Play
 from training.board.seats import Lineup
-from training.config import MOST, MOST_SEED
+from training.config import MAX, MAX_SEED
 from training.errors import TrainingError, check_whole
 from training.rllib import quiet
 from welfare_env.board.loading import load_board
@@ -80,8 +80,8 @@ def gains(
     Raises:
         TrainingError: fewer than two games, or too many; a seed out of range.
     """
-    check_whole("games", games, 2, MOST)  # one game has no interval
-    check_whole("seed", seed, 0, MOST_SEED)
+    check_whole("games", games, 2, MAX)  # one game has no interval
+    check_whole("seed", seed, 0, MAX_SEED)
     # Random streams different from the training's.
     streams = np.random.SeedSequence([seed, 4]).generate_state(1 + len(play.lineup.coalitions)).tolist()
     base = _points(play, Lineup(((),), (profile,), (1.0,)), games, streams.pop(), network)

@@ -13,7 +13,7 @@ import typer
 import modal_env
 from modal_env.envs.setting import make_setting
 from modal_env.games.game import COSTS
-from training.config import MOST, Config, Entropy, Epochs, Games, Iterations, Range, file_name
+from training.config import MAX, Config, Entropy, Epochs, Games, Iterations, Range, file_name
 from training.errors import TrainingError
 from welfare_env import checks
 
@@ -48,7 +48,7 @@ class ModalConfig(Config):
     budget: Annotated[
         Optional[int],  # noqa: UP045 (typer reads it)
         typer.Option(help="Maximum length of a formula, in tokens.", show_default="16"),
-        Range(1, MOST),
+        Range(1, MAX),
     ] = None
     lr: Annotated[
         Optional[float],  # noqa: UP045

@@ -11,7 +11,7 @@ import typer
 
 from agents.specs import listed, read
 from training.board.config import TrainConfig
-from training.config import MOST, Config, Games, Range, file_name, folder_name
+from training.config import MAX, Config, Games, Range, file_name, folder_name
 from training.errors import TrainingError
 from welfare_env import checks
 from welfare_env.board.loading import load_board
@@ -34,8 +34,8 @@ class PopulationConfig(Config):
             game; "pure", the policy with the smallest gain of deviating when all play it; or "uniform", equal shares
             (fictitious play).
         oracle: "train" learns a best response from scratch; "exact", on toy boards, first imitates the exact best
-            response in every seat (if it takes at most `most_positions`), and then trains.
-        most_positions: limit of the exact search; if it is exceeded, the exact exploitability is unknown.
+            response in every seat (if it takes at most `max_positions`), and then trains.
+        max_positions: limit of the exact search; if it is exceeded, the exact exploitability is unknown.
         portfolio_games: if the exact exploitability is unknown, the package's deviators attack the mix, with this many
             games per deviator and seat.
 
@@ -55,16 +55,16 @@ class PopulationConfig(Config):
     oracle: Annotated[
         str, typer.Option(metavar="train|exact", help="exact: first imitate the exact best response (toy boards).")
     ] = "train"
-    iterations: Annotated[int, typer.Option(help="Training iterations per best response."), Range(1, MOST)] = 100
+    iterations: Annotated[int, typer.Option(help="Training iterations per best response."), Range(1, MAX)] = 100
     games: Games = 64
     lr: Annotated[float, typer.Option(help="Adam's initial step size."), Range(1e-9, 1)] = 2e-3
     width: Annotated[int, typer.Option(help="Size of a province's vector in the network."), Range(1, 1024)] = 32
     layers: Annotated[int, typer.Option(help="Rounds of message passing."), Range(1, 16)] = 2
-    most_positions: Annotated[
-        int, typer.Option(help="Maximum number of positions of an exact best response."), Range(1, MOST)
+    max_positions: Annotated[
+        int, typer.Option(help="Maximum number of positions of an exact best response."), Range(1, MAX)
     ] = field(default=100_000)
     portfolio_games: Annotated[
-        int, typer.Option(help="Games per deviator and seat, without exact values."), Range(2, MOST)
+        int, typer.Option(help="Games per deviator and seat, without exact values."), Range(2, MAX)
     ] = 20
 
     def __post_init__(self) -> None:

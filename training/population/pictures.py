@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from agents.runtime.colors import LEARNED
 
-MOST_NUMBERS = 12  # with more policies, cells have no numbers
+MAX_NUMBERS = 12  # with more policies, cells have no numbers
 
 
 def draw_payoffs(table: np.ndarray, mix: np.ndarray, names: Sequence[str]) -> Figure:
@@ -33,7 +33,7 @@ def draw_payoffs(table: np.ndarray, mix: np.ndarray, names: Sequence[str]) -> Fi
     image = cells.imshow(table.T, cmap="cividis", aspect="auto")
     cells.set_xticks(range(count), names, rotation=90)
     cells.set_xlabel("policy of all others")
-    if count <= MOST_NUMBERS:
+    if count <= MAX_NUMBERS:
         middle = (table.min() + table.max()) / 2
         for other, own in np.ndindex(table.shape):
             color = "black" if table[other, own] > middle else "white"

@@ -199,7 +199,7 @@ def _with_gap(config: PopulationConfig, step: Step) -> tuple[Step, Plans]:
     why = "" if config.is_toy else f"armies can be convoyed on {config.map_name}"
     if not why:
         try:
-            found = exploitability(config.map_name, step.text, config.years, most_positions=config.most_positions)
+            found = exploitability(config.map_name, step.text, config.years, most_positions=config.max_positions)
         except EvaluationError as error:
             why = str(error)
     if why:

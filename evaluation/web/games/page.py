@@ -17,7 +17,7 @@ BUNDLES["play.js"] = (
     ASKING,
     f"{_OWN}/store.js",
     *(f"{_REPLAY}/{name}.js" for name in ("view", "board")),
-    *(f"{_OWN}/{name}.js" for name in ("network", "choosing", "task", "talk", "play")),
+    *(f"{_OWN}/{name}.js" for name in ("network", "selection_games", "task", "talk", "play")),
 )
 
 
