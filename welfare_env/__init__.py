@@ -15,7 +15,8 @@ from pettingzoo import register as _register
 
 from welfare_env import errors
 from welfare_env.board.board import Board
-from welfare_env.board.loading import load_board, map_names
+from welfare_env.board.loading import load_board
+from welfare_env.board.maps import map_names
 from welfare_env.envs.setting import UNSET, Options, make_setting
 from welfare_env.errors import (
     ActionError,

@@ -24,7 +24,7 @@ from evaluation.play.sources import VERSIONS, code_of
 from evaluation.play.store import GameStore, specification_key
 from evaluation.play.turns import GameStopped, Seats, set_up
 from evaluation.play.workers import WorkerError, Workers
-from welfare_env.board.loading import map_digest
+from welfare_env.board.maps import map_digest
 from welfare_env.checks import quoted
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import welfare_env
 from agents.lm.reading.orders import OrderBook, OrderFault
 from tests.fuzz.hunting import changed, damaged, encoded, hunt, mangled, nasty, odd, words
 from welfare_env import Game, Rules, load_board
-from welfare_env.board import loading
+from welfare_env.board import loading, map_file
 from welfare_env.board.toy_boards import toy_map
 from welfare_env.errors import (
     ActionError,
@@ -221,7 +221,7 @@ def test_maps(text: str) -> None:
         board = load_board(str(path))
         check_svg(board_svg(drawing_of(board), board.powers, board.start_units, board.start_centers, title=str(path)))
     finally:
-        loading._load_source.cache_clear()
+        map_file._read_source.cache_clear()
         loading._load_board.cache_clear()
 
 

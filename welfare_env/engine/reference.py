@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from welfare_env.board.board import Board
-from welfare_env.board.loading import import_package, load_source
+from welfare_env.board.map_file import import_package, load_source
 from welfare_env.board.orders import BUILD, DISBAND, GIVE, SUPPORT_MOVE
 from welfare_env.engine import (
     FALL_MOVES,

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from welfare_env.board import cache
 from welfare_env.board.board import Board
+from welfare_env.board.cache import Arrays, cached
 from welfare_env.board.orders import BUILD, CONVOY, DISBAND, HOLD, RETREAT, SUPPORT_HOLD, SUPPORT_MOVE, VIA
 from welfare_env.engine import DISLODGED, DONE, PHASE, UNITS, WINNER, YEAR, Frozen, layout_of  # noqa: F401 (for the kernels)
 from welfare_env.errors import MapFormatError
@@ -243,15 +243,11 @@ def tables_of(board: Board) -> Tables:
     Raises:
         MapFormatError: the board is too large for the compiled engine.
     """
-    kept = cache.load_arrays(board, "tables")
-    if kept is not None:
-        return Tables(kept["numbers"], kept["masks"])
-    tables = build_tables(board)
-    cache.keep_arrays(board, "tables", {"numbers": tables.numbers, "masks": tables.masks})
-    return tables
+    kept = cached("tables", (board.name, board.digest), lambda: _build_tables(board))
+    return Tables(kept["numbers"], kept["masks"])
 
 
-def build_tables(board: Board) -> Tables:
+def _build_tables(board: Board) -> Arrays:
     """The kernels' arrays of a board.
 
     Raises:
@@ -267,7 +263,7 @@ def build_tables(board: Board) -> Tables:
     _pack_convoy_orders(packer, board, coasts, movers)
     _pack_orders(packer, board)
     _pack_layout(packer, board)
-    return Tables(np.concatenate(packer.numbers), np.concatenate(packer.masks))
+    return {"numbers": np.concatenate(packer.numbers), "masks": np.concatenate(packer.masks)}
 
 
 def _pack_places(packer: _Packer, board: Board) -> None:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from welfare_env.board.loading import is_known, map_digest
+from welfare_env.board.maps import is_known, map_digest
 from welfare_env.checks import quoted
 from welfare_env.engine import ADJUSTMENTS
 from welfare_env.errors import RecordError, WelfareEnvError

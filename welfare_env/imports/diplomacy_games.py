@@ -12,7 +12,8 @@ from __future__ import annotations
 import re
 
 from welfare_env.board.board import Board
-from welfare_env.board.loading import is_known, load_board
+from welfare_env.board.loading import load_board
+from welfare_env.board.maps import is_known
 from welfare_env.checks import quoted
 from welfare_env.errors import RecordError
 from welfare_env.game.record import COMPLETED
