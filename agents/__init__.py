@@ -28,7 +28,7 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees onl
 | ``frontier:point=FILE`` | on toy boards: follows a path, punishes deviators with a mixed strategy; docs/theorems.md |
 | ``lm:PROVIDER/MODEL`` | a language model: ``lm:openai/NAME,temperature=0.7``; see docs/language-models.md |
 | ``rl:PATH`` | a trained network, from the folder of its checkpoint: ``rl:runs/small``, ``rl:attacker,greedy=no`` |
-| ``human:`` | a person, asked in the terminal, or in the browser by ``welfare-env play`` and ``serve``; docs/play.md |
+| ``human:`` | a person, asked in the terminal, or in the browser by ``welfare-env play``; docs/play.md |
 | ``import:MODULE.CLASS,k=3`` | your own player: a class of an importable module, made with these options |
 
 A profile puts several policies in one game: ``"4*dove + 3*random"``, see docs/players.md.

@@ -1,6 +1,6 @@
-"""Load test of games with people: confirmation times, memory, idle event streams, and killed servers.
+"""Load test of a game with people: confirmation times, idle event streams, and killed servers.
 
-    python -m benchmarks.web                  # 20 concurrent games, 200 games in sequence, 1,000 idle streams
+    python -m benchmarks.web                  # seven people, then 1,000 idle streams
     python -m benchmarks.web --kills 50       # kill -9 at 50 random moments
 
 People are scripts that send HTTP requests to a server in a separate process.
@@ -29,20 +29,23 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from evaluation.web.games.hosting import Host
-from evaluation.web.games.settings import TableSettings
+from evaluation.web.hosting import create, new_links, read_folder
+from evaluation.web.serving import Address
+from evaluation.web.settings import TableSettings
 from welfare_env import Rules
 
 SERVER = """
 import sys
 from pathlib import Path
-from evaluation.web.foundation.connections import ConnectionLimits
-from evaluation.web.games.hosting import Host
-from evaluation.web.games.play_routes import PlayRoutes
-from evaluation.web.foundation.serving import Address, make_site, run_site
-host = Host(Path(sys.argv[1]))
+from evaluation.web.connections import ConnectionLimits
+from evaluation.web.hosting import Host
+from evaluation.web.routes import Routes
+from evaluation.web.serving import Address, listening, make_server, make_site
 address = Address(port=int(sys.argv[2]), limits=ConnectionLimits(most_each=3000))
-run_site(make_site(PlayRoutes(host).routes, address), address, lambda url: print(url, flush=True))
+with listening(address) as sock:
+    host = Host(Path(sys.argv[1]))
+    print(address.url, flush=True)
+    make_server(make_site(Routes(host).all, address, host.running), address).run(sockets=[sock])
 """
 LOST = (ConnectionError, http.client.HTTPException, TimeoutError, OSError)
 
@@ -162,10 +165,10 @@ class Person:
 
 
 @contextmanager
-def server(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
-    """Start a server in a separate process; yields once it listens."""
+def server(game: Path, port: int) -> Iterator[subprocess.Popen[str]]:
+    """Start a server of a game in a separate process; yields once it listens."""
     started = subprocess.Popen(  # noqa: S603 (this Python, with arguments of ours)
-        [sys.executable, "-c", SERVER, str(folder), str(port)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", SERVER, str(game), str(port)], stdout=subprocess.PIPE, text=True
     )
     if started.stdout is not None:
         started.stdout.readline()
@@ -184,14 +187,12 @@ def free_port() -> int:
     return port
 
 
-def people_of(folder: Path, settings: TableSettings, port: int, games: int, seed: int) -> list[Person]:
-    """Create games in a folder; returns all their people."""
-    host, found = Host(folder), []
-    for number in range(games):
-        name = host.create(settings)
-        for seat, path in host.invite(name).items():
-            rng = np.random.default_rng([seed, number, *seat.encode()])
-            found.append(Person(port, name, seat, path.partition("#")[2], rng))
+def people_of(game: Path, port: int, seed: int) -> list[Person]:
+    """All people of a game."""
+    found = []
+    for seat, path in new_links(game, read_folder(game)[0].seats).items():
+        rng = np.random.default_rng([seed, *seat.encode()])
+        found.append(Person(port, game.name, seat, path.partition("#")[2], rng))
     return found
 
 
@@ -213,45 +214,39 @@ class KillReport:
 
 
 def killed_games(folder: Path, settings: TableSettings, kills: int, seed: int) -> KillReport:
-    """Play games in sequence while the server is killed at random moments; then check the journals."""
+    """Play games in sequence while their server is killed at random moments; then check the journals."""
     port, draw = free_port(), random.Random(seed)  # noqa: S311 (moments, not secrets)
     people: list[Person] = []
-    done = threading.Event()
+    done = 0
+    while done < kills:
+        game = create(folder, settings, Address(port=port))
+        those = people_of(game, port, seed + len(people))
+        people += those
+        playing = threading.Thread(target=play_all_at_once, args=(those,))
+        playing.start()
+        while playing.is_alive():
+            with server(game, port) as process:
+                playing.join(draw.uniform(0.05, 1) if done < kills else None)
+                if playing.is_alive():
+                    os.kill(process.pid, signal.SIGKILL)
+                    process.wait()
+                    done += 1
+    reports = [_checked(folder, person) for person in people]
+    confirmed, lost, doubled = (sum(column) for column in zip(*reports, strict=True))
+    return KillReport(confirmed, lost, doubled, done)
 
-    def play() -> None:
-        number = 0
-        while not done.is_set():
-            those = people_of(folder, settings, port, 1, seed + number)
-            people.extend(those)
-            play_all_at_once(those)
-            number += 1
 
-    playing = threading.Thread(target=play)
-    playing.start()
-    for kill in range(kills + 1):
-        with server(folder, port) as process:
-            if kill == kills:
-                done.set()
-                playing.join()
-            else:
-                time.sleep(draw.uniform(0.05, 1.5))
-                os.kill(process.pid, signal.SIGKILL)
-                process.wait()
-    lost = doubled = confirmed = 0
-    for person in people:
-        lines = (folder / person.game / "journal.jsonl").read_text().splitlines()
-        entries = [json.loads(line) for line in lines]
-        kept = [entry for entry in entries if entry["kind"] == "answer" and entry["seat"] == person.seat]
-        steps = [entry["step"] for entry in kept]
-        doubled += len(steps) - len(set(steps))
-        confirmed += len(person.confirmed)
-        lost += sum(not _is_kept(step, given, kept) for step, given in person.confirmed)
-        said = [message for phase in person.seen["game"]["phases"] for message in phase["messages"]]
-        sent = [(message[0], message[1], message[2], message[3]) for message in said if message[1] == person.seat]
-        doubled += len(sent) - len(set(sent))
-        wanted = sum(len(given["messages"]) for _, given in person.confirmed if "messages" in given)
-        lost += max(0, wanted - len(sent))
-    return KillReport(confirmed, lost, doubled, kills)
+def _checked(folder: Path, person: Person) -> tuple[int, int, int]:
+    """A person's confirmed, lost and duplicated answers, by the journal and by what the page showed in the end."""
+    lines = (folder / person.game / "journal.jsonl").read_text().splitlines()
+    entries = [json.loads(line) for line in lines]
+    kept = [entry for entry in entries if entry["kind"] == "answer" and entry["seat"] == person.seat]
+    steps = [entry["step"] for entry in kept]
+    said = [message for phase in person.seen["game"]["phases"] for message in phase["messages"]]
+    sent = [(message[0], message[1], message[2], message[3]) for message in said if message[1] == person.seat]
+    wanted = sum(len(given["messages"]) for _, given in person.confirmed if "messages" in given)
+    lost = sum(not _is_kept(step, given, kept) for step, given in person.confirmed) + max(0, wanted - len(sent))
+    return len(person.confirmed), lost, len(steps) - len(set(steps)) + len(sent) - len(set(sent))
 
 
 def _is_kept(step: str, given: dict[str, Any], kept: list[dict[str, Any]]) -> bool:
@@ -274,57 +269,40 @@ def percentile(people: list[Person], share: float) -> float:
 def small_game() -> TableSettings:
     """Two people and one hold policy, three years, on a toy board."""
     profile = "PLAYERA*human: + PLAYERB*human: + PLAYERC*hold"
-    return TableSettings(profile, Rules(years=3, message_rounds=1), "clique:3", begin="now")
+    return TableSettings(profile, Rules(years=3, message_rounds=1), "clique:3")
 
 
 def standard_game() -> TableSettings:
-    """Two people and five hold policies, three years, on the standard board."""
-    return TableSettings(
-        "FRANCE*human: + ENGLAND*human: + 5*hold", Rules(years=3, message_rounds=1), begin="now", spectators="none"
-    )
+    """Seven people, three years, on the standard board."""
+    return TableSettings("7*human:", Rules(years=3, message_rounds=1))
 
 
-def together(games: int, pause: float) -> None:
-    """Concurrent games: print confirmation times, for people who think for up to `pause` seconds."""
+def together(pause: float) -> None:
+    """A game of seven people who think for up to `pause` seconds: print confirmation times."""
     with tempfile.TemporaryDirectory() as name:
         port = free_port()
-        with server(Path(name), port):
-            warm = people_of(Path(name), standard_game(), port, 1, 99)
-            play_all_at_once(warm)
-            people = people_of(Path(name), standard_game(), port, games, 0)
+        game = create(Path(name), standard_game(), Address(port=port))
+        with server(game, port):
+            people = people_of(game, port, 0)
             for person in people:
                 person.pause = pause
             play_all_at_once(people)
         count = sum(len(person.seconds) for person in people)
         print(
-            f"{games} games at once, {len(people)} people who think up to {pause:g} s, {count} confirmations: "
+            f"{len(people)} people who think up to {pause:g} s, {count} confirmations: "
             f"median {percentile(people, 0.5):.0f} ms, p95 {percentile(people, 0.95):.0f} ms, "
             f"most {percentile(people, 1):.0f} ms"
         )
-
-
-def memory(games: int) -> None:
-    """Games in sequence: print whether memory grows."""
-    with tempfile.TemporaryDirectory() as name:
-        port = free_port()
-        with server(Path(name), port) as process:
-            sizes = []
-            for number in range(games):
-                play_all_at_once(people_of(Path(name), small_game(), port, 1, number))
-                sizes.append(resident(process.pid))
-        tenth = max(1, games // 10)
-        text = ", ".join(f"{size:.0f}" for size in sizes[tenth - 1 :: tenth])
-        print(f"memory in MB after each tenth of {games} games: {text}")
 
 
 def idle(streams: int) -> None:
     """Idle event streams: print whether the server still answers."""
     with tempfile.TemporaryDirectory() as name:
         port = free_port()
-        with server(Path(name), port) as process:
-            people = people_of(Path(name), small_game(), port, 1, 0)
-            for person in people:
-                person.ask("/enter", person.link)
+        game = create(Path(name), small_game(), Address(port=port))
+        with server(game, port) as process:
+            people = people_of(game, port, 0)
+            people[0].ask("/enter", people[0].link)
             before = resident(process.pid)
             held = [_stream(people[0]) for _ in range(streams)]
             answered = sum(b"text/event-stream" in sock.recv(4096) for sock in held)
@@ -351,8 +329,6 @@ def _stream(person: Person, after: int = -1) -> socket.socket:
 def main() -> None:
     """Run the chosen measurements."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--games", type=int, default=20)
-    parser.add_argument("--course", type=int, default=200)
     parser.add_argument("--streams", type=int, default=1000)
     parser.add_argument("--kills", type=int, default=0)
     given = parser.parse_args()
@@ -361,9 +337,8 @@ def main() -> None:
             print(killed_games(Path(name), small_game(), given.kills, 0))
         return
     for pause in (1.0, 0.0):
-        together(given.games, pause)
+        together(pause)
     idle(given.streams)
-    memory(given.course)
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ from evaluation.cli.options import (
     written,
 )
 from evaluation.cli.pages import import_command, replay, transcript
+from evaluation.cli.play import play
 from evaluation.cli.red_team import red_team
 from evaluation.cli.theorems import frontier, theorems, threats
 from evaluation.experiments.attacks import SELECTION_GAMES
@@ -65,7 +66,6 @@ from evaluation.tables.game_tables import (
     surplus_table,
 )
 from evaluation.tables.sweep_tables import exploitability_sweep, self_play_sweep
-from evaluation.web.commands import invite, play, serve
 from welfare_env.extras import install_extra
 
 DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumbbot")
@@ -283,8 +283,6 @@ app.command("transcript")(transcript)
 app.command("check-model")(check)
 app.command("experiment")(experiment)
 app.command("play")(play)
-app.command("serve")(serve)
-app.command("invite")(invite)
 
 
 @app.command("warm-up")

@@ -1,6 +1,7 @@
-"""Games in the browser, with people in seats (needs the extra `web`).
+"""A game in the browser, with people in seats (needs the extra `web`). ``welfare-env play`` starts it.
 
-* `foundation`: shared parts of all sites, independent of the game;
-* `games`: games with people, and their pages;
-* `commands`: ``play``, ``serve`` and ``invite``.
+* `settings`, `table`: the game, without network: its steps, people's answers, and the journal on disk (`journal`);
+* `hosting`: the game with its folder, clock and policies; `links`: who has which seat;
+* `seen`, `routes`, `page`, `events`: what pages get;
+* `serving`, `guard`, `connections`, `answers`: the server, and what it refuses.
 """

@@ -37,8 +37,6 @@ COMMANDS = (
     "check-model",
     "experiment",
     "play",
-    "serve",
-    "invite",
     "warm-up",
     "store",
     "train",

@@ -15,12 +15,11 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from evaluation.web.commands import _running
-from evaluation.web.foundation.connections import ConnectionLimits
-from evaluation.web.foundation.serving import Address, listening, make_server, make_site
-from evaluation.web.games.hosting import Host
-from evaluation.web.games.play_routes import PlayRoutes
-from evaluation.web.games.settings import TableSettings
+from evaluation.web.connections import ConnectionLimits
+from evaluation.web.hosting import Host, create, new_links
+from evaluation.web.routes import Routes
+from evaluation.web.serving import Address, listening, make_server, make_site
+from evaluation.web.settings import TableSettings
 from welfare_env import Rules
 
 BROWSERS = itertools.count()
@@ -104,28 +103,25 @@ class Player:
 
 
 class Server:
-    """A server of games, and the links of one."""
+    """A server of a game, and the links of one."""
 
-    def __init__(
-        self, folder: Path, settings: TableSettings | str, limits: ConnectionLimits, port: int = 0, public_url: str = ""
-    ) -> None:
+    def __init__(self, folder: Path, limits: ConnectionLimits, port: int = 0, public_url: str = "") -> None:
         self.host = Host(folder)
-        self.game = settings if isinstance(settings, str) else self.host.create(settings)
+        self.game = self.host.name
         self.address = Address(limits=limits, port=port, public_url=public_url)
-        routes = PlayRoutes(self.host, self.address.is_secure).routes
-        site = make_site(routes, self.address, lambda app: _running(self.host, self.game))
-        self.server = make_server(site, self.address)
+        routes = Routes(self.host, self.address.is_secure).all
+        self.server = make_server(make_site(routes, self.address, self.host.running), self.address)
 
     @property
     def table(self):
-        return self.host._open[self.game].table
+        return self.host.table
 
     def player(self, seat: str) -> Player:
         return Player(self.port, self.game, seat, self.link(seat).partition("#")[2])
 
-    def link(self, seat: str) -> str:
+    def link(self, seat: str, take_over: bool = False) -> str:
         """A fresh one."""
-        return f"http://127.0.0.1:{self.port}{self.host.invite(self.game, [seat])[seat]}"
+        return f"http://127.0.0.1:{self.port}{new_links(self.host.folder, [seat], take_over)[seat]}"
 
     @contextmanager
     def running(self) -> Iterator["Server"]:
@@ -135,27 +131,38 @@ class Server:
 
 @pytest.fixture
 def serving(tmp_path) -> Iterator[Callable[..., Server]]:
-    """Starts servers, which end with the test: serving(profile, years=1, ...) or serving(settings)."""
+    """Starts servers, which end with the test: serving(profile, years=1, ...) or serving(settings).
+
+    `begun`: all people have arrived. `game`: the folder of a game to continue.
+    """
     from contextlib import ExitStack
 
     with ExitStack() as stack:
 
         def start(
-            profile: str | TableSettings,
+            profile: str | TableSettings = "",
             limits: ConnectionLimits | None = None,
-            folder: Path | None = None,
-            name: str = "",
+            game: Path | None = None,
             port: int = 0,
             public_url: str = "",
+            begun: bool = False,
             **own: Any,
         ) -> Server:
-            settings = profile if isinstance(profile, TableSettings) else quick(profile, **own)
-            server = Server(
-                folder or tmp_path / "games", name or settings, limits or ConnectionLimits(), port, public_url
-            )
+            if game is None:
+                settings = profile if isinstance(profile, TableSettings) else quick(profile, **own)
+                game = create(tmp_path / "games", settings, Address())
+            server = Server(game, limits or ConnectionLimits(), port, public_url)
+            if begun:
+                begin(server.table)
             return stack.enter_context(server.running())
 
         yield start
+
+
+def begin(table) -> None:
+    """All people arrive."""
+    for seat in table.people:
+        table.enter(seat)
 
 
 def quick(profile: str, **own: Any) -> TableSettings:

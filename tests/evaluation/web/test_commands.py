@@ -1,8 +1,13 @@
-"""The commands that host games: budgets of language models, and links that the host makes."""
+"""The command `play`: links and their renewal, continued games, budgets of language models, the terminal."""
 
+import asyncio
 import io
 import json
+import re
+import signal
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,124 +16,185 @@ from typer.testing import CliRunner
 pytest.importorskip("starlette")
 
 from evaluation.cli.commands import app
-from evaluation.web.foundation.guard import MAX_BODY_WITHOUT_TEXT
-from evaluation.web.games.hosting import Host
-from evaluation.web.games.links import LinkRefused, Links
-from evaluation.web.games.settings import load_settings
-from welfare_env import WelfareEnvError, load_board
+from evaluation.web.guard import MAX_BODY_WITHOUT_TEXT
+from evaluation.web.hosting import create, read_folder
+from evaluation.web.links import LinkRefused, Links
+from evaluation.web.serving import Address
+from tests.evaluation.web.conftest import Player
+from welfare_env import load_board
 from welfare_env.game.press import MAX_MESSAGE_LENGTH, recipients
 
-GAME = """
-profile = "FRANCE*human: + 6*{others}"
-late = "{late}"
-"""
 BROWSER = "a browser's own number"
+QUICK = ("--years", "1", "--message-rounds", "0", "--others", "hold")
 
 
 def run(*given: str) -> tuple[int, str]:
-    found = CliRunner().invoke(app, given, env={"COLUMNS": "300", "OPENAI_API_KEY": "none"})
+    found = CliRunner().invoke(app, ["play", *given], env={"COLUMNS": "300", "OPENAI_API_KEY": "none"})
     return found.exit_code, found.output
 
 
-@pytest.mark.parametrize(
-    ("lines", "blamed"),
-    [
-        ("[rules]\nyeers = 3", r"'yeers' \(did you mean 'years'\?\)"),
-        ("map = 5", "^map 5"),
-        ("late = 3", "^late 3"),
-        ("seed = 'x'", "seed"),
-        ("[deadlines]\nmessages = -1", r"\[deadlines\] messages"),
-        ("begins = 'now'", "did you mean 'begin'"),
-    ],
-)
-def test_an_error_of_a_file_names_its_entry(tmp_path: Path, lines: str, blamed: str) -> None:
-    (tmp_path / "game.toml").write_text(f'profile = "FRANCE*human: + 6*hold"\n{lines}\n')
-    with pytest.raises(WelfareEnvError, match=blamed):
-        load_settings(tmp_path / "game.toml")
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch) -> Path:
+    """A folder of its own, and no compiling."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("welfare_env.engine.fast.ensure_compiled", lambda: None)
+    return tmp_path
 
 
-def test_the_longest_legal_messages_fit(tmp_path: Path, monkeypatch, quick_settings) -> None:
+@pytest.fixture
+def made(here: Path, monkeypatch) -> list:
+    """The sites that were made, instead of servers that run."""
+    found: list = []
+
+    class Server:
+        def __init__(self, site, address) -> None:
+            self.site = site
+            found.append((site, address))
+
+        def run(self, sockets) -> None:
+            asyncio.run(self._starts_and_ends())
+
+        async def _starts_and_ends(self) -> None:
+            async with self.site.app.router.lifespan_context(self.site.app):
+                pass
+
+    monkeypatch.setattr("evaluation.web.serving.make_server", Server)
+    return found
+
+
+def test_the_longest_legal_messages_fit(made, quick_settings) -> None:
     settings = quick_settings("FRANCE*human: + 6*hold", map_name="standard")
     board, rules = load_board(settings.map_name), settings.rules
     longest = dict.fromkeys(recipients(board, rules, "FRANCE"), "\U0001f600" * MAX_MESSAGE_LENGTH)
     assert len(json.dumps({"messages": longest})) <= settings.most_text + MAX_BODY_WITHOUT_TEXT
     assert quick_settings("PLAYERA*human: + 2*hold", rules=type(rules)(years=1, message_rounds=0)).most_text == 0
-    made = []
-    monkeypatch.setattr("evaluation.web.foundation.serving.run_site", lambda site, *given: made.append(site))
-    monkeypatch.setattr("welfare_env.engine.fast.ensure_compiled", lambda: None)
-    (tmp_path / "game.toml").write_text('profile = "FRANCE*human: + 6*hold"\n')
-    given = ("--folder", str(tmp_path / "games"), "--store", str(tmp_path / "store"))
-    assert run("serve", str(tmp_path / "game.toml"), *given)[0] == 0
-    assert made[0].most_body == settings.most_text + MAX_BODY_WITHOUT_TEXT
+    assert run("FRANCE", "--others", "hold", "--no-browser")[0] == 0
+    assert made[0][0].most_body == settings.most_text + MAX_BODY_WITHOUT_TEXT
 
 
-def test_a_start_that_fails_leaves_no_game(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("welfare_env.engine.fast.ensure_compiled", lambda: None)
-    (tmp_path / "game.toml").write_text('profile = "FRANCE*human: + 6*hold"\n')
+def test_one_person_gets_the_browser_and_several_get_links(made, monkeypatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    code, told = run("france", *QUICK)
+    assert (code, re.search(r"Your seat: (\S+)", told)[1]) == (0, opened[0])
+    code, told = run("FRANCE", "ENGLAND", "--spectators", *QUICK, "--public-url", "https://play.test")
+    links = re.findall(r"(\w+): https://play.test/g/\w+/\w+#[\w-]{32}\n", told)
+    assert (code, links, len(opened)) == (0, ["ENGLAND", "FRANCE", "spectator"], 1)
+    assert made[1][1].is_secure
+
+
+def test_a_start_that_fails_leaves_no_game(here: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        given = ("--port", port, "--folder", str(tmp_path / "games"), "--store", str(tmp_path / "store"))
-        for command in (("serve", str(tmp_path / "game.toml")), ("play", "FRANCE", "--others", "hold", "--no-browser")):
-            code, told = run(*command, *given)
-            assert (code, "give another --port" in told) == (2, True)
-    assert not list((tmp_path / "games").iterdir())
+        code, told = run("FRANCE", "ENGLAND", *QUICK, "--port", str(taken.getsockname()[1]))
+    assert (code, "give another --port" in told) == (2, True)
+    for wrong in (("FRANCE", "--others", "import:nowhere.Mine"), ("ATLANTIS",), ("FRANCE", "--minutes", "1e9")):
+        assert run(*wrong)[0] == 2
+    assert not list(here.glob("runs/play/*"))
 
 
-@pytest.mark.parametrize(("others", "late"), [("lm:openai/any", "hold"), ("hold", "lm:openai/any")])
-def test_games_with_people_and_language_models_need_a_budget(tmp_path: Path, others: str, late: str) -> None:
-    file = tmp_path / "game.toml"
-    file.write_text(GAME.format(others=others, late=late))
-    code, told = run("serve", str(file), "--folder", str(tmp_path / "games"))
+def test_a_continued_game_has_the_same_address(made, here: Path) -> None:
+    code, told = run("FRANCE", "ENGLAND", *QUICK)
+    folder = re.search(r"welfare-env play (\S+) continues", told)[1]
+    port = made[0][1].port
+    code, told = run(folder)
+    assert (code, made[1][1].port) == (0, port), told
+    assert f"http://127.0.0.1:{port}/g/{Path(folder).name}/FRANCE#" in told
+    code, told = run(folder, "--host", "localhost")
+    assert (code, read_folder(Path(folder))[1].host) == (0, "localhost")
+
+
+@pytest.mark.slow
+def test_a_killed_game_continues_where_it_was(tmp_path: Path) -> None:
+    """kill -9 of the command itself; the browser's cookie is still good."""
+    given = ["PLAYERA", "PLAYERB", "--map", "clique:3", "--years", "2", "--others", "hold"]
+    process, told = launched(tmp_path, *given)
+    folder = re.search(r"welfare-env play (\S+) continues", told)[1]
+    players = [player_of(told, seat) for seat in ("PLAYERA", "PLAYERB")]
+    for player in players:
+        player.enter()
+    step = players[0].until_asked()["step"]
+    assert players[0].answer(step, messages={"PLAYERB": "before"})[0] == 200
+    process.kill()
+    assert process.wait(30) == -signal.SIGKILL
+    for player in players:
+        player.connection.close()
+    process, told = launched(tmp_path, folder)
+    try:
+        assert players[0].state()["answer"] == {"messages": {"PLAYERB": "before"}}
+        assert players[1].answer(step, messages={})[0] == 200
+        assert players[1].until_asked(step)["game"]["phases"][-1]["messages"][0][3] == "before"
+        linked = subprocess.run(command(folder, "--link", "PLAYERB"), cwd=tmp_path, capture_output=True, text=True)
+        players[1].token = linked.stdout.strip().partition("#")[2]
+        old = dict(players[1].cookies)
+        assert players[1].enter().cookies != old
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+
+
+def command(*given: str) -> list[str]:
+    return [sys.executable, "-m", "evaluation", "play", *given]
+
+
+def launched(folder: Path, *given: str) -> tuple[subprocess.Popen[str], str]:
+    """The command, and what it printed until it served."""
+    started = subprocess.Popen(command(*given), cwd=folder, stdout=subprocess.PIPE, text=True)
+    told = ""
+    while "Stop with" not in told and (line := started.stdout.readline()):
+        told += line
+    return started, told
+
+
+def player_of(told: str, seat: str) -> Player:
+    port, game, token = re.search(rf"http://127\.0\.0\.1:(\d+)/g/(\w+)/{seat}#(\S+)", told).groups()
+    return Player(int(port), game, seat, token)
+
+
+@pytest.mark.parametrize("where", ["--terminal", "--no-browser"])
+def test_games_with_language_models_need_a_budget_and_others_have_none(here: Path, where: str) -> None:
+    code, told = run("FRANCE", "--others", "lm:openai/any", where)
     assert (code, "--budget-tokens or --budget-dollars" in told) == (2, True)
-    assert not (tmp_path / "games").exists()
-
-
-def test_play_needs_a_budget_for_language_models_and_for_nobody_else(tmp_path: Path) -> None:
-    code, told = run("play", "FRANCE", "--others", "lm:openai/any", "--terminal")
-    assert (code, "--budget-tokens or --budget-dollars" in told) == (2, True)
-    code, told = run("play", "FRANCE", "--others", "hold", "--budget-tokens", "9", "--terminal")
+    code, told = run("FRANCE", "--others", "hold", "--budget-tokens", "9", where)
     assert (code, "no policy here uses one" in told) == (2, True)
+    assert not (here / "runs").exists()
 
 
 def test_the_host_makes_another_link(tmp_path: Path, quick_settings) -> None:
-    host = Host(tmp_path / "games")
-    name = host.create(quick_settings("PLAYERA*human: + 2*hold", spectators="public"))
-    folder = tmp_path / "games" / name
-    code, told = run("invite", str(folder), "playera")
-    assert (code, "never served" in told, "/g/" in told) == (2, True, False)
-    host.links(name).serve("https://play.example.org")
-    code, told = run("invite", str(folder), "playera")
-    where, _, token = told.strip().partition("#")
-    assert (code, where) == (0, f"https://play.example.org/g/{name}/PLAYERA")
+    settings = quick_settings("PLAYERA*human: + 2*hold", has_spectators=True)
+    folder = create(tmp_path / "games", settings, Address(public_url="https://play.example.org"))
     links = Links(folder)
-    assert links.redeem("PLAYERA", token, BROWSER) == 0
+    first = links.new("PLAYERA")
+    code, told = run(str(folder), "--link", "playera")
+    where, _, token = told.strip().partition("#")
+    assert (code, where) == (0, f"https://play.example.org/g/{folder.name}/PLAYERA")
+    assert links.redeem("PLAYERA", token, BROWSER) == 1
     assert token not in "".join(path.read_text() for path in folder.iterdir())
-    alone = run("invite", str(folder), "PLAYERA", "--alone")[1].strip().partition("#")[2]
-    assert links.redeem("PLAYERA", alone, BROWSER) == 1
     with pytest.raises(LinkRefused, match="the host has replaced this link"):
-        links.redeem("PLAYERA", token, BROWSER)
-    assert run("invite", str(folder), "spectator")[0] == 0
-    code, told = run("invite", str(folder), "spectator", "--alone")
-    assert (code, "only for powers" in told) == (2, True)
+        links.redeem("PLAYERA", first, BROWSER)
+    token = run(str(folder), "--link", "spectator")[1].strip().partition("#")[2]
+    assert links.redeem("SPECTATOR", token, BROWSER) == 0
     for wrong in ((str(folder), "PLAYERB"), (str(tmp_path / "none"), "PLAYERA"), (str(tmp_path), "PLAYERA")):
-        assert run("invite", *wrong)[0] != 0
+        assert run(wrong[0], "--link", wrong[1])[0] == 2
     assert not (tmp_path / "none").exists()
     assert not (tmp_path / "links.jsonl").exists()
-    assert json.loads((folder / "links.jsonl").read_text().splitlines()[0])["kind"] == "served"
 
 
 @pytest.mark.parametrize("typed", ["quit\n", "A PAR H\n"], ids=["quit", "Ctrl-D"])
-def test_who_leaves_the_terminal_is_told_what_is_saved(typed: str, tmp_path: Path, monkeypatch, capsys) -> None:
+def test_who_leaves_the_terminal_is_told_what_is_saved(typed: str, here: Path, monkeypatch, capsys) -> None:
     """No error: the person wanted to leave."""
     terminal = io.StringIO(typed)
     terminal.isatty = lambda: True  # type: ignore[method-assign]
     monkeypatch.setattr("sys.stdin", terminal)
-    monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as ended:
-        app(["play", "FRANCE", "--terminal", "--years", "1", "--message-rounds", "0", "--others", "hold"])
+        app(["play", "FRANCE", "--terminal", *QUICK])
     told = capsys.readouterr()
     assert ended.value.code in (0, None)
     assert told.out.endswith(
         "FRANCE in S1901M: you left the game; the terminal saves only finished games, the browser all\n"
     )
     assert "error" not in told.err
+
+
+def test_the_terminal_is_for_one_person(here: Path) -> None:
+    code, told = run("FRANCE", "ENGLAND", "--terminal", *QUICK)
+    assert (code, "--terminal is for one person" in told) == (2, True)

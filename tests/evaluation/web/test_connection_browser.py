@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from evaluation.web.games.settings import TableSettings
+from evaluation.web.settings import TableSettings
 from tests.evaluation.web.conftest import until
 from tests.evaluation.web.test_play_browser import ASKED, GOAL, Page, ask_in, new_tab, settings, until_in
 from tools.browser import Browser, chromium
@@ -89,7 +89,7 @@ def browser():
         yield opened
 
 
-TWO = TableSettings("FRANCE*human: + ENGLAND*human: + 5*hold", Rules(years=1, message_rounds=1), begin="now")
+TWO = TableSettings("FRANCE*human: + ENGLAND*human: + 5*hold", Rules(years=1, message_rounds=1))
 
 
 def all_answer(hosted, seats=("FRANCE", "ENGLAND")) -> str:
@@ -153,14 +153,14 @@ def test_another_link_can_be_put_into_the_same_tab(browser, serving):
 
 
 def test_the_time_that_is_left_is_the_servers(browser, serving):
-    hosted = serving(settings(message_seconds=600, order_seconds=600))
+    hosted = serving(settings(minutes=10))
     browser.call("Page.addScriptToEvaluateOnNewDocument", source=AN_HOUR_SLOW)
     page = Page(browser, hosted.link("FRANCE"))
 
     def too_much() -> float:
         """Seconds more than the server gives."""
         minutes, seconds = page.ask("document.getElementById('clock').textContent").split()[0].split(":")
-        return 60 * int(minutes) + int(seconds) - hosted.host._open[hosted.game].left
+        return 60 * int(minutes) + int(seconds) - hosted.host.left
 
     assert abs(too_much()) < 10
     page.ask("window.fetch = () => new Promise(() => {}); 0")  # the page hears no more of the server
@@ -170,7 +170,7 @@ def test_the_time_that_is_left_is_the_servers(browser, serving):
 
 
 def test_a_stream_that_is_half_open_is_opened_again(browser, serving):
-    hosted = serving(TWO)
+    hosted = serving(TWO, begun=True)
     with relay(hosted.port) as (network, base):
         page = Page(browser, through(base, hosted.link("FRANCE")))
         network.die()
@@ -185,7 +185,7 @@ def test_a_stream_that_is_half_open_is_opened_again(browser, serving):
 
 
 def test_a_page_that_the_browser_had_put_aside_asks_at_once(browser, serving):
-    hosted = serving(TWO)
+    hosted = serving(TWO, begun=True)
     with relay(hosted.port) as (network, base):
         page = Page(browser, through(base, hosted.link("FRANCE")))
         network.die()
@@ -201,7 +201,7 @@ def test_a_page_that_the_browser_had_put_aside_asks_at_once(browser, serving):
 
 
 def test_a_tab_that_is_frozen_keeps_no_other_tab_waiting(browser, serving):
-    hosted = serving(TWO)
+    hosted = serving(TWO, begun=True)
     links = hosted.link("FRANCE"), hosted.link("ENGLAND")
     ready = f"document.getElementById('table')?.hidden === false && {ASKED}"
     first = new_tab(browser, links[0])
@@ -222,7 +222,7 @@ def test_a_tab_that_is_frozen_keeps_no_other_tab_waiting(browser, serving):
 
 def test_the_tab_with_the_stream_tells_the_others(browser, serving):
     """A tab that hears nothing asks by itself after a while, so we listen for what it would hear."""
-    hosted = serving(TWO)
+    hosted = serving(TWO, begun=True)
     page = Page(browser, hosted.link("FRANCE"))
     page.ask("(window.ear = new BroadcastChannel('/g/' + location.pathname.split('/')[2])).onmessage = "
              "({ data }) => { window.heard = data }; 0")  # fmt: skip
@@ -231,7 +231,7 @@ def test_the_tab_with_the_stream_tells_the_others(browser, serving):
 
 
 def test_a_draft_belongs_to_its_step(browser, serving):
-    hosted = serving(TWO)
+    hosted = serving(TWO, begun=True)
     page = Page(browser, hosted.link("FRANCE"))
     page.ask("document.getElementById('text').focus()")
     browser.call("Input.insertText", text="half a thought")

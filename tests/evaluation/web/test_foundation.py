@@ -17,12 +17,12 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from evaluation.checks import EvaluationError
-from evaluation.web.foundation import keys, serving
-from evaluation.web.foundation.connections import ConnectionLimits
-from evaluation.web.foundation.guard import MAX_BODY_WITHOUT_TEXT, SECURITY_POLICY, host_name
-from evaluation.web.foundation.journal import Journal, JournalError
-from evaluation.web.foundation.serving import EVERYWHERE, Address, listening, make_server, make_site
-from evaluation.web.foundation.streams import Streams, Topic
+from evaluation.web import links, serving
+from evaluation.web.connections import ConnectionLimits
+from evaluation.web.events import Events
+from evaluation.web.guard import MAX_BODY_WITHOUT_TEXT, SECURITY_POLICY, host_name
+from evaluation.web.journal import Journal, JournalError
+from evaluation.web.serving import EVERYWHERE, Address, listening, make_server, make_site
 
 LIMITS = ConnectionLimits(most_each=20, most=60, head_seconds=0.5, send_seconds=0.5)
 
@@ -30,9 +30,10 @@ LIMITS = ConnectionLimits(most_each=20, most=60, head_seconds=0.5, send_seconds=
 class Site:
     """A small site that runs in a thread."""
 
-    def __init__(self, limits: ConnectionLimits = LIMITS, public_url: str = "", most_text: int = 0) -> None:
-        self.topic = Topic(3)
-        self.streams = Streams(most=4, pulse=0.2)
+    def __init__(
+        self, limits: ConnectionLimits = LIMITS, public_url: str = "http://play.test", most_text: int = 0
+    ) -> None:
+        self.streams = Events(3, most=4, pulse=0.2)
         self.sent = 0
         self.asked: list[bytes] = []
         routes = [
@@ -40,11 +41,11 @@ class Site:
             Route("/events", self.events),
             Route("/big", self.big),
         ]
-        self.address = Address(limits=limits, names=["play.test"], public_url=public_url)
+        self.address = Address(limits=limits, public_url=public_url)
         self.server = make_server(make_site(routes, self.address, most_text=most_text), self.address)
 
     async def events(self, request):
-        return self.streams.response(request, self.topic)
+        return self.streams.response(request)
 
     async def hello(self, request):
         self.asked.append(await request.body())
@@ -118,8 +119,9 @@ def test_who_listens_everywhere_is_asked_by_its_own_names_alone(host, monkeypatc
     address = Address(host)
     assert {"192.0.2.7", "desk", "localhost"} <= set(address.hosts)
     assert not set(EVERYWHERE) & set(address.hosts)
-    assert address.url(80) == "http://192.0.2.7:80"
-    assert Address(host, names=["play.test"]).url(80) == "http://play.test:80"
+    assert Address(host, 80).url == "http://192.0.2.7:80"
+    assert Address(host, 80, "http://play.test:80/").url == "http://play.test:80"
+    assert Address("fd00::2", 80).url == "http://[fd00::2]:80"
     monkeypatch.undo()
     names = serving.own_names()
     assert socket.gethostname().lower() in names
@@ -133,13 +135,6 @@ def test_a_public_url_that_is_none_is_an_error(url):
     with pytest.raises(EvaluationError, match="give a URL such as https://play"):
         Address(public_url=url)
     assert Address(public_url="HTTPS://a.test/").is_secure
-
-
-@pytest.mark.parametrize("name", ["", "http://desk", "desk:80", "desk/x", "a@desk", "[", "a b:c"])
-def test_a_name_with_more_than_a_host_is_an_error(name):
-    with pytest.raises(EvaluationError, match="without http and port"):
-        Address(names=[name])
-    assert Address(names=["Desk.lan", "fd00::2"]).url(80) == "http://Desk.lan:80"
 
 
 def test_posts_of_other_sites_are_refused(site):
@@ -175,7 +170,7 @@ def test_refusals_are_sentences_for_pages_and_for_people(site):
         assert json.loads(answer.text)["code"] == code
         assert answer.getheader("content-security-policy") == SECURITY_POLICY
         assert answer.getheader("connection") == "close"
-    assert "'evil.test': allow it with --name" in json.loads(refusals["name"].text)["error"]
+    assert "'evil.test': allow it with --public-url" in json.loads(refusals["name"].text)["error"]
     assert ask(site, Host="evil.test", Accept="text/html").text.startswith("this server does not accept the name")
 
 
@@ -221,7 +216,7 @@ def test_a_reader_that_does_not_read_is_dropped(site):
 
 
 def test_connections_have_limits_of_one_address_and_of_all():
-    made = Site(ConnectionLimits(most_each=20, most=30, head_seconds=60))
+    made = Site(ConnectionLimits(most_each=20, most=30, head_seconds=60), public_url="")
     with made.running() as port:
         first = connect(port, "127.0.0.1")
         until(lambda: sum(map(is_closed, first)) == 10)
@@ -279,12 +274,12 @@ def events(site, **headers) -> Iterator[str]:
 
 
 def test_streams_tell_what_was_missed_and_what_comes(site):
-    site.topic.position = 3
+    site.streams.position = 3
     fresh = events(site)
     assert [next(fresh) for _ in range(3)] == ["retry: 1500", "id: 3", "data: 3"]
     back = events(site, **{"Last-Event-ID": "3"})
     assert [next(back) for _ in range(3)] == ["retry: 1500", "event: alive", "data: 3"]
-    site.topic.position = 9  # as a restart finds it
+    site.streams.position = 9  # as a restart finds it
     later = events(site, **{"Last-Event-ID": "3"})
     assert [next(later) for _ in range(3)] == ["retry: 1500", "id: 9", "data: 9"]
     ahead = events(site, **{"Last-Event-ID": "12"})  # what it saw was never on disk: a journal was put back
@@ -327,7 +322,7 @@ def test_a_journal_keeps_what_was_accepted(tmp_path):
 
 def test_a_folder_is_synced_for_a_new_journal_alone(tmp_path, monkeypatch):
     synced = []
-    monkeypatch.setattr("evaluation.web.foundation.journal._sync_folder", synced.append)
+    monkeypatch.setattr("evaluation.web.journal._sync_folder", synced.append)
     for n in range(3):
         with Journal(tmp_path / "journal", waits=True) as journal:
             journal.append({"n": n})
@@ -349,7 +344,7 @@ def test_a_journal_that_cannot_be_opened_keeps_no_lock(tmp_path, monkeypatch):
     def fails(folder):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("evaluation.web.foundation.journal._sync_folder", fails)
+    monkeypatch.setattr("evaluation.web.journal._sync_folder", fails)
     with pytest.raises(JournalError, match="Input/output error"):
         Journal(tmp_path / "journal")
     monkeypatch.undo()
@@ -373,15 +368,14 @@ def test_a_full_disk_confirms_nothing(tmp_path, monkeypatch):
 
 
 def test_tokens_and_cookies():
-    token, other = keys.new_token(), keys.new_token()
+    token, other = links.new_token(), links.new_token()
     assert len(token) >= 32
-    assert keys.is_token(token, token)
-    assert not any(keys.is_token(given, token) for given in (other, "", None, 3, [token], token + "x", "\ud800"))
-    cookies = {keys.cookie_name("FRANCE"): keys.cookie_value(token)}
-    assert keys.holds(cookies, "FRANCE", token)
-    assert not keys.holds(cookies, "FRANCE", other)
-    assert not keys.holds(cookies, "ENGLAND", token)
-    assert not keys.holds({keys.cookie_name("FRANCE"): token}, "FRANCE", token)
-    header = keys.cookie_header("FRANCE", token, "/g/x", is_secure=True)
+    cookies = {links.cookie_name("FRANCE"): links.cookie_value(token)}
+    assert links.holds(cookies, "FRANCE", token)
+    assert not links.holds(cookies, "FRANCE", other)
+    assert not links.holds(cookies, "ENGLAND", token)
+    for wrong in (token, "", links.cookie_value(token) + "x", "\ud800"):
+        assert not links.holds({links.cookie_name("FRANCE"): wrong}, "FRANCE", token)
+    header = links.cookie_header("FRANCE", token, "/g/x", is_secure=True)
     assert token not in header
     assert {"HttpOnly", "SameSite=Strict", "Secure", "Path=/g/x"} <= set(header.split("; "))

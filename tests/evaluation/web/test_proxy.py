@@ -14,10 +14,8 @@ import pytest
 pytest.importorskip("starlette")
 
 from benchmarks.web import free_port
-from evaluation.web.foundation.connections import ConnectionLimits
+from evaluation.web.connections import ConnectionLimits
 from tests.evaluation.web.conftest import Player, until
-from tests.evaluation.web.test_play_browser import ASKED, GOAL, ask_in, new_tab, until_in
-from tools.browser import Browser, chromium
 
 NGINX = shutil.which("nginx") or ("/usr/sbin/nginx" if Path("/usr/sbin/nginx").exists() else None)
 pytestmark = [
@@ -64,7 +62,7 @@ def behind(serving, tmp_path) -> Iterator[tuple]:
     """The server, and the port of nginx before it."""
     port = free_port()
     limits = ConnectionLimits(most_each=3)  # of one address: here that is the proxy's
-    server = serving(TWO, begin="now", limits=limits, public_url=f"https://localhost:{port}")
+    server = serving(TWO, begun=True, limits=limits, public_url=f"https://localhost:{port}")
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
     subprocess.run(
@@ -124,36 +122,3 @@ class Events:
             line = self.answer.readline()
             if line.startswith(b"data: "):
                 return json.loads(line[6:])
-
-
-@pytest.mark.browser
-@pytest.mark.skipif(chromium() is None, reason="needs Chromium (Debian: apt install chromium)")
-def test_eight_tabs_of_eight_games_have_eight_streams(behind):
-    """HTTP/2 has no limit of six; without it the seventh game would wait for ever."""
-    server, port = behind
-    names = [server.game, *(server.host.create(server.table.settings) for _ in range(7))]
-    with Browser() as browser:
-        browser.call("Security.setIgnoreCertificateErrors", ignore=True)
-        tabs = []
-        for name in names:
-            path = server.host.invite(name, ["PLAYERA"])["PLAYERA"]
-            tabs.append(new_tab(browser, "about:blank"))
-            trust_in(browser, tabs[-1])
-            ask_in(browser, tabs[-1], f"location.href = 'https://localhost:{port}{path}'")
-        for tab in tabs:
-            until_in(browser, tab, f"document.getElementById('table')?.hidden === false && {ASKED}")
-        for name, tab in zip(names, tabs, strict=True):
-            table = server.host._open[name].table
-            ask_in(browser, tab, "document.getElementById('submit').click()")
-            until(lambda table=table: table.answer("PLAYERA") is not None)
-            token = server.host.invite(name, ["PLAYERB"])["PLAYERB"].partition("#")[2]
-            other = Player(server.port, name, "PLAYERB", token).enter()
-            assert other.answer(table.step, messages={})[0] == 200
-        for tab in tabs:
-            until_in(browser, tab, f"{ASKED} && {GOAL}.startsWith('Choose a unit')")
-
-
-def trust_in(browser, tab) -> None:
-    session, browser._session = browser._session, tab
-    browser.call("Security.setIgnoreCertificateErrors", ignore=True)
-    browser._session = session

@@ -14,11 +14,12 @@ import agents
 import evaluation
 from agents.human.policy import HumanPolicy
 from evaluation.play.store import GameStore
-from evaluation.web.games.seen import state_of
-from evaluation.web.games.settings import SPECTATOR, TableError, TableSettings, load_settings
-from evaluation.web.games.table import AnswerRefused, Table
+from evaluation.web.seen import state_of
+from evaluation.web.settings import SPECTATOR, TableError, TableSettings, profile_with
+from evaluation.web.table import AnswerRefused, Table
+from tests.evaluation.web.conftest import begin
 from welfare_env import Game, Rules
-from welfare_env.errors import IllegalOrderError, PressError
+from welfare_env.errors import IllegalOrderError, PressError, UnknownPowerError
 
 
 class Broken:
@@ -83,9 +84,7 @@ def answer_all(table, rng, number=0):
 
 def play_through(table, seed=0, on_step=lambda: None):
     rng = np.random.default_rng(seed)
-    for seat in table.people:
-        table.enter(seat)
-    table.begin()
+    begin(table)
     while not table.is_done:
         on_step()
         answer_all(table, rng)
@@ -97,7 +96,7 @@ def play_through(table, seed=0, on_step=lambda: None):
 def settings():
     """Three people, two of whom talk a lot, on the standard board, with four policies that talk and move at random."""
     profile = "FRANCE*human: + ENGLAND*human: + GERMANY*human: + 4*random"
-    return TableSettings(profile, Rules(years=1, message_rounds=2), spectators="public")
+    return TableSettings(profile, Rules(years=1, message_rounds=2), has_spectators=True)
 
 
 @pytest.fixture(scope="module")
@@ -148,9 +147,7 @@ def test_a_page_gets_what_its_view_shows_and_nothing_else(settings, tmp_path):
         assert len(public) == 1
 
     rng = np.random.default_rng(1)
-    for seat in table.people:
-        table.enter(seat)
-    table.begin()
+    begin(table)
     while not table.is_done:
         check()
         first = table.awaited[:1]
@@ -192,7 +189,7 @@ def check_against_view(state, view, table, seat):
             else getattr(view, name)
         )
         assert value == json.loads(json.dumps(own)), name
-    lobby = {"position", "seat", "title", "people", "step", "device_links", "replay"}
+    lobby = {"position", "seat", "title", "people", "step"}
     assert told.keys() == lobby | {"game", "answer"}
     assert (told["seat"], told["answer"]) == (seat, json.loads(json.dumps(table.answer(seat))))
     game = told.pop("game")
@@ -229,7 +226,7 @@ def check_against_view(state, view, table, seat):
             "drawn",
         }
     assert told.pop("answer") == table.answer(seat)
-    assert told.keys() == {"position", "seat", "title", "people", "step", "replay", "device_links"}
+    assert told.keys() == {"position", "seat", "title", "people", "step"}
 
 
 def test_a_table_opened_at_any_entry_shows_what_was_seen(settings, played, tmp_path):
@@ -284,7 +281,7 @@ def test_policies_go_on_after_a_restart_as_without(settings, played, tmp_path):
 @pytest.mark.parametrize(
     "line",
     [
-        '{"kind": "begin", "time": "now"}',
+        '{"kind": "enter", "seat": "FRANCE", "time": "now"}',
         '{"kind": "enter", "seat": "PLAYERA", "time": 1e400}',
         '{"kind": "step"}',
         '{"kind": "step", "step": "S1901M orders"}',
@@ -293,7 +290,7 @@ def test_policies_go_on_after_a_restart_as_without(settings, played, tmp_path):
     ],
 )
 def test_a_damaged_journal_is_told_by_its_line_whenever_it_is_opened(settings, tmp_path, line):
-    (tmp_path / "journal.jsonl").write_text(f'{{"kind": "begin", "time": 1}}\n{line}\n')
+    (tmp_path / "journal.jsonl").write_text(f'{{"kind": "enter", "seat": "FRANCE", "time": 1}}\n{line}\n')
     for _ in range(2):
         with pytest.raises(TableError, match=r"journal\.jsonl: line 2: "):
             Table(settings, tmp_path)
@@ -302,7 +299,7 @@ def test_a_damaged_journal_is_told_by_its_line_whenever_it_is_opened(settings, t
 @pytest.fixture
 def small(tmp_path, quick_settings):
     table = Table(quick_settings("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold"), tmp_path)
-    table.begin()
+    begin(table)
     yield table
     table.stop()
 
@@ -384,7 +381,7 @@ def test_a_policy_that_fails_holds_and_the_others_play_on(tmp_path, quick_settin
             power: Broken(how) if power == "PLAYERC" else spec.make(models) for power, spec in players
         },
     )
-    monkeypatch.setattr("evaluation.web.games.table.LONGEST_THOUGHT", 0.1)
+    monkeypatch.setattr("evaluation.web.table.LONGEST_THOUGHT", 0.1)
     table = Table(quick_settings("PLAYERA*human: + 2*random"), tmp_path)
     play_through(table)
     assert table.is_done
@@ -397,66 +394,19 @@ def test_a_policy_that_fails_holds_and_the_others_play_on(tmp_path, quick_settin
     again.stop()
 
 
-@pytest.mark.parametrize("late", ["hold", "random"])
-def test_who_is_late_holds_or_is_played_by_a_policy(tmp_path, quick_settings, late):
-    table = Table(
-        quick_settings("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold", late=late, order_seconds=1), tmp_path
-    )
-    table.begin()
+def test_who_is_late_holds(tmp_path, quick_settings):
+    table = Table(quick_settings("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold", minutes=1), tmp_path)
+    begin(table)
     rng = np.random.default_rng(0)
     while not table.is_done:
         if "PLAYERA" in table.awaited:
             table.accept("PLAYERA", entry(table, **random_answer(table, "PLAYERA", rng)))
-        table.advance(table.think() | table.think_late())
-    orders = [phase.orders["PLAYERB"] for phase in table.game.history]
-    assert any(orders) == (late == "random")
+        table.advance(table.think())
+    assert not any(phase.orders["PLAYERB"] for phase in table.game.history)
     table.stop()
     again = Table(table.settings, tmp_path)
     assert again.record() == table.record()
     again.stop()
-
-
-class Failing:
-    """A policy that always raises."""
-
-    def reset(self, agent, seed=0):
-        pass
-
-    def act(self, observation, info):
-        raise RuntimeError("broken")
-
-
-def late_table(folder, quick_settings):
-    rules = Rules(years=2, message_rounds=0)
-    table = Table(quick_settings("PLAYERA*human: + PLAYERB*human: + PLAYERC*hold", late="random", rules=rules), folder)
-    table.begin()
-    return table
-
-
-def test_policies_of_late_people_go_on_after_a_restart_though_people_answer_while_they_think(tmp_path, quick_settings):
-    table = late_table(tmp_path, quick_settings)
-    spare = table.think_late()
-    assert set(spare) == {"PLAYERA", "PLAYERB"}
-    table.accept("PLAYERB", entry(table, orders=[]))  # meanwhile
-    table.advance(table.think() | spare)
-    table.stop()
-    again = Table(table.settings, tmp_path)
-    expected, found = table.think_late(), again.think_late()
-    assert {seat: str(action) for seat, action in found.items()} == {s: str(action) for s, action in expected.items()}
-    again.stop()
-
-
-def test_the_error_of_a_policy_for_the_late_is_of_no_account_for_who_answers(tmp_path, quick_settings):
-    table = late_table(tmp_path, quick_settings)
-    table._late |= dict.fromkeys(("PLAYERA", "PLAYERB"), Failing())
-    spare = table.think_late()
-    table.accept("PLAYERB", entry(table, orders=[]))
-    table.advance(table.think() | spare)
-    assert table.record()["welfare_env"]["failed"] == {"PLAYERA": "RuntimeError: broken"}
-    table.accept("PLAYERA", entry(table, orders=[]))
-    table.advance(table.think() | table.think_late())
-    assert set(table.failed) == {"PLAYERA", "PLAYERB"}  # both were late once
-    table.stop()
 
 
 def test_games_with_people_are_stored_and_never_found_again(tmp_path, monkeypatch):
@@ -483,33 +433,24 @@ def test_human_is_a_policy_like_others():
     assert agents.specs.read_profile({"FRANCE": "human:", "ENGLAND": "dove"}).policies[0].text == "human"
 
 
-def test_settings_are_read_and_checked(tmp_path):
-    path = tmp_path / "game.toml"
-    path.write_text(
-        'title = "Tuesday"\nprofile = "FRANCE*human: + 6*dove"\nlate = "dove"\nspectators = "end"\n'
-        "[rules]\nyears = 3\n[deadlines]\norders = 60\n[names]\nFRANCE = 'Ada'\n"
-    )
-    settings = load_settings(path)
-    assert (settings.people, settings.rules.years, settings.order_seconds, settings.late) == (
-        ("FRANCE",),
-        3,
-        60,
-        "dove",
-    )
+def test_settings_are_written_read_and_checked():
+    settings = TableSettings("FRANCE*human: + 6*dove", Rules(years=3), minutes=1.5, has_spectators=True)
+    assert (settings.people, settings.seats) == (("FRANCE",), ("FRANCE", SPECTATOR))
+    assert settings.title == "France against dove"
     assert TableSettings.from_dict(json.loads(json.dumps(settings.to_dict()))) == settings
-    for text, wrong in (
-        ('profile = "7*dove"', "at least one person"),
-        ('profile = "7*human:"\nspectator = "all"', "did you mean 'spectators'"),
-        ('profile = "7*human:"\nspectators = "all"', "give one of none, public, end"),
-        ('profile = "7*human:"\nlate = "human:"', "a policy other than a person"),
-        ('profile = "7*human:"\n[deadlines]\norders = -1', "no deadline"),
-        ('profile = "7*human:"\n[names]\nFRANCE = "\\u202eevil"', "printable"),
-        ('profile = "7*human:"\n[names]\nAMERICA = "x"', "not a person's seat"),
-        ("seed = 1", "policies of the seats"),
-        ("= 3", "game.toml"),
+    for given, wrong in (
+        ({"profile": "7*dove"}, "at least one person"),
+        ({"profile": "7*human:", "minutes": -1}, "no limit"),
+        ({"profile": "7*human:", "minutes": float("nan")}, "no limit"),
+        ({"profile": "7*human:", "minutes": "soon"}, "no limit"),
     ):
-        path.write_text(text)
         with pytest.raises(TableError, match=wrong):
-            load_settings(path)
-    with pytest.raises(TableError, match="No such file"):
-        load_settings(tmp_path / "none.toml")
+            TableSettings(**given)
+
+
+def test_people_take_seats_of_a_profile():
+    assert profile_with(["france", "ENGLAND"], "dove", "standard") == "FRANCE*human: + ENGLAND*human: + 5*(dove)"
+    assert profile_with(["PLAYERA"], "PLAYERB*dove + PLAYERC*hold", "clique:3").startswith("PLAYERA*human: + PLAYERB*")
+    assert profile_with(["PLAYERA", "PLAYERB", "PLAYERC"], "dove", "clique:3").count("human:") == 3
+    with pytest.raises(UnknownPowerError, match="did you mean 'FRANCE'"):
+        profile_with(["ENGLAND", "FRANC"], "dove", "standard")

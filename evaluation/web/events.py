@@ -6,9 +6,9 @@ seen (`Last-Event-ID`) and is notified at once if there is more. Nothing is queu
 position, so slow readers need no memory. Heartbeats are separate events ("alive"), so that a page notices a half-open
 connection, which otherwise ends without an error.
 
->>> topic = Topic(position=3)
->>> topic.move(4)  # wakes the streams
->>> response = streams.response(request, topic)  # in a route
+>>> events = Events(position=3)
+>>> events.move(4)  # wakes the streams
+>>> response = events.response(request)  # in a route
 """
 
 from __future__ import annotations
@@ -35,79 +35,53 @@ async def wait_for(event: asyncio.Event, seconds: float | None) -> None:
         return
 
 
-class Topic:
-    """A subject of event streams, such as a game.
+class Events:
+    """The event streams of a game.
 
     Args:
-        position: current position.
-
-    Attributes:
-        followers: number of open streams.
+        position: the current position.
+        most: maximum number of open streams; further requests get status 503, and the browser tries again.
+        pulse: seconds between heartbeats.
     """
 
-    def __init__(self, position: int = 0) -> None:
-        self.position = position
-        self.followers = 0
-        self.is_closed = False
+    def __init__(self, position: int = 0, most: int = 2000, pulse: float = PULSE) -> None:
+        self.position, self.most, self.pulse = position, most, pulse
+        self.open = 0
+        self._is_closed = False
         self._moved = asyncio.Event()
 
     def move(self, position: int) -> None:
         """Notify all streams of a new position."""
         self.position = position
-        self._wake()
-
-    def close(self) -> None:
-        """End all streams."""
-        self.is_closed = True
-        self._wake()
-
-    def _wake(self) -> None:
         self._moved.set()
         self._moved = asyncio.Event()
 
-    async def wait(self, seconds: float) -> None:
-        """Wait for the next position, with a timeout."""
-        await wait_for(self._moved, seconds)
+    def close(self) -> None:
+        """End all streams."""
+        self._is_closed = True
+        self.move(self.position)
 
-
-class Streams:
-    """All event streams of a server.
-
-    Args:
-        most: maximum number of open streams; further requests get status 503, and the browser tries again.
-        pulse: seconds between heartbeats.
-    """
-
-    def __init__(self, most: int = 2000, pulse: float = PULSE) -> None:
-        self.most = most
-        self.pulse = pulse
-        self.open = 0
-
-    def response(self, request: Request, topic: Topic) -> Response:
-        """The event stream of a topic: an event at once if `Last-Event-ID` is not current, then one per change."""
+    def response(self, request: Request) -> Response:
+        """An event stream: an event at once if `Last-Event-ID` is not current, then one per change."""
         if self.open >= self.most:
             return PlainTextResponse("too many streams", 503, {"retry-after": "5"})
         headers = {"x-accel-buffering": "no"}  # for nginx
-        return StreamingResponse(
-            self._events(topic, last_event(request)), media_type="text/event-stream", headers=headers
-        )
+        return StreamingResponse(self._events(last_event(request)), media_type="text/event-stream", headers=headers)
 
-    async def _events(self, topic: Topic, last: int) -> AsyncIterator[str]:
+    async def _events(self, last: int) -> AsyncIterator[str]:
         self.open += 1
-        topic.followers += 1
         try:
             yield f"retry: {RETRY}\n\n"
-            while not topic.is_closed:
-                if topic.position != last:
-                    last = topic.position
+            while not self._is_closed:
+                if self.position != last:
+                    last = self.position
                     yield f"id: {last}\ndata: {last}\n\n"
                     continue
-                await topic.wait(self.pulse)
-                if topic.position == last:
+                await wait_for(self._moved, self.pulse)
+                if self.position == last:
                     yield f"event: alive\ndata: {last}\n\n"
         finally:
             self.open -= 1
-            topic.followers -= 1
 
 
 def last_event(request: Request) -> int:

@@ -13,18 +13,15 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeGuard
+from typing import Any, Self
 
 from evaluation.checks import EvaluationError
 
 LARGEST = 2**28  # maximum bytes
-HIGHEST = 10**15  # of a number
-Kinds = Mapping[str, Mapping[str, type]]
-"""Kind of an entry -> its fields and their types; `float` is any number below `HIGHEST`."""
 
 
 class JournalError(EvaluationError):
@@ -45,7 +42,6 @@ class Journal:
     Args:
         path: the file; created if missing, readable only by its owner.
         waits: wait for another process that has it open (for journals that are open only briefly).
-        kinds: the fields to check; None checks nothing, otherwise each entry must have a kind.
 
     Attributes:
         entries: all entries, in order.
@@ -54,14 +50,14 @@ class Journal:
         JournalError: the file cannot be opened or read, is damaged, or is open in another process.
     """
 
-    def __init__(self, path: str | os.PathLike[str], waits: bool = False, kinds: Kinds | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], waits: bool = False) -> None:
         self.path = Path(path)
         try:
             with ExitStack() as opened:
                 self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
                 opened.callback(self.close)
                 fcntl.flock(self._file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
-                self.entries = self._read(kinds)
+                self.entries = self._read()
                 if not self._size:  # the file may be new; otherwise this was done before its first line
                     _sync_folder(self.path.parent)
                 opened.pop_all()
@@ -102,7 +98,7 @@ class Journal:
     ) -> None:
         self.close()
 
-    def _read(self, kinds: Kinds | None) -> list[dict[str, Any]]:
+    def _read(self) -> list[dict[str, Any]]:
         if os.fstat(self._file).st_size > LARGEST:
             raise JournalError(self.path, f"more than {LARGEST:,} bytes: not a journal of a game")
         with open(os.dup(self._file), "rb") as file:
@@ -113,42 +109,16 @@ class Journal:
             os.fsync(self._file)
         self._size = len(kept)
         os.lseek(self._file, self._size, os.SEEK_SET)
-        return list(entries_of(self.path, kept, kinds))
+        return [self._entry(number, line) for number, line in enumerate(kept.splitlines(), 1)]
 
-
-def entries_of(path: Path, content: bytes, kinds: Kinds | None = None) -> Iterator[dict[str, Any]]:
-    """The entries in the content of a journal; an incomplete last line is left out.
-
-    Raises:
-        JournalError: a line is damaged, or lacks a field.
-    """
-    whole = content[: content.rfind(b"\n") + 1]
-    for number, line in enumerate(whole.splitlines(), 1):
+    def _entry(self, number: int, line: bytes) -> dict[str, Any]:
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise JournalError(path, f"line {number}: damaged: {error}") from error
+            raise JournalError(self.path, f"line {number}: damaged: {error}") from error
         if not isinstance(entry, dict):
-            raise JournalError(path, f"line {number}: damaged: not an object")
-        if kinds is not None and (missing := _missing(entry, kinds)):
-            raise JournalError(path, f"line {number}: damaged: no valid {missing}")
-        yield entry
-
-
-def _missing(entry: Mapping[str, Any], kinds: Kinds) -> str:
-    """The first field that is missing or of another type; "" if there is none."""
-    kind = entry.get("kind")
-    fields = {"kind": str, **(kinds.get(kind, {}) if isinstance(kind, str) else {})}
-    return next((name for name, wanted in fields.items() if not _is_of(entry.get(name), wanted)), "")
-
-
-def _is_of(value: Any, wanted: type) -> bool:
-    return is_number(value) if wanted is float else type(value) is wanted
-
-
-def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value is a finite number that a float can hold."""
-    return not isinstance(value, bool) and isinstance(value, int | float) and abs(value) <= HIGHEST
+            raise JournalError(self.path, f"line {number}: damaged: not an object")
+        return entry
 
 
 def _sync_folder(folder: Path) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
-from evaluation.web.foundation.answers import refused
+from evaluation.web.answers import refused
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -100,8 +100,8 @@ class Guard:
         """
         host = headers.get("host", "")
         if host_name(host) not in self.hosts:
-            told = f"this server does not accept the name {host!r:.80}: allow it with --name"
-            return Refusal(421, f"{told}, or with --public-url for a proxy", "name")
+            told = f"this server does not accept the name {host!r:.80}: allow it with --public-url"
+            return Refusal(421, told, "name")
         if method not in ("GET", "HEAD", "POST"):
             return Refusal(405, "only GET and POST are supported", "method")
         if method != "POST":

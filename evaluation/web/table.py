@@ -4,9 +4,9 @@ A game proceeds in steps, as in `welfare_env.parallel_env`: each round of messag
 phase. In a step, all players act simultaneously. A person's answer is final once it is accepted; it is in the journal
 before `accept` returns. When all have answered, `advance` writes the policies' actions and plays the step.
 
-The journal has an entry for each answer of a person ("answer"), each arrival ("enter"), the start ("begin") and each
-step ("step"), with its time. Opening a table replays the journal: policies act again to restore their memory, but the
-recorded actions are played.
+The journal has an entry for each arrival of a person ("enter"), each answer ("answer") and each step ("step"), with its
+time. Opening a table replays the journal: policies act again to restore their memory, but the recorded actions are
+played.
 """
 
 from __future__ import annotations
@@ -14,27 +14,26 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import agents
 from agents import Policy
 from agents.lm.models.shared_models import SharedModels
-from evaluation.play.turns import Seats, set_up
-from evaluation.web.foundation.journal import Journal, is_number
-from evaluation.web.games.settings import HOLD, SPECTATOR, TableError, TableSettings
+from evaluation.play.games import set_up_game
+from evaluation.web.journal import Journal
+from evaluation.web.settings import SPECTATOR, TableError, TableSettings
 from welfare_env import Game, WelfareEnvError
 from welfare_env.errors import ActionError
 from welfare_env.game.view import MESSAGES, ORDERS, View
 
 _log = logging.getLogger(__name__)
 BEFORE, END = "lobby", "end"
-_COMPUTING = ThreadPoolExecutor(2, "computing")  # the package's policies; two, as a small machine has two cores
-_WAITING = ThreadPoolExecutor(64, "waiting")  # policies with language models, and policies of users
+_THINKING = ThreadPoolExecutor(16, "thinking")  # one thread acts; the others are of policies that took too long
 LONGEST_THOUGHT = 1800.0  # time limit for an action, in seconds; slower policies hold from then on
 LONGEST_NUMBER = 64  # characters of the number of an answer
 
@@ -55,11 +54,11 @@ class Table:
     """A game with people and its journal.
 
     Args:
-        settings: settings of the game.
-        folder: folder of the journal, which is created if missing.
+        folder: folder of the journal.
         models: cache, budget and models for language-model players; with a cache, opening a table again costs nothing.
 
     Attributes:
+        entered: the people who have arrived; the game begins when all have.
         position: number of public changes so far; the ids of the game's events.
         since: start of the current step, in seconds since 1970.
         failed: power -> error of its policy; its units hold from then on.
@@ -71,29 +70,20 @@ class Table:
     """
 
     def __init__(self, settings: TableSettings, folder: Path, models: SharedModels | None = None) -> None:
-        self.settings = settings
-        self.people = settings.people
-        self.failed: dict[str, str] = {}
+        self.settings, self.people = settings, settings.people
         self.entered: set[str] = set()
-        self.has_begun = False
-        self.position = 0
-        self.since = time.time()
-        self._seats = self._set_up(models)
-        self._late = self._late_policies(models)
-        self._computes = self._computing()
+        self.failed: dict[str, str] = {}
+        self.position, self.since = 0, time.time()
         self._answers: dict[str, dict[str, Any]] = {}
-        self._asked_late: list[str] = []  # late people for whom a policy acts in this step; they may still answer
+        seats = set_up_game(settings.spec, models)
+        self._policies, self._env = seats.policies, seats.env.unwrapped
         self._observations, self._infos = self._env.reset(seed=settings.seed)
         self._journal = Journal(folder / "journal.jsonl")
         with ExitStack() as opened:
-            opened.callback(self._journal.close)
+            opened.callback(self.stop)
             for number, entry in enumerate(self._journal.entries, 1):
-                self._replay_entry(entry, number)
+                self._replay(entry, number)
             opened.pop_all()
-
-    @property
-    def _env(self) -> Any:
-        return self._seats.env.unwrapped
 
     @property
     def game(self) -> Game:
@@ -101,27 +91,12 @@ class Table:
         game: Game = self._env.game
         return game
 
-    def _set_up(self, models: SharedModels | None) -> Seats:
-        spec = self.settings.spec
-        return set_up(spec.players, spec.seed, spec.rules, spec.map_name, spec.engine, True, (), models)
-
-    def _late_policies(self, models: SharedModels | None) -> dict[str, Policy]:
-        """Power -> policy that plays for a late person."""
-        if self.settings.late == HOLD:
-            return {}
-        made = {power: agents.make(self.settings.late, models) for power in self.people}
-        for power, policy in made.items():
-            policy.reset(agent=power, seed=self.settings.seed)
-        return made
-
-    def _computing(self) -> set[str]:
-        """The players with policies of this package that use no language models."""
-        specs = dict(self.settings.spec.players)
-        if self._late:
-            specs |= dict.fromkeys(self.people, agents.specs.read(self.settings.late))
-        return {player for player, spec in specs.items() if not spec.models and not spec.sources}
-
     # The current step.
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether everybody has arrived."""
+        return self.entered >= set(self.people)
 
     @property
     def is_done(self) -> bool:
@@ -142,14 +117,6 @@ class Table:
     def _any_view(self) -> View:
         view: View = self._infos[self._env.agents[0]]["view"]
         return view
-
-    @property
-    def seconds(self) -> float:
-        """The deadline of this step, in seconds; 0 for none."""
-        if not self.has_begun or self.is_done:
-            return 0
-        asks = self._any_view.asked == MESSAGES
-        return self.settings.message_seconds if asks else self.settings.order_seconds
 
     def view(self, seat: str) -> View:
         """The current view of a power or a spectator."""
@@ -185,19 +152,8 @@ class Table:
         """Record a person's arrival; return whether it is new."""
         if seat in self.entered or seat not in self.people:
             return False
-        self._write({"kind": "enter", "seat": seat})
+        self._apply(self._journaled({"kind": "enter", "seat": seat}))
         return True
-
-    @property
-    def may_begin(self) -> bool:
-        """Whether the game can begin: nobody, or nobody more, has to arrive."""
-        waits = self.settings.begin == "all"
-        return not self.has_begun and (not waits or self.entered >= set(self.people))
-
-    def begin(self) -> None:
-        """Begin the game with its first step."""
-        if not self.has_begun:
-            self._write({"kind": "begin"})
 
     def accept(self, seat: str, given: Mapping[str, Any]) -> bool:
         """Accept a person's answer: {"step", "number", "orders": [...]} or {"step", "number", "messages": {...}}.
@@ -230,7 +186,7 @@ class Table:
         if not self.is_asked(seat):
             raise AnswerRefused("not asked", f"{seat} has nothing to decide in {step!r}")
         entry = {"kind": "answer", "seat": seat, "step": step, "number": number, "digest": digest}
-        self._write(entry | self.checked(seat, given))
+        self._apply(self._journaled(entry | self.checked(seat, given)))
         return True
 
     def _known(self, seat: str, step: str, number: str) -> Mapping[str, Any] | None:
@@ -257,54 +213,35 @@ class Table:
 
     def think(self) -> dict[str, Any]:
         """The policies' actions in this step; may take long. Does not change the game."""
-        return self._thought([player for player in self._env.agents if player not in self.people], self._seats.policies)
-
-    def think_late(self) -> dict[str, Any]:
-        """The actions of policies for people who have not answered; may take long. Does not change the game."""
-        self._asked_late = [seat for seat in self.awaited if seat in self._late and seat not in self.failed]
-        return self._thought(self._asked_late, self._late)
-
-    def _thought(self, players: Sequence[str], policies: Mapping[str, Policy]) -> dict[str, Any]:
         actions = {}
-        for player in players:
-            if player in self.failed:
+        for player in self._env.agents:
+            if player in self.people or player in self.failed:
                 continue
-            pool = _COMPUTING if player in self._computes else _WAITING
-            found, error = _acted(pool, policies[player], self._observations[player], self._infos[player])
-            if error is None:
-                error = self._fault(player, found)
-            if error is None:
-                actions[player] = found
-            else:
+            found, error = _acted(self._policies[player], self._observations[player], self._infos[player])
+            try:
+                if error is None:
+                    self._env.check_action(player, found)
+                    actions[player] = found
+            except ActionError as wrong:
+                error = wrong
+            if error is not None:
                 self.failed[player] = f"{type(error).__name__}: {error}"[:500]
                 _log.warning("%s holds from now on: %r", player, self.failed[player])
         return actions
 
-    def _fault(self, player: str, action: Any) -> ActionError | None:
-        try:
-            self._env.check_action(player, action)
-        except ActionError as error:
-            return error
-        return None
-
     def advance(self, actions: Mapping[str, Any]) -> None:
-        """Play the step with the policies' actions (from `think` and `think_late`) and people's answers."""
-        late, asked = self.awaited, self._asked_late
-        for seat in set(asked) & self._answers.keys():
-            self.failed.pop(seat, None)  # a person who answered meanwhile did not need the failed policy
-        effect = self._played({**actions, **self._persons_actions()})
-        told = {"late": late, "asked_late": asked, "failed": dict(self.failed)}
-        self._after_step(self._journaled({"kind": "step", "step": effect.pop("step"), **told, **effect}))
+        """Play the step with the policies' actions (from `think`) and people's answers; whoever is late holds."""
+        late, played = self.awaited, self._played({**actions, **self._persons_actions()})
+        entry = {"kind": "step", "step": played.pop("step"), "late": late, "failed": dict(self.failed), **played}
+        self._after_step(self._journaled(entry))
 
     def _persons_actions(self) -> dict[str, Any]:
-        actions = {}
-        for seat, answer in self._answers.items():
-            view = self.view(seat)
-            if view.asked == MESSAGES:
-                actions[seat] = view.encode_messages(list(answer[MESSAGES].items()))
-            else:
-                actions[seat] = view.encode_orders(answer[ORDERS])
-        return actions
+        return {
+            seat: self.view(seat).encode_messages(list(answer[MESSAGES].items()))
+            if MESSAGES in answer
+            else self.view(seat).encode_orders(answer[ORDERS])
+            for seat, answer in self._answers.items()
+        }
 
     def _played(self, actions: Mapping[str, Any]) -> dict[str, Any]:
         """Play the step; return the actions of all players other than people who answered, for the journal."""
@@ -330,48 +267,36 @@ class Table:
         self._journal.append(entry)
         return entry
 
-    def _write(self, entry: dict[str, Any]) -> None:
-        self._apply(self._journaled(entry))
-
     def _apply(self, entry: Mapping[str, Any]) -> None:
-        kind = entry["kind"]
-        if kind == "answer":
+        """The effect of an arrival or an answer."""
+        if entry["kind"] == "answer":
             self._answers[entry["seat"]] = dict(entry)
             return  # without a new position, since others must not learn who has answered
-        if kind == "enter":
-            self.entered.add(entry["seat"])
-        elif kind == "begin":
-            self.has_begun, self.since = True, entry["time"]
-        self.position += 1
+        self.entered.add(entry["seat"])
+        self.position, self.since = self.position + 1, entry["time"]
 
     def _after_step(self, entry: Mapping[str, Any]) -> None:
         self._answers.clear()
-        self._asked_late = []
-        self.since = entry["time"]
-        self.position += 1
+        self.position, self.since = self.position + 1, entry["time"]
 
-    def _replay_entry(self, entry: Mapping[str, Any], line: int) -> None:
+    def _replay(self, entry: Mapping[str, Any], line: int) -> None:
         """Replay an entry of the journal."""
+        where = f"{self._journal.path}: line {line}"
         try:
-            if not is_number(entry["time"]):
+            if not math.isfinite(entry["time"]):
                 raise TypeError(f"time {entry['time']!r}")
-            if entry["kind"] == "step":
-                self._replay_step(entry, line)
-            else:
+            if entry["kind"] != "step":
                 self._apply(entry)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise TableError(f"{self._journal.path}: line {line}: damaged: {error!r:.200}") from error
-
-    def _replay_step(self, entry: Mapping[str, Any], line: int) -> None:
-        if entry["step"] != self.step:
-            where = f"{self._journal.path}: line {line}"
-            raise TableError(f"{where}: step {entry['step']!r} does not follow; the game is at {self.step!r}")
-        self.failed = dict(entry["failed"])  # these policies do not act
-        self.think()  # restores the policies' memory
-        self._thought([seat for seat in entry["asked_late"] if seat in self._late], self._late)
-        self.failed = dict(entry["failed"])
-        self._played(self._recorded_actions(entry) | self._persons_actions())
-        self._after_step(entry)
+                return
+            if entry["step"] != self.step:
+                raise TableError(f"{where}: step {entry['step']!r} does not follow; the game is at {self.step!r}")
+            self.failed = dict(entry["failed"])  # these policies do not act
+            self.think()  # restores the policies' memory
+            self.failed = dict(entry["failed"])
+            self._played(self._recorded_actions(entry) | self._persons_actions())
+            self._after_step(entry)
+        except (KeyError, TypeError, AttributeError, OverflowError) as error:
+            raise TableError(f"{where}: damaged: {error!r:.200}") from error
 
     def _recorded_actions(self, entry: Mapping[str, Any]) -> dict[str, Any]:
         view = self._any_view
@@ -396,11 +321,9 @@ class Table:
         self._journal.close()
 
 
-def _acted(
-    pool: ThreadPoolExecutor, policy: Policy, observation: Any, info: Mapping[str, Any]
-) -> tuple[Any, BaseException | None]:
+def _acted(policy: Policy, observation: Any, info: Mapping[str, Any]) -> tuple[Any, BaseException | None]:
     """A policy's action, or the error it raised, so that a faulty policy does not end the game for the others."""
-    future = pool.submit(policy.act, observation, info)
+    future = _THINKING.submit(policy.act, observation, info)
     try:
         error = future.exception(LONGEST_THOUGHT)
     except TimeoutError:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from evaluation.web.games.settings import SPECTATOR
-from evaluation.web.games.table import BEFORE, END, Table
+from evaluation.web.settings import SPECTATOR
+from evaluation.web.table import END, Table
 from welfare_env.game.history import Void
 from welfare_env.game.record import to_record
 from welfare_env.game.view import View
@@ -19,38 +19,18 @@ from welfare_env.render.replay.page import drawn_data
 
 
 def state_of(table: Table, seat: str, since: int = 0) -> dict[str, Any]:
-    """The state that a seat may see.
+    """The state that a seat may see; before the game begins, only who has arrived. Never who has answered.
 
     Args:
         since: number of phases that the page already has; only later phases are sent.
     """
-    return lobby_of(table, seat) | (game_of(table, seat, since) if may_look(table, seat) else {})
-
-
-def may_look(table: Table, seat: str) -> bool:
-    """Whether a seat may see the board now; a spectator who may see everything has to wait for the end."""
-    if seat == SPECTATOR and table.settings.spectators == "end":
-        return table.is_done
-    return table.has_begun
-
-
-def lobby_of(table: Table, seat: str) -> dict[str, Any]:
-    """The settings and who has arrived, but not who has answered."""
-    settings = table.settings
-    people = [
-        {"power": power, "name": settings.names.get(power, ""), "here": power in table.entered}
-        for power in table.people
-    ]
-    looks_on = seat == SPECTATOR and settings.spectators == "end"
-    step = BEFORE if looks_on and not table.is_done else table.step
     return {
         "position": table.position,
         "seat": seat,
-        "title": settings.title,
-        "people": people,
-        "step": step,
-        "device_links": seat != SPECTATOR,
-        "replay": seat == SPECTATOR and settings.spectators == "end" and table.is_done,
+        "title": table.settings.title,
+        "people": [{"power": power, "here": power in table.entered} for power in table.people],
+        "step": table.step,
+        **(game_of(table, seat, since) if table.has_begun else {}),
     }
 
 

@@ -35,9 +35,8 @@ const showLobby = () => {
   byId("table").hidden = !state.view;
   byId("you").textContent = SEAT === "SPECTATOR" ? "You are a spectator." : `You play ${titled(SEAT)}.`;
   byId("title").textContent = document.title = state.title;
-  byId("people").replaceChildren(...state.people.map(({ power, name, here }) => el("li", {}, `${titled(power)}${name ? `, ${name}` : ""}: ${here ? "here" : "not here yet"}`)));
-  byId("replay").hidden = !state.replay;
-  byId("device").hidden = !state.device_links;
+  byId("people").replaceChildren(...state.people.map(({ power, here }) => el("li", {}, `${titled(power)}: ${here ? "here" : "not here yet"}`)));
+  byId("device").hidden = SEAT === "SPECTATOR";
 };
 
 // The server sends the time left, since this device's clock may be wrong.
@@ -104,7 +103,6 @@ const start = async () => {
   byId("next").addEventListener("click", () => showPhase(timeline.number + 1));
   byId("now").addEventListener("click", () => showPhase(PHASES.length - 1));
   byId("device-make").addEventListener("click", makeLink);
-  byId("replay").addEventListener("click", () => location.assign(`${BASE}/${SEAT}/replay`));
   addEventListener("keydown", (event) => {
     if (event.target.closest("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape" && choosing.unit) stopChoosing();

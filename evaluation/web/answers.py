@@ -1,19 +1,17 @@
-"""Responses: errors as JSON, and pages with embedded scripts."""
+"""Errors as responses."""
 
 from __future__ import annotations
 
 import json
 import logging
-import re
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from evaluation.web.foundation.journal import JournalError
+from evaluation.web.journal import JournalError
 
 _log = logging.getLogger(__name__)
-_OWN_POLICY = re.compile('http-equiv="Content-Security-Policy" content="([^"]+)"')
 
 
 def problem(message: str, status: int, code: str = "") -> Response:
@@ -32,7 +30,7 @@ def refused(accepts: str, message: str, status: int, code: str) -> Response:
 
 
 def failed(request: Request, error: Exception) -> Response:
-    """The response to a server error, such as a full disk or a damaged game. Only the host's log has the details."""
+    """The response to a server error, such as a full disk. Only the host's log has the details."""
     _log.error("%s: %s", type(error).__name__, error)
     reason = error.reason if isinstance(error, JournalError) else type(error).__name__
     message = f"The server failed ({reason}); nothing was changed. Please tell the host"
@@ -46,10 +44,3 @@ def json_object(body: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
-
-
-def whole_page(page: str) -> Response:
-    """A page such as a replay, whose own security policy has the hashes of its scripts; without one, nothing runs."""
-    found = _OWN_POLICY.search(page)
-    policy = f"{found[1]}; frame-ancestors 'none'" if found else "default-src 'none'"
-    return HTMLResponse(page, headers={"content-security-policy": policy})
