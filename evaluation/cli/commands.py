@@ -42,7 +42,6 @@ from evaluation.cli.options import (
     written,
 )
 from evaluation.cli.pages import import_command, replay, transcript
-from evaluation.cli.play import play
 from evaluation.cli.red_team import red_team
 from evaluation.cli.theorems import frontier, theorems, threats
 from evaluation.experiments.attacks import SELECTION_GAMES
@@ -66,6 +65,7 @@ from evaluation.tables.game_tables import (
     surplus_table,
 )
 from evaluation.tables.sweep_tables import exploitability_sweep, self_play_sweep
+from evaluation.web.commands import play
 from welfare_env.extras import install_extra
 
 DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumbbot")

@@ -3,5 +3,5 @@
 * `settings`, `table`: the game, without network: its steps, people's answers, and the journal on disk (`journal`);
 * `hosting`: the game with its folder, clock and policies; `links`: who has which seat;
 * `seen`, `routes`, `page`, `events`: what pages get;
-* `serving`, `guard`, `connections`, `answers`: the server, and what it refuses.
+* `serving`, `guard`, `connections`, `answers`: the server, and what it refuses; `commands`: ``play``.
 """
