@@ -12,6 +12,7 @@ Needs the extra `rl` (`pip install -c constraints.txt -e '.[rl]'`); of that, onl
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,7 +21,8 @@ from torch import Tensor
 
 import welfare_env
 from agents.rl import BoardNetwork, InputEncoder, Inputs, Size, as_choices
-from welfare_env.envs.vector import VectorEnv
+
+VectorEnv = Any  # what `welfare_env.vector_env` returns
 
 
 @dataclass(frozen=True)

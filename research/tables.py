@@ -1,4 +1,4 @@
-"""Tables of results on the pages of docs/: ``python -m research.tables`` writes them into the pages.
+"""Tables of results on pages of docs and in READMEs here: ``python -m research.tables`` writes them into the pages.
 
 A table is a CSV file in docs/tables: a line with "# " and the command that produced it, the column names, and the cells
 as displayed. On the page it is between ``<!-- results:NAME -->`` and ``<!-- results:end -->``.
@@ -18,7 +18,8 @@ from typing import Annotated
 
 import typer
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
 PLACE = re.compile(r"(<!-- results:(?!end)([\w-]+) -->\n).*?(<!-- results:end -->)", re.DOTALL)
 Folder = Annotated[
     Path | None, typer.Option("--tables", help="Folder to write the page's table to, such as docs/tables.")
@@ -71,9 +72,14 @@ def written(page: str, folder: Path = DOCS / "tables") -> str:
     return PLACE.sub(filled, page)
 
 
+def pages() -> list[Path]:
+    """The pages that may have tables."""
+    return sorted([*DOCS.glob("*.md"), *ROOT.glob("research/*/README.md")])
+
+
 def main() -> None:
     """Rewrite the tables on all pages."""
-    for path in sorted(DOCS.glob("*.md")):
+    for path in pages():
         page = path.read_text(encoding="utf-8")
         if (now := written(page)) != page:
             path.write_text(now, encoding="utf-8")

@@ -16,7 +16,7 @@ import numpy as np
 import typer
 
 import agents
-from research.tables import Folder, show
+from research.tables import show
 from welfare_env import Game, Rules
 
 MEMBERS = ("FRANCE", "GERMANY")
@@ -62,9 +62,7 @@ def play(orders: dict[str, dict[str, list[str]]], seed: int) -> dict[str, int]:
     return dict(game.welfare)
 
 
-def main(
-    games: Annotated[int, typer.Option(min=1, help="Games, each with its own seed.")] = 20, to: Folder = None
-) -> None:
+def main(games: Annotated[int, typer.Option(min=1, help="Games, each with its own seed.")] = 20) -> None:
     """Play the attack, and print each power's points a year with it and in peace: mean, least and most."""
     attack, peace = ([play(orders, seed) for seed in range(games)] for orders in (ORDERS, {}))
     rows = []
@@ -72,7 +70,7 @@ def main(
         before, after = ([sum(game[power] for power in powers) / YEARS for game in some] for some in (peace, attack))
         cells = [f"{np.mean(each):.2f} ({min(each)} to {max(each)})" for each in (before, after)]
         rows.append([name, *cells, f"{np.mean(after) - np.mean(before):+.2f}"])
-    show(to, "deterrence-hand-over", ("power", "in peace", "with the attack", "gain"), rows)
+    show(None, "", ("power", "in peace", "with the attack", "gain"), rows)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import typer
 
 import evaluation
 from research.games import ALL_CORES, Out, Workers, playing, track
-from research.tables import Folder, show
+from research.tables import show
 from welfare_env import Rules
 
 SEED = 17
@@ -64,7 +64,6 @@ def main(
     games: Annotated[int, typer.Option(min=2, help="Games per number of robbers.")] = 2,
     out: Out = Path("runs/three-homes"),
     workers: Workers = ALL_CORES,
-    to: Folder = None,
 ) -> None:
     """By number of powers and of robbers: the smallest gain of a robber, and their joint gain, in points a year."""
     sizes = [(powers, robbers) for powers in range(3, max_powers + 1) for robbers in range(1, powers)]
@@ -86,7 +85,7 @@ def main(
             gains = [f"{each.value:.2f} {each.around('.2f')}" for each in (gain.gain, gain.total)]
             rows.append([f"`{rule}`", str(homes), str(powers), str(robbers), *gains])
     head = ("rule", "homes a power", "powers", "robbers", "smallest gain", "joint gain")
-    show(to, "deterrence-three-homes", head, rows)
+    show(None, "", head, rows)
 
 
 if __name__ == "__main__":

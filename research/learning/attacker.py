@@ -70,7 +70,7 @@ def main(
         found = measure(path, opponent, games, seed, greedy)
         for at, row in enumerate(rows):
             row += [interval(values[at] if at < len(powers) else values) for values in found]
-    show(to, "training-attacker-drawn" if greedy is False else "training-attacker", head, rows)
+    show(None if greedy is False else to, "training-attacker", head, rows)
 
 
 if __name__ == "__main__":

@@ -38,14 +38,14 @@ def with_punisher(out: Path, board: str, seed: int) -> training.PopulationConfig
 
 def populations(out: Path, seats: Sequence[str], to: Path | None) -> None:
     """Train and print; the last step of the first population is drawn in its folder, as payoffs-4.png."""
-    show(to, "learning-population", ("responses", *GAINS), [row(step) for step in steps(from_nothing(out))])
+    show(None, "", ("responses", *GAINS), [row(step) for step in steps(from_nothing(out))])
     rows = [
         [board, str(seed), *row(step)]
         for board in BOARDS
         for seed in range(SEEDS)
         for step in steps(with_punisher(out, board, seed))
     ]
-    show(to, "learning-population-punisher", ("board", "seed", "responses", *GAINS), rows)
+    show(None, "", ("board", "seed", "responses", *GAINS), rows)
 
 
 def steps(config: training.PopulationConfig) -> list[dict[str, Any]]:

@@ -71,7 +71,7 @@ def report(name: str, trained: Mapping[str, Sequence[Path]], greedy: Any, to: Pa
     head = ("reward", "seeds", "iterations", "peak", "at", "last", "the last 50", "greedy", "gain", "drawn", "gain")
     show(to, f"learning-{name}", head, summary)
     heads = ("reward", "seed", "peak", "last", "greedy", "gain", "in", "drawn", "gain", "by")
-    show(to, f"learning-{name}-seeds", heads, details)
+    show(None, "", heads, details)
 
 
 def sampled(folder: Path) -> dict[str, Any]:
@@ -86,4 +86,4 @@ def critic(out: Path, seats: Sequence[str], to: Path | None) -> None:
         groups = [group(reward).folders(out) for group in (on_clique, on_standard)]
         means = [[np.nanmean(read(folder, "learn/explained")[-20:]) for folder in folders] for folders in groups]
         rows.append([reward, *(", ".join(f"{mean:.2f}" for mean in some) for some in means)])
-    show(to, "learning-critic", ("reward", "clique:4", "standard map"), rows)
+    show(None, "", ("reward", "clique:4", "standard map"), rows)
