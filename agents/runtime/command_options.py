@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import wraps
 from importlib import import_module
 from typing import Any, get_args, get_type_hints
@@ -16,31 +16,6 @@ from typer.models import OptionInfo
 _CLICK = import_module(typer.Context.__mro__[1].__module__.rpartition(".")[0])  # click, or the copy in newer typers
 _ASSIGNED = r"(?<![^\s(])(?<!\w\()(?P<name>[a-z_]+)=(?P<value>'[\w.:*+-]*'|[\w.*+-]*[\w*+-])(?![\w=]| or False)"
 _QUOTED = r"""(?<!\w)(?:'[^']*'(?!\w)|"[^"]*")"""  # an apostrophe within a word is not a quotation mark
-_ASSIGNED_OR_QUOTED = re.compile(f"{_ASSIGNED}|{_QUOTED}")
-
-
-@dataclass(frozen=True)
-class _Group:
-    """The options that replace one parameter: a dataclass, the names of its fields that become options, and an instance
-    with the defaults (None: the fields' own)."""
-
-    kind: type
-    names: tuple[str, ...]
-    defaults: Any
-
-    def build(self, given: dict[str, Any]) -> Any:
-        """Makes the dataclass from the options in `given`, and removes them there."""
-        values = {name: given.pop(name) for name in self.names}
-        return self.kind(**values) if self.defaults is None else replace(self.defaults, **values)
-
-    def parameters(self) -> list[inspect.Parameter]:
-        hints = get_type_hints(self.kind, include_extras=True)
-        own = {field.name: field.default for field in fields(self.kind)}
-        defaults = own if self.defaults is None else vars(self.defaults)
-        return [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=hints[name])
-            for name in self.names
-        ]
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -51,25 +26,47 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     fields are the options' defaults: ``config: TrainConfig = SELF_PLAY``.
     """
     hints = get_type_hints(command, include_extras=True)
-    parameters: list[inspect.Parameter] = []
-    groups: dict[str, _Group] = {}
     declared = inspect.signature(command).parameters
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, tuple[type, Any, list[str]]] = {}  # parameter -> its dataclass, its default, its options
     for name, parameter in declared.items():
-        if is_dataclass(hints[name]) and isinstance(hints[name], type):
-            groups[name] = _group(hints[name], parameter, declared)
-            parameters += groups[name].parameters()
+        kind = hints[name]
+        if is_dataclass(kind) and isinstance(kind, type):
+            default = None if parameter.default is parameter.empty else parameter.default
+            options = _options(kind, default, declared)
+            groups[name] = kind, default, [option.name for option in options]
+            parameters += options
         else:
-            parameters.append(parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hints[name]))
+            parameters.append(parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=kind))
 
     @wraps(command)
     def called(**given: Any) -> None:
-        for name, group in groups.items():
-            given[name] = group.build(given)
+        for name, (kind, default, names) in groups.items():
+            values = {each: given.pop(each) for each in names}
+            given[name] = kind(**values) if default is None else replace(default, **values)
         command(**given)
 
     vars(called)["__signature__"] = inspect.Signature(parameters)
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return called
+
+
+def _options(kind: type, default: Any, taken: Collection[str]) -> list[inspect.Parameter]:
+    hints = get_type_hints(kind, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.default if default is None else getattr(default, field.name),
+            annotation=hints[field.name],
+        )
+        for field in fields(kind)
+        if _option(hints[field.name]) and field.name not in taken
+    ]
+
+
+def _option(annotation: Any) -> OptionInfo | None:
+    return next((part for part in get_args(annotation) if isinstance(part, OptionInfo)), None)
 
 
 def in_options(text: str) -> str:
@@ -87,13 +84,7 @@ def in_options(text: str) -> str:
         value = match["value"].strip("'") or "''"
         return name if value == "True" else f"{name} {value}"
 
-    return _ASSIGNED_OR_QUOTED.sub(typed, text)
-
-
-def _group(kind: type, parameter: inspect.Parameter, declared: Collection[str]) -> _Group:
-    hints = get_type_hints(kind, include_extras=True)
-    names = tuple(field.name for field in fields(kind) if _is_option(hints[field.name]) and field.name not in declared)
-    return _Group(kind, names, None if parameter.default is parameter.empty else parameter.default)
+    return re.sub(f"{_ASSIGNED}|{_QUOTED}", typed, text)
 
 
 def as_arguments(options: Any) -> list[str]:
@@ -101,16 +92,11 @@ def as_arguments(options: Any) -> list[str]:
     hints = get_type_hints(type(options), include_extras=True)
     arguments: list[str] = []
     for field in fields(options):
-        value = getattr(options, field.name)
-        if value == field.default or not _is_option(hints[field.name]):
+        value, option = getattr(options, field.name), _option(hints[field.name])
+        if value == field.default or option is None:
             continue
-        option = next(part for part in get_args(hints[field.name]) if isinstance(part, OptionInfo))
         own = str(option.default)  # within Annotated: its name, if it differs from the field's
         arguments.append(own if own.startswith("--") else f"--{field.name.replace('_', '-')}")
         if value is not True:
             arguments.append(",".join(map(str, value)) if isinstance(value, tuple) else str(value))
     return arguments
-
-
-def _is_option(annotation: Any) -> bool:
-    return any(isinstance(part, OptionInfo) for part in get_args(annotation))

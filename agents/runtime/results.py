@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agents.runtime.table_files import Row, frame
-from agents.runtime.tables import fit
+from agents.runtime.tables import fitted
 from modal_env.pictures.style import notebook
 from modal_env.pictures.tables import rows as html_table
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LONGEST = 2000  # characters of a printed result
 WIDTH = 100
 LONGEST_CELL, LONGEST_NOTE = 60, 300
-ROWS_IN_NOTEBOOKS = 30  # of each table
+ROWS, ROWS_IN_NOTEBOOKS = 10, 30  # of each table
 
 
 @singledispatch
@@ -45,7 +45,8 @@ class Printable:
         return f"<{type(self).__name__}: {_cut(str(tables_of(self)[0].title or ''), LONGEST_NOTE)}>"
 
     def _repr_html_(self) -> str:
-        return as_html(tables_of(self))
+        tables = (_as_html(_shortened(table, ROWS_IN_NOTEBOOKS, 4 * LONGEST_CELL)) for table in tables_of(self))
+        return notebook(*tables)
 
 
 class Result(Printable):
@@ -68,28 +69,23 @@ class Result(Printable):
 
 
 def as_text(tables: Sequence[Table]) -> str:
-    """Tables as text of at most `LONGEST` characters: long ones without their later rows, long cells cut."""
+    """Tables as text of at most `LONGEST` characters: fewer rows of long ones, and long cells cut."""
     text = ""
-    for most in (10, 5, 3, 2, 1):
-        text = "\n".join(_as_text(_shortened(table, most, LONGEST_CELL * most // 5)) for table in tables)
+    for most in (ROWS, ROWS // 2, 2, 1):
+        text = "\n".join(_as_text(_shortened(table, most, LONGEST_CELL * most // ROWS + 20)) for table in tables)
         if len(text) <= LONGEST:
             break
     return _cut(text, LONGEST)
 
 
-def as_html(tables: Sequence[Table]) -> str:
-    """Tables as HTML for notebooks; their contents are escaped."""
-    return notebook(*(_as_html(_shortened(table, ROWS_IN_NOTEBOOKS, 4 * LONGEST_CELL)) for table in tables))
-
-
 def _as_text(table: Table) -> str:
-    parts, marks = fit(table, WIDTH)
-    console = Console(file=StringIO(), width=WIDTH, no_color=True)
-    for text in (table.title, *parts, table.caption, *(f"{mark} {piece}" for piece, mark in marks.items())):
-        if text:
-            console.print(Text(str(text)) if isinstance(text, str) else text, overflow="fold")
-    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
-    return "\n".join(line.rstrip() for line in lines)
+    file = StringIO()
+    console = Console(file=file, width=WIDTH, no_color=True)
+    title, caption = str(table.title or ""), str(table.caption or "")
+    for part in (Text(title), fitted(table), Text(caption)):
+        if part:
+            console.print(part, overflow="fold")
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 
 def _as_html(table: Table) -> str:
@@ -101,20 +97,15 @@ def _as_html(table: Table) -> str:
 
 def _shortened(table: Table, most: int, longest: int) -> Table:
     """A table with its first rows only, and with its long texts cut."""
-    left = table.row_count - most
-    notes = [_cut(line, LONGEST_NOTE) for line in str(table.caption or "").splitlines()]
-    kept = [note for place, note in enumerate(notes) if sum(map(len, notes[: place + 1])) <= LONGEST_NOTE]
-    notes = kept + ["..."] * (len(kept) < len(notes)) + [f"... and {left} more rows"] * (left > 0)
-    caption = "\n".join(notes)
-    short = Table(title=Text(_cut(str(table.title or ""), LONGEST_NOTE), "table.title"), caption=Text(caption))
-    short.show_footer = table.show_footer
+    more = [f"... and {table.row_count - most} more rows"] if table.row_count > most else []
+    caption = "\n".join([_cut(str(table.caption or ""), LONGEST_NOTE), *more]).strip()
+    short = Table(title=_cut(str(table.title or ""), LONGEST_NOTE), caption=caption, show_footer=table.show_footer)
     for column in table.columns:
         head, foot = (Text(_cut(str(text), longest)) for text in (column.header, column.footer))
         short.add_column(head, foot, justify=column.justify, overflow=column.overflow)
-    columns = [list(column.cells) for column in table.columns]
-    for place, row in enumerate(table.rows[:most]):
-        cells = (Text(_cut(str(column[place]), longest)) for column in columns)
-        short.add_row(*cells, end_section=row.end_section)
+    rows = zip(*(list(column.cells)[:most] for column in table.columns), strict=True)
+    for row, cells in zip(table.rows, rows, strict=False):
+        short.add_row(*(Text(_cut(str(cell), longest)) for cell in cells), end_section=row.end_section)
     return short
 
 

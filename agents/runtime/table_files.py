@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import csv
-import math
 import os
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
@@ -33,23 +32,17 @@ def frame(rows: Sequence[Row]) -> pd.DataFrame:
     Raises:
         TableError: pandas is not installed.
     """
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise TableError(missing("to_frame()", "pandas")) from error
+    _check_installed("to_frame()", "pandas")
+    import pandas as pd
+
     return pd.DataFrame(list(rows))
-
-
-def missing(what: str, package: str) -> str:
-    """An error message that says what to install."""
-    return f"{what} needs {package}: pip install {package}, or {install_extra('tables')}"
 
 
 def check_file(path: Path) -> None:
     """Check before the first game that a file can be written; creates its folder.
 
     Raises:
-        TableError: the file cannot be written.
+        TableError: the file cannot be written, or pyarrow, which writes Parquet, is not installed.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,8 +61,7 @@ def check_parquet(path: Path) -> None:
     Raises:
         TableError: pyarrow is not installed, or the file cannot be written.
     """
-    if find_spec("pyarrow") is None:
-        raise TableError(missing("--parquet", "pyarrow"))
+    _check_installed("--parquet", "pyarrow")
     check_file(path)
 
 
@@ -84,7 +76,7 @@ def write_csv(rows: Sequence[Row], path: Path) -> None:
         with part.open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, list(rows[0]) if rows else [])
             writer.writeheader()
-            writer.writerows({name: "" if _is_nan(value) else value for name, value in row.items()} for row in rows)
+            writer.writerows({name: value if value == value else "" for name, value in row.items()} for row in rows)
 
     _replace(path, write)
 
@@ -95,11 +87,10 @@ def write_parquet(rows: Sequence[Row], path: Path) -> None:
     Raises:
         TableError: pyarrow is not installed, or the file cannot be written.
     """
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError as error:
-        raise TableError(missing("--parquet", "pyarrow")) from error
+    _check_installed("--parquet", "pyarrow")
+    import pyarrow as pa
+    from pyarrow import parquet
+
     table = pa.table({name: [row[name] for row in rows] for name in (rows[0] if rows else ())})
     _replace(path, lambda part: parquet.write_table(table, part))
 
@@ -113,6 +104,11 @@ def write_page(page: str, path: Path) -> None:
     _replace(path, lambda part: part.write_text(page, encoding="utf-8", errors="replace"))
 
 
+def _check_installed(what: str, package: str) -> None:
+    if find_spec(package) is None:
+        raise TableError(f"{what} needs {package}: pip install {package}, or {install_extra('tables')}")
+
+
 def _replace(path: Path, write: Callable[[Path], object]) -> None:
     try:
         with replaced(path) as draft:
@@ -123,7 +119,3 @@ def _replace(path: Path, write: Callable[[Path], object]) -> None:
 
 def _unwritten(path: Path, error: Exception) -> TableError:
     return TableError(f"{shown(path)}: the file cannot be written there: {reason(error)}")
-
-
-def _is_nan(value: object) -> bool:
-    return isinstance(value, float) and math.isnan(value)

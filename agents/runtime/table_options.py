@@ -9,27 +9,21 @@ from typing import Annotated
 
 import typer
 
-from agents.runtime.files import shown
 from agents.runtime.table_files import Row, TableError, check_file, check_parquet, write_csv, write_parquet
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+_CSV = typer.Option(
+    help='Write a CSV table to this file (columns: page "Results" of the documentation).', show_default="none"
+)
+_PARQUET = typer.Option(help="Write it as Parquet to this file (needs the extra tables).")
 
 
 @dataclass(frozen=True)
 class TableOptions:
     """Files for a result as a table; docs/results.md describes the columns."""
 
-    csv: Annotated[
-        Path | None,
-        typer.Option(
-            help='Write a CSV table to this file (columns: the page "Results" of the documentation).',
-            show_default="none",
-        ),
-    ] = None
-    parquet: Annotated[
-        Path | None,
-        typer.Option(help="Write it as Parquet to this file (needs the extra tables).", show_default="none"),
-    ] = None
+    csv: Annotated[Path | None, _CSV] = None
+    parquet: Annotated[Path | None, _PARQUET] = None
 
     def check(self) -> None:
         """Check before any work that the files can be written.
@@ -38,7 +32,7 @@ class TableOptions:
             TableError: a file cannot be written, both are the same file, or pyarrow is missing.
         """
         if self.csv is not None and self.csv == self.parquet:
-            raise TableError(f"{shown(self.csv)}: give --csv and --parquet different files")
+            raise TableError(f"{self.csv}: give --csv and --parquet different files")
         if self.csv is not None:
             check_file(self.csv)
         if self.parquet is not None:

