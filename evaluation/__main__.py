@@ -1,11 +1,6 @@
-"""``python -m evaluation``: see `evaluation.cli.commands`."""
+"""``python -m evaluation``: the command ``welfare-env``."""
 
-from evaluation.cli.main import end_at_interruptions
+from evaluation.cli.main import main
 
 if __name__ == "__main__":
-    end_at_interruptions()
-    from evaluation.cli.commands import app
-    from modal_env.console import print_anything
-
-    print_anything()
-    app()
+    main()

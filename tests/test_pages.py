@@ -126,10 +126,12 @@ PAGES = [page for page in ALL if any(commands(page))]
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_commands_of_a_page_and_their_options_exist(page):
-    from evaluation.cli.app import command
+    from typer.main import get_command
+
+    from evaluation.cli.commands import app
 
     for words in commands(page):
-        here, name = command(), "welfare-env"
+        here, name = get_command(app), "welfare-env"
         while hasattr(here, "commands") and words and not words[0].startswith("-"):
             assert words[0] in here.list_commands(None), f"{name} has no command {words[0]}"
             here, name, words = here.get_command(None, words[0]), f"{name} {words[0]}", words[1:]

@@ -52,9 +52,11 @@ class Commands(SphinxDirective):
     """A section for each command."""
 
     def run(self) -> list[nodes.Node]:
-        from evaluation.cli.app import command
+        from typer.main import get_command
 
-        return [self.section(path, leaf) for path, leaf in leaves(command(), ("welfare-env",))]
+        from evaluation.cli.commands import app
+
+        return [self.section(path, leaf) for path, leaf in leaves(get_command(app), ("welfare-env",))]
 
     def section(self, path: tuple[str, ...], command: Any) -> nodes.section:
         name = " ".join(path)

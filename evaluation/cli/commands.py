@@ -1,8 +1,9 @@
-"""The evaluation commands: ``welfare-env self-play``, ``exploitability``, ``cross-play``, ``experiment`` and more."""
+"""The command ``welfare-env``: the commands of evaluation, and those of training and modal_env as groups."""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -75,13 +76,28 @@ DEMO_SELECTION_GAMES = 2  # selection games per attack
 LEARNED = "rl:best-response"  # comes with the package
 SHOWN_CONDITIONS = 20  # rows of the table of stored games
 
-SPECS = f"Policies: {', '.join(usages())} (put a nested SPEC with options in parentheses)."
+GROUPS = {"train": "training", "modal": "modal_env"}  # group -> the package with its commands
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
-    help="Measure how well policies cooperate in Welfare Diplomacy, and how exploitable they are. " + SPECS,
+    help="Measure and train cooperation in Welfare Diplomacy and Modal Combat. "
+    f"Policies: {', '.join(usages())} (put a nested SPEC with options in parentheses).",
 )
+
+
+def show_version(is_asked: bool) -> None:
+    """Print the version and exit."""
+    if is_asked:
+        print(f"welfare-env {welfare_env.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=show_version, help="Show the version and exit.")
+    ] = False,
+) -> None: ...
 
 
 @app.command("self-play")
@@ -311,3 +327,5 @@ def _parts(result: evaluation.ExploitabilityResult) -> list[tuple[str, LMUsage]]
 
 
 app.add_typer(store_commands.app, name="store")
+for name, package in GROUPS.items():
+    app.add_typer(import_module(f"{package}.cli.commands").app, name=name)

@@ -21,9 +21,14 @@ def _end(signum: int, frame: object) -> None:
 def main() -> None:
     """Run a command. The current folder is appended to the import path, for your own policies."""
     end_at_interruptions()
-    from evaluation.cli.app import command
+    if sys.argv[1:] == ["--version"]:  # without all commands, whose import takes most of a second
+        from welfare_env import __version__
+
+        print(f"welfare-env {__version__}")
+        return
+    from evaluation.cli.commands import app
     from modal_env.console import print_anything
 
     print_anything()
     sys.path.append(os.getcwd())
-    command()(prog_name="welfare-env")
+    app(prog_name="welfare-env")

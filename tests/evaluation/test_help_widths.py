@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
-from evaluation.cli.app import command
+from evaluation.cli.commands import app
 
-GROUP = command()
+GROUP = get_command(app)
 WIDTHS = (80, 100)
 
 

@@ -11,7 +11,7 @@ import evaluation
 import welfare_env
 from agents.specs import read_profile
 from evaluation import EvaluationError, GameStore, Setting
-from evaluation.cli.app import app
+from evaluation.cli.commands import app
 from evaluation.cli.options import AttackGameOptions, WholeNumbers
 from evaluation.cli.red_team import command_of
 from evaluation.experiments.attacks import Deviation

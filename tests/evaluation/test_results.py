@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import agents
@@ -14,7 +15,6 @@ import evaluation
 import modal_env
 from agents.runtime.results import LONGEST, Printable, Result
 from agents.runtime.table_files import write_csv
-from evaluation.cli.app import command
 from evaluation.cli.commands import app
 from evaluation.exact import best_response, certify, exploitability
 from evaluation.experiment_files.loading import Experiment
@@ -209,7 +209,8 @@ def test_other_objects_print_short(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("group", ["", "train"])
 def test_every_command_with_a_result_writes_tables(group: str) -> None:
-    commands = command().commands[group].loaded.commands if group else command().commands
+    whole: Any = get_command(app)
+    commands = whole.commands[group].commands if group else whole.commands
     with_tables = {name for name, each in commands.items() if {"csv", "parquet"} <= {one.name for one in each.params}}
     measuring = {
         "self-play",

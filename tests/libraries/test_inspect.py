@@ -488,6 +488,6 @@ def test_the_log_can_be_read_and_scored_again(run, tmp_path) -> None:
 
 
 def test_nothing_else_imports_inspect() -> None:
-    code = "import sys, agents, evaluation, evaluation.cli.app; assert 'inspect_ai' not in sys.modules"
+    code = "import sys, agents, evaluation, evaluation.cli.commands; assert 'inspect_ai' not in sys.modules"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ from agents.lm.models import OpenAIModel
 from agents.lm.models.prices import Price
 from agents.lm.player import LMPolicy, make_player
 from agents.lm.projection import Projection, least_usage
-from evaluation.cli.app import app
+from evaluation.cli.commands import app
 from evaluation.measures.lm_usage import projection_table
 from evaluation.play.games import GameSpec, play_game
 from welfare_env import Rules, load_board
