@@ -50,7 +50,7 @@ test-research: compile  ## one small run of each result of research/: two minute
 
 # Libraries that do not go with ours, or not with each other: an environment for each, made once.
 TOOLS := .venv-tools
-PIP_inspect := -c constraints.txt -e '.[inspect]' -e environments/inspect_welfare_diplomacy
+PIP_inspect := -c constraints.txt -e '.[lm]' -e environments/inspect_welfare_diplomacy
 PIP_verifiers := -c environments/welfare_diplomacy/constraints.txt -e . -e environments/welfare_diplomacy
 PIP_trainers := torch==2.13.0 -e . trl==1.16.0 'transformers>=5.13' openenv==0.10.0 'tomlkit<0.15' 'sb3-contrib>=2.7'
 # compiles llama.cpp: twelve minutes on two busy cores
@@ -65,7 +65,6 @@ $(TOOLS)/%/.installed: pyproject.toml constraints.txt environments/welfare_diplo
 	@touch $@
 
 test-tools: $(foreach name,inspect verifiers trainers grammars local,$(TOOLS)/$(name)/.installed)  ## tests with inspect, verifiers, TRL, OpenEnv, Stable-Baselines3, two grammar libraries and llama.cpp
-	$(TOOLS)/inspect/bin/python -m pytest -m tools tests/libraries/test_inspect.py
 	cd environments/inspect_welfare_diplomacy && ../../$(TOOLS)/inspect/bin/python -m pytest
 	cd environments/welfare_diplomacy && ../../$(TOOLS)/verifiers/bin/python -m pytest
 	$(TOOLS)/trainers/bin/python -m pytest -m tools tests/libraries/test_trainers.py tests/libraries/test_stable_baselines.py

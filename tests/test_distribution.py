@@ -18,7 +18,7 @@ import welfare_env
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ["agents", "evaluation", "modal_env", "training", "welfare_env"]
-EXTRAS = {"rl", "train", "sb3", "lm", "inspect", "plot", "tables", "web", "openspiel", "docs", "all", "dev"}
+EXTRAS = {"rl", "train", "sb3", "lm", "plot", "tables", "web", "openspiel", "docs", "all", "dev"}
 
 
 @pytest.fixture(scope="module")

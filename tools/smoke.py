@@ -64,7 +64,6 @@ MaskablePPO("MlpPolicy", env, n_steps=64, batch_size=32).learn(64)"""
 
 TOY = "--map clique:3 --years 1 --games 1 --message-rounds 0"
 ROBBED = "welfare-env exploitability prosocial --coalitions FRANCE --games 1 --message-rounds 0"
-INSPECT = "inspect eval evaluation/self_play --model scripted/stub --display plain"
 STEPS: dict[str, tuple[str, ...]] = {
     "base": (
         "welfare-env --version",
@@ -78,7 +77,6 @@ STEPS: dict[str, tuple[str, ...]] = {
     "train": ("welfare-env train welfare --map clique:3 --years 1 --iterations 1",),
     "sb3": (MASKED,),
     "lm": (STUB,),
-    "inspect": (f"{INSPECT} -T map_name=clique:3 -T years=1 -T message_rounds=1 -T games=1",),
     "plot": ("welfare-env replay game.json --gif game.gif",),
     "tables": (f"welfare-env self-play dove {TOY} --parquet games.parquet",),
     "web": (SERVED,),

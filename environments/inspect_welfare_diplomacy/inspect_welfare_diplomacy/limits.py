@@ -62,12 +62,8 @@ def stoppable(halt: Halt) -> Iterator[None]:
 
 @dataclass
 class Asked:
-    """A pending request.
-
-    Attributes:
-        size: size of the prompt in bytes (an upper bound on its tokens).
-        reply: maximum number of tokens of the reply.
-        used: usage of the request, once known.
+    """A pending request: the bytes of its prompt (a bound on its tokens), the longest reply in tokens, and its usage,
+    once known.
     """
 
     size: int
@@ -123,17 +119,12 @@ class Room:
             yield asked
         finally:
             async with self._returned:
-                self._learn(asked)
+                if asked.used is not None:
+                    self.answered += 1
+                    self._rate = max(self._rate, asked.used.input_tokens / asked.size)
+                    self._price = max(self._price, (asked.used.dollars or 0.0) / (asked.used.tokens or 1))
                 self._way.remove(asked)
                 self._returned.notify_all()
-
-    def _learn(self, asked: Asked) -> None:
-        if asked.used is None:
-            return
-        self.answered += 1
-        self._rate = max(self._rate, asked.used.input_tokens / asked.size)
-        if asked.used.dollars is not None and asked.used.tokens:
-            self._price = max(self._price, asked.used.dollars / asked.used.tokens)
 
     def _fits(self, asked: Asked) -> bool:
         is_limited = self._limits.token.limit is not None or self._limits.cost.limit is not None

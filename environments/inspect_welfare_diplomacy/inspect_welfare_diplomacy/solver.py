@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
@@ -21,17 +21,16 @@ from agents.lm.models.limits import Halt
 from agents.lm.models.shared_models import SharedModels
 from agents.policy import Policy
 from agents.specs import Spec, read_profile
+from evaluation import GameSpec, Setting, measure
 from evaluation.experiments.attacks import ITSELF, Deviation
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.exploitability import resolve_coalitions
-from evaluation.inspect.limits import Room
-from evaluation.inspect.model import InspectModel
 from evaluation.measures.intervals import Coalition
-from evaluation.measures.metrics import measure
 from evaluation.play.external_players import with_external_players
-from evaluation.play.game_settings import GameSettings
-from evaluation.play.games import GameSpec, set_up_game
+from evaluation.play.games import set_up_game
 from evaluation.play.turns import Seats
+from inspect_welfare_diplomacy.limits import Room
+from inspect_welfare_diplomacy.model import InspectModel
 from welfare_env.errors import did_you_mean
 from welfare_env.game.view import MESSAGES
 
@@ -51,39 +50,21 @@ class Games:
 
     policy: str
     games: int
-    setting: GameSettings
+    setting: Setting
     attacks: tuple[Deviation, ...]
 
     @classmethod
-    def of_self_play(cls, policy: str, games: int, setting: GameSettings) -> Games:
-        """Self-play alone.
-
-        Raises:
-            UnknownAgentError, ProfileError, UnknownPowerError, EvaluationError: as `evaluation.self_play`.
-        """
-        setting.games(read_profile(policy), games)
-        return cls(policy, games, setting, (ITSELF,))
-
-    @classmethod
-    def of_exploitability(
-        cls, policy: str, games: int, setting: GameSettings, deviators: list[str] | None, coalitions: Any
+    def of(
+        cls, policy: str, games: int, setting: Setting, deviators: list[str] | None = None, coalitions: Any = None
     ) -> Games:
-        """Self-play and attacks.
-
-        Raises:
-            UnknownAgentError, ProfileError, UnknownPowerError, EvaluationError: as `evaluation.exploitability`.
-        """
+        """Self-play and, if there are coalitions, their attacks; errors as `evaluation.exploitability`."""
         profile = read_profile(policy)
         setting.games(profile, games)
+        if coalitions is None:
+            return cls(policy, games, setting, (ITSELF,))
         found = read_deviators(deviators, profile, policy, setting)
         chosen = resolve_coalitions(setting.board, coalitions)
         return cls(policy, games, setting, (ITSELF, *(Deviation(each, who) for each in found for who in chosen)))
-
-    @property
-    def policies(self) -> set[Spec]:
-        """All policies that play."""
-        specs = (self.spec(0, *each.attack) for each in self.attacks)
-        return {policy for spec in specs for _, policy in spec.players}
 
     def spec(self, number: int, deviator: str, coalition: Coalition) -> GameSpec:
         """The game with a number in the evaluation, under an attack; "" and () for self-play."""
@@ -154,7 +135,10 @@ def game(games: Games, lm_cache: str | None = None) -> Solver:
         state.store.set("number", number)
         record = await _in_full(_played(set_up_game(played, models), models, state.store), models.halt)
         state.store.set("record", record)
-        state.output = ModelOutput.from_content("game", _summary(record))
+        found = measure(record)
+        points = ", ".join(f"{power} {points:.2f}" for power, points in found.welfare_per_year.items())
+        told = f"Root Nash welfare {found.root_nash_welfare:.3f}. Welfare points a year: {points}."
+        state.output = ModelOutput.from_content("game", told)
         state.messages.append(state.output.message)
         return state
 
@@ -196,33 +180,17 @@ def _own(power: str, policy: Spec, halt: Halt, room: Room) -> dict[str, InspectM
     """inspect's models named in a spec, for the seat and for roles.
 
     Raises:
-        ConfigError: as `check_roles`; or the spec names an unknown role.
+        ConfigError: the spec names an unknown role; or it uses "lm:model", but a role has that name, too.
     """
-    check_roles([policy])
-    named = {name for name, _ in policy.models}
-    for name in sorted(named - {MODEL, *model_roles()}):
-        if "/" not in name:
-            near = did_you_mean(name, model_roles())
-            raise ConfigError(f"lm:{name}: unknown role {name!r}{near}: give --model-role {name}=PROVIDER/MODEL")
-    own = {role: InspectModel(get_model(role=role), halt, room) for role in model_roles() if role in named}
-    return own | ({MODEL: InspectModel(get_model(role=power.lower()), halt, room)} if MODEL in named else {})
-
-
-def check_roles(policies: Iterable[Spec]) -> None:
-    """Check inspect's roles, if they are known already.
-
-    Raises:
-        ConfigError: a spec uses "lm:model", but there is also a role named "model".
-    """
-    if MODEL in model_roles() and any(name == MODEL for policy in policies for name, _ in policy.models):
+    named, roles = {name for name, _ in policy.models}, model_roles()
+    if MODEL in named & roles.keys():
         raise ConfigError(
             f"role {MODEL!r}: lm:{MODEL} is reserved for the model of the seat: give the role another name, such as "
             "player, and use that in the policy: lm:player"
         )
-
-
-def _summary(record: Mapping[str, Any]) -> str:
-    """The result in a sentence."""
-    found = measure(record)
-    points = ", ".join(f"{power} {points:.2f}" for power, points in found.welfare_per_year.items())
-    return f"Root Nash welfare {found.root_nash_welfare:.3f}. Welfare points a year: {points}."
+    for name in sorted(named - {MODEL, *roles}):
+        if "/" not in name:
+            near = did_you_mean(name, roles)
+            raise ConfigError(f"lm:{name}: unknown role {name!r}{near}: give --model-role {name}=PROVIDER/MODEL")
+    own = {role: InspectModel(get_model(role=role), halt, room) for role in roles if role in named}
+    return own | ({MODEL: InspectModel(get_model(role=power.lower()), halt, room)} if MODEL in named else {})

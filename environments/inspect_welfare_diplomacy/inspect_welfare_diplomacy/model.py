@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from inspect_ai.model import (
@@ -32,7 +31,7 @@ from agents.lm.models.protocol import NO_USAGE, Block, Finish, Reply, Request, U
 from agents.lm.models.providers.remote_model import FIRST_QUESTIONS
 from agents.lm.models.providers.retries import most_tokens
 from agents.lm.stub.replies import stub_reply
-from evaluation.inspect.limits import Room, stoppable
+from inspect_welfare_diplomacy.limits import Room, stoppable
 
 FINISHES: dict[str, Finish] = {
     "stop": "stop",
@@ -43,21 +42,13 @@ FINISHES: dict[str, Finish] = {
 """inspect's stop reason -> our finish; all others are "other"."""
 
 NOT_SAMPLING = {
-    "max_retries",
-    "timeout",
-    "attempt_timeout",
-    "stream_idle_timeout",
-    "max_connections",
-    "adaptive_connections",
-    "cache",
-    "cache_prompt",
-    "batch",
-    "extra_headers",
+    *("max_retries", "timeout", "attempt_timeout", "stream_idle_timeout", "max_connections", "adaptive_connections"),
+    *("cache", "cache_prompt", "batch", "extra_headers"),
 }
 """Options of inspect that do not affect replies, and headers, which may contain keys."""
 
 SECRETS = ("key", "token", "secret", "password", "authorization")
-"""Endings of names of secret arguments, which must not be written to files."""
+"""Endings of names of secret arguments."""
 
 
 class InspectModel:
@@ -79,11 +70,11 @@ class InspectModel:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Everything that replies depend on: sampling options, server, and arguments of the provider."""
+        """Everything that replies depend on: sampling options, server, and a digest of the provider's arguments."""
         sampling = self.model.config.model_dump(mode="json", exclude_none=True, exclude=NOT_SAMPLING)
         return {
             "config": sampling,
-            "arguments": _public_arguments(self.model.model_args),
+            "arguments": arguments_digest(self.model.model_args),
             "base_url": self.model.api.base_url,
         }
 
@@ -100,7 +91,7 @@ class InspectModel:
             LimitExceededError: a limit of the sample leaves no room for the request.
             StoppedError: the game was stopped.
         """
-        messages = [ChatMessageUser(content=_text(request.user))]
+        messages: list[ChatMessage] = [ChatMessageUser(content=_text(request.user))]
         if system := _text(request.system):
             messages.insert(0, ChatMessageSystem(content=system))
         most = self.model.config.max_tokens or request.max_tokens
@@ -108,27 +99,17 @@ class InspectModel:
             with stoppable(self._halt):
                 output = await self.model.generate(messages, config=self._config(request), cache=False)
             asked.used = NO_USAGE if output.usage is None else _usage(output.usage)
-        try:
-            reply = _reply(output)
-        except ModelError as error:
-            self.faults.update(error.faults)
-            self._note_failure(error)
-            raise
-        self._room.speaking.add(self.name)
-        return reply
-
-    def _note_failure(self, error: ModelError) -> None:
-        """Count requests without a usable reply before the first usable reply.
-
-        Raises:
-            AccessError: the model failed in all of its first requests.
-        """
-        if self.name in self._room.speaking:
-            return
-        self._room.silent[self.name] += 1
-        if self._room.silent[self.name] >= FIRST_QUESTIONS:
-            text = f"{self.name}: no usable reply to the first {FIRST_QUESTIONS} requests; the last error: {error}"
-            raise AccessError(error.kind, text) from error
+        if not output.error and output.choices:
+            self._room.speaking.add(self.name)
+            return reply_of(output, asked.used)
+        error = ModelError("malformed", output.error or "no choice in the answer", usage=asked.used)
+        self.faults.update(error.faults)
+        if self.name not in self._room.speaking:
+            self._room.silent[self.name] += 1
+            if self._room.silent[self.name] >= FIRST_QUESTIONS:
+                text = f"{self.name}: no usable reply to the first {FIRST_QUESTIONS} requests; the last error: {error}"
+                raise AccessError(error.kind, text) from error
+        raise error
 
     def _config(self, request: Request) -> GenerateConfig:
         """The player's options that the user has not set."""
@@ -147,40 +128,26 @@ def _text(blocks: Sequence[Block]) -> str:
     return "".join(block.text for block in blocks)
 
 
-def _public_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """A provider's arguments that may be written to a file: no objects, no secrets; lists and dicts as digests."""
-    public: dict[str, Any] = {}
-    for name, value in _without_secrets(arguments).items():
-        if isinstance(value, str | int | float | bool):
-            public[name] = value
-        elif isinstance(value, list | tuple | dict):
-            with suppress(TypeError, ValueError):  # it contains objects
-                public[name] = hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-    return public
+def arguments_digest(arguments: Mapping[str, Any]) -> str:
+    """A digest of a provider's arguments, without objects and without secrets, which no file may hold."""
+
+    def public(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            told = {name: each for name, each in value.items() if not str(name).lower().endswith(SECRETS)}
+            return {name: public(each) for name, each in told.items()}
+        return [public(each) for each in value] if isinstance(value, list | tuple) else value
+
+    text = json.dumps(public(arguments), sort_keys=True, default=lambda _: "an object")
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _without_secrets(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _without_secrets(each) for name, each in value.items() if not _is_secret(name)}
-    return [_without_secrets(each) for each in value] if isinstance(value, list | tuple) else value
-
-
-def _is_secret(name: object) -> bool:
-    return str(name).lower().endswith(SECRETS)
-
-
-def _reply(output: ModelOutput) -> Reply:
-    usage = NO_USAGE if output.usage is None else _usage(output.usage)
-    if output.error or not output.choices:
-        raise ModelError("malformed", output.error or "no choice in the answer", usage=usage)
-    finish = FINISHES.get(output.stop_reason, "other")
-    return Reply(output.completion, usage, finish, output.model, reasoning=_thoughts(output.message.content))
-
-
-def _thoughts(content: str | Sequence[Content]) -> str:
-    """The model's thinking, which is not part of the reply."""
+def reply_of(output: ModelOutput, usage: Usage) -> Reply:
+    """inspect's output as our reply; the model's thinking is apart from the reply."""
+    content: str | list[Content] = output.message.content
     parts = () if isinstance(content, str) else [part for part in content if isinstance(part, ContentReasoning)]
-    return "\n".join((part.summary or "") if part.redacted else part.reasoning for part in parts)
+    thoughts = "\n".join((part.summary or "") if part.redacted else part.reasoning for part in parts)
+    finish = FINISHES.get(output.stop_reason, "other")
+    return Reply(output.completion, usage, finish, output.model, reasoning=thoughts)
 
 
 def _usage(used: ModelUsage) -> Usage:
@@ -192,17 +159,10 @@ def _usage(used: ModelUsage) -> Usage:
 class MadeUpReplies(ModelAPI):
     """The same invented replies as ``lm:scripted/stub``; a token is four characters."""
 
-    def __init__(
-        self,
-        model_name: str,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        config: GenerateConfig = GenerateConfig(),  # noqa: B008 (as inspect's own)
-        **arguments: Any,
-    ) -> None:
+    def __init__(self, model_name: str, *arguments: Any, **options: Any) -> None:
         if model_name != "stub":
             raise ConfigError(f"model 'scripted/{model_name}': the only model is scripted/stub")
-        super().__init__(model_name, base_url, api_key, [], config)
+        super().__init__(model_name, *arguments, **options)
 
     async def generate(
         self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig

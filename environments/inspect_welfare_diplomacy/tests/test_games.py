@@ -26,21 +26,21 @@ from inspect_ai.model import (
     get_model,
 )
 from inspect_ai.util import JSONSchema
+from inspect_welfare_diplomacy import tasks
+from inspect_welfare_diplomacy.model import _usage, arguments_digest, reply_of
+from inspect_welfare_diplomacy.scoring import measures
 
 import evaluation
-from agents.lm.errors import ConfigError
 from agents.lm.models.cache import ResponseCache
 from agents.lm.models.scripted import ScriptedModel
 from agents.lm.stub import StubServer
 from agents.lm.stub.replies import stub_reply
-from evaluation.inspect import tasks
-from evaluation.inspect.model import _public_arguments, _reply
 from welfare_env import Rules
 
-pytestmark = pytest.mark.tools
-
 POWERS = ("AUSTRIA", "ENGLAND", "FRANCE", "GERMANY", "ITALY", "RUSSIA", "TURKEY")
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
+SELF_PLAY = "inspect_welfare_diplomacy/welfare_diplomacy"
+EXPLOITABILITY = f"{SELF_PLAY}_exploitability"
 SMALL = {"years": 1, "message_rounds": 1}
 RULES = Rules(**SMALL)
 
@@ -77,10 +77,16 @@ def run(tmp_path, monkeypatch):
     return play
 
 
+def metrics(log):
+    """All numbers of a log by their names."""
+    (score,) = log.results.scores
+    return {metric.name: metric.value for metric in score.metrics.values()}
+
+
 def numbers(log, name):
     """Value, low and high of a measure in a log."""
-    score = next(score for score in log.results.scores if score.name == name)
-    return {metric.name: metric.value for metric in score.metrics.values()}
+    found = metrics(log)
+    return {"mean": found[name], "low": found[f"{name} low"], "high": found[f"{name} high"]}
 
 
 def same(estimate):
@@ -103,7 +109,7 @@ def test_the_measures_are_those_of_evaluation(run) -> None:
     """Three games in one epoch, and one game in three epochs: the same games, the same intervals."""
     result = evaluation.self_play("4*lm:mine + 3*random", 3, rules=RULES, simultaneous=True, models=ours())
     for games, epochs in ((3, 1), (1, 3)):
-        task = tasks.self_play("4*lm:model + 3*random", games=games, **SMALL)
+        task = tasks.welfare_diplomacy("4*lm:model + 3*random", games=games, **SMALL)
         log = run(task, Mock().model, epochs=epochs)
         assert log.status == "success"
         for name in ("root_nash_welfare", "proficiency", "stolen_centers", "conflicts"):
@@ -126,8 +132,10 @@ def test_the_exploitability_is_that_of_evaluation(run) -> None:
         simultaneous=True,
         models=ours(),
     )
-    task = tasks.exploitability(games=2, deviator=deviators, coalitions="FRANCE,ENGLAND+TURKEY", **SMALL)
-    found = numbers(run(task, Mock().model), "measures")
+    task = tasks.welfare_diplomacy_exploitability(
+        games=2, deviator=deviators, coalitions="FRANCE,ENGLAND+TURKEY", **SMALL
+    )
+    found = metrics(run(task, Mock().model))
     first = {(*gain.coalition, gain.deviator): gain.gain.per_game[0] for gain in result.gains}
     second = {(*gain.coalition, gain.deviator): gain.gain.per_game[1] for gain in result.gains}
     assert found["exploitability"] == max(0, second[max(sorted(first), key=first.__getitem__)])
@@ -136,19 +144,19 @@ def test_the_exploitability_is_that_of_evaluation(run) -> None:
 
 
 def test_the_papers_exploiter_asks_the_model_for_its_nice_part(run) -> None:
-    log = run(tasks.exploitability(games=1, coalitions="FRANCE", **SMALL), Mock().model)
+    log = run(tasks.welfare_diplomacy_exploitability(games=1, coalitions="FRANCE", **SMALL), Mock().model)
     assert log.status == "success"
     result = evaluation.exploitability(
         "lm:mine", 1, coalitions=["FRANCE"], rules=RULES, simultaneous=True, models=ours()
     )
-    assert numbers(log, "measures")["exploitability"] == result.value.value  # one attack: there is no choice
+    assert metrics(log)["exploitability"] == result.value.value  # one attack: there is no choice
     deviating = next(sample for sample in log.samples if sample.metadata["coalition"])
     assert any(event.event == "span_begin" and event.name == "FRANCE" for event in deviating.events)
 
 
 def test_a_power_plays_the_model_of_its_role(run) -> None:
     base, french, hired = Mock("base"), Mock("french"), Mock("hired")
-    task = tasks.exploitability(games=1, coalitions="ITALY", deviator="lm:hired", **SMALL)
+    task = tasks.welfare_diplomacy_exploitability(games=1, coalitions="ITALY", deviator="lm:hired", **SMALL)
     log = run(task, base.model, model_roles={"france": french.model, "hired": hired.model})
     assert log.status == "success"
 
@@ -162,7 +170,7 @@ def test_a_power_plays_the_model_of_its_role(run) -> None:
 
 def test_roles_that_no_spec_names_are_left_alone(run) -> None:
     roles = {name: Mock(name).model for name in ("red-team", "openai", "model")}
-    task = tasks.self_play(games=1, policy="lm:player", **SMALL)
+    task = tasks.welfare_diplomacy(games=1, policy="lm:player", **SMALL)
     assert run(task, Mock().model, model_roles=roles | {"player": Mock().model}).status == "success"
 
 
@@ -173,50 +181,48 @@ def test_exploitability_through_the_provider_of_openai(run, monkeypatch, argumen
     attack = {"deviator": "dumbbot", "coalitions": "FRANCE,ENGLAND+TURKEY", "games": 1}
     with StubServer() as stub:
         means = {"model_base_url": f"{stub.url}/v1", "model_args": arguments}
-        log = run("evaluation/exploitability", "openai/any", task_args=SMALL | attack, **means)
+        log = run(EXPLOITABILITY, "openai/any", task_args=SMALL | attack, **means)
     assert log.status == "success"
     assert set(_answered(stub).values()) == {1}  # what self-play and the attacks share is asked once
     coalitions = ["FRANCE", ("ENGLAND", "TURKEY")]
     result = evaluation.exploitability(
         "lm:mine", 1, deviator="dumbbot", coalitions=coalitions, rules=RULES, simultaneous=True, models=ours()
     )
-    found = numbers(log, "measures")
+    found = metrics(log)
     assert math.isnan(found["exploitability"]), "there are no other games to choose the attack on"
     for gain in result.gains:
         assert found[f"gain of {' and '.join(gain.coalition)} by dumbbot"] == gain.gain.value
 
 
 def test_a_role_that_is_called_as_the_model_of_the_seat(run) -> None:
-    log = run(tasks.self_play(games=1, **SMALL), Mock().model, model_roles={"model": Mock("other").model})
+    log = run(tasks.welfare_diplomacy(games=1, **SMALL), Mock().model, model_roles={"model": Mock("other").model})
     assert log.status == "error"
     assert "role 'model': lm:model is reserved for the model of the seat" in log.error.message
 
 
-def test_a_role_of_that_name_is_refused_before_the_start(run, tmp_path) -> None:
-    with pytest.raises(ConfigError, match="role 'model': lm:model is reserved for the model of the seat"):
-        run("evaluation/exploitability", Mock().model, task_args=SMALL, model_roles={"model": Mock("other").model})
-    assert not list_eval_logs(str(tmp_path / "logs"))
-
-
 def test_a_role_that_is_missing(run) -> None:
     model = Mock()
-    task = tasks.exploitability(games=1, coalitions="FRANCE", deviator="lm:atacker", **SMALL)
+    task = tasks.welfare_diplomacy_exploitability(games=1, coalitions="FRANCE", deviator="lm:atacker", **SMALL)
     log = run(task, model.model, model_roles={"attacker": Mock("other").model}, max_samples=1)
     assert log.status == "error"
     told = r"lm:atacker: unknown role 'atacker' \(did you mean 'attacker'\?\): give --model-role atacker="
     assert re.search(told, log.error.message)
 
 
-@pytest.mark.parametrize("task", ["self_play", "exploitability"])
+@pytest.mark.parametrize("task", [SELF_PLAY, EXPLOITABILITY])
 def test_an_option_that_is_misspelt_plays_nothing(run, tmp_path, task) -> None:
-    model = Mock()
     with pytest.raises(evaluation.EvaluationError, match=r"unknown option 'year' \(did you mean 'years'\?\)"):
-        run(f"evaluation/{task}", model.model, task_args={"year": 1})
+        run(task, Mock().model, task_args={"year": 1})
     assert not list_eval_logs(str(tmp_path / "logs"))
 
 
+def test_the_register_finds_two_tasks_in_the_file() -> None:
+    found = {task.name for task in inspect_ai.list_tasks("inspect_welfare_diplomacy", root_dir=ROOT)}
+    assert found == {"welfare_diplomacy", "welfare_diplomacy_exploitability"}
+
+
 def test_the_log_has_the_options_that_were_given(run) -> None:
-    log = run("evaluation/self_play", "mockllm/none", task_args={"policy": "dove", "games": 1, **SMALL})
+    log = run(SELF_PLAY, "mockllm/none", task_args={"policy": "dove", "games": 1, **SMALL})
     assert log.eval.task_args_passed == {"policy": "dove", "games": 1, **SMALL}
     assert "others" not in log.eval.task_args
 
@@ -234,7 +240,7 @@ def test_a_seat_that_fails_for_good_stops_the_others(run) -> None:
             return super().answer(messages, tools, tool_choice, config)
 
     model = Failing()
-    log = run(tasks.self_play(games=1, **SMALL), model.model)
+    log = run(tasks.welfare_diplomacy(games=1, **SMALL), model.model)
     assert log.status == "error"
     assert "does not like France" in log.error.message
     assert 7 <= model.asked.total() <= 7 + 6, "the turns of Spring, and summaries that were on their way: no more"
@@ -242,7 +248,7 @@ def test_a_seat_that_fails_for_good_stops_the_others(run) -> None:
 
 
 def test_every_turn_is_a_span_of_its_power(run) -> None:
-    (sample,) = run(tasks.self_play(games=1, **SMALL), Mock().model).samples
+    (sample,) = run(tasks.welfare_diplomacy(games=1, **SMALL), Mock().model).samples
     begun = {event.id: event for event in sample.events if event.event == "span_begin"}
     assert {span.name for span in begun.values() if span.type == "agent"} == set(POWERS)
     for event in sample.events:
@@ -258,30 +264,28 @@ def test_thoughts_are_kept_apart() -> None:
     content = [ContentReasoning(reasoning="Hm."), ContentText(text="{}")]
     output = ModelOutput.from_message(ChatMessageAssistant(content=content))
     output.usage = ModelUsage(input_tokens=7, input_tokens_cache_read=3, output_tokens=5, reasoning_tokens=4)
-    reply = _reply(output)
+    reply = reply_of(output, _usage(output.usage))
     assert (reply.text, reply.reasoning, reply.finish) == ("{}", "Hm.", "stop")
     assert (reply.usage.input_tokens, reply.usage.cached_tokens, reply.usage.reasoning_tokens) == (10, 3, 4)
 
 
-def test_arguments_that_replies_depend_on_are_told_and_no_secrets() -> None:
-    plain = {"max_thinking_tokens": 5, "tokenizer": "bpe", "keyed": True}
+def test_arguments_that_replies_depend_on_change_the_settings_and_secrets_do_not() -> None:
+    plain = {"max_thinking_tokens": 5, "keyed": True, "extra_body": {"a": [1], "b": {}}}
     secret = dict.fromkeys(("key", "API_KEY", "hf_token", "client_secret", "password"), "x")
-    assert _public_arguments({**plain, **secret, "client": object(), "parts": [object()]}) == plain
-    one, other, again = (
-        _public_arguments({"extra_body": body})["extra_body"]
-        for body in ({"a": [1], "b": {"api_key": "x"}}, {"a": [2], "b": {}}, {"b": {"api_key": "y"}, "a": [1]})
-    )
-    assert one == again != other
+    hidden = {**plain, **secret, "extra_body": {"b": {"api_key": "y"}, "a": [1]}}
+    assert arguments_digest(plain) == arguments_digest(hidden)
+    assert arguments_digest(plain | {"parts": [object()]}) == arguments_digest(plain | {"parts": [object()]})
+    assert arguments_digest(plain) != arguments_digest(plain | {"extra_body": {"a": [2], "b": {}}})
 
 
 def test_a_broken_run_goes_on_and_asks_nothing_twice(run) -> None:
     whole = Mock()
-    run(tasks.self_play(games=2, **SMALL, lm_cache=""), whole.model)
+    run(tasks.welfare_diplomacy(games=2, **SMALL, lm_cache=""), whole.model)
     first = Mock(breaks_after=50)
-    broken = run(tasks.self_play(games=2, **SMALL), first.model, max_samples=1)
+    broken = run(tasks.welfare_diplomacy(games=2, **SMALL), first.model, max_samples=1)
     assert broken.status == "error"
     rest = Mock()
-    again = run(tasks.self_play(games=2, **SMALL), rest.model)
+    again = run(tasks.welfare_diplomacy(games=2, **SMALL), rest.model)
     assert again.status == "success"
     assert first.asked + rest.asked == whole.asked
 
@@ -293,11 +297,11 @@ def test_eval_retry_goes_on_within_a_game(run, tmp_path, monkeypatch, arguments)
     wanted = {**SMALL, "games": 2}
     with StubServer() as stub:
         means = {"model_base_url": f"{stub.url}/v1", "model_args": arguments}
-        whole = run("evaluation/self_play", "openai/any", task_args=wanted | {"lm_cache": ""}, **means)
+        whole = run(SELF_PLAY, "openai/any", task_args=wanted | {"lm_cache": ""}, **means)
         expected = _answered(stub)
     with StubServer(port=stub.port) as failing:
         failing.fail(*["ok"] * 50, *["401"] * 50)
-        broken = run("evaluation/self_play", "openai/any", task_args=wanted, max_samples=1, **means)
+        broken = run(SELF_PLAY, "openai/any", task_args=wanted, max_samples=1, **means)
         assert broken.status == "error"
     with StubServer(port=stub.port) as rest:
         (again,) = inspect_ai.eval_retry(broken, display="none", log_dir=str(tmp_path / "logs"))
@@ -321,7 +325,7 @@ def test_what_mockllm_says_by_itself_is_no_order(run) -> None:
             output.completion = "Default output from mockllm/model"
             return output
 
-    (sample,) = run(tasks.self_play(games=1, **SMALL), Plain().model).samples
+    (sample,) = run(tasks.welfare_diplomacy(games=1, **SMALL), Plain().model).samples
     assert {power: sample.scores["measures"].value[power] for power in POWERS} == dict.fromkeys(POWERS, 0)
     assert sample.store["record"]["welfare_env"]["replies"]["FRANCE"]["parsed"] == 0
 
@@ -349,7 +353,7 @@ class Slow(Mock):
 def test_a_limit_bounds_the_whole_game_which_ends_with_what_it_has(run, limit, most) -> None:
     """Though seven seats ask together; what the last question may use is all that is left unused."""
     model = Slow()
-    log = run(tasks.self_play(games=1, **SMALL), model.model, **limit)
+    log = run(tasks.welfare_diplomacy(games=1, **SMALL), model.model, **limit)
     (sample,) = log.samples
     kind = next(iter(limit)).removesuffix("_limit")
     assert (log.status, sample.limit.type) == ("success", kind)
@@ -369,7 +373,7 @@ def test_a_limit_of_time_waits_for_answers_on_their_way(run, tmp_path) -> None:
         seconds = 1.5
 
     model = Late()
-    log = run(tasks.self_play(games=1, **SMALL), model.model, time_limit=1)
+    log = run(tasks.welfare_diplomacy(games=1, **SMALL), model.model, time_limit=1)
     assert log.samples[0].limit.type == "time"
     assert model.asked.total() == 7, "the turns of Spring, and nothing after them"
     with ResponseCache(tmp_path / "runs/replies.sqlite") as cache:
@@ -379,13 +383,13 @@ def test_a_limit_of_time_waits_for_answers_on_their_way(run, tmp_path) -> None:
 def test_an_interrupted_evaluation_keeps_the_answers_on_their_way(tmp_path) -> None:
     """Ctrl-C while games wait for answers, and more questions for a connection: the first are kept, others not sent."""
     with StubServer(latency=2.0) as stub:
-        command = [sys.executable, "-m", "inspect_ai", "eval", "evaluation/self_play", "--model", "openai/any"]
+        command = [sys.executable, "-m", "inspect_ai", "eval", SELF_PLAY, "--model", "openai/any"]
         options = ["-T", "years=1", "-T", "message_rounds=1", "-T", "games=3", "--max-connections", "10"]
         means = ["--model-base-url", f"{stub.url}/v1", "--display", "plain"]
         running = subprocess.Popen(
             [*command, *options, *means],
             cwd=tmp_path,
-            env=os.environ | {"OPENAI_API_KEY": "none", "PYTHONPATH": str(ROOT)},
+            env=os.environ | {"OPENAI_API_KEY": "none"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -412,7 +416,7 @@ class DeadSeat(Slow):
 
 def test_a_dead_seat_ends_the_evaluation_and_nothing_that_was_paid_is_lost(run, tmp_path) -> None:
     model = DeadSeat()
-    log = run(tasks.self_play(games=3, **SMALL), model.model)
+    log = run(tasks.welfare_diplomacy(games=3, **SMALL), model.model)
     assert log.status == "error"
     assert "does not like France" in log.error.message
     assert 7 <= model.asked.total() <= 3 * (7 + 6), (
@@ -425,7 +429,7 @@ def test_a_dead_seat_ends_the_evaluation_and_nothing_that_was_paid_is_lost(run, 
 def test_an_evaluation_that_goes_on_after_errors_plays_its_other_games(run) -> None:
     """What inspect's user has asked for: a dead role in one condition leaves the others."""
     alive, dead = Mock("alive"), DeadSeat("dead")
-    task = tasks.exploitability(games=1, coalitions="FRANCE,ITALY", deviator="lm:hired", **SMALL)
+    task = tasks.welfare_diplomacy_exploitability(games=1, coalitions="FRANCE,ITALY", deviator="lm:hired", **SMALL)
     log = run(task, alive.model, model_roles={"hired": dead.model}, fail_on_error=False)
     assert log.status == "success"
     failed = [tuple(sample.metadata["coalition"]) for sample in log.samples if sample.error]
@@ -440,7 +444,7 @@ def test_a_model_that_answers_nothing_ends_its_game(run) -> None:
             return output
 
     model = Mute()
-    log = run(tasks.self_play(games=1, **SMALL), model.model)
+    log = run(tasks.welfare_diplomacy(games=1, **SMALL), model.model)
     assert log.status == "error"
     assert "no usable reply to the first 5 requests" in log.error.message
     assert model.asked.total() < 7 * 7
@@ -448,26 +452,24 @@ def test_a_model_that_answers_nothing_ends_its_game(run) -> None:
 
 def test_scripted_seats_need_no_model_and_profiles_rotate(run) -> None:
     result = evaluation.self_play("4*dove + 3*dumbbot", 2, rules=RULES, simultaneous=True)
-    log = run(tasks.self_play(policy="4*dove + 3*dumbbot", games=2, **SMALL), "mockllm/none")
+    log = run(tasks.welfare_diplomacy(policy="4*dove + 3*dumbbot", games=2, **SMALL), "mockllm/none")
     assert numbers(log, "root_nash_welfare")["mean"] == result.root_nash_welfare.value
 
 
-@pytest.mark.parametrize(
-    ("given", "specs"),
-    [
-        ("dumbbot", ["dumbbot"]),
-        (["dumbbot", "dove"], ["dumbbot", "dove"]),
-        (["exploiter:nice=dove", "attack=dumbbot"], ["exploiter:nice=dove,attack=dumbbot"]),
-        (["dove:share=0.5", "lm:x", "schema=form", "dove"], ["dove:share=0.5", "lm:x,schema=form", "dove"]),
-    ],
-)
-def test_specs_of_the_command_line_are_put_together_again(given, specs) -> None:
-    assert tasks._specs(given) == specs
+def test_policies_that_inspect_split_at_commas_are_put_together_again(run) -> None:
+    task = tasks.welfare_diplomacy_exploitability(
+        ["exploiter:nice=dove", "attack=hold"],
+        ["dove:share=0.5", "exploiter:nice=dove", "attack=hold", "dove"],
+        "FRANCE",
+    )
+    samples = {(sample.metadata["deviator"], *sample.metadata["coalition"]) for sample in task.dataset}
+    deviators = ["dove:share=0.5", "exploiter:nice=dove,attack=hold", "dove"]
+    assert samples == {("",), *((deviator, "FRANCE") for deviator in deviators)}
 
 
 def test_what_the_user_sets_for_the_model_is_kept(run) -> None:
     """Through the command line's door: a model by its name; this one is ours, and needs no network."""
-    log = run(tasks.self_play(games=1, **SMALL), "scripted/stub", temperature=0.25)
+    log = run(tasks.welfare_diplomacy(games=1, **SMALL), "scripted/stub", temperature=0.25)
     asked = [event.config for event in log.samples[0].events if event.event == "model"]
     assert {(config.temperature, config.top_p) for config in asked} == {(0.25, 0.9)}
 
@@ -475,19 +477,13 @@ def test_what_the_user_sets_for_the_model_is_kept(run) -> None:
 @pytest.mark.parametrize("options", [{"policy": "lm:"}, {"policy": "dve"}, {"games": 0}, {"years": 0}, {"seats": "x"}])
 def test_invalid_options_are_told_before_the_first_game(options) -> None:
     with pytest.raises(ValueError, match=r"give|choose|did you mean"):
-        tasks.self_play(**options)
+        tasks.welfare_diplomacy(**options)
 
 
 def test_the_log_can_be_read_and_scored_again(run, tmp_path) -> None:
-    run(tasks.self_play(games=1, **SMALL), Mock().model)
+    run(tasks.welfare_diplomacy(games=1, **SMALL), Mock().model)
     (info,) = list_eval_logs(str(tmp_path / "logs"))
     log = read_eval_log(info)
-    scored = inspect_ai.score(log, evaluation.inspect.scoring.measures(), display="none")
+    scored = inspect_ai.score(log, measures(), display="none")
     assert scored.samples[0].scores["measures"].value == log.samples[0].scores["measures"].value
     assert Path(info.name).suffix == ".eval" or info.name.endswith(".eval")
-
-
-def test_nothing_else_imports_inspect() -> None:
-    code = "import sys, agents, evaluation, evaluation.cli.commands; assert 'inspect_ai' not in sys.modules"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
