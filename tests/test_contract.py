@@ -38,7 +38,7 @@ QUICK: dict[str, Any] = {"rules": Rules(years=1, message_rounds=1), "map_name": 
 SEATS = {"PLAYERA": "dove", "PLAYERB": "hold", "PLAYERC": "prosocial"}
 
 # Commands and kinds of players that are still there, and that nobody is promised.
-LEAVING = {"collusion", "threats", "frontier", "plot", "serve", "invite", "watch", "study"}
+LEAVING = {"threats", "frontier", "serve", "invite"}
 LEAVING_PLAYERS = {"frontier"}
 
 
@@ -461,7 +461,7 @@ COMMANDS = {
 }  # fmt: skip
 GROUPS = {
     "train": {"welfare", "best-response", "psro", "modal", "resume", "curves"},
-    "modal": {"play", "tournament", "equilibria", "evolve"},
+    "modal": {"play", "tournament", "equilibria", "evolve", "replies"},
     "store": {"merge", "export"},
 }
 
@@ -487,7 +487,6 @@ NOT_YET: dict[str, Callable[[], object]] = {  # a word of the error: what raises
     "'start'": lambda: welfare_env.make("clique:2", start=Game("clique:2")),
     "seats='balanced'": lambda: evaluation.cross_play(["dove", "hold"], games=3, seats="balanced", **QUICK),
     "no attribute 'exact'": lambda: run("-c", "import evaluation\nevaluation.exact.best_response"),
-    "'replies'": lambda: welfare_env_command("modal replies --help"),
 }
 
 
