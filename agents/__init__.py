@@ -25,7 +25,6 @@ then ``policy.act(observation, info)`` in any PettingZoo loop. A policy sees onl
 | ``campaign:plan=no-home,victim=1`` | fixed attacks: no-home, launder, hand-over, landing, frame, last-years |
 | ``noisy:of=SPEC,error=0.1`` | another policy with an error in 10% of the phases |
 | ``punisher:t=N`` | on toy boards: disarms in year N and punishes deviators (paper, section 3.2) |
-| ``frontier:point=FILE`` | on toy boards: follows a path, punishes deviators with a mixed strategy; docs/theorems.md |
 | ``lm:PROVIDER/MODEL`` | a language model: ``lm:openai/NAME,temperature=0.7``; see docs/language-models.md |
 | ``rl:PATH`` | a trained network, from the folder of its checkpoint: ``rl:runs/small``, ``rl:attacker,greedy=no`` |
 | ``human:`` | a person, asked in the terminal, or in the browser by ``welfare-env play``; docs/play.md |
@@ -63,7 +62,6 @@ from agents.scripted.punisher import PunisherPolicy
 from agents.scripted.random import RandomPolicy
 from agents.scripted.tit_for_tat import TitForTatPolicy
 from agents.specs import Profile, ProfileError, Spec, canonical, make, read, read_profile
-from agents.toy_boards.frontier import FrontierPolicy
 
 if TYPE_CHECKING:
     from agents.seat_game import SeatGame, SeatTurn
@@ -75,7 +73,6 @@ __all__ = [
     "DovePolicy",
     "DumbBotPolicy",
     "ExploiterPolicy",
-    "FrontierPolicy",
     "HoldPolicy",
     "MixPolicy",
     "PlannerPolicy",

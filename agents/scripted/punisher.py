@@ -13,9 +13,7 @@ from welfare_env.engine import ADJUSTMENTS, MOVEMENT, SPRING_MOVES, WINTER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
-    from agents.toy_boards.listed_orders import ListedOrders
     from welfare_env.engine import State
     from welfare_env.game.history import PhaseRecord
     from welfare_env.game.position import Position
@@ -39,33 +37,19 @@ class PunisherPolicy(ScriptedPolicy):
             who know the deviator.
         remembers: look up the first power to leave the path (`first_deviator`), as the paper's players do, and punish
             it throughout. In a game that begins off the path it remembers its first guess.
-        certificate: a file of `evaluation.exact.Certificate.save`, of this board and length: its orders replace those
-            of `agents.toy_boards.punishing` in the positions that it lists. So the `ranked` and `best` punishers of
-            docs/theorems.md are players, too (the best ones with `remembers`).
 
     Raises:
-        ValueError: `t` is not a year, both `deviator` and `remembers` are given, or the file is not a certificate.
+        ValueError: `t` is not a year, or both `deviator` and `remembers` are given.
     """
 
     def __init__(
-        self,
-        t: int,
-        shared: str | None = None,
-        deviator: str | None = None,
-        remembers: bool = False,
-        certificate: Path | None = None,
+        self, t: int, shared: str | None = None, deviator: str | None = None, remembers: bool = False
     ) -> None:
         if not isinstance(t, int) or isinstance(t, bool) or t < 1:
             raise ValueError(f"t={t!r:.40}: give the year of disarmament, from 1")
         if remembers and deviator is not None:
             raise ValueError(f"deviator={deviator!r:.40} with remembers: give one of the two")
         self.t, self.shared, self.deviator, self.remembers = t, shared, deviator, remembers
-        self.certificate = certificate
-        self.listed: ListedOrders | None = None
-        if certificate is not None:
-            from agents.toy_boards.listed_orders import listed_orders  # lazily: numba
-
-            self.listed = listed_orders(certificate)
 
     def reset(self, agent: str, seed: int = 0) -> None:
         """As `ScriptedPolicy.reset`."""
@@ -76,25 +60,14 @@ class PunisherPolicy(ScriptedPolicy):
         """The path's orders, or those that punish."""
         clique = clique_of(view.board)
         path = AgreedPath(clique, self.t, excluded(clique, self.shared))
-        knows = self.listed is not None and self.remembers and self._suspect(path, view)
-        if path.has(view.state) and not knows:
+        if path.has(view.state):
             return path.orders(view.power, view)
         guilty = self.deviator or self._suspect(path, view)
         if guilty is None:
             return wait(path, view)
-        if self.listed is not None and (found := self._from_list(self.listed, view, guilty)) is not None:
-            return found
         from agents.toy_boards.punishing import punishing_orders  # lazily: numba
 
         return punishing_orders(view.board, view.state, guilty).get(view.power, [])
-
-    def _from_list(self, listed: ListedOrders, view: View, guilty: str) -> list[str] | None:
-        """The certificate's orders; None if it does not list the position."""
-        from agents.toy_boards.listed_orders import check_board  # lazily: numba
-
-        check_board(listed, view.board, view.rules.years)
-        found = listed.orders(view.state, view.rules.years - view.state.year, view.board.power_index[guilty])
-        return None if found is None else found.get(view.power, [])
 
     def _suspect(self, path: AgreedPath, view: View) -> str | None:
         if not self.remembers:

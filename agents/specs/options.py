@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from agents.specs.grammar import unwrapped
@@ -53,11 +52,6 @@ def word(text: str) -> str:
     if not text:
         raise ValueError("give a value")
     return text
-
-
-def file(text: str) -> Path:
-    """A file."""
-    return Path(word(text))
 
 
 def folder(text: str) -> Folder:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents.human.policy import HumanPolicy
@@ -40,7 +39,6 @@ from agents.specs.options import (
     LM_OPTIONS,
     Folder,
     Reader,
-    file,
     folder,
     model,
     number,
@@ -52,7 +50,6 @@ from agents.specs.options import (
 )
 from agents.specs.own import EXAMPLE, IMPORT_PATH, imported_spec, installed, installed_spec
 from agents.specs.spec import Model, Spec
-from agents.toy_boards.frontier import FrontierPolicy
 from welfare_env.errors import did_you_mean
 from welfare_env.extras import install_extra
 
@@ -180,7 +177,7 @@ def _written(value: Any) -> str:
         return f"({value})" if "," in value or is_wrapped(value) else str(value)
     if value is None or isinstance(value, bool):
         return {None: "never", True: "yes", False: "no"}[value]
-    return str(value) if isinstance(value, str | Path) else repr(value)
+    return str(value) if isinstance(value, str) else repr(value)
 
 
 class LanguageModel(Keyed):
@@ -328,10 +325,7 @@ AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
     "hold": Keyed(HoldPolicy),
     "prosocial": Keyed(ProsocialPolicy),
     "dumbbot": Keyed(DumbBotPolicy),
-    "punisher": Keyed(
-        PunisherPolicy, {"t": whole}, {"shared": word, "deviator": word, "remembers": yes_or_no, "certificate": file}
-    ),
-    "frontier": Keyed(FrontierPolicy, {"point": file}, {"secret": whole}),
+    "punisher": Keyed(PunisherPolicy, {"t": whole}, {"shared": word, "deviator": word, "remembers": yes_or_no}),
     "dove": Keyed(DovePolicy, optional={"share": number}),
     "exploiter": Keyed(ExploiterPolicy, {"nice": policy, "attack": policy}, EXPLOITER_OPTIONS),
     "deterrent": Keyed(DeterrentPolicy, optional={"provoked": one_of(*RULES), **RULE_OPTIONS}),

@@ -1,11 +1,11 @@
 """Kernels for the toy boards clique:n and shared-clique:n: adjudication of army movements.
 
 They implement only the rules that these boards need (armies, no convoys, a center in every province).
-`tests/agents/test_toy_boards.py` compares them with the engine; the checker of certificates uses the engine only.
+`tests/agents/test_toy_boards.py` compares them with the engine.
 
 A position is two rows int8 [provinces]: `owner` and `unit`, a power or NOBODY. Province c < n is a core, province
-n + j is the leaf of power j. `shape` is int64 [5]: cores n, powers m, provinces n + m, deviator, and a second deviator
-or ALONE. The leaf of power j < n is at core j, that of power n (on shared boards) at core 0.
+n + j is the leaf of power j. `shape` is int64 [4]: cores n, powers m, provinces n + m, deviator. The leaf of power
+j < n is at core j, that of power n (on shared boards) at core 0.
 
 Orders are int16 [provinces], one per unit at its province: its own province to hold, another province to move there, or
 SUPPORT + 16 * source + target to support the unit in source moving to target (or holding, if source is target).
@@ -22,10 +22,10 @@ from welfare_env.compiling import compiler_of
 
 kernel = compiler_of(Path(__file__).parent.glob("*.py"), [], error_model="numpy")
 
-MOST_PROVINCES = 16
-CORES, POWERS, PROVINCES, DEVIATOR, PARTNER = range(5)
+MAX_PROVINCES = 16
+CORES, POWERS, PROVINCES, DEVIATOR = range(4)
 
-# Rows of the scratch memory `w`, int16 [SCRATCH_ROWS, MOST_PROVINCES].
+# Rows of the scratch memory `w`, int16 [SCRATCH_ROWS, MAX_PROVINCES].
 # For the unit in a province: MOVING (0 no move, 1 move, 2 bounced); HELP, number of its supports; NO_HELP, those of
 # them by the power of the unit at its target, which cannot help to dislodge it; GIVES, whether its own support counts.
 # Results: AFTER, the power there at the end; LOST_FROM, where the unit that dislodged this one came from, or -1; TRIED,
@@ -38,14 +38,8 @@ SCRATCH_ROWS = 10
 
 @kernel
 def nobodies():
-    """A row of NOBODY: int8 [MOST_PROVINCES]."""
-    return np.full(MOST_PROVINCES, NOBODY, np.int8)
-
-
-@kernel
-def deviates(shape, who):
-    """Whether a power, or NOBODY, is a deviator."""
-    return who == shape[DEVIATOR] or who == shape[PARTNER]
+    """A row of NOBODY: int8 [MAX_PROVINCES]."""
+    return np.full(MAX_PROVINCES, NOBODY, np.int8)
 
 
 @kernel

@@ -14,9 +14,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from agents.toy_boards.kernels import MOST_PROVINCES
+from agents.toy_boards.kernels import MAX_PROVINCES
 from agents.toy_boards.punishing_kernels import punishing_moves, punishing_retreats, punishing_winter
-from agents.toy_boards.shape import ALONE, NOBODY, Clique, clique_of
+from agents.toy_boards.shape import NOBODY, Clique, clique_of
 from agents.toy_boards.symmetry_kernels import new_place, relabel, relabel_lost, relabelling
 from welfare_env import Board
 from welfare_env.engine import FALL_MOVES, MOVEMENT, PHASE_TYPES, RETREATS, State
@@ -73,14 +73,14 @@ class _Relabelled:
     ) -> None:
         self.clique, self.deviator, self.unit, self.lost = clique, deviator, unit, lost
         provinces = clique.cores + clique.powers
-        shape = np.array([clique.cores, clique.powers, provinces, deviator, ALONE])
-        seat = np.zeros(MOST_PROVINCES, np.int64)
+        shape = np.array([clique.cores, clique.powers, provinces, deviator])
+        seat = np.zeros(MAX_PROVINCES, np.int64)
         front = relabelling(shape, owner, unit, lost, options, seat)
-        self.new_owner, self.new_unit, self.new_lost = np.full((3, MOST_PROVINCES), NOBODY, np.int8)
-        self.new_options = np.zeros(MOST_PROVINCES, np.int64)
+        self.new_owner, self.new_unit, self.new_lost = np.full((3, MAX_PROVINCES), NOBODY, np.int8)
+        self.new_options = np.zeros(MAX_PROVINCES, np.int64)
         relabel(shape, seat, owner, unit, self.new_owner, self.new_unit)
         relabel_lost(shape, seat, lost, options, self.new_lost, self.new_options)
-        self.shape = np.array([clique.cores, clique.powers, provinces, front, ALONE])
+        self.shape = np.array([clique.cores, clique.powers, provinces, front])
         self.new = np.array([new_place(shape, seat, p) for p in range(provinces)])
         self.old = np.argsort(self.new)
 
@@ -91,7 +91,7 @@ class _Relabelled:
         return self._by_power(self.unit, lambda place: self.clique.order_text(place, order[place]))
 
     def retreats(self) -> Orders:
-        to = np.full(MOST_PROVINCES, NOBODY, np.int16)
+        to = np.full(MAX_PROVINCES, NOBODY, np.int16)
         punishing_retreats(self.shape, self.new_lost, self.new_options, to)
 
         def text(place: int) -> str:

@@ -13,7 +13,7 @@ from agents.toy_boards.kernels import (
     CORES,
     DEVIATOR,
     LOST_FROM,
-    MOST_PROVINCES,
+    MAX_PROVINCES,
     POWERS,
     PROVINCES,
     SCRATCH_ROWS,
@@ -21,20 +21,19 @@ from agents.toy_boards.kernels import (
     adjacent,
     adjudicate,
     core_of,
-    deviates,
     kernel,
 )
 from agents.toy_boards.shape import NOBODY, SUPPORT
 
-MOST_REPLIES = 20_000  # the deviator's replies that are tried
-MOST_PLANS = 2_000  # the punishers' plans that are tried before the best is improved
-MOST_OPTIONS = 128  # orders of one unit
+MAX_REPLIES = 20_000  # the deviator's replies that are tried
+MAX_PLANS = 2_000  # the punishers' plans that are tried before the best is improved
+MAX_OPTIONS = 128  # orders of one unit
 WORST = 1 << 30
 
 # Sides, and kinds of supports. Numba recompiles a kernel for every literal argument and array layout, so these are not
 # plain numbers, and kernels do not unpack rows from tables.
 DEVIATORS, PUNISHERS = np.int64(0), np.int64(1)
-OWN, KNOWN, GUESSED, ANY = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
+OWN, KNOWN, ANY = np.int64(0), np.int64(1), np.int64(2)
 
 # Weights of the deviator's score after a movement phase.
 UNIT, UNIT_IN_CORE, ON_OWN = 30, 25, 60
@@ -108,15 +107,15 @@ def list_supports(shape, unit, order, p, supports, options):
     """List a hold, then the supports of a unit in p that match the others' orders. Returns their number.
 
     Args:
-        supports: the supported units. OWN: its own power's. KNOWN: all. GUESSED: all, plus all possible moves of the
-            deviator's units. ANY: its side's, plus all possible moves and holds of the other side's units.
+        supports: the supported units. OWN: its own power's. KNOWN: all. ANY: its side's, plus all possible moves and
+            holds of the other side's units.
     """
     options[0] = p
     count = 1
     for q in range(shape[PROVINCES]):
         if q == p or unit[q] < 0 or (unit[q] != unit[p] and supports == OWN):
             continue
-        if supports == ANY and deviates(shape, unit[q]) != deviates(shape, unit[p]):
+        if supports == ANY and (unit[q] == shape[DEVIATOR]) != (unit[p] == shape[DEVIATOR]):
             for target in range(shape[PROVINCES]):
                 if target != p and (target == q or adjacent(shape, q, target)) and adjacent(shape, p, target):
                     options[count] = SUPPORT + 16 * q + target
@@ -126,19 +125,13 @@ def list_supports(shape, unit, order, p, supports, options):
         if target != p and adjacent(shape, p, target):
             options[count] = SUPPORT + 16 * q + target
             count += 1
-    if supports == GUESSED:
-        for q in range(shape[PROVINCES]):
-            for target in range(shape[PROVINCES] if unit[q] == shape[DEVIATOR] else 0):
-                if target != p and adjacent(shape, q, target) and adjacent(shape, p, target):
-                    options[count] = SUPPORT + 16 * q + target
-                    count += 1
     return count
 
 
 @kernel
 def counter(number):
     """Arrays to enumerate combinations of orders: each unit's options, their number, and the chosen index."""
-    options = np.empty((number, MOST_OPTIONS), np.int16)
+    options = np.empty((number, MAX_OPTIONS), np.int16)
     return options, np.zeros(number, np.int64), np.zeros(number, np.int64)
 
 
@@ -158,10 +151,10 @@ def advance(choice, counts, number):
 @kernel
 def places_of(shape, unit, side):
     """The provinces of one side's units: int64 [units]."""
-    places = np.empty(MOST_PROVINCES, np.int64)
+    places = np.empty(MAX_PROVINCES, np.int64)
     number = 0
     for p in range(shape[PROVINCES]):
-        if unit[p] >= 0 and deviates(shape, unit[p]) == (side == DEVIATORS):
+        if unit[p] >= 0 and (unit[p] == shape[DEVIATOR]) == (side == DEVIATORS):
             places[number] = p
             number += 1
     return places[:number]
@@ -325,8 +318,8 @@ def _worst(shape, owner, unit, is_fall, plan, replies, number, bound, order, w):
 def punishing_moves(shape, owner, unit, is_fall, best):
     """Write the punishers' orders in a movement phase into `best` int16 [provinces]; the deviator's units hold in it.
 
-    The plan with the lowest best-reply score, the first of equals. If there are more than MOST_PLANS plans, the best of
-    the first MOST_PLANS, improved by `_improve`.
+    The plan with the lowest best-reply score, the first of equals. If there are more than MAX_PLANS plans, the best of
+    the first MAX_PLANS, improved by `_improve`.
     """
     rows, scores = np.empty((1, shape[PROVINCES]), np.int16), np.empty(1, np.int64)
     ranked_moves(shape, owner, unit, is_fall, rows, scores)
@@ -346,15 +339,15 @@ def ranked_moves(shape, owner, unit, is_fall, rows, scores):
     provinces, places = shape[PROVINCES], places_of(shape, unit, PUNISHERS)
     number = len(places)
     plan, order = units_hold(shape, unit), np.empty(provinces, np.int16)
-    replies = np.empty((MOST_REPLIES, provinces), np.int16)
-    answers = min(list_orders(shape, unit, plan, DEVIATORS, OWN, replies), MOST_REPLIES)
-    w = np.zeros((SCRATCH_ROWS, MOST_PROVINCES), np.int16)
+    replies = np.empty((MAX_REPLIES, provinces), np.int16)
+    answers = min(list_orders(shape, unit, plan, DEVIATORS, OWN, replies), MAX_REPLIES)
+    w = np.zeros((SCRATCH_ROWS, MAX_PROVINCES), np.int16)
     steps, counts, choice = counter(number)
     helps, held, helped = counter(number)
     for i in range(number):
         counts[i] = _list_steps(shape, owner, unit, places[i], steps[i])
     found, looked = np.int64(0), 0
-    while looked < MOST_PLANS:
+    while looked < MAX_PLANS:
         for i in range(number):
             plan[places[i]] = steps[i, choice[i]]
         if _are_apart(shape, unit, plan, places):
@@ -371,7 +364,7 @@ def ranked_moves(shape, owner, unit, is_fall, rows, scores):
                 looked += 1
                 if worst < bound:
                     found = _rank(plan, worst, rows, scores, found)
-                if looked == MOST_PLANS or not advance(helped, held, number):
+                if looked == MAX_PLANS or not advance(helped, held, number):
                     break
         if not advance(choice, counts, number):
             return found
@@ -386,7 +379,7 @@ def _improve(shape, owner, unit, is_fall, plan, score, places, steps, counts, re
 
     Returns the plan's score.
     """
-    tried, helps = plan.copy(), np.empty(MOST_OPTIONS, np.int16)
+    tried, helps = plan.copy(), np.empty(MAX_OPTIONS, np.int16)
     again = True
     while again:
         again = False

@@ -11,9 +11,8 @@ from welfare_env import Board
 from welfare_env.engine import State
 from welfare_env.errors import UnknownMapError
 
-MOST_CORES = 7
+MAX_CORES = 7
 NOBODY = -1  # no owner, no unit
-ALONE = -2  # instead of a partner
 SUPPORT = 16  # orders of this number or higher are supports
 
 
@@ -99,9 +98,9 @@ def clique_of(board: Board) -> Clique:
         UnknownMapError: not a toy board, or more than seven cores.
     """
     kind, _, size = board.name.partition(":")
-    if kind not in ("clique", "shared-clique") or int(size) > MOST_CORES:
+    if kind not in ("clique", "shared-clique") or int(size) > MAX_CORES:
         raise UnknownMapError(
-            f"map {board.name!r:.80}: punishers play on clique:n and shared-clique:n, n from 2 to {MOST_CORES}"
+            f"map {board.name!r:.80}: punishers play on clique:n and shared-clique:n, n from 2 to {MAX_CORES}"
         )
     homes = [board.homes[power][0] for power in board.powers]
     cores = [board.moves[f"A {home}"][0] for home in homes[: int(size)]]

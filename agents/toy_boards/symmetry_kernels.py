@@ -1,7 +1,6 @@
 """Relabels the players of a toy board, so that positions that differ only in names become equal.
 
-The deviator gets the first seat of its kind (0, or 1 if two others share a core), and a second deviator the next one of
-its kind. (If only one of two deviators shares a core, it must be the first.) The other players follow, sorted by a
+The deviator gets the first seat of its kind (0, or 1 if two others share a core). The other players follow, sorted by a
 color from a few rounds of refinement that does not depend on names; ties keep the given sequence. A policy that orders
 in the relabeled position is then symmetric between players, up to ties. See `agents.toy_boards.kernels` for positions.
 """
@@ -10,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.toy_boards.kernels import CORES, DEVIATOR, MOST_PROVINCES, PARTNER, POWERS, PROVINCES, kernel
+from agents.toy_boards.kernels import CORES, DEVIATOR, MAX_PROVINCES, POWERS, PROVINCES, kernel
 from agents.toy_boards.shape import NOBODY
 
 ROUNDS = 2
@@ -35,10 +34,10 @@ def _color(who, me, colors):
 def _colors(shape, owner, unit, lost, options, colors):
     """Write a color for each power, independent of names, into `colors` int64 [powers]."""
     n, m, d = shape[CORES], shape[POWERS], shape[DEVIATOR]
-    fresh = np.zeros(MOST_PROVINCES, np.int64)
+    fresh = np.zeros(MAX_PROVINCES, np.int64)
     for x in range(m):
         shares = m > n and (x == 0 or x == n)
-        colors[x] = 2 if x == d else 5 if x == shape[PARTNER] else (3 if shares else 4)
+        colors[x] = 2 if x == d else (3 if shares else 4)
     for _ in range(ROUNDS):
         for x in range(m):
             core, leaf = (x if x < n else 0), n + x
@@ -70,7 +69,7 @@ def _colors(shape, owner, unit, lost, options, colors):
 def relabelling(shape, owner, unit, lost, options, seat):
     """Write each power's new number into `seat` int64 [powers]. Returns the deviator's new number."""
     n, m, d = shape[CORES], shape[POWERS], shape[DEVIATOR]
-    colors = np.zeros(MOST_PROVINCES, np.int64)
+    colors = np.zeros(MAX_PROVINCES, np.int64)
     _colors(shape, owner, unit, lost, options, colors)
     for x in range(m):
         seat[x] = -1
@@ -84,9 +83,6 @@ def relabelling(shape, owner, unit, lost, options, seat):
             seat[0], seat[n] = (n, 0) if swapped else (0, n)
     seat[d] = front
     following = front + 1
-    if shape[PARTNER] >= 0 and seat[shape[PARTNER]] < 0:
-        seat[shape[PARTNER]] = following
-        following += 1
     while True:
         first = -1
         for x in range(m):

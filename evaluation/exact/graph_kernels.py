@@ -13,17 +13,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-import agents.toy_boards as cliques
+import agents.toy_boards as boards
 from agents.toy_boards.kernels import (
     AFTER,
     CORES,
     DEVIATOR,
     LOST_FROM,
-    MOST_PROVINCES,
+    MAX_PROVINCES,
+    POWERS,
     PROVINCES,
     SCRATCH_ROWS,
     adjudicate,
-    deviates,
     nobodies,
 )
 from agents.toy_boards.punishing_kernels import DEVIATORS, KNOWN, advance, can_retreat, list_orders
@@ -32,12 +32,13 @@ from agents.toy_boards.symmetry_kernels import relabel, relabel_lost, relabellin
 from welfare_env.compiling import compiler_of
 
 kernel = compiler_of(
-    [*Path(cliques.__path__[0]).glob("*.py"), *Path(__file__).parent.glob("*_kernels.py")], [], error_model="numpy"
+    [*Path(boards.__path__[0]).glob("*.py"), *Path(__file__).parent.glob("*_kernels.py")], [], error_model="numpy"
 )
 
-MOST_YEARS = 10
-COLUMNS = (MOST_YEARS + 1) * (MOST_YEARS + 2) // 2
-MOST_SEEN, MOST_PROBES = 1024, 16  # hash set of replies' results while a plan is expanded: size, probes
+MAX_YEARS = 10
+STATED, BEST = 1, 0  # values of BREADTH below
+COLUMNS = (MAX_YEARS + 1) * (MAX_YEARS + 2) // 2
+MAX_SEEN, MAX_PROBES = 1024, 16  # hash set of replies' results while a plan is expanded: size, probes
 DISBAND_HERE, BUILD_HERE = 100, 101  # Winter orders
 
 # Phase codes; the last four are for nodes of the path.
@@ -56,7 +57,7 @@ class Table(NamedTuple):
     """The memory of a search.
 
     Attributes:
-        shape: int64 [5], see `agents.toy_boards.kernels`.
+        shape: int64 [4], see `agents.toy_boards.kernels`.
         numbers: int64 [16], counts and limits.
         keys: int64 [nodes, 4], packed positions.
         buckets: int32 [a power of two], hash table of node + 1; 0 is empty.
@@ -130,7 +131,7 @@ def unpack(shape, key, owner, unit, lost, options):
 @kernel
 def position(t, node):
     """A node's phase code, owners, units, dislodged units, and their retreat options."""
-    owner, unit, lost, options = nobodies(), nobodies(), nobodies(), np.zeros(MOST_PROVINCES, np.int64)
+    owner, unit, lost, options = nobodies(), nobodies(), nobodies(), np.zeros(MAX_PROVINCES, np.int64)
     code = unpack(t.shape, t.keys[node], owner, unit, lost, options)
     return code, owner, unit, lost, options
 
@@ -177,13 +178,13 @@ def node_of(t, key):
 
 @kernel
 def _holdings(shape, key):
-    """Numbers of the deviators' centers and units, including dislodged units."""
-    centers, units = 0, 0
+    """Numbers of the deviator's centers and units, including dislodged units."""
+    centers, units, mine = 0, 0, shape[DEVIATOR] + 1
     for p in range(shape[PROVINCES]):
-        centers += deviates(shape, (key[0] >> (4 + 4 * p) & 15) - 1)
-        units += deviates(shape, (key[1] >> (4 * p) & 15) - 1)
+        centers += (key[0] >> (4 + 4 * p) & 15) == mine
+        units += (key[1] >> (4 * p) & 15) == mine
     for c in range(shape[CORES]):
-        units += deviates(shape, (key[2] >> (4 * c) & 15) - 1)
+        units += (key[2] >> (4 * c) & 15) == mine
     return centers, units
 
 
@@ -201,10 +202,10 @@ def rehash(t):
 @kernel
 def insert(t, phase, owner, unit, lost, options):
     """The node of a position, which is relabeled first; -1 if there is no room."""
-    seat = np.zeros(MOST_PROVINCES, np.int64)
+    seat = np.zeros(MAX_PROVINCES, np.int64)
     relabelling(t.shape, owner, unit, lost, options, seat)
     new_owner, new_unit, new_lost = nobodies(), nobodies(), nobodies()
-    new_options, key = np.empty(MOST_PROVINCES, np.int64), np.empty(4, np.int64)
+    new_options, key = np.empty(MAX_PROVINCES, np.int64), np.empty(4, np.int64)
     relabel(t.shape, seat, owner, unit, new_owner, new_unit)
     relabel_lost(t.shape, seat, lost, options, new_lost, new_options)
     pack(t.shape, phase, new_owner, new_unit, new_lost, new_options, key)
@@ -253,64 +254,170 @@ def following(t, node, to, years, disarmed):
     Args:
         node: the previous node. to: the new position's node. years, disarmed: as for `variant`.
     """
-    if t.numbers[BREADTH] <= 0 and not is_on_path(node):
+    if t.numbers[BREADTH] == BEST and not is_on_path(node):
         return np.int64(to)
     return np.int64(variant(to, years, disarmed))
 
 
 @kernel
-def settle_moves(shape, phase, owner, unit, lost, options, w):
-    """Turn the results of a movement phase into the next position, in place. Returns its phase."""
+def settle(shape, phase, owner, unit, lost, options, order, w):
+    """Play a phase of a position with everybody's orders, in place. Returns the next phase.
+
+    Args:
+        order: int16 [provinces], for the units, or in retreats for the cores: where to, or NOBODY.
+        w: scratch memory, see `agents.toy_boards.kernels`.
+    """
+    if phase == WINTER:
+        for p in range(shape[PROVINCES]):
+            if order[p] == DISBAND_HERE:
+                unit[p] = NOBODY
+            elif order[p] == BUILD_HERE:
+                unit[p] = p - shape[CORES]
+        return np.int64(SPRING)
+    if phase == SPRING or phase == FALL:
+        if _settle_moves(shape, unit, lost, options, order, w):
+            return phase + 1
+    else:
+        _settle_retreats(shape, unit, lost, order)
+    lost[:] = NOBODY
+    options[:] = 0
+    if phase < FALL:
+        return np.int64(FALL)
+    for p in range(shape[PROVINCES]):
+        if unit[p] >= 0:
+            owner[p] = unit[p]
+    return np.int64(WINTER)
+
+
+@kernel
+def _settle_moves(shape, unit, lost, options, order, w):
+    """Move units, in place. Returns whether there are retreats."""
+    adjudicate(shape, unit, order, w)
     retreats = False
     for c in range(shape[CORES]):
-        was = unit[c]
         lost[c], options[c] = NOBODY, 0
         if w[LOST_FROM, c] >= 0:
             for p in range(shape[PROVINCES]):
                 if can_retreat(shape, w, c, p):
                     options[c] |= 1 << p
             if options[c]:
-                lost[c] = was
+                lost[c] = unit[c]
                 retreats = True
     for p in range(shape[PROVINCES]):
         unit[p] = w[AFTER, p]
-    if retreats:
-        return phase + 1
-    return settle_owners(shape, phase, owner, unit)
+    return retreats
 
 
 @kernel
-def settle_owners(shape, phase, owner, unit):
-    """In Fall, give each occupied center to the power of its unit. Returns the next phase."""
-    if phase < FALL:
-        return FALL
+def _settle_retreats(shape, unit, lost, to):
+    """Move dislodged units, in place: one arrives if no other retreats to its target."""
     for p in range(shape[PROVINCES]):
-        if unit[p] >= 0:
-            owner[p] = unit[p]
-    return WINTER
+        many, who = 0, NOBODY
+        for c in range(shape[CORES]):
+            if lost[c] >= 0 and to[c] == p:
+                many += 1
+                who = lost[c]
+        if many == 1:
+            unit[p] = who
 
 
 @kernel
-def next_node(t, code, order, owner, unit):
-    """The node after a movement phase with the given orders; -1 if there is no room."""
-    w = np.zeros((SCRATCH_ROWS, MOST_PROVINCES), np.int16)
-    lost, options = nobodies(), np.zeros(MOST_PROVINCES, np.int64)
-    new_owner, new_unit = owner.copy(), unit.copy()
-    adjudicate(t.shape, unit, order, w)
-    phase = settle_moves(t.shape, PHASE_OF[code], new_owner, new_unit, lost, options, w)
+def next_node(t, code, owner, unit, order, w):
+    """The node after a movement phase with everybody's orders; -1 if there is no room."""
+    new_owner, new_unit, lost, options = owner.copy(), unit.copy(), nobodies(), np.zeros(MAX_PROVINCES, np.int64)
+    phase = settle(t.shape, PHASE_OF[code], new_owner, new_unit, lost, options, order, w)
     return insert(t, phase, new_owner, new_unit, lost, options)
 
 
 @kernel
-def _add(t, node):
-    """Add an edge to a node, unless the plan has it. False if there is no room; `node` is -1 if there was none."""
-    if node < 0 or t.numbers[EDGES] == len(t.to):
-        return False
-    if t.mark[node] != t.numbers[STAMP]:
-        t.mark[node] = t.numbers[STAMP]
-        t.to[t.numbers[EDGES]] = node
-        t.numbers[EDGES] += 1
-    return True
+def list_joint(t, node, order, side, supports, rows):
+    """Write all joint orders of one side at a node into `rows` int16 [room, provinces].
+
+    Args:
+        order: the other side's orders; copied to every row.
+        side: DEVIATORS or PUNISHERS. supports: see `agents.toy_boards.punishing_kernels.list_supports`.
+
+    Returns:
+        their number; `room` + 1 if there are more than `room`.
+    """
+    code, owner, unit, lost, options = position(t, node)
+    phase = PHASE_OF[code]
+    if phase == WINTER:
+        return _list_winters(t.shape, owner, unit, order, side, rows)
+    if phase == SPRING or phase == FALL:
+        return list_orders(t.shape, unit, order, side, supports, rows)
+    return _list_retreats(t.shape, lost, options, order, side, rows)
+
+
+@kernel
+def _list_retreats(shape, lost, options, order, side, rows):
+    places = np.full((MAX_PROVINCES, MAX_PROVINCES), NOBODY, np.int64)  # the first is a disband
+    counts, choice = np.ones(MAX_PROVINCES, np.int64), np.zeros(MAX_PROVINCES, np.int64)
+    for c in range(shape[CORES]):
+        if lost[c] >= 0 and _is_of(shape, lost[c], side):
+            for p in range(shape[PROVINCES]):
+                if options[c] >> p & 1:
+                    places[c, counts[c]] = p
+                    counts[c] += 1
+    found = 0
+    while True:
+        if found == len(rows):
+            return found + 1
+        rows[found] = order
+        for c in range(shape[CORES]):
+            if counts[c] > 1:
+                rows[found, c] = places[c, choice[c]]
+        found += 1
+        if not advance(choice, counts, shape[CORES]):
+            return found
+
+
+@kernel
+def _list_winters(shape, owner, unit, order, side, rows):
+    """Each power disbands or builds, and ends with no more units than centers."""
+    n, provinces, powers = shape[CORES], shape[PROVINCES], shape[POWERS]
+    counts, choice = np.ones(MAX_PROVINCES, np.int64), np.zeros(MAX_PROVINCES, np.int64)
+    room, builds, disbands = np.zeros(powers, np.int64), np.zeros(powers, np.int64), np.zeros(powers, np.int64)
+    for p in range(provinces):
+        if owner[p] >= 0:
+            room[owner[p]] += 1
+        if unit[p] >= 0:
+            room[unit[p]] -= 1
+            counts[p] = 1 + _is_of(shape, unit[p], side)
+        elif p >= n and owner[p] == p - n:
+            counts[p] = 1 + _is_of(shape, owner[p], side)
+    found = 0
+    while True:
+        builds[:] = 0
+        disbands[:] = 0
+        for p in range(provinces):
+            if choice[p] and unit[p] >= 0:
+                disbands[unit[p]] += 1
+            elif choice[p]:
+                builds[p - n] += 1
+        fits = True
+        for x in range(powers):
+            fits &= not _is_of(shape, x, side) or (
+                room[x] + disbands[x] >= builds[x] and not (builds[x] and disbands[x])
+            )
+        if fits:
+            if found == len(rows):
+                return found + 1
+            for p in range(provinces):
+                rows[found, p] = order[p]
+                if counts[p] > 1:
+                    rows[found, p] = p if unit[p] >= 0 else NOBODY
+                    if choice[p]:
+                        rows[found, p] = DISBAND_HERE if unit[p] >= 0 else BUILD_HERE
+            found += 1
+        if not advance(choice, counts, provinces):
+            return found
+
+
+@kernel
+def _is_of(shape, who, side):
+    """Whether a power belongs to a side."""
+    return (who == shape[DEVIATOR]) == (side == DEVIATORS)
 
 
 @kernel
@@ -329,136 +436,58 @@ def _is_new(seen, key):
     """Whether a key is new; it is stored if there is room. Keys without room count as new every time.
 
     Args:
-        seen: hash set, int64 [MOST_SEEN, 4], initially zeros.
+        seen: hash set, int64 [MAX_SEEN, 4], initially zeros.
     """
-    slot = hash_of(key) & (MOST_SEEN - 1)
-    for _ in range(MOST_PROBES):
+    slot = hash_of(key) & (MAX_SEEN - 1)
+    for _ in range(MAX_PROBES):
         row = seen[slot]
-        if row[0] == 0:  # free: the phase after a movement is not 0
+        if row[0] == 0:  # free: after a phase, somebody owns something
             row[:] = key
             return True
         if row[0] == key[0] and row[1] == key[1] and row[2] == key[2] and row[3] == key[3]:
             return False
-        slot = (slot + 1) & (MOST_SEEN - 1)
+        slot = (slot + 1) & (MAX_SEEN - 1)
     return True
-
-
-@kernel
-def _expand_moves(t, order, code, owner, unit, replies):
-    """Add the edges of a movement phase. False if there is no room.
-
-    Most replies lead to few distinct positions, so only new positions are relabeled and looked up.
-    """
-    number = list_orders(t.shape, unit, order, DEVIATORS, KNOWN, replies)
-    if number > len(replies):
-        return False
-    w, seen = np.zeros((SCRATCH_ROWS, MOST_PROVINCES), np.int16), np.zeros((MOST_SEEN, 4), np.int64)
-    lost, options, key = nobodies(), np.zeros(MOST_PROVINCES, np.int64), np.empty(4, np.int64)
-    new_owner, new_unit = owner.copy(), unit.copy()
-    for r in range(number):
-        new_owner[:], new_unit[:] = owner, unit
-        adjudicate(t.shape, unit, replies[r], w)
-        phase = settle_moves(t.shape, PHASE_OF[code], new_owner, new_unit, lost, options, w)
-        pack(t.shape, phase, new_owner, new_unit, lost, options, key)
-        if _is_new(seen, key) and not _add(t, insert(t, phase, new_owner, new_unit, lost, options)):
-            return False
-    return True
-
-
-@kernel
-def _expand_retreats(t, order, phase, owner, unit, lost, options):
-    shape = t.shape
-    d, n, provinces = shape[DEVIATOR], shape[CORES], shape[PROVINCES]
-    to, gone, none = order.copy(), nobodies(), np.zeros(MOST_PROVINCES, np.int64)
-    new_owner, new_unit = nobodies(), nobodies()
-    for c in range(n):
-        if lost[c] == d:
-            to[c] = NOBODY
-    while True:
-        new_owner[:], new_unit[:] = owner, unit
-        for p in range(provinces):
-            many, who = 0, NOBODY
-            for c in range(n):
-                if lost[c] >= 0 and to[c] == p:
-                    many += 1
-                    who = lost[c]
-            if many == 1:
-                new_unit[p] = who
-        after = settle_owners(shape, phase, new_owner, new_unit)
-        if not _add(t, insert(t, after, new_owner, new_unit, gone, none)):
-            return False
-        if not _next_retreat(shape, lost, options, to):
-            return True
-
-
-@kernel
-def _next_retreat(shape, lost, options, to):
-    """Advance to the deviator's next choice of retreats; False after the last."""
-    for c in range(shape[CORES]):
-        if lost[c] != shape[DEVIATOR]:
-            continue
-        for p in range(to[c] + 1, shape[PROVINCES]):
-            if options[c] >> p & 1:
-                to[c] = p
-                return True
-        to[c] = NOBODY
-    return False
-
-
-@kernel
-def _expand_winter(t, node, order, owner, unit, lost, options):
-    shape = t.shape
-    d, n, provinces = shape[DEVIATOR], shape[CORES], shape[PROVINCES]
-    new_unit, spring = unit.copy(), np.int64(SPRING)
-    mine = np.int64(0)
-    for p in range(provinces):
-        if order[p] == DISBAND_HERE:
-            new_unit[p] = NOBODY
-        elif order[p] == BUILD_HERE:
-            new_unit[p] = p - n
-        if unit[p] == d:
-            mine |= np.int64(1) << p
-    kept = mine
-    home = n + d
-    while True:
-        count = 0
-        for p in range(provinces):
-            if mine >> p & 1:
-                new_unit[p] = d if kept >> p & 1 else NOBODY
-                count += kept >> p & 1
-        if count <= t.centers[node] and not _add(t, insert(t, spring, owner, new_unit, lost, options)):
-            return False
-        if kept == mine and count < t.centers[node] and owner[home] == d and unit[home] == NOBODY:
-            new_unit[home] = d
-            if not _add(t, insert(t, spring, owner, new_unit, lost, options)):
-                return False
-            new_unit[home] = NOBODY
-        if kept == 0:
-            return True
-        kept = (kept - 1) & mine
 
 
 @kernel
 def expand(t, node, plan, replies):
-    """Find the edges of a plan. False if there is no room; then only some new nodes may have been added."""
-    code, owner, unit, lost, options = position(t, node)
-    phase = PHASE_OF[code]
+    """Find the edges of a plan. False if there is no room; then only some new nodes may have been added.
+
+    Most replies lead to few distinct positions, so only new positions are relabeled and looked up.
+    """
+    number = list_joint(t, node, t.orders[plan], DEVIATORS, KNOWN, replies)
+    if number > len(replies):
+        return False
     first = t.numbers[EDGES]
     t.numbers[STAMP] += 1
-    order = t.orders[plan]
-    if phase == WINTER:
-        done = _expand_winter(t, node, order, owner, unit, lost, options)
-    elif phase == SPRING or phase == FALL:
-        done = _expand_moves(t, order, code, owner, unit, replies)
-    else:
-        done = _expand_retreats(t, order, phase, owner, unit, lost, options)
-    if not done:
-        t.numbers[EDGES] = first
-        return False
+    code, owner, unit, lost, options = position(t, node)
+    w, seen = np.zeros((SCRATCH_ROWS, MAX_PROVINCES), np.int16), np.zeros((MAX_SEEN, 4), np.int64)
+    key = np.empty(4, np.int64)
+    new_owner, new_unit, new_lost, new_options = owner.copy(), unit.copy(), lost.copy(), options.copy()
+    for r in range(number):
+        new_owner[:], new_unit[:], new_lost[:], new_options[:] = owner, unit, lost, options
+        phase = settle(t.shape, PHASE_OF[code], new_owner, new_unit, new_lost, new_options, replies[r], w)
+        pack(t.shape, phase, new_owner, new_unit, new_lost, new_options, key)
+        if _is_new(seen, key) and not _add(t, insert(t, phase, new_owner, new_unit, new_lost, new_options)):
+            t.numbers[EDGES] = first
+            return False
     t.first[plan] = first
     t.many[plan] = t.numbers[EDGES] - first
     t.numbers[EXPANDED] += 1
     _sort(t, first, t.numbers[EDGES])
+    return True
+
+
+@kernel
+def _add(t, node):
+    """Add an edge to a node, unless the plan has it. False if there is no room; `node` is -1 if there was none."""
+    if node < 0 or t.numbers[EDGES] == len(t.to):
+        return False
+    if t.mark[node] != t.numbers[STAMP]:
+        t.mark[node] = t.numbers[STAMP]
+        t.to[t.numbers[EDGES]] = node
+        t.numbers[EDGES] += 1
     return True
 
 
@@ -478,33 +507,3 @@ def _sort(t, first, last):
 @kernel
 def _promise(t, node):
     return 4 * t.centers[node] + t.units[node]
-
-
-@kernel
-def is_mine(shape, who, side):
-    """Whether a power belongs to a side, DEVIATORS or PUNISHERS."""
-    return deviates(shape, who) == (side == DEVIATORS)
-
-
-@kernel
-def list_retreats(shape, lost, options, side, rows):
-    """Write all joint retreats of a side into `rows`; NOBODY is a disband. Returns their number, as `list_orders`."""
-    n, provinces = shape[CORES], shape[PROVINCES]
-    places = np.full((MOST_PROVINCES, MOST_PROVINCES), NOBODY, np.int64)
-    counts, choice = np.ones(MOST_PROVINCES, np.int64), np.zeros(MOST_PROVINCES, np.int64)
-    for c in range(n):
-        if lost[c] >= 0 and is_mine(shape, lost[c], side):
-            for p in range(provinces):
-                if options[c] >> p & 1:
-                    places[c, counts[c]] = p
-                    counts[c] += 1
-    found = 0
-    while True:
-        if found == len(rows):
-            return found + 1
-        rows[found] = NOBODY
-        for c in range(n):
-            rows[found, c] = places[c, choice[c]]
-        found += 1
-        if not advance(choice, counts, n):
-            return found

@@ -17,7 +17,7 @@ import numpy as np
 
 from agents import Policy
 from evaluation.checks import ESTIMATE, EvaluationError
-from evaluation.exact.best_responses import PolicyAnswers
+from evaluation.exact.answers import PolicyAnswers
 from welfare_env import Board, Rules
 from welfare_env.board.orders import WAIVE
 from welfare_env.engine import DISLODGED, FALL_RETREATS, PHASE, SPRING_RETREATS, UNITS, WINTER, State, layout_of
@@ -28,7 +28,7 @@ Answer = list[tuple[float, Orders]]  # a player's possible orders in a position,
 Masks = tuple[int, ...]  # for each seat, the possible players as bits
 Outcome = tuple[float, dict[int, Orders], Masks]
 
-MOST_WAYS = 4096
+MAX_WAYS = 4096
 """Largest number of joint orders of one power, or of outcomes of a position."""
 
 
@@ -39,9 +39,11 @@ class Player(Protocol):
         is_deterministic: whether it gives the same orders in the same position.
         reads_points: whether its orders may depend on welfare points.
         reads_sequence: whether its orders may depend on the sequence of its units.
+        asked_ahead: whether many positions at once take it less time.
     """
 
     is_deterministic: bool
+    asked_ahead: bool
     reads_points: bool
     reads_sequence: bool
 
@@ -52,7 +54,7 @@ class Player(Protocol):
 class ScriptedPlayer:
     """A policy that answers the same position with the same orders, as `best_response` requires."""
 
-    is_deterministic, reads_points, reads_sequence = True, False, False
+    is_deterministic, reads_points, reads_sequence, asked_ahead = True, False, False, False
 
     def __init__(self, board: Board, rules: Rules, policy: Policy) -> None:
         self._layout = layout_of(board)
@@ -83,6 +85,7 @@ class NetworkPlayer:
     """
 
     reads_sequence = True  # it orders its units one by one
+    asked_ahead = True
 
     def __init__(self, board: Board, rules: Rules, policy: Any) -> None:
         from agents.rl.inputs import InputEncoder
@@ -108,10 +111,10 @@ class NetworkPlayer:
     def _joint_answers(self, packed: np.ndarray, counts: np.ndarray) -> Answer:
         """All its possible joint orders in one position. `counts` has the number of legal orders per unit."""
         ways = prod(counts.tolist())
-        if ways > MOST_WAYS:
+        if ways > MAX_WAYS:
             raise EvaluationError(
                 f"a network that samples its orders has {ways:,} joint orders for {len(counts)} units, more than "
-                f"{MOST_WAYS:,}: too many for exact expectations. Use its most probable orders (rl:PATH,greedy=yes), "
+                f"{MAX_WAYS:,}: too many for exact expectations. Use its most probable orders (rl:PATH,greedy=yes), "
                 f"or {ESTIMATE}"
             )
         answers = np.array(list(product(*map(range, counts))), np.int64).reshape(ways, -1)
@@ -147,6 +150,11 @@ class OpponentSeats:
         board: of the game.
         seats: power -> its possible players.
 
+    Attributes:
+        is_drawn: whether policies or orders are drawn.
+        reads_points: whether a player reads points.
+        sequenced: powers with a player who reads the sequence of its units.
+
     Raises:
         EvaluationError: a mix contains a player that samples its orders.
     """
@@ -162,6 +170,7 @@ class OpponentSeats:
         self._layout = layout_of(board)
         self._known: dict[tuple[Player, int, bytes], Answer] = {}  # player, power, position -> answer
         players = [player for seat in self._seats for player in seat.players]
+        self.is_drawn = len(players) > len(seats) or not all(player.is_deterministic for player in players)
         self.reads_points = any(player.reads_points for player in players)
         self.sequenced = tuple(
             power for power, seat in seats.items() if any(player.reads_sequence for player in seat.players)
@@ -172,14 +181,19 @@ class OpponentSeats:
         """The masks with every player of each seat possible."""
         return tuple((1 << len(seat.players)) - 1 for seat in self._seats)
 
-    def ask(self, nodes: Iterable[tuple[bytes, Masks]]) -> None:
-        """Query the players about many positions at once; `outcomes` then reuses the answers."""
+    def ask(self, nodes: Iterable[tuple[bytes, Masks]], ahead: bool = False) -> None:
+        """Query the players about many positions at once; `outcomes` then reuses the answers.
+
+        Args:
+            ahead: query only players whom this saves time.
+        """
         wanted: dict[Player, dict[tuple[int, bytes], None]] = defaultdict(dict)
         for key, masks in nodes:
             for seat, power, mask in zip(self._seats, self.powers, masks, strict=True):
                 for number in _players_in(mask):
-                    if (seat.players[number], power, key) not in self._known:
-                        wanted[seat.players[number]][power, key] = None
+                    player = seat.players[number]
+                    if (player, power, key) not in self._known and (player.asked_ahead or not ahead):
+                        wanted[player][power, key] = None
         for player, asked in wanted.items():
             rows = np.array([np.frombuffer(key, np.int32) for _, key in asked])
             powers = np.array([power for power, _ in asked])
@@ -203,13 +217,13 @@ class OpponentSeats:
         """The others' possible joint orders in a position: probability, orders by power, and updated masks.
 
         Raises:
-            EvaluationError: more than `MOST_WAYS` outcomes, or a rejected policy.
+            EvaluationError: more than `MAX_WAYS` outcomes, or a rejected policy.
         """
         self.ask([(key, masks)])
         parts = [self._seat_answers(at, key, mask) for at, mask in enumerate(masks)]
-        if (count := prod(map(len, parts))) > MOST_WAYS:
+        if (count := prod(map(len, parts))) > MAX_WAYS:
             raise EvaluationError(
-                f"{count:,} joint orders of the others in a position, more than {MOST_WAYS:,}: too many for exact "
+                f"{count:,} joint orders of the others in a position, more than {MAX_WAYS:,}: too many for exact "
                 "expectations. Use networks' most probable orders (rl:PATH,greedy=yes), or " + ESTIMATE
             )
         return [

@@ -10,14 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agents.toy_boards.kernels import CORES, DEVIATOR, MOST_PROVINCES, POWERS, PROVINCES
+from agents.toy_boards.kernels import DEVIATOR, MAX_PROVINCES, PROVINCES, SCRATCH_ROWS
 from agents.toy_boards.punishing_kernels import (
+    ANY,
     DEVIATORS,
-    GUESSED,
     KNOWN,
     PUNISHERS,
-    advance,
-    list_orders,
     punishing_moves,
     punishing_retreats,
     punishing_winter,
@@ -26,6 +24,7 @@ from agents.toy_boards.punishing_kernels import (
 )
 from agents.toy_boards.shape import NOBODY
 from evaluation.exact.graph_kernels import (
+    BEST,
     BREADTH,
     BUILD_HERE,
     DISBAND_HERE,
@@ -34,7 +33,7 @@ from evaluation.exact.graph_kernels import (
     FALL_RETREATS,
     FULL,
     LIMIT,
-    MOST_YEARS,
+    MAX_YEARS,
     PATH_DISBAND,
     PATH_FALL,
     PATH_SPRING,
@@ -42,12 +41,13 @@ from evaluation.exact.graph_kernels import (
     PLANS,
     SPRING,
     SPRING_RETREATS,
+    STATED,
     WINTER,
     column,
     expand,
     following,
     kernel,
-    list_retreats,
+    list_joint,
     next_node,
     path_moves,
     position,
@@ -55,8 +55,8 @@ from evaluation.exact.graph_kernels import (
 
 YES, NO, UNKNOWN = 1, 0, -1
 FRESH, NONE, BEGIN, FULL_UP, REFUTED = -2, -1, -3, -4, -5
-DEEPEST = 5 * MOST_YEARS  # phases of a game
-MOST_KILLERS = 48
+DEEPEST = 5 * MAX_YEARS  # phases of a game
+MAX_KILLERS = 48
 
 
 class Memory(NamedTuple):
@@ -65,7 +65,7 @@ class Memory(NamedTuple):
     Attributes:
         plans: int16 [DEEPEST, room, provinces]. listed, cursor: int64 [DEEPEST], the numbers of listed plans (-1: not
             listed yet) and of tried plans.
-        killer: int16 [DEEPEST, MOST_KILLERS, provinces], replies that refuted plans. killers: int64 [DEEPEST], their
+        killer: int16 [DEEPEST, MAX_KILLERS, provinces], replies that refuted plans. killers: int64 [DEEPEST], their
             number.
     """
 
@@ -153,7 +153,7 @@ def _next_plan(t, node, plan, edge, years, disarmed, bound, replies, rows, score
     """
     code = t.keys[node, 0] & 15
     is_movement = code == SPRING or code == FALL
-    if t.numbers[BREADTH] > 0 or not is_movement:
+    if t.numbers[BREADTH] != BEST or not is_movement:
         if t.following[plan] < 0 and not t.widened[node] and not widen(t, node, rows, scores):
             return FULL_UP
         return t.following[plan]
@@ -163,7 +163,7 @@ def _next_plan(t, node, plan, edge, years, disarmed, bound, replies, rows, score
     code, owner, unit, _, _ = position(t, node)
     if memory.listed[depth] < 0:
         standing = units_hold(t.shape, unit)
-        memory.listed[depth] = list_orders(t.shape, unit, standing, PUNISHERS, GUESSED, memory.plans[depth])
+        memory.listed[depth] = list_joint(t, node, standing, PUNISHERS, ANY, memory.plans[depth])
         memory.cursor[depth] = 0
         if memory.listed[depth] > memory.plans.shape[1]:
             t.numbers[FULL] = 1
@@ -187,8 +187,9 @@ def _remember_reply(t, node, plan, to, replies, memory, depth):
     if number == memory.killer.shape[1]:
         return
     code, owner, unit, _, _ = position(t, node)
-    for r in range(list_orders(t.shape, unit, t.orders[plan], DEVIATORS, KNOWN, replies)):
-        if next_node(t, code, replies[r], owner, unit) == to:
+    w = np.zeros((SCRATCH_ROWS, MAX_PROVINCES), np.int16)
+    for r in range(list_joint(t, node, t.orders[plan], DEVIATORS, KNOWN, replies)):
+        if next_node(t, code, owner, unit, replies[r], w) == to:
             memory.killer[depth, number] = replies[r]
             memory.killers[depth] += 1
             return
@@ -198,12 +199,12 @@ def _remember_reply(t, node, plan, to, replies, memory, depth):
 def _is_refuted(t, node, code, row, years, disarmed, bound, owner, unit, memory, depth):
     """Whether a stored reply is known to bring the deviator above the bound; UNKNOWN if there is no room."""
     provinces, d = t.shape[PROVINCES], t.shape[DEVIATOR]
-    order = row.copy()
+    order, w = row.copy(), np.zeros((SCRATCH_ROWS, MAX_PROVINCES), np.int16)
     for number in range(memory.killers[depth]):
         for p in range(provinces):
             if unit[p] == d:
                 order[p] = memory.killer[depth, number, p]
-        to = next_node(t, code, order, owner, unit)
+        to = next_node(t, code, owner, unit, order, w)
         if to < 0:
             return UNKNOWN
         if t.low[following(t, node, to, years, disarmed), column(years, disarmed)] > bound:
@@ -276,7 +277,7 @@ def add_first_plan(t, node):
         _winter_orders(t.shape, code, owner, unit, order)
     else:
         punishing_retreats(t.shape, lost, options, order)
-    t.widened[node] = code >= PATH_SPRING or t.numbers[BREADTH] == 1
+    t.widened[node] = code >= PATH_SPRING or t.numbers[BREADTH] == STATED
     return _new_plan(t, node, t.plan[node], order) >= 0
 
 
@@ -300,15 +301,12 @@ def widen(t, node, rows, scores):
     Args:
         rows, scores: scratch memory; its length limits the number of plans, see `ranked_moves`.
     """
-    code, owner, unit, lost, options = position(t, node)
-    if t.numbers[BREADTH] == 0:
-        found = list_all(t, code, owner, unit, lost, options, rows)
-    elif t.numbers[BREADTH] < 0 and (code == SPRING_RETREATS or code == FALL_RETREATS):
-        found = list_retreats(t.shape, lost, options, PUNISHERS, rows)
-    elif t.numbers[BREADTH] > 1 and (code == SPRING or code == FALL):
+    code, owner, unit, _, _ = position(t, node)
+    found = np.int64(0)
+    if t.numbers[BREADTH] == BEST and (code == SPRING_RETREATS or code == FALL_RETREATS):
+        found = list_joint(t, node, np.full(t.shape[PROVINCES], NOBODY, np.int16), PUNISHERS, ANY, rows)
+    elif t.numbers[BREADTH] > STATED and (code == SPRING or code == FALL):
         found = ranked_moves(t.shape, owner, unit, code == FALL, rows, scores)
-    else:
-        found = 0
     if found > len(rows) or t.numbers[PLANS] + found > len(t.orders):
         return False
     after = t.plan[node]
@@ -321,52 +319,3 @@ def widen(t, node, rows, scores):
             after = _new_plan(t, node, after, rows[r])
     t.widened[node] = True
     return True
-
-
-@kernel
-def list_all(t, code, owner, unit, lost, options, rows):
-    """Write all joint orders of the punishers into `rows`. Returns their number; more than `len(rows)` if too many."""
-    if code == SPRING or code == FALL:
-        return list_orders(t.shape, unit, units_hold(t.shape, unit), PUNISHERS, GUESSED, rows)
-    if code == WINTER:
-        return _list_all_winters(t.shape, owner, unit, rows)
-    return list_retreats(t.shape, lost, options, PUNISHERS, rows)
-
-
-@kernel
-def _list_all_winters(shape, owner, unit, rows):
-    """Joint Winter orders of the punishers: each disbands or builds, and ends with no more units than centers."""
-    n, d, provinces = shape[CORES], shape[DEVIATOR], shape[PROVINCES]
-    counts, choice = np.ones(MOST_PROVINCES, np.int64), np.zeros(MOST_PROVINCES, np.int64)
-    powers = shape[POWERS]
-    room, builds, disbands = np.zeros(powers, np.int64), np.zeros(powers, np.int64), np.zeros(powers, np.int64)
-    for p in range(provinces):
-        if owner[p] >= 0:
-            room[owner[p]] += 1
-        if unit[p] >= 0:
-            room[unit[p]] -= 1
-            counts[p] = 1 + (unit[p] != d)
-        elif p >= n and owner[p] == p - n and p - n != d:
-            counts[p] = 2
-    found = 0
-    while True:
-        builds[:] = 0
-        disbands[:] = 0
-        for p in range(provinces):
-            if choice[p] and unit[p] >= 0:
-                disbands[unit[p]] += 1
-            elif choice[p]:
-                builds[p - n] += 1
-        fits = True
-        for x in range(powers):
-            fits &= x == d or (room[x] + disbands[x] - builds[x] >= 0 and not (builds[x] and disbands[x]))
-        if fits:
-            if found == len(rows):
-                return found + 1
-            for p in range(provinces):
-                rows[found, p] = p if unit[p] >= 0 else NOBODY
-                if choice[p]:
-                    rows[found, p] = DISBAND_HERE if unit[p] >= 0 else BUILD_HERE
-            found += 1
-        if not advance(choice, counts, provinces):
-            return found

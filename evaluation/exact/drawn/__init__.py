@@ -1,1 +1,0 @@
-"""Randomizing punishers: threat values, their certificates, and the welfare frontier."""

@@ -1,1 +1,0 @@
-"""The positions of a certificate: checks for canonical form, and keys that are equal up to names."""
