@@ -42,9 +42,7 @@ class PunisherPolicy(ScriptedPolicy):
         ValueError: `t` is not a year, or both `deviator` and `remembers` are given.
     """
 
-    def __init__(
-        self, t: int, shared: str | None = None, deviator: str | None = None, remembers: bool = False
-    ) -> None:
+    def __init__(self, t: int, shared: str | None = None, deviator: str | None = None, remembers: bool = False) -> None:
         if not isinstance(t, int) or isinstance(t, bool) or t < 1:
             raise ValueError(f"t={t!r:.40}: give the year of disarmament, from 1")
         if remembers and deviator is not None:

@@ -44,7 +44,7 @@ from evaluation.cli.options import (
 )
 from evaluation.cli.pages import import_command, replay, transcript
 from evaluation.cli.red_team import red_team
-from evaluation.cli.theorems import frontier, theorems, threats
+from evaluation.cli.theorems import theorems
 from evaluation.experiments.attacks import SELECTION_GAMES
 from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.experiments.exploitability import plan_exploitability
@@ -213,8 +213,6 @@ app.command("cross-play")(cross_play)
 app.command("red-team")(red_team)
 app.command("exact")(exact)
 app.command("theorems")(theorems)
-app.command("threats")(threats)
-app.command("frontier")(frontier)
 
 
 @app.command()

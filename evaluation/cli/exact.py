@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -17,9 +16,11 @@ from agents.runtime.tables import print_tables, print_text
 from evaluation.checks import board_of
 from evaluation.cli.console import RESTARTS, errors_in_one_line, print_json
 from evaluation.cli.options import read_coalitions
-from evaluation.experiment_files.exact_gains import ExactGain, exact_gain
 from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.tables.game_tables import titled
+
+if TYPE_CHECKING:
+    from evaluation.exact import BestResponse
 
 ABOUT = "welfare points of the whole game, summed over a coalition. In a Nash equilibrium no single power gains"
 
@@ -43,51 +44,53 @@ def exact(
 
     For example: welfare-env exact prosocial --map clique:4 --years 5
     """
+    from evaluation.exact import best_response  # lazily: numba
+
     with errors_in_one_line(RESTARTS):
         board = board_of(map_name)
         chosen = resolve_coalitions(board, read_coalitions(coalitions, board.powers))
         tables.check()
-        gains = []
+        found = []
         with metered("solving", len(chosen), "coalitions") as meter:
             for coalition in chosen:
-                gains.append(exact_gain(map_name, policy, coalition, years))
+                found.append(best_response(map_name, policy, coalition, years))
                 meter.advance(1)
-        best = max(gains, key=lambda each: each.gain)
-        tables.write([each.row(policy, map_name, years) for each in gains])
+        best = max(found, key=lambda each: each.gain)
+        tables.write([each.row(policy) for each in found])
         if as_json:
             played = {"profile": policy, "map": map_name, "years": years}
-            print_json(played | {"best": list(best.coalition), "coalitions": [asdict(each) for each in gains]})
+            print_json(played | {"best": list(best.coalition), "coalitions": [each.facts() for each in found]})
             return
-        print_tables(gain_table(gains, f"Exact gains against {policy}: {map_name} map, years: {years}, no press"))
+        print_tables(gain_table(found, f"Exact gains against {policy}: {map_name} map, years: {years}, no press"))
         _print_best(best)
 
 
-def gain_table(gains: Sequence[ExactGain], title: str) -> Table:
+def gain_table(found: Sequence[BestResponse], title: str) -> Table:
     """One row per coalition."""
     table = titled(title, ABOUT)
     table.add_column("coalition")
     for name in ("with the profile", "best response", "gain", "gain a year", "positions"):
         table.add_column(name, justify="right")
-    for each in gains:
-        values = (f"{value:.6g}" for value in (each.profile_value, each.value, each.gain))
+    for each in found:
+        values = (f"{value:.6g}" for value in (each.profile_value or 0.0, each.value, each.gain))
         cells = ("\n".join(each.coalition), *values, f"{each.gain_per_year:.2f}", f"{each.positions:,}")
         table.add_row(*map(Text, cells))
     return table
 
 
-def _print_best(best: ExactGain) -> None:
+def _print_best(best: BestResponse) -> None:
     """Print the coalition with the largest gain, and its orders."""
     who = " + ".join(best.coalition)
     if best.gain <= 0:
         print_text("Nobody here gains by deviating.")
         return
     print_text(f"{who} gains most: {best.gain:.6g} in the whole game, {best.gain_per_year:.2f} a year.")
-    if best.line is None:
-        print_text("Its orders depend on random draws or on a network: see `evaluation.exact.Response.plan`.")
+    if best.orders is None:
+        print_text("Its orders depend on random draws: see `evaluation.exact.BestResponse.plan`.")
         return
     table = titled(f"Best response of {who}")
     table.add_column("phase")
     table.add_column("orders")
-    for phase, orders in best.line:
+    for phase, orders in best.orders:
         table.add_row(phase, Text(", ".join(orders) or "-"))
     print_tables(table)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from rich.table import Table
@@ -72,6 +72,11 @@ class BestResponse(ExactResult):
     def gain_per_year(self) -> float:
         """The gain in points a year."""
         return self.gain / self.rules.years
+
+    def facts(self) -> dict[str, Any]:
+        """For JSON: the coalition, its points, and its line of play."""
+        names = ("coalition", "profile_value", "value", "gain", "gain_per_year", "positions")
+        return {name: getattr(self, name) for name in names} | {"line": self.orders}
 
     def row(self, profile: str = "") -> Row:
         """A row of the table "exact" of `evaluation.columns`."""

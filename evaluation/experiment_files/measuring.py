@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agents.specs import read_profile
-from evaluation.experiment_files.exact_gains import exact_gain
 from evaluation.experiment_files.plan import BY_YEAR, WITH_COALITIONS, Condition, Experiment
 from evaluation.experiment_files.result_cache import CachedResult, cached_result, code_behind
 from evaluation.experiments.cross_play import CrossPlayResult, plan_cross_play
@@ -224,11 +223,13 @@ def _exact(chosen: Experiment, condition: Condition, seed: int | None, settings:
     coalitions = resolve_coalitions(settings.board, condition.coalitions)
 
     def measure() -> CachedResult:
-        gains = [exact_gain(condition.map_name, played, each, condition.rules.years) for each in coalitions]
+        from evaluation.exact import best_response  # lazily: numba
+
+        gains = [best_response(condition.map_name, played, each, condition.rules.years) for each in coalitions]
         best = max(gains, key=lambda each: each.gain)
         facts = {"profile": played, "map": condition.map_name, "best": list(best.coalition)}
         value = Estimate(best.gain_per_year, best.gain_per_year, best.gain_per_year, 1, (best.gain_per_year,))
-        return CachedResult({"exact_gain": value}, facts | {"coalitions": [asdict(each) for each in gains]})
+        return CachedResult({"exact_gain": value}, facts | {"coalitions": [each.facts() for each in gains]})
 
     def run(settings: GameSettings) -> CachedResult:
         key = {"measure": "exact", "game": first, "coalitions": [list(each) for each in coalitions]}

@@ -187,7 +187,7 @@ profile_value | float | points | welfare points of the whole game without deviat
 value | float | points | welfare points of the whole game with the best response
 gain | float | points | value - profile_value
 gain_per_year | float | points a year | gain divided by years
-positions | int | positions | positions searched, or listed in the certificate
+positions | int | positions | positions searched
 """),
     "theorems": _read("""
 map | text | | the map
@@ -199,33 +199,7 @@ punishers | text | | stated, ranked or best
 profile_value | int | points | welfare points of the whole game if the deviator follows the profile
 value | int | points | welfare points of the whole game with the best response
 gain | int | points | value - profile_value
-positions | int | positions | positions of the certificate; 0 for no certificate
-checked | bool | | whether the certificate was verified
 states | int | positions | positions searched so far
-seconds | float | seconds | CPU time of the search, without earlier cells
-version | text | | digest of the code of rules and punishers
-"""),
-    "threats": _read("""
-map | text | | the map
-years | int | years | length of the game (T); all powers disband in the first Winter
-role | text | | kind of deviator: player, sharer, excluded or other
-deviator | text | | the power that deviates
-path_value | int | points | welfare points of the whole game if it does not deviate
-at_least | float | points | lower bound on its gain against any mixed strategies of the others; certificate verified
-at_most | float | points | upper bound on its gain that the others can enforce
-positions | int | positions | positions of the certificate
-states | int | positions | positions searched so far
-seconds | float | seconds | CPU time of search and certificate, without earlier cells
-check_seconds | float | seconds | CPU time of the checker
-"""),
-    "frontier": _read("""
-map | text | | the map
-years | int | years | length of the game
-epsilon | float | points | tolerated gain from leaving the path
-welfare | int | points | highest welfare of such a path: the sum of all powers' points
-root_nash | float | points | geometric mean of the powers' points
-points | text | | the points of each power
-gain | float | points | largest gain of any power from leaving the path, according to the certificates
 """),
     "messages": _read("""
 players | text | | the policies of the players; if the record does not have them, the game's name

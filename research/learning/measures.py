@@ -44,7 +44,7 @@ def _exact(folder: Path, network: str, power: str) -> dict[str, Any]:
 def _exploited(folder: Path, network: str, powers: Sequence[str]) -> Exploitability:
     config = config_of(folder)
     player = f"rl:({folder / network}),greedy=yes"
-    return exploitability(config["map_name"], player, config["years"], powers=powers, most_positions=MOST_POSITIONS)
+    return exploitability(config["map_name"], player, config["years"], powers=powers, max_positions=MOST_POSITIONS)
 
 
 def attack(folder: Path, is_greedy: bool) -> dict[str, Any]:

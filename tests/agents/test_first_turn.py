@@ -21,7 +21,7 @@ OPTIONS = {
     "pact": "pact:years=1",
     "import": "import:agents.DovePolicy",
 }
-NEED_FILES = {"frontier", "rl"}  # scripted policies, as below
+NEED_FILES = {"rl"}  # scripted policies, as below
 OTHERS = ["mixture of two", "language model", "scripted"]
 BOARD = sorted({OPTIONS.get(name, name) for name in AGENTS} - set(MODAL) - NEED_FILES - {"lm", "human"}) + OTHERS
 

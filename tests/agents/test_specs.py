@@ -196,7 +196,7 @@ def test_every_name_has_a_usage_that_can_be_made_and_a_line_in_the_docs():
         usage = usage.replace("SPEC", "program:FairBot" if usage.startswith("best-reply") else "hold")
         for word, example in examples.items():
             usage = usage.replace(word, example)
-        has_file = usage.startswith(("rl:", "frontier:"))  # which other tests make
+        has_file = usage.startswith("rl:")  # which other tests make
         (agents.canonical if has_file else agents.make)(usage)
 
 

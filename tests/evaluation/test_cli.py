@@ -436,23 +436,6 @@ def test_lists_of_numbers_say_where_they_begin(
     assert played == []
 
 
-@pytest.mark.parametrize(
-    ("command", "option"),
-    [
-        (("frontier", "--epsilon", "1,2"), "--epsilon"),
-        (("theorems", "--board", "clique:3,clique:4"), "--board"),
-        (("threats", "--board", "clique:3,clique:4"), "--board"),
-    ],
-)
-def test_options_that_are_repeated_say_so_when_given_a_list(
-    cli: Callable[..., Outcome], command: tuple[str, ...], option: str
-) -> None:
-    outcome = cli(*command)
-    assert outcome.code == 2
-    assert outcome.err.startswith(f"error: {option}")
-    assert outcome.err.endswith(f"; repeat {option} for several\n")
-
-
 def test_a_misspelt_second_policy_is_found_before_the_first_plays(
     cli: Callable[..., Outcome], played: list[GameSpec]
 ) -> None:

@@ -26,8 +26,6 @@ COMMANDS = (
     "red-team",
     "exact",
     "theorems",
-    "threats",
-    "frontier",
     "demo",
     "games",
     "messages",
@@ -136,13 +134,11 @@ MISPLACED = [
     (("games", "--store", "folder"), FOLDER),
     (("store", "merge", "folder"), FOLDER),
     (("experiment", "folder"), FOLDER),
-    (("theorems", "--cells", "folder", "--board", "clique:2", "--years", "1"), FOLDER),
     (("modal", "evolve", "--plot", "folder.png"), FOLDER),
     (("self-play", "hold", "--store", "file/games.sqlite"), FILE),
     (("self-play", "hold", "--csv", "file/rows.csv"), FILE),
     (("experiment", "self-play", "--out", "file"), FILE),
     (("experiment", "file/results.json", "--plot", "png"), FILE),
-    (("theorems", "--lines", "file", "--board", "clique:2"), FILE),
     (("self-play", "rl:file"), FILE),
     (("train", "resume", "file"), FILE),
     (("train", "modal", "--out", "file", "--iterations", "1"), FILE),
@@ -225,9 +221,7 @@ RESULTS: dict[str, tuple[str, ...]] = {
     "cross-play": ("cross-play", "dove", "hold", "--seats", "drawn", *SMALL, "--json"),
     "red-team": ("red-team", "hold", "--budget", "quick", *SMALL, "--json"),
     "experiment": ("experiment", "file.toml", "--workers", "1", "--json"),
-    "theorems": ("theorems", "--board", "clique:3", "--years", "1", "--json"),
-    "threats": ("threats", "--board", "clique:2", "--years", "1", "--json"),
-    "frontier": ("frontier", "--board", "clique:2", "--years", "1", "--json"),
+    "theorems": ("theorems", "--map", "clique:3", "--years", "1", "--json"),
     "games": ("games", "--json"),
     "messages": ("messages", "--json"),
     "store export": ("store", "export", "copy.sqlite", "--json"),
@@ -287,7 +281,7 @@ def test_errors_name_the_options_of_the_command(run: Run, arguments: list[str], 
 
 def test_a_full_disk_or_a_read_only_folder_is_one_line(run: Run, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    code, _, error = run("theorems", "--board", "clique:3", "--years", "1", "--cells", str(tmp_path / "file" / "cells"))
+    code, _, error = run("theorems", "--map", "clique:3", "--years", "1", "--csv", str(tmp_path / "file" / "gains.csv"))
     assert code == 2
     assert error.startswith(f"error: {tmp_path}/file: ")
 

@@ -18,12 +18,12 @@ import agents
 import welfare_env
 from agents import HoldPolicy, ScriptedPolicy
 from evaluation import EvaluationError
-from evaluation.exact import best_responses as exact
-from evaluation.exact import planner as planning
-from evaluation.exact.best_responses import best_response
-from evaluation.exact.exploitability import exploitability
+from evaluation.exact import best_response, best_responses, exploitability, theorems
+from evaluation.exact.answers import units_reversed
+from evaluation.exact.plans import Expander
+from evaluation.exact.stepping import PointBounds, Stepper
 from welfare_env import Rules, View
-from welfare_env.engine import ADJUSTMENTS, MOVEMENT, PHASE, State
+from welfare_env.engine import ADJUSTMENTS, DONE, MOVEMENT, RETREATS, State
 from welfare_env.engine.engines import make_engine
 from welfare_env.game.position import Position
 
@@ -87,7 +87,7 @@ class Exhaustive:
         self.board = welfare_env.load_board(map_name)
         self.engine = make_engine("fast", self.board, played)
         self.power, self.draws, self.remember = self.board.power_index[power], draws, remember
-        self.known, self.asked = {}, {}
+        self.known, self.asked, self.states = {}, {}, {}
 
     def value(self) -> float:
         return self._value(self.engine.initial(), tuple(range(len(self.draws))))
@@ -99,6 +99,7 @@ class Exhaustive:
         parts = (state.units, state.dislodged, state.retreats, state.owners)
         key = (left, state.phase, state.year, *(part.tobytes() for part in parts))
         if key not in self.known or not self.remember:
+            self.states[key] = state
             position, groups = Position(self.engine, state), defaultdict(list)
             for number in left:
                 groups[self._ordered(position, self.draws[number][1])].append(number)
@@ -252,11 +253,20 @@ def test_the_plans_that_are_left_out_lead_nowhere_else(drawn, alone):
 
 def check_plans(position: Position, others: dict[int, dict[int, int]]) -> int:
     """That the plans of the search lead wherever any plan leads. Returns to how many positions."""
-    planner = planning.Planner(position.board, position.engine.rules, 0, lambda asked: others)
-    rows = planner.plays(position)[2]
-    everywhere = {planner.key(step(position, others, plan)) for plan in every_plan(position, 0)}
+    stepper = Stepper(position.board, position.engine.rules)
+    rows = Expander(position.board, (0,), stepper).expand(position, [others]).rows[:, 0]
+    everywhere = {canonical(stepper, step(position, others, plan)) for plan in every_plan(position, 0)}
     assert {row.tobytes() for row in rows} == everywhere
     return len(everywhere)
+
+
+def canonical(stepper: Stepper, state: State) -> bytes:
+    rows = state.row[None].copy()
+    if state.done:
+        rows[:] = 0
+        rows[0, DONE] = 1
+    stepper.make_canonical(rows)
+    return rows.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -281,12 +291,12 @@ def test_supports_are_given_to_whatever_they_can_help(own, orders, outcomes):
 @settings(max_examples=50)
 def test_the_sequence_of_units_makes_no_difference(drawn):
     position = busy_position(*drawn)
-    planner = planning.Planner(position.board, position.engine.rules, 0, lambda asked: {})
-    turned = Position(position.engine, exact.units_reversed(position.state))
-    assert planner.key(turned.state) == planner.key(position.state)
+    stepper = Stepper(position.board, position.engine.rules)
+    turned = Position(position.engine, units_reversed(position.state))
+    assert canonical(stepper, turned.state) == canonical(stepper, position.state)
     others = random_orders(position, drawn[1])
     own = next(every_plan(position, 0))
-    assert planner.key(step(turned, others, own)) == planner.key(step(position, others, own))
+    assert canonical(stepper, step(turned, others, own)) == canonical(stepper, step(position, others, own))
 
 
 def test_orders_of_winter_that_exclude_each_other_count_in_the_sequence_of_slots():
@@ -296,39 +306,50 @@ def test_orders_of_winter_that_exclude_each_other_count_in_the_sequence_of_slots
     position, index = game.position, game.board.orders.index
     gone, built = index["A CBX D"], index["A HBX B"]
     slots = {order: position.slot_of(1, order) for order in (gone, built)}
-    expander = planning.Expander(game.board, (), planning.Stepper(game.board, rules(2)))
+    expander = Expander(game.board, (), Stepper(game.board, rules(2)))
     ways = [{1: {slots[order]: order for order in orders}} for orders in ((gone, built), (built, gone), (gone,))]
     first, second, alone = expander.expand(position, ways).rows[0]
     assert slots[gone] < slots[built]
     assert first.tobytes() == second.tobytes() == alone.tobytes()
 
 
-class NoPointBounds(planning.PointBounds):
-    """Lets the search solve every position that can be reached."""
-
-    def upper(self, rows):
-        return np.full(len(rows), 10**6)
-
-
 @pytest.mark.parametrize(
-    ("others", "years"),
-    [("prosocial", 3), ("hold", 3), (Restless, 2), pytest.param(Restless, 3, marks=pytest.mark.slow)],
+    ("map_name", "others", "years"),
+    [
+        ("clique:2", "prosocial", 3),
+        ("clique:2", Restless, 3),
+        pytest.param("clique:3", Restless, 2, marks=pytest.mark.slow),
+    ],
 )
-def test_no_value_is_above_its_bound(others, years, monkeypatch):
-    board = welfare_env.load_board("clique:3")
-    policies = profile_of(others, board)
+def test_no_value_is_above_its_bound(map_name, others, years):
+    policies = profile_of(others, welfare_env.load_board(map_name))
     del policies[A]
-    answers = exact.PolicyAnswers(board, rules(years), policies)
-    bounds = planning.PointBounds(board, rules(years), 0)
-    with monkeypatch.context() as patch:
-        patch.setattr(planning, "PointBounds", NoPointBounds)
-        planner = planning.Planner(board, rules(years), 0, answers.given)
-    value = planner.value(answers.engine.initial())
-    rows = np.array([np.frombuffer(key, np.int32) for key in planner.solved])
-    values = np.array([solved.bound for solved in planner.solved.values()])  # without bounds they are the values
-    assert (values <= bounds.upper(rows)).all()
-    assert (rows[:, PHASE] % 2 == 1).any() == (others is Restless)  # retreats
-    assert best_response("clique:3", dict(policies), A, years).value == value
+    whole = Exhaustive(map_name, rules(years), A, [(1, policies)], remember=True)
+    whole.value()
+    stepper, bounds = Stepper(whole.board, rules(years)), PointBounds(whole.board, rules(years), 0)
+    for key, state in whole.states.items():
+        row = np.frombuffer(canonical(stepper, state), np.int32)
+        assert whole.known[key] <= bounds.upper(row[None])[0]
+    assert any(state.phase_type == RETREATS for state in whole.states.values()) == (map_name == "clique:3")
+
+
+@pytest.mark.parametrize(("others", "years"), [("hold", 2), ("prosocial", 3)])
+def test_a_coalition_has_the_most_points_of_two(others, years):
+    """Two together get what the better of all their plans pays; alone, no more."""
+    pair = best_response("clique:3", others, (B, A), years)
+    alone = [best_response("clique:3", others, power, years) for power in (A, B)]
+    assert pair.coalition == (A, B)
+    assert pair.profile_value == sum(each.profile_value for each in alone)
+    assert pair.gain >= max(each.gain for each in alone)
+    game = welfare_env.Game("clique:3", rules(years))
+    third = agents.make(others)
+    third.reset("PLAYERC", 3)
+    for _, orders in pair.orders:
+        game.submit("PLAYERC", third.act(None, {"view": game.view("PLAYERC")}))
+        for power in (A, B):
+            game.submit(power, best_responses.own_orders(game.view(power), orders))
+        game.advance()
+    assert game.welfare[A] + game.welfare[B] == pair.value
 
 
 # Results
@@ -339,7 +360,7 @@ def test_values_against_the_prosocial_profile(map_name, values):
     for years, value in enumerate(values, 1):
         found = best_response(map_name, "prosocial", B, years)
         assert (found.value, found.profile_value, found.gain) == (value, 2 * years, value - 2 * years)
-        assert found.states > 0
+        assert found.positions > 0
 
 
 @pytest.mark.parametrize("engine", ["fast", "reference"])
@@ -363,7 +384,8 @@ def test_the_line_can_be_played(others, engine):
 @pytest.mark.slow
 def test_what_the_page_and_the_docstring_show():
     pages = [str(Path(__file__).parents[2] / "docs" / name) for name in ("exact.md", "deterrence.md")]
-    for shown in (*(doctest.testfile(page, module_relative=False) for page in pages), doctest.testmod(exact)):
+    modules = (best_responses, theorems)
+    for shown in (*(doctest.testfile(page, module_relative=False) for page in pages), *map(doctest.testmod, modules)):
         assert shown.attempted > 0
         assert shown.failed == 0
 
@@ -374,7 +396,8 @@ def test_the_same_question_has_the_same_answer():
 
 def test_no_part_of_the_profile_for_the_power():
     found = best_response("clique:2", {B: "hold"}, A, 2)
-    assert (found.profile_value, found.gain) == (None, None)
+    assert found.profile_value is None
+    assert math.isnan(found.gain)
 
 
 # What is refused
@@ -462,9 +485,14 @@ def test_policies_that_use_more_than_the_position_are_refused(others, why):
         ({"rules": rules(2, progressive=(1, 2)), "years": 3}, welfare_env.RulesError),
         ({"years": 0}, EvaluationError),
         ({"years": 101}, EvaluationError),
-        ({"map_name": "standard", "power": "FRANCE"}, EvaluationError),
+        ({"map_name": "standard", "powers": "FRANCE"}, EvaluationError),
         ({"map_name": "nowhere"}, welfare_env.UnknownMapError),
-        ({"power": "FRANCE"}, welfare_env.UnknownPowerError),
+        ({"powers": "FRANCE"}, welfare_env.UnknownPowerError),
+        ({"powers": []}, EvaluationError),
+        ({"powers": [A, A]}, EvaluationError),
+        ({"powers": 3}, EvaluationError),
+        ({"max_positions": 0}, EvaluationError),
+        ({"max_positions": 1}, EvaluationError),
         ({"profile": {}}, EvaluationError),
         ({"profile": {B: 7}}, EvaluationError),
         ({"profile": ["hold", "hold"]}, EvaluationError),
@@ -474,7 +502,7 @@ def test_policies_that_use_more_than_the_position_are_refused(others, why):
 )
 def test_questions_that_have_no_answer(given, error):
     with pytest.raises(error):
-        best_response(**({"map_name": "clique:2", "profile": "hold", "power": A} | given))
+        best_response(**({"map_name": "clique:2", "profile": "hold", "powers": A} | given))
 
 
 @pytest.mark.parametrize(
@@ -494,7 +522,6 @@ def test_options_of_the_rules_are_refused_by_name(function, options, named):
         function(Rules(**{"press": None, "years": 2} | options))
 
 
-def test_a_mix_is_sent_to_what_solves_it():
-    with pytest.raises(EvaluationError, match=r"policy of PLAYERB: .*evaluation\.exact\.exploitability has the exact"):
-        best_response("clique:2", "mix:prosocial=1/2,hold=1/2", A, 2)
-    assert exploitability("clique:2", "mix:prosocial=1/2,hold=1/2", 2, powers=[A]).responses[A].value > 0
+def test_the_line_of_play_exists_if_nothing_is_drawn():
+    assert best_response("clique:2", "mix:prosocial=1/2,hold=1/2", A, 2).orders is None
+    assert len(best_response("clique:2", "prosocial", A, 2).orders) == 6

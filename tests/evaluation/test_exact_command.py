@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from evaluation.cli.commands import app
-from evaluation.exact import best_response, certify, exploitability
+from evaluation.cli.app import app
+from evaluation.exact import best_response, exploitability
 
 
 def call(*arguments: str, code: int = 0) -> str:
@@ -24,7 +24,7 @@ def test_gains_of_each_power_and_the_best_line_of_play(tmp_path: Path) -> None:
         (power,) = each["coalition"]
         meant = best_response("shared-clique:3", "prosocial", power, 4)
         assert (each["value"], each["profile_value"], each["gain"]) == (meant.value, meant.profile_value, meant.gain)
-        assert (each["gain_per_year"], each["positions"]) == (each["gain"] / 4, meant.states)
+        assert (each["gain_per_year"], each["positions"]) == (each["gain"] / 4, meant.positions)
         assert [(phase, tuple(orders)) for phase, orders in each["line"]] == list(meant.orders)
     best = max(found["coalitions"], key=lambda each: each["gain"])
     assert found["best"] == best["coalition"]
@@ -47,7 +47,7 @@ def test_mixes_and_coalitions() -> None:
     assert (alone["value"], alone["profile_value"], alone["line"]) == (meant.value, meant.profile_value, None)
     pair = ["--map", "clique:3", "--years", "3", "--coalitions", "PLAYERC+PLAYERA"]
     (both,) = json.loads(call("prosocial", *pair, "--json"))["coalitions"]
-    joint = certify("clique:3", "prosocial", ("PLAYERA", "PLAYERC"), 3)
+    joint = best_response("clique:3", "prosocial", ("PLAYERA", "PLAYERC"), 3)
     assert (both["coalition"], both["gain"]) == (["PLAYERA", "PLAYERC"], joint.gain)
     assert "PLAYERA + PLAYERC gains most: 2 in the whole game, 0.67 a year" in call("prosocial", *pair)
     assert "Nobody here gains" in call("prosocial", "--map", "clique:3", "--years", "1")

@@ -16,8 +16,8 @@ from agents.rl.checkpoint import Checkpoint
 from agents.rl.network import BoardNetwork, Size
 from evaluation import EvaluationError
 from evaluation.exact import best_response, exploitability
-from evaluation.exact.belief_search import SequencedStepper
 from evaluation.exact.opponents import NetworkPlayer
+from evaluation.exact.stepping import Stepper
 from tests.evaluation.test_exact import Exhaustive, Restless, every_plan, rules
 from welfare_env import View
 from welfare_env.engine import State, layout_of
@@ -87,15 +87,6 @@ def test_and_against_networks(tmp_path, sees_points, years):
     check("clique:2", years, {specs[0]: 1.0})
     check("clique:2", 1, {specs[0]: 0.5, specs[1]: 0.25, specs[2]: 0.25}, B)
     check("clique:2", 1, {specs[1]: 0.5, "hold": 0.5})
-
-
-@pytest.mark.slow
-def test_policies_have_the_values_that_best_response_finds():
-    for profile, years in (("prosocial", 4), ("hold", 4), (RESTLESS, 3)):
-        for power in (A, B):
-            found = exploitability("clique:3", profile, years, powers=[power]).responses[power]
-            wanted = best_response("clique:3", profile, power, years)
-            assert (found.value, found.profile_value) == (wanted.value, wanted.profile_value)
 
 
 def test_a_profile_gives_each_seat_its_own_player():
@@ -215,10 +206,10 @@ def test_there_is_no_gap_if_no_power_deviates():
 def test_what_is_too_large_is_refused_with_numbers(tmp_path):
     spec = network_in(tmp_path / "net", "clique:3", 1)
     with pytest.raises(EvaluationError, match=r"more than 5 positions .* evaluation\.exploitability"):
-        exploitability("clique:3", spec, 4, most_positions=5)
+        exploitability("clique:3", spec, 4, max_positions=5)
     draws = network_in(tmp_path / "draws", "clique:4", 1, greedy=False)
     with pytest.raises(EvaluationError, match=r"more than \d[\d,]+.* evaluation\.exploitability"):
-        exploitability("clique:4", draws, 3, most_positions=300)
+        exploitability("clique:4", draws, 3, max_positions=300)
 
 
 def test_a_mix_with_a_network_that_draws_is_refused(tmp_path):
@@ -227,7 +218,7 @@ def test_a_mix_with_a_network_that_draws_is_refused(tmp_path):
         exploitability("clique:2", f"mix:({spec})=1/2,hold=1/2", 1)
 
 
-@pytest.mark.parametrize(("profile", "years"), [("random", 1), ("hold", 21), ("mix:dove=1/2,random=1/2", 1)])
+@pytest.mark.parametrize(("profile", "years"), [("random", 1), ("hold", 101), ("mix:dove=1/2,random=1/2", 1)])
 def test_other_players_are_refused_as_before(profile, years):
     with pytest.raises(EvaluationError):
         exploitability("clique:2", profile, years)
@@ -240,7 +231,7 @@ def test_canonical_positions_keep_what_networks_read():
     for _ in range(12):
         games.step(games.sample())
         rows = games.state(0).row[None].copy()
-        SequencedStepper(board, rules(5), True, (0, 1, 2)).make_canonical(rows)
+        Stepper(board, rules(5), True, (0, 1, 2)).make_canonical(rows)
         before, after = games.state(0), State(layout_of(board), rows[0])
         for name in ("units", "dislodged", "owners", "welfare", "phase", "year"):
             assert np.array_equal(getattr(before, name), getattr(after, name)), name

@@ -14,7 +14,7 @@ import pytest
 
 import evaluation
 from agents.specs import read
-from evaluation import EvaluationError, ExperimentError, GameStore
+from evaluation import EvaluationError, ExperimentError, GameStore, exact
 from evaluation.experiment_files import experiment, measuring, result_cache, trainings
 from evaluation.experiment_files.loading import read_experiment
 from evaluation.experiment_files.plan import Experiment
@@ -228,7 +228,7 @@ def test_an_interrupted_experiment_goes_on_with_the_next_cell(
 ) -> None:
     stop = 4  # in the middle of the second cell of exact gains
     chosen, solved, attacks = read_experiment(EVERYTHING), [], []
-    solve, attack = measuring.exact_gain, measuring.plan_red_team
+    solve, attack = exact.best_response, measuring.plan_red_team
 
     def stopping(*given: Any) -> Any:
         if len(solved) == stop:
@@ -241,7 +241,7 @@ def test_an_interrupted_experiment_goes_on_with_the_next_cell(
         plan = attack(*given, **options)
         return replace(plan, run=lambda settings: attacks.append(given) or plan.run(settings))
 
-    monkeypatch.setattr(measuring, "exact_gain", stopping)
+    monkeypatch.setattr(exact, "best_response", stopping)
     monkeypatch.setattr(measuring, "plan_red_team", counted)
     with GameStore(store_path) as store:
         with pytest.raises(KeyboardInterrupt):

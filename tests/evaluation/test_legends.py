@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 import evaluation
-from evaluation.cli.theorems import gain_table
-from evaluation.exact.cells.theorems import Cell
 from evaluation.experiments.red_team import RedTeamResult
 from evaluation.report.page import summary
 from evaluation.tables.game_tables import coalition_table, exploitability_table, press, red_team_table, self_play_table
@@ -59,14 +57,6 @@ def test_a_sweep_of_one_policy_names_it_in_its_title() -> None:
     assert str(alone.title).startswith("Self-play of hold: ")
     assert "policy" in heads(both)
     assert str(both.title).startswith("Self-play: ")
-
-
-def test_the_star_of_a_theorem_is_explained_where_there_is_one() -> None:
-    proven, open_ = (Cell("clique:3", 1, 1, "player", "PLAYERA", "best", 2, 2, checked=each) for each in (True, False))
-    assert gain_table("clique:3", "player", [proven]).caption is None
-    starred = gain_table("clique:3", "player", [open_])
-    assert "0*" in list(starred.columns[1].cells)
-    assert starred.caption == "* without a verified certificate"
 
 
 def test_a_red_team_explains_the_kinds_that_it_shows() -> None:

@@ -3,7 +3,6 @@
 import copy
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,7 @@ from hypothesis import strategies as st
 
 import evaluation
 from agents.runtime.table_files import frame, write_csv
-from evaluation.exact import Certificate, certify
-from evaluation.exact.certificates import CertificateError
+from evaluation.exact import best_response
 from evaluation.experiment_files.loading import ExperimentError, read_experiment, shipped_experiments
 from evaluation.experiments.red_team import attacks_on
 from evaluation.measures.symmetric_game import GameTableError, SymmetricGame
@@ -79,69 +77,6 @@ def record() -> dict[str, Any]:
             for to in ("GLOBAL", "PLAYERB")
         ]
     return json.loads(json.dumps(played))
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("certificates") / "clique.npz"
-    certify("clique:3", "punisher:t=1", "PLAYERA", years=2).certificate.save(path)
-    return path
-
-
-@examples(60)
-@given(data=st.data())
-def test_damaged_certificates(certificate: Path, data: st.DataObject) -> None:
-    content = bytearray(certificate.read_bytes())
-    for _ in range(data.draw(st.integers(1, 5))):
-        content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
-    if data.draw(st.booleans()):
-        del content[data.draw(st.integers(0, len(content))) :]
-    path = certificate.with_name("odd.npz")
-    path.write_bytes(content)
-    try:
-        Certificate.load(path)
-    except CertificateError as error:
-        assert len(str(error)) < 500  # noqa: PT017 (either is right)
-
-
-@examples(60)
-@given(data=st.data())
-def test_certificates_with_other_contents(certificate: Path, data: st.DataObject) -> None:
-    with np.load(certificate) as file:
-        arrays = dict(file)
-    told = changed(json.loads(str(arrays.pop("told"))), data.draw, plain)
-    if data.draw(st.booleans()):
-        name = data.draw(st.sampled_from(sorted(arrays)))
-        arrays[name] = data.draw(
-            st.sampled_from([np.zeros(3), np.array("x"), arrays[name][1:], arrays[name][..., None]])
-        )
-    path = certificate.with_name("odd.npz")
-    np.savez_compressed(path, told=json.dumps(told), **arrays)
-    try:
-        found = Certificate.load(path)
-    except CertificateError:
-        return
-    assert all(isinstance(name, str) for name in (found.map_name, *found.deviators))
-    assert len(found) == len(found.claims) == len(found.orders)
-
-
-@pytest.mark.parametrize("name", ["rows", "years_left", "claims", "orders"])
-def test_certificates_with_wrong_arrays(certificate: Path, name: str) -> None:
-    with np.load(certificate) as file:
-        contents = dict(file)
-    right, path = contents[name], certificate.with_name("odd.npz")
-    for wrong in (np.zeros(3), np.array("x"), right[1:], right[..., None]):
-        np.savez_compressed(path, **contents | {name: wrong})
-        with pytest.raises(CertificateError, match="no certificate"):
-            Certificate.load(path)
-
-
-@pytest.mark.parametrize("path", [None, 0, b"x", "", "none.npz", "/dev/zero", "a\0b", Path()])
-def test_certificates_that_are_no_files(path: Any, certificate: Path) -> None:
-    with pytest.raises(CertificateError):
-        Certificate.load(path)
-    with pytest.raises(CertificateError, match="cannot be written"):
-        Certificate.load(certificate).save(certificate / "x" / "y.npz")
 
 
 @pytest.mark.slow
@@ -331,10 +266,10 @@ def test_comparisons_of_damaged_results(
         assert len(str(error)) < 2000  # noqa: PT017
 
 
-@pytest.mark.parametrize("deviators", [None, 5, b"x", np.array("PLAYERA"), len])
-def test_deviators_that_are_no_list(deviators: Any) -> None:
-    with pytest.raises(evaluation.EvaluationError, match="deviators="):
-        certify("clique:3", "punisher:t=1", deviators, years=1)
+@pytest.mark.parametrize("powers", [None, 5, b"x", np.array("PLAYERA"), len])
+def test_deviators_that_are_no_list(powers: Any) -> None:
+    with pytest.raises(evaluation.EvaluationError, match="powers="):
+        best_response("clique:3", "punisher:t=1", powers, years=1)
 
 
 def test_payoffs_of_any_size() -> None:

@@ -16,7 +16,7 @@ import modal_env
 from agents.runtime.results import LONGEST, Printable, Result
 from agents.runtime.table_files import write_csv
 from evaluation.cli.commands import app
-from evaluation.exact import best_response, certify, exploitability
+from evaluation.exact import best_response, exploitability
 from evaluation.experiment_files.loading import Experiment
 from evaluation.experiments.red_team import BUDGETS, AttackBudget
 from evaluation.messages.analysis import analyze_messages
@@ -71,7 +71,6 @@ def results() -> dict[str, tuple[str, Printable]]:
         "condition": ("games", swept.conditions[0]),
         "programs": ("programs", program),
         "best response": ("exact", best_response("clique:3", "prosocial", "PLAYERA", years=2)),
-        "certified": ("exact", certify("clique:3", "prosocial", ["PLAYERA", "PLAYERB"], years=2)),
         "exact": ("exact", exploitability("clique:3", "prosocial", years=2)),
         "messages": ("messages", analyze_messages(own.records[0])),
         "talk": ("messages", talk),
@@ -220,8 +219,6 @@ def test_every_command_with_a_result_writes_tables(group: str) -> None:
         "experiment",
         "exact",
         "theorems",
-        "threats",
-        "frontier",
         "messages",
         "compare",
     }
@@ -237,9 +234,7 @@ def test_messages_and_theorems_write_tables(results: dict[str, tuple[str, Printa
     save_record(results["self-play"][1].records[0], game)
     for arguments, table in (
         (["messages", str(game)], "messages"),
-        (["theorems", "--board", "clique:3", "--years", "1", "--cells", str(tmp_path / "cells.jsonl")], "theorems"),
-        (["threats", "--board", "clique:2", "--years", "1", "--cells", str(tmp_path / "threats.jsonl")], "threats"),
-        (["frontier", "--board", "clique:2", "--years", "1"], "frontier"),
+        (["theorems", "--map", "clique:3", "--years", "1"], "theorems"),
     ):
         file = tmp_path / f"{table}.csv"
         done = CliRunner().invoke(app, [*arguments, "--csv", str(file)])

@@ -282,7 +282,7 @@ GAME = {
     "engine": "fast",
     "simultaneous": False,
 }
-EXACT: dict[str, Any] = {"map_name": "clique:3", "profile": "hold", "power": "PLAYERA", "years": 1, "rules": RULES}
+EXACT: dict[str, Any] = {"map_name": "clique:3", "profile": "hold", "powers": "PLAYERA", "years": 1, "rules": RULES}
 
 
 @hunt(options(GAME), WelfareEnvError)

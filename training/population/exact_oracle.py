@@ -22,7 +22,7 @@ from welfare_env.engine import State, layout_of
 from welfare_env.rules import Rules
 
 Plans = Mapping[str, tuple[tuple[np.ndarray, tuple[int, ...], float], ...]]
-"""Power -> positions, orders and future points (`evaluation.exact.Response.plan`)."""
+"""Power -> positions, orders and future points (`evaluation.exact.BestResponse.plan`)."""
 
 STEPS = 500  # optimizer steps
 MINIBATCH = 64

@@ -199,16 +199,16 @@ def _with_gap(config: PopulationConfig, step: Step) -> tuple[Step, Plans]:
     why = "" if config.is_toy else f"armies can be convoyed on {config.map_name}"
     if not why:
         try:
-            found = exploitability(config.map_name, step.text, config.years, most_positions=config.max_positions)
+            found = exploitability(config.map_name, step.text, config.years, max_positions=config.max_positions)
         except EvaluationError as error:
             why = str(error)
     if why:
         return replace(step, why=why, attack=attacked(config, step.mix).to_dict()), {}
     seats = {
-        power: {"points": one.profile_value, "best": one.value, "positions": one.positions}
+        power: {"points": found.points[power], "best": one.value, "positions": one.positions}
         for power, one in found.responses.items()
     }
-    gains = [one.gain / config.years for one in found.responses.values()]
+    gains = [one.gain_per_year for one in found.responses.values()]
     measured = replace(step, gap=found.gap, mean_gap=float(np.mean(gains)), welfare=found.welfare, seats=seats)
     return measured, {power: one.plan for power, one in found.responses.items()}
 
