@@ -165,7 +165,7 @@ def test_pages_and_examples_import_from_faces_alone(path):
     [
         ("```python\nfrom agents.lm.models.budget import Budget\n```", {"agents.lm.models.budget"}),
         ('```\npython -c "from modal_env.search.findings import *; import agents.specs"\n```', None),
-        ("```python\n>>> from evaluation.exact import certify\n>>> import agents, evaluation\n```", set()),
+        ("```python\n>>> from evaluation.exact import best_response\n>>> import agents, evaluation\n```", set()),
         ("```text\nfrom agents.lm.models.budget\n```", set()),
     ],
 )

@@ -1,6 +1,6 @@
 """The paper's theorems on toy boards: what each kind of deviator gains by leaving the punishing profile pi_t.
 
->>> from evaluation.exact.theorems import deviation_gains
+>>> from evaluation.exact import deviation_gains
 >>> [(gain.years, gain.t, gain.value, gain.gain) for gain in deviation_gains("clique:3", 3)]
 [(1, 1, 2, 0), (2, 2, 3, 0), (2, 1, 4, 0), (3, 3, 4, 0), (3, 2, 5, 0), (3, 1, 7, 1)]
 """

@@ -29,8 +29,8 @@ def published() -> dict[tuple[str, str, str], list[str]]:
     """Punishers, map and role -> gains by T - t, from the table of docs/theorems.md."""
     with TABLE.open(encoding="utf-8") as file:
         next(file)  # the command
-        _, *rows = csv.reader(file)
-    return {(row[0], row[1], row[2]): row[3:] for row in rows}
+        rows = list(csv.DictReader(file))
+    return {(how, row["map"], row["deviator"]): row[how].split() for row in rows for how in theorems.PUNISHERS}
 
 
 @pytest.mark.parametrize(
