@@ -279,13 +279,6 @@ def test_errors_name_the_options_of_the_command(run: Run, arguments: list[str], 
     assert told in error
 
 
-def test_a_full_disk_or_a_read_only_folder_is_one_line(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    code, _, error = run("theorems", "--map", "clique:3", "--years", "1", "--csv", str(tmp_path / "file" / "gains.csv"))
-    assert code == 2
-    assert error.startswith(f"error: {tmp_path}/file: ")
-
-
 @pytest.mark.slow
 def test_any_locale_prints_every_formula(tmp_path: Path) -> None:
     code = "import sys; from modal_env.console import print_anything; print_anything(); print('\\u25a1 \\xe9 \\udcff')"
