@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from evaluation.cli.app import app
+from evaluation.cli.commands import app
 from evaluation.exact import best_response, exploitability
 
 

@@ -14,7 +14,7 @@ from agents.toy_boards.kernels import PROVINCES, SCRATCH_ROWS, adjacent
 from agents.toy_boards.punishing_kernels import DEVIATORS, KNOWN
 from agents.toy_boards.shape import clique_of
 from evaluation import EvaluationError
-from evaluation.cli.app import app
+from evaluation.cli.commands import app
 from evaluation.exact import best_response, theorems
 from evaluation.exact import graph_kernels as g
 from evaluation.exact.punisher_search import PunisherSearch
