@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from research.__main__ import commands
 from research.tables import DOCS, PLACE, ROOT, markdown, pages, read, save, written
 
 PAGES = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in pages()}
@@ -46,6 +47,15 @@ def test_means_are_within_their_intervals(path):
     cells = [cell for row in read(path)[1] for cell in row]
     for mean, low, high in (found.groups() for cell in cells for found in INTERVAL.finditer(cell)):
         assert float(low) <= float(mean) <= float(high)
+
+
+def test_every_folder_of_research_has_a_row_with_a_small_run():
+    rows = re.findall(
+        r"^\| \[(\w+)\]\(.*`python -m research\.(\w+)", (ROOT / "research/README.md").read_text(), re.MULTILINE
+    )
+    folders = sorted(path.parent.name for path in ROOT.glob("research/*/__init__.py"))
+    assert sorted(rows) == [(folder, folder) for folder in folders]
+    assert len(commands()) == len(folders)
 
 
 def test_what_a_study_saves_is_what_the_page_shows(tmp_path):

@@ -8,7 +8,7 @@ as frequent as before, but carry no information about the game. A power always k
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from agents.rl import checkpoint
 from agents.rl.checkpoint import Checkpoint
 from agents.rl.inputs import Inputs
 from agents.rl.token_press import Said
-from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates
+from evaluation.measures.intervals import mean_estimate, mean_estimates
 from training.board.ppo import play_of
 from training.board.saving import CHECKPOINT
 from training.board.seat_gains import runner_of
@@ -36,38 +36,7 @@ OTHERS = 32  # number of other games whose words are substituted when an order's
 STREAM = 6  # random stream; others: `training.board.sampling`
 
 
-@dataclass(frozen=True)
-class WordEffects:
-    """The effects of words in the games of a trained network.
-
-    Attributes:
-        returns: mean return of the learning seats, by message condition (`HEARD`).
-        lost: how much lower the return is if words are "shuffled" or "removed": paired differences, with the same seats
-            and seeds.
-        bits: mutual information between a decision's orders and the words received, given the position:
-            E[log2 p(orders | position, heard) - log2 E' p(orders | position, heard')], with orders sampled from the
-            network and heard' drawn from these words and those of `OTHERS` games in the same phase (Jaques et al. 2019,
-            "Social influence as intrinsic motivation", for words instead of actions). 0: words change no order. At most
-            log2(1 + `OTHERS`).
-        way: how the network chose words and orders, one of `WAYS`.
-    """
-
-    returns: dict[str, Estimate]
-    lost: dict[str, Estimate]
-    bits: Estimate
-    way: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain JSON types."""
-        return {
-            "returns": {name: value.to_dict() for name, value in self.returns.items()},
-            "lost": {name: value.to_dict() for name, value in self.lost.items()},
-            "bits": self.bits.to_dict(),
-            "way": self.way,
-        }
-
-
-def word_effects(folder: Path, games: int = 200, way: str = "drawn", seed: int = 0) -> WordEffects:
+def word_effects(folder: Path, games: int = 200, way: str = "drawn", seed: int = 0) -> dict[str, Any]:
     """The effects of words in the games of a training with tokens: same map, rules, reward and opponents.
 
     The network itself replaces past selves (a league). Additional networks play their seats; only the learner is
@@ -76,6 +45,15 @@ def word_effects(folder: Path, games: int = 200, way: str = "drawn", seed: int =
     Args:
         games: number of games per message condition.
         way: "drawn" (sampled), "greedy" (the most probable words and orders) or "greedy orders" (sampled words).
+
+    Returns:
+        Estimates as plain JSON types. `returns`: mean return of the learning seats, by message condition (`HEARD`).
+        `lost`: how much lower it is if words are "shuffled" or "removed": paired differences, with the same seats and
+        seeds. `bits`: mutual information between a decision's orders and the words received, given the position:
+        E[log2 p(orders | position, heard) - log2 E' p(orders | position, heard')], with orders sampled from the network
+        and heard' drawn from these words and those of `OTHERS` games in the same phase (Jaques et al. 2019, "Social
+        influence as intrinsic motivation", for words instead of actions). 0: words change no order. At most
+        log2(1 + `OTHERS`).
     """
     config: Any = config_of(folder)
     given = checkpoint.load(folder / CHECKPOINT)
@@ -83,8 +61,9 @@ def word_effects(folder: Path, games: int = 200, way: str = "drawn", seed: int =
     played = {heard: _played(config, given, also, games, heard, way, seed) for heard in HEARD}
     returns = {heard: mean for heard, (mean, _) in played.items()}
     lost = {heard: returns[HEARD[0]] - returns[heard] for heard in HEARD[1:]}
-    bits = mean_estimate(played[HEARD[0]][1], seed)
-    return WordEffects(mean_estimates(returns, seed), mean_estimates(lost, seed), bits, way)
+    means = {"returns": mean_estimates(returns, seed), "lost": mean_estimates(lost, seed)}
+    told = {what: {heard: each.to_dict() for heard, each in found.items()} for what, found in means.items()}
+    return told | {"bits": mean_estimate(played[HEARD[0]][1], seed).to_dict()}
 
 
 def _played(
@@ -166,7 +145,7 @@ def with_words_of_others(heard: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def _bits(runner: Any, episodes: list[Any], results: list[Any], seed: int) -> np.ndarray:
-    """`WordEffects.bits`, as the mean over each game's decisions: float64 [games]."""
+    """`bits` of `word_effects`, as the mean over each game's decisions: float64 [games]."""
     packed, game = _orders(episodes, results)
     size = layout_of(runner.board).size
     words = packed[:, size:-2].reshape(len(packed), len(runner.board.powers), -1)

@@ -92,7 +92,7 @@ def effects(config: training.TrainConfig) -> dict[str, Any]:
 def played(config: training.TrainConfig, way: str) -> dict[str, Any]:
     """Returns, differences and bits; for trainings without words only the returns."""
     if config.press != "none":
-        return word_effects(config.place, GAMES, way).to_dict()
+        return word_effects(config.place, GAMES, way)
     from training.board.ppo import play_of
     from training.board.seat_gains import play_games
 
