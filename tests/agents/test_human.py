@@ -7,7 +7,7 @@ from rich.console import Console
 
 import agents
 import evaluation
-from agents.human.terminal import Desk, NoPersonError, QuitError, ask, plain, show_messages
+from agents.human.terminal import Letters, NoPersonError, QuitError, ask, plain, show_messages
 from welfare_env import Game, Rules
 
 
@@ -34,7 +34,7 @@ def test_orders_are_typed_changed_and_refused_with_a_reason():
         "A MAR - LON",
         "F KIE - HOL",
         "A MAR H",
-        "undo mar",
+        "undo",
         "list mar",
         "done",
     )
@@ -65,7 +65,7 @@ def test_gifts_are_added_up_and_taken_back_one_by_one():
     orders, seen = typed(winter(), "GIVE ENGLAND", "give england", "GIVE GERMANY", "A BRE B", "done")
     assert orders == ["GIVE ENGLAND", "GIVE ENGLAND", "GIVE GERMANY", "A BRE B"]
     assert "write it twice for two" in seen
-    assert typed(winter(), "GIVE ENGLAND", "GIVE ENGLAND", "undo give england", "done")[0] == ["GIVE ENGLAND"]
+    assert typed(winter(), "GIVE ENGLAND", "GIVE ENGLAND", "undo", "done")[0] == ["GIVE ENGLAND"]
 
 
 def test_who_can_only_give_is_asked():
@@ -79,14 +79,13 @@ def test_a_new_order_for_a_build_site_replaces_the_old_one():
     assert orders == ["A MAR B", "F BRE B"]
 
 
-def test_undo_takes_back_what_it_names_and_nothing_else():
-    orders, seen = typed(winter(), "A BRE B", "A MAR B", "undo", "undo par", "undo a bre", "done")
-    assert orders == ["A MAR B"]
-    assert "your orders: A BRE B, A MAR B" in seen
+def test_undo_takes_back_the_last_line():
+    orders, seen = typed(winter(), "undo", "A BRE B", "A MAR B", "undo", "show", "done")
+    assert orders == ["A BRE B"]
+    assert "nothing yet" in seen
+    assert "taken back: A MAR B" in seen
     view = Game(rules=Rules(message_rounds=2)).view("FRANCE", "messages", 1)
-    messages, seen = typed(view, "all: peace", "italy: x", "undo", "undo all", "done")
-    assert messages == [("ITALY", "x")]
-    assert "undo POWER" in seen
+    assert typed(view, "all: peace", "italy: x", "italy: y", "undo", "done")[0] == [("GLOBAL", "peace")]
 
 
 def test_the_result_of_a_fleet_on_a_coast_is_shown():
@@ -99,7 +98,7 @@ def test_the_result_of_a_fleet_on_a_coast_is_shown():
 
 def test_messages_are_written_by_recipient():
     view = Game(rules=Rules(message_rounds=2)).view("FRANCE", "messages", 1)
-    messages, seen = typed(view, "england: hello", "all: peace", "mars: x", "germany: no", "undo germany", "done")
+    messages, seen = typed(view, "england: hello", "all: peace", "mars: x", "germany: no", "undo", "done")
     assert messages == [("ENGLAND", "hello"), ("GLOBAL", "peace")]
     assert "cannot write to 'MARS'" in seen
 
@@ -118,7 +117,7 @@ def test_without_a_person_the_error_says_so():
     with pytest.raises(NoPersonError, match="nobody answers"):
         typed(Game().view("FRANCE"), "A PAR H")
     with pytest.raises(NoPersonError, match="nobody answers"):
-        Desk(Game().view("FRANCE", "messages", 1), Console(file=io.StringIO()), iter(())).messages()
+        Letters(Game().view("FRANCE", "messages", 1), Console(file=io.StringIO())).collected(iter(()))
 
 
 @pytest.mark.parametrize("word", ["quit", "QUIT"])
