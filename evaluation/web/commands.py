@@ -22,6 +22,7 @@ from welfare_env.extras import install_extra
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
+    from evaluation.web.seats import Seats
 
 KEPT = "everything confirmed is saved; `welfare-env play FOLDER`, with the folder of the game, continues it"
 UNSAVED = "the terminal saves only finished games, the browser all"
@@ -82,14 +83,14 @@ def play(
     with errors_in_one_line(UNSAVED if terminal else KEPT):
         if not terminal and not all(find_spec(name) for name in ("starlette", "uvicorn")):
             raise EvaluationError(f"playing in the browser needs {install_extra('web')}; or use --terminal")
-        old = Path(seats[0]) if len(seats) == 1 and Path(seats[0]).is_dir() else None
+        is_old = len(seats) == 1 and Path(seats[0]).is_dir()
         if link is not None:
-            _print_link(old, link.upper())
+            _print_link(Path(seats[0]), link.upper())
             return
         rules = Rules(variant=variant, years=years, message_rounds=message_rounds)
         settings = (
-            _settings_in(old)
-            if old
+            _open(seats[0]).settings
+            if is_old
             else TableSettings(profile_with(seats, others, map_name), rules, map_name, seed, minutes, spectators)
         )
         models = _language_models(settings, budget_tokens, budget_dollars)
@@ -98,20 +99,21 @@ def play(
             return
         given = {"host": host, "port": port, "public_url": public_url}
         address = {name: value for name, value in given.items() if value is not None}
-        _serve(settings, old, out, address, store, models, browser)
+        opens = browser and len(settings.seats) == 1
+        _serve(settings, _open(seats[0]) if is_old else None, out, address, store, models, opens)
         if models is not None and models.budget is not None:
             print(spent(models.budget.spent))
 
 
-def _settings_in(folder: Path) -> TableSettings:
-    from evaluation.web.hosting import read_folder
+def _open(folder: str | Path) -> Seats:
+    from evaluation.web.seats import Seats
 
-    return read_folder(folder)[0]
+    return Seats(Path(folder))
 
 
 def _serve(
     settings: TableSettings,
-    old: Path | None,
+    seats: Seats | None,
     out: Path,
     given: Mapping[str, Any],
     store: Path,
@@ -121,51 +123,41 @@ def _serve(
     """Serve a game until the process is interrupted.
 
     Args:
-        old: the folder of a game to continue; None creates one in `out`, once the server listens.
+        seats: the game to continue; None creates one in `out`, once the server listens.
         given: fields of the address; others are as before.
+        opens: open the browser.
     """
-    from evaluation.web.hosting import Host, create, move, new_links, read_folder
+    from evaluation.web.hosting import Host
     from evaluation.web.routes import Routes
+    from evaluation.web.seats import Seats
     from evaluation.web.serving import Address, listening, make_server, make_site
     from welfare_env.engine.fast import ensure_compiled
 
     ensure_compiled()  # before people have to wait for it
     with GameStore(store):
         set_up_game(settings.spec, models)  # errors are raised before the game
-    address = replace(read_folder(old)[1] if old else Address(), **given)
+    address = replace(Address() if seats is None else seats.address, **given)
     with listening(address) as sock:
         address = replace(address, port=sock.getsockname()[1])
-        folder = move(old, address) if old else create(out, settings, address)
-        host = Host(folder, store, models)
+        seats = seats or Seats.create(out, settings, address)
+        seats.serve(address)
+        host = Host(seats, store, models)
         site = make_site(Routes(host, address.is_secure).all, address, host.running, settings.most_text)
-        links = {seat: address.url + path for seat, path in new_links(folder, settings.seats).items()}
-        _show(links, folder)
-        if opens and len(links) == 1:
+        links = {seat: address.url + seats.link(seat) for seat in settings.seats}
+        print("Each link is for one browser; spectators share theirs. Stop with Ctrl-C.")
+        print("\n".join(f"{seat}: {link}" for seat, link in links.items()))
+        print(f"To continue the game: welfare-env play {seats.folder}", flush=True)
+        if opens:
             webbrowser.open(next(iter(links.values())))
         make_server(site, address).run(sockets=[sock])
 
 
-def _show(links: Mapping[str, str], folder: Path) -> None:
-    if len(links) == 1:
-        print(f"Your seat: {next(iter(links.values()))}")
-    else:
-        print("Give each person their own link: the first browser gets the seat. Spectators can share a link.")
-        for seat, link in links.items():
-            print(f"{seat.lower() if seat == SPECTATOR else seat}: {link}")
-    print(f"Stop with Ctrl-C; welfare-env play {folder} continues the game.", flush=True)
-
-
-def _print_link(folder: Path | None, seat: str) -> None:
+def _print_link(folder: Path, seat: str) -> None:
     """Print a new link for a seat; it takes the seat over, so a spectator's does not."""
-    from evaluation.web.hosting import new_links, read_folder
-
-    if folder is None:
-        raise TableError("--link: give the folder of a game, such as runs/play/GAME")
-    settings, address, _ = read_folder(folder)
-    if seat not in settings.seats:
-        raise TableError(f"--link {seat!r:.80}: not a person's seat: choose from {', '.join(settings.seats)}")
-    for path in new_links(folder, [seat], take_over=seat != SPECTATOR).values():
-        print(f"{address.url}{path}")
+    seats = _open(folder)
+    if seat not in seats.settings.seats:
+        raise TableError(f"--link {seat!r:.80}: not a person's seat: choose from {', '.join(seats.settings.seats)}")
+    print(seats.address.url + seats.link(seat, takes_over=seat != SPECTATOR))
 
 
 def _play_here(settings: TableSettings, store: Path, models: SharedModels | None) -> None:

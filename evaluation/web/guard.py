@@ -9,12 +9,16 @@ rebinding). So a request must name one of our hosts, and a request that changes 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
-from evaluation.web.answers import refused
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from evaluation.web.journal import JournalError
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -38,6 +42,7 @@ HEADERS = {
 
 JSON = "application/json"
 MAX_BODY_WITHOUT_TEXT = 2**16  # maximum bytes of a request, not counting texts written by people
+_log = logging.getLogger(__name__)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -173,3 +178,29 @@ def _with_headers(send: Send) -> Send:
         await send(message)
 
     return sending
+
+
+# Errors as responses.
+
+
+def problem(message: str, status: int, code: str = "") -> Response:
+    """An error as JSON, for a page to show."""
+    text = message.encode("utf-8", "backslashreplace").decode()
+    return JSONResponse({"error": text, "code": code}, status)
+
+
+def refused(accepts: str, message: str, status: int, code: str) -> Response:
+    """Like `problem`, but as plain text if the browser asks for a page.
+
+    Args:
+        accepts: the request's Accept header.
+    """
+    return PlainTextResponse(message, status) if "text/html" in accepts else problem(message, status, code)
+
+
+def failed(request: Request, error: Exception) -> Response:
+    """The response to a server error, such as a full disk. Only the host's log has the details."""
+    _log.error("%s: %s", type(error).__name__, error)
+    reason = error.reason if isinstance(error, JournalError) else type(error).__name__
+    message = f"The server failed ({reason}); nothing was changed. Please tell the host"
+    return refused(request.headers.get("accept", ""), message, 500, "failed")

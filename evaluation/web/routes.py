@@ -2,7 +2,7 @@
 
 ======  ==========================  ===============================================================================
 GET     /g/GAME/SEAT                the page; links have the token in the fragment
-POST    /g/GAME/SEAT/enter          {"token", "browser"}: exchanges a link for a cookie, once (`links`)
+POST    /g/GAME/SEAT/enter          {"token", "browser"}: exchanges a link for a cookie, once (`seats`)
 POST    /g/GAME/SEAT/link           a link for another device of the same person
 GET     /g/GAME/SEAT/state          the state that the seat may see (`seen`); ``?since=N`` omits earlier phases
 POST    /g/GAME/SEAT/check          {"orders"} or {"messages"}: parses them or explains errors; changes nothing
@@ -15,6 +15,7 @@ GET     /static/NAME                script and style of the page
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -22,18 +23,27 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from evaluation.web.answers import json_object, problem
+from evaluation.web.guard import problem
 from evaluation.web.hosting import Host
-from evaluation.web.links import DEVICE_SECONDS, LinkRefused, cookie_header, holds
 from evaluation.web.page import board_page, static
+from evaluation.web.seats import LinkRefused, cookie_header, holds
 from evaluation.web.seen import state_of
 from evaluation.web.settings import SPECTATOR
 from evaluation.web.table import AnswerRefused
 from welfare_env.errors import OrderError, PressError
 
-STATUS = {"malformed": 400, "late": 409, "answered": 409, "not asked": 409, "many": 409}
+STATUS = {"malformed": 400, "late": 409, "answered": 409, "not asked": 409}
 _NO_OBJECT = ("not a JSON object", 400)
 _NO_GAME = ("this game does not exist, or this seat is not yours: open the link that you were given", 404)
+
+
+def json_object(body: bytes) -> dict[str, Any] | None:
+    """A JSON object; None for anything else."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 class Routes:
@@ -91,7 +101,7 @@ class Routes:
                 return problem(*_NO_GAME)
             try:
                 answer = await action(request, seat)
-            except (AnswerRefused, LinkRefused) as error:
+            except AnswerRefused as error:
                 return problem(str(error), STATUS[error.code], error.code)
             except (OrderError, PressError) as error:
                 return problem(str(error), 422, "illegal")
@@ -106,8 +116,7 @@ class Routes:
         """A link for another device of the same person."""
         if seat == SPECTATOR:
             return problem("all spectators use the same link", 409, "not here")
-        token = await asyncio.to_thread(self.host.links.new, seat, DEVICE_SECONDS)
-        return {"link": f"/g/{self.host.name}/{seat}#{token}", "minutes": DEVICE_SECONDS // 60}
+        return {"link": await asyncio.to_thread(self.host.seats.link, seat)}
 
     async def state(self, request: Request, seat: str) -> dict[str, Any]:
         """The state that the seat may see; the page's own clock may be wrong, so it gets the time left."""

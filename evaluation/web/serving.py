@@ -22,9 +22,8 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from evaluation.checks import EvaluationError
-from evaluation.web.answers import failed
 from evaluation.web.connections import ConnectionLimits, limited
-from evaluation.web.guard import LOOPBACK, MAX_BODY_WITHOUT_TEXT, Guard, url_parts
+from evaluation.web.guard import LOOPBACK, MAX_BODY_WITHOUT_TEXT, Guard, failed, url_parts
 from welfare_env import WelfareEnvError
 
 if TYPE_CHECKING:

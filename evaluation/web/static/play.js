@@ -82,9 +82,9 @@ const startGame = () => {
 // A link for the same person to continue on another device.
 const makeLink = async () => {
   try {
-    const { link, minutes } = await ask("link", {});
+    const { link } = await ask("link", {});
     byId("device-link").value = location.origin + link;
-    byId("device-notice").textContent = `It works once, within ${minutes} minutes. Anyone with the link can play your seat.`;
+    byId("device-notice").textContent = "It works once. Anyone with the link can play your seat.";
     byId("device-made").hidden = false;
     byId("device-link").select();
   } catch (error) {

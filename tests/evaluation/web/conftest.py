@@ -16,8 +16,9 @@ import pytest
 pytest.importorskip("starlette")
 
 from evaluation.web.connections import ConnectionLimits
-from evaluation.web.hosting import Host, create, new_links
+from evaluation.web.hosting import Host
 from evaluation.web.routes import Routes
+from evaluation.web.seats import Seats
 from evaluation.web.serving import Address, listening, make_server, make_site
 from evaluation.web.settings import TableSettings
 from welfare_env import Rules
@@ -106,7 +107,7 @@ class Server:
     """A server of a game, and the links of one."""
 
     def __init__(self, folder: Path, limits: ConnectionLimits, port: int = 0, public_url: str = "") -> None:
-        self.host = Host(folder)
+        self.host = Host(Seats(folder))
         self.game = self.host.name
         self.address = Address(limits=limits, port=port, public_url=public_url)
         routes = Routes(self.host, self.address.is_secure).all
@@ -121,7 +122,7 @@ class Server:
 
     def link(self, seat: str, take_over: bool = False) -> str:
         """A fresh one."""
-        return f"http://127.0.0.1:{self.port}{new_links(self.host.folder, [seat], take_over)[seat]}"
+        return f"http://127.0.0.1:{self.port}{self.host.seats.link(seat, take_over)}"
 
     @contextmanager
     def running(self) -> Iterator["Server"]:
@@ -150,7 +151,7 @@ def serving(tmp_path) -> Iterator[Callable[..., Server]]:
         ) -> Server:
             if game is None:
                 settings = profile if isinstance(profile, TableSettings) else quick(profile, **own)
-                game = create(tmp_path / "games", settings, Address())
+                game = Seats.create(tmp_path / "games", settings, Address()).folder
             server = Server(game, limits or ConnectionLimits(), port, public_url)
             if begun:
                 begin(server.table)

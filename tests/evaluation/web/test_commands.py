@@ -17,8 +17,7 @@ pytest.importorskip("starlette")
 
 from evaluation.cli.commands import app
 from evaluation.web.guard import MAX_BODY_WITHOUT_TEXT
-from evaluation.web.hosting import create, read_folder
-from evaluation.web.links import LinkRefused, Links
+from evaluation.web.seats import LinkRefused, Seats
 from evaluation.web.serving import Address
 from tests.evaluation.web.conftest import Player
 from welfare_env import load_board
@@ -76,10 +75,10 @@ def test_one_person_gets_the_browser_and_several_get_links(made, monkeypatch) ->
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     code, told = run("france", *QUICK)
-    assert (code, re.search(r"Your seat: (\S+)", told)[1]) == (0, opened[0])
+    assert (code, re.search(r"FRANCE: (\S+)", told)[1]) == (0, opened[0])
     code, told = run("FRANCE", "ENGLAND", "--spectators", *QUICK, "--public-url", "https://play.test")
     links = re.findall(r"(\w+): https://play.test/g/\w+/\w+#[\w-]{32}\n", told)
-    assert (code, links, len(opened)) == (0, ["ENGLAND", "FRANCE", "spectator"], 1)
+    assert (code, links, len(opened)) == (0, ["ENGLAND", "FRANCE", "SPECTATOR"], 1)
     assert made[1][1].is_secure
 
 
@@ -94,13 +93,13 @@ def test_a_start_that_fails_leaves_no_game(here: Path) -> None:
 
 def test_a_continued_game_has_the_same_address(made, here: Path) -> None:
     code, told = run("FRANCE", "ENGLAND", *QUICK)
-    folder = re.search(r"welfare-env play (\S+) continues", told)[1]
+    folder = re.search(r"welfare-env play (\S+)\n", told)[1]
     port = made[0][1].port
     code, told = run(folder)
     assert (code, made[1][1].port) == (0, port), told
     assert f"http://127.0.0.1:{port}/g/{Path(folder).name}/FRANCE#" in told
     code, told = run(folder, "--host", "localhost")
-    assert (code, read_folder(Path(folder))[1].host) == (0, "localhost")
+    assert (code, Seats(Path(folder)).address.host) == (0, "localhost")
 
 
 @pytest.mark.slow
@@ -108,7 +107,7 @@ def test_a_killed_game_continues_where_it_was(tmp_path: Path) -> None:
     """kill -9 of the command itself; the browser's cookie is still good."""
     given = ["PLAYERA", "PLAYERB", "--map", "clique:3", "--years", "2", "--others", "hold"]
     process, told = launched(tmp_path, *given)
-    folder = re.search(r"welfare-env play (\S+) continues", told)[1]
+    folder = re.search(r"welfare-env play (\S+)\n", told)[1]
     players = [player_of(told, seat) for seat in ("PLAYERA", "PLAYERB")]
     for player in players:
         player.enter()
@@ -140,7 +139,7 @@ def launched(folder: Path, *given: str) -> tuple[subprocess.Popen[str], str]:
     """The command, and what it printed until it served."""
     started = subprocess.Popen(command(*given), cwd=folder, stdout=subprocess.PIPE, text=True)
     told = ""
-    while "Stop with" not in told and (line := started.stdout.readline()):
+    while "To continue" not in told and (line := started.stdout.readline()):
         told += line
     return started, told
 
@@ -161,9 +160,8 @@ def test_games_with_language_models_need_a_budget_and_others_have_none(here: Pat
 
 def test_the_host_makes_another_link(tmp_path: Path, quick_settings) -> None:
     settings = quick_settings("PLAYERA*human: + 2*hold", has_spectators=True)
-    folder = create(tmp_path / "games", settings, Address(public_url="https://play.example.org"))
-    links = Links(folder)
-    first = links.new("PLAYERA")
+    links = Seats.create(tmp_path / "games", settings, Address(public_url="https://play.example.org"))
+    folder, first = links.folder, links.link("PLAYERA").partition("#")[2]
     code, told = run(str(folder), "--link", "playera")
     where, _, token = told.strip().partition("#")
     assert (code, where) == (0, f"https://play.example.org/g/{folder.name}/PLAYERA")
@@ -176,7 +174,7 @@ def test_the_host_makes_another_link(tmp_path: Path, quick_settings) -> None:
     for wrong in ((str(folder), "PLAYERB"), (str(tmp_path / "none"), "PLAYERA"), (str(tmp_path), "PLAYERA")):
         assert run(wrong[0], "--link", wrong[1])[0] == 2
     assert not (tmp_path / "none").exists()
-    assert not (tmp_path / "links.jsonl").exists()
+    assert not (tmp_path / "seats.jsonl").exists()
 
 
 @pytest.mark.parametrize("typed", ["quit\n", "A PAR H\n"], ids=["quit", "Ctrl-D"])

@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from evaluation.checks import EvaluationError
-from evaluation.web import links, serving
+from evaluation.web import seats, serving
 from evaluation.web.connections import ConnectionLimits
 from evaluation.web.events import Events
 from evaluation.web.guard import MAX_BODY_WITHOUT_TEXT, SECURITY_POLICY, host_name
@@ -368,14 +368,14 @@ def test_a_full_disk_confirms_nothing(tmp_path, monkeypatch):
 
 
 def test_tokens_and_cookies():
-    token, other = links.new_token(), links.new_token()
+    token, other = seats.new_token(), seats.new_token()
     assert len(token) >= 32
-    cookies = {links.cookie_name("FRANCE"): links.cookie_value(token)}
-    assert links.holds(cookies, "FRANCE", token)
-    assert not links.holds(cookies, "FRANCE", other)
-    assert not links.holds(cookies, "ENGLAND", token)
-    for wrong in (token, "", links.cookie_value(token) + "x", "\ud800"):
-        assert not links.holds({links.cookie_name("FRANCE"): wrong}, "FRANCE", token)
-    header = links.cookie_header("FRANCE", token, "/g/x", is_secure=True)
+    cookies = {seats.cookie_name("FRANCE"): seats.cookie_value(token)}
+    assert seats.holds(cookies, "FRANCE", token)
+    assert not seats.holds(cookies, "FRANCE", other)
+    assert not seats.holds(cookies, "ENGLAND", token)
+    for wrong in (token, "", seats.cookie_value(token) + "x", "\ud800"):
+        assert not seats.holds({seats.cookie_name("FRANCE"): wrong}, "FRANCE", token)
+    header = seats.cookie_header("FRANCE", token, "/g/x", is_secure=True)
     assert token not in header
     assert {"HttpOnly", "SameSite=Strict", "Secure", "Path=/g/x"} <= set(header.split("; "))

@@ -14,9 +14,9 @@ pytest.importorskip("starlette")
 
 from evaluation.play.store import GameStore
 from evaluation.web.connections import ConnectionLimits
-from evaluation.web.hosting import Host, create
+from evaluation.web.hosting import Host
 from evaluation.web.journal import JournalError
-from evaluation.web.links import LinkRefused
+from evaluation.web.seats import LinkRefused, Seats
 from evaluation.web.serving import Address
 from evaluation.web.settings import TableError
 from evaluation.web.table import Table
@@ -62,7 +62,7 @@ def test_two_people_play_a_game_that_is_saved(serving):
     second.enter()
     first.until_asked()
     play_on([first, second])
-    saved = server.host.folder / "game.json"
+    saved = server.host.seats.folder / "game.json"
     wait_for(saved.exists)
     assert Game.load(saved).record()["phases"] == server.table.record()["phases"]
 
@@ -79,7 +79,7 @@ def test_a_finished_game_is_in_the_store(serving, tmp_path):
     server = serving("PLAYERA*human: + 2*hold", begun=True)
     server.host.store = tmp_path / "games.sqlite"
     play_on([server.player("PLAYERA").enter()])
-    wait_for((server.host.folder / "game.json").exists)
+    wait_for((server.host.seats.folder / "game.json").exists)
     with GameStore(server.host.store) as store:
         kept = store.record(game_key(server))
     assert kept["phases"] == server.table.record()["phases"]
@@ -90,7 +90,7 @@ def test_a_game_is_stored_once_though_the_server_is_killed_while_it_saves(servin
     server = serving("PLAYERA*human: + 2*hold", begun=True, rules=Rules(years=1, message_rounds=0))
     server.host.store = tmp_path / "games.sqlite"
     play_on([server.player("PLAYERA").enter()])
-    saved = server.host.folder / "game.json"
+    saved = server.host.seats.folder / "game.json"
     wait_for(saved.exists)
     record = saved.read_bytes()
     saved.unlink()  # it was in the store, and not yet in its folder
@@ -103,32 +103,31 @@ def test_a_game_is_stored_once_though_the_server_is_killed_while_it_saves(servin
 @pytest.mark.parametrize(
     ("file", "text"),
     [
-        ("settings.json", "not JSON"),
-        ("settings.json", "[" * 100_000),
-        ("settings.json", "{}"),
-        ("settings.json", '{"game": {"rules": {}, "unknown": 1}}'),
         ("journal.jsonl", "not JSON"),
-        ("links.jsonl", "{}"),
-        ("links.jsonl", '{"kind": "link", "seat": "PLAYERA"}'),
+        ("journal.jsonl", "[" * 100_000),
+        ("seats.jsonl", "not JSON"),
+        ("seats.jsonl", "{}"),
+        ("seats.jsonl", '{"settings": {"rules": {}, "unknown": 1}, "secret": ""}'),
+        ("seats.jsonl", '{"kind": "link", "seat": "PLAYERA"}'),
     ],
 )
 def test_a_game_whose_damaged_file_is_restored_opens_again(tmp_path, quick_settings, file, text):
-    path = create(tmp_path, quick_settings(TWO), Address()) / file
+    path = Seats.create(tmp_path, quick_settings(TWO), Address()).folder / file
     whole = path.read_text() if path.exists() else ""
     path.write_text(f"{text}\n")
     with pytest.raises((TableError, JournalError), match=file):
-        Host(path.parent)
+        Host(Seats(path.parent))
     path.write_text(whole)
-    Host(path.parent).table.stop()
+    Host(Seats(path.parent)).table.stop()
 
 
 def test_a_file_that_is_damaged_meanwhile_is_told_without_its_place(serving):
     server = serving(TWO)
     player = server.player("PLAYERA")
-    with (server.host.folder / "links.jsonl").open("a") as file:
+    with (server.host.seats.folder / "seats.jsonl").open("a") as file:
         file.write("not JSON\n")
     status, told = player.ask("/enter", {"token": player.token, "browser": player.browser})
-    assert (status, told["code"], str(server.host.folder) in told["error"]) == (500, "failed", False)
+    assert (status, told["code"], str(server.host.seats.folder) in told["error"]) == (500, "failed", False)
 
 
 def test_policies_that_think_for_long_keep_nobody_waiting(serving, monkeypatch):
@@ -145,7 +144,7 @@ def test_policies_that_think_for_long_keep_nobody_waiting(serving, monkeypatch):
 
 
 def game_key(server) -> str:
-    saved = json.loads((server.host.folder / "game.json").read_text())
+    saved = json.loads((server.host.seats.folder / "game.json").read_text())
     return saved["welfare_env"]["key"]
 
 
@@ -170,7 +169,7 @@ def test_a_full_disk_confirms_nothing_and_the_game_goes_on(serving, monkeypatch)
     assert (status, "No space" in told["error"]) == (500, True)
     status, refused = again.ask("/enter", {"token": again.token, "browser": again.browser})
     assert (status, refused["code"], "No space" in refused["error"]) == (500, "failed", True)
-    assert str(server.host.folder) not in told["error"] + refused["error"]
+    assert str(server.host.seats.folder) not in told["error"] + refused["error"]
     assert first.state()["answer"] is None
     monkeypatch.undo()
     assert first.answer(step, messages={"PLAYERB": "hello"}) == (200, {"new": True})
@@ -222,7 +221,7 @@ def test_a_link_is_traded_once_and_again_by_the_same_browser_alone(serving):
 
 
 def links_of(server) -> list[dict]:
-    text = (server.host.folder / "links.jsonl").read_text()
+    text = (server.host.seats.folder / "seats.jsonl").read_text()
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -239,18 +238,6 @@ def test_a_person_comes_back_on_another_device(serving):
     assert first.state()["answer"] == again.state()["answer"]  # both devices have the seat
     assert server.player("PLAYERA").ask("/link", {})[0] == 404  # who has no seat makes no links
     assert server.player("PLAYERA").ask("/enter", {"token": again.token, "browser": first.browser})[0] == 404
-
-
-def test_a_link_to_another_device_is_for_a_while_and_there_are_not_many(serving, monkeypatch):
-    monkeypatch.setattr("evaluation.web.links.MOST", 2)
-    server = serving(TWO, begun=True)
-    first, again = server.player("PLAYERA").enter(), server.player("PLAYERA")
-    made = [first.ask("/link", {}) for _ in range(3)]
-    assert [status for status, _ in made] == [200, 200, 409]
-    monkeypatch.setattr("evaluation.web.links.time.time", lambda: time.monotonic() + 10**10)
-    again.token = made[0][1]["link"].partition("#")[2]
-    assert again.ask("/enter", {"token": again.token, "browser": again.browser})[1]["code"] == "old"
-    server.player("PLAYERA").enter()  # the host's have no end
 
 
 def test_a_link_of_the_host_can_take_the_seat_from_a_thief(serving):
@@ -279,9 +266,9 @@ def test_the_owner_takes_the_seat_back_in_a_browser_that_has_it(serving):
 
 
 def test_wrong_tokens_hold_no_lock(tmp_path, quick_settings, monkeypatch):
-    host = Host(create(tmp_path, quick_settings(TWO), Address()))
-    token = host.links.new("PLAYERA")
-    monkeypatch.setattr("evaluation.web.links.Journal", None)  # nor do they open the journal
+    host = Host(Seats.create(tmp_path, quick_settings(TWO), Address()))
+    token = host.seats.link("PLAYERA").partition("#")[2]
+    monkeypatch.setattr("evaluation.web.seats.Journal", None)  # nor do they open the journal
 
     async def guess(wrong) -> None:
         async with host.lock:
@@ -310,7 +297,7 @@ def test_links_hold_after_a_restart(serving, tmp_path):
     moved.enter()
     server.server.should_exit = True
     wait_for(lambda: server.table._journal._file < 0)
-    again = serving(game=server.host.folder)
+    again = serving(game=server.host.seats.folder)
     for player, status in ((moved, 200), (first, 404)):
         player.port = again.port
         player.connection = http.client.HTTPConnection("127.0.0.1", again.port, timeout=10)
@@ -376,11 +363,11 @@ def test_the_secrets_are_nowhere_but_in_their_file(serving, capfd):
     server = serving(TWO, begun=True)
     first = server.player("PLAYERA").enter()
     first.until_asked()
-    for name in ("journal.jsonl", "settings.json", "links.jsonl"):
-        assert first.token not in (server.host.folder / name).read_text()
-        assert (server.host.folder / name).stat().st_mode & 0o077 == 0
+    for name in ("journal.jsonl", "seats.jsonl"):
+        assert first.token not in (server.host.seats.folder / name).read_text()
+        assert (server.host.seats.folder / name).stat().st_mode & 0o077 == 0
     assert first.token not in json.dumps(first.state())
-    secrets = [first.token, first.cookies["seat-PLAYERA"], server.host._secret]
+    secrets = [first.token, first.cookies["seat-PLAYERA"], server.host.seats.secret]
     assert not any(secret in part for secret in secrets for part in capfd.readouterr())
 
 
@@ -423,12 +410,12 @@ def test_a_passed_deadline_is_no_end(serving):
 def test_a_step_has_some_time_after_a_restart(tmp_path, quick_settings, monkeypatch):
     now = time.time()
     monkeypatch.setattr("time.time", lambda: now)  # steps may follow each other within a millisecond
-    host = Host(create(tmp_path, quick_settings(TWO, minutes=0.002), Address()))
+    host = Host(Seats.create(tmp_path, quick_settings(TWO, minutes=0.002), Address()))
     assert host.left is None
     begin(host.table)
     assert 0 < host.left < 1
     host.table.stop()
-    again = Host(host.folder)
+    again = Host(host.seats)
     assert again.left > 10, "the step had begun before; the page shows that time, too"
     again.table.advance(again.table.think())
     assert again.left < 1

@@ -1,13 +1,14 @@
-"""Who has which seat: secret links, each for one browser, and the cookies they are exchanged for.
+"""Who has which seat of a game: secret links, each for one browser, and the cookies they are exchanged for.
 
 A link has a token in its fragment, which browsers do not send with requests, so it does not appear in logs, proxies or
 referrers. The page posts the token once, and gets a cookie that scripts cannot read and that is not sent from other
 sites. It sends its browser's own random number, too, so that a use whose response was lost can be repeated, but only by
 the same browser. A spectator's link can be used by many people. A player can make further links for other devices.
 
-`links.jsonl` in the game's folder has the hashes of tokens and of the browsers that used them. The host can make new
-links while the server runs. If a stranger has used a link, the new one takes the seat back: when it is used, all
-browsers that have the seat lose it, and all earlier links end.
+`seats.jsonl` in the game's folder has the settings, the secret of the cookies, the addresses at which the game was
+served, and the hashes of tokens and of the browsers that used them. The host can make new links while the server runs.
+If a stranger has used a link, the new one takes the seat back: when it is used, all browsers that have the seat lose
+it, and all earlier links end.
 """
 
 from __future__ import annotations
@@ -16,20 +17,20 @@ import hashlib
 import hmac
 import re
 import secrets
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from agents.runtime.files import reason
 from evaluation.web.journal import Journal, JournalError
-from evaluation.web.settings import SPECTATOR
+from evaluation.web.serving import Address
+from evaluation.web.settings import SPECTATOR, TableError, TableSettings
 from welfare_env import WelfareEnvError
 
+FILE = "seats.jsonl"
 TOKEN_BYTES = 24
 SHORTEST_NUMBER, LONGEST_NUMBER = 16, 64  # characters of a browser's number
-DEVICE_SECONDS = 30 * 60  # lifetime of a link for another device of the same person
-MOST = 200  # maximum number of such links per seat
 NO_LINK = "this link is not valid for this game: open the link that you were given"
 
 
@@ -37,7 +38,7 @@ class LinkRefused(WelfareEnvError, ValueError):
     """A link was refused.
 
     Attributes:
-        code: "unknown", "used" (by another browser), "old", or "many" (no more can be made).
+        code: "unknown", "used" (by another browser), or "old" (replaced by the host).
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -45,34 +46,71 @@ class LinkRefused(WelfareEnvError, ValueError):
         self.code = code
 
 
-class Links:
-    """All links of a game. Several processes may use them at the same time.
+class Seats:
+    """The seats of a game. Several processes may use them at the same time.
 
     Args:
         folder: the game's folder.
+
+    Attributes:
+        settings, secret: of the game.
+        address: where the game is served, or was last.
+
+    Raises:
+        TableError, JournalError: there is no game, or it is damaged.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "links.jsonl"
+        self.folder, self._path = folder, folder / FILE
+        if not self._path.is_file():
+            raise TableError(f"{folder}: there is no game in this folder; by default, games are in runs/play")
+        with self._open() as journal:
+            self.settings = TableSettings.from_dict(journal.entries[0]["settings"])
+            self.secret = str(journal.entries[0]["secret"])
+            self.address = Address(**[each for each in journal.entries if each["kind"] == "served"][-1]["address"])
 
-    def new(self, seat: str, seconds: float = 0, takes_over: bool = False) -> str:
-        """Make a link and return its token.
+    @classmethod
+    def create(cls, folder: Path, settings: TableSettings, address: Address) -> Self:
+        """Create a game in a folder of games, which is created if missing.
+
+        Raises:
+            TableError, JournalError: the folder cannot be created.
+        """
+        own = folder / secrets.token_hex(8)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            own.mkdir(mode=0o700)
+        except OSError as error:
+            raise TableError(f"{folder}: {reason(error)}") from error
+        with Journal(own / FILE) as journal:
+            journal.append({"kind": "game", "settings": settings.to_dict(), "secret": new_token()})
+            journal.append(_served(address))
+        return cls(own)
+
+    @property
+    def name(self) -> str:
+        """The name of the game in addresses."""
+        return self.folder.resolve().name
+
+    def serve(self, address: Address) -> None:
+        """Note where the game is served now."""
+        with self._open() as journal:
+            journal.append(_served(address))
+        self.address = address
+
+    def link(self, seat: str, takes_over: bool = False) -> str:
+        """The path of a new link on the server.
 
         Args:
-            seconds: lifetime of the link; 0 for unlimited.
             takes_over: using the link takes the seat from all other browsers.
 
         Raises:
-            LinkRefused: the seat has too many links with limited lifetime.
             JournalError: the link cannot be written.
         """
         token = new_token()
-        link = {"kind": "link", "seat": seat, "token": _hash(token), "takes_over": takes_over}
         with self._open() as journal:
-            if seconds and sum(each.get("seat") == seat and each["until"] > 0 for each in journal.entries) >= MOST:
-                raise LinkRefused("many", f"{MOST} such links were made already: ask the host for a link")
-            journal.append(link | {"until": time.time() + seconds if seconds else 0})
-        return token
+            journal.append({"kind": "link", "seat": seat, "token": _hash(token), "takes_over": takes_over})
+        return f"/g/{self.name}/{seat}#{token}"
 
     def redeem(self, seat: str, token: object, browser: object) -> int:
         """Use a link; this is on disk when the method returns.
@@ -99,8 +137,6 @@ class Links:
             if any(use > made and other != link["token"] for use, other in _takeovers(journal.entries, seat)):
                 raise LinkRefused("old", "the host has replaced this link: ask for the new one")
             if seat != SPECTATOR and not _is_used(journal.entries, token, browser):
-                if link["until"] and time.time() > link["until"]:
-                    raise LinkRefused("old", "this link has expired: make a new one on the device where you play")
                 journal.append({"kind": "use", "token": _hash(token), "browser": _hash(browser)})
             return len(_takeovers(journal.entries, seat))
 
@@ -127,8 +163,13 @@ class Links:
         with Journal(self._path, waits=True) as journal:
             try:
                 yield journal
-            except (KeyError, TypeError, AttributeError) as error:
+            except (KeyError, TypeError, AttributeError, IndexError) as error:
                 raise JournalError(self._path, f"damaged: {error!r:.200}") from error
+
+
+def _served(address: Address) -> dict[str, Any]:
+    own = {"host": address.host, "port": address.port, "public_url": address.public_url}
+    return {"kind": "served", "address": own}
 
 
 def _hash(secret: str) -> str:
@@ -158,8 +199,8 @@ def _is_used(entries: Sequence[dict[str, Any]], token: str, browser: str) -> boo
 
 def _takeovers(entries: Sequence[dict[str, Any]], seat: str) -> list[tuple[int, str]]:
     """The uses of links that took over a seat: index of the use in `entries`, hash of the token."""
-    taking = {each["token"] for each in entries if each.get("seat") == seat and each["takes_over"]}
-    uses = enumerate(entries)
+    links = [each for each in entries if each["kind"] == "link" and each["takes_over"] and each["seat"] == seat]
+    taking, uses = {each["token"] for each in links}, enumerate(entries)
     return [(place, each["token"]) for place, each in uses if each["kind"] == "use" and each["token"] in taking]
 
 
