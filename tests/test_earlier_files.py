@@ -30,8 +30,8 @@ def write():
         evaluation.self_play("dove", 3, rules=RULES, map_name=BOARD, store=store)
         welfare_env.Game.from_record(store.record(store.keys()[0])).save(FILES / "game.json")
     small = {"games": 2, "iterations": 1, "width": 4, "layers": 1, "map_name": BOARD, "years": 1}
-    training.train(training.TrainConfig(**small, folder=FILES / "training"))
-    training.train(ModalConfig("program:FairBot", games=8, iterations=2, folder=FILES / "modal-training"))
+    training.train(training.TrainConfig(**small, out=FILES / "training"))
+    training.train(ModalConfig("program:FairBot", games=8, iterations=2, out=FILES / "modal-training"))
     for folder in FILES.rglob("tensorboard"):
         shutil.rmtree(folder)
 

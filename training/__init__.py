@@ -3,7 +3,7 @@
 >>> import training
 >>> config = training.TrainConfig(against="prosocial", map_name="clique:3", years=2)
 >>> path = training.train(config)  # doctest: +SKIP
->>> training.resume(config.place, iterations=300)  # doctest: +SKIP
+>>> training.resume(config.folder, iterations=300)  # doctest: +SKIP
 
 or ``welfare-env train welfare | best-response | psro | modal | resume | curves``. Contents:
 

@@ -53,14 +53,14 @@ class Config:
         clip: PPO's clipping range.
         seed: the same seed gives the same result, bit for bit.
         save_every: iterations between saves.
-        folder: the training's folder; None: the default is `place`.
+        out: the training's folder; None: a default, see `folder`.
 
     Raises:
         TrainingError: an unknown field, or a value of the wrong type or out of bounds; the message names the field and
             what would be right.
     """
 
-    free: ClassVar[frozenset[str]] = frozenset({"iterations", "save_every", "folder"})
+    free: ClassVar[frozenset[str]] = frozenset({"iterations", "save_every", "out"})
     """Fields that do not affect an iteration: a training may be resumed with other values."""
 
     iterations: Iterations = 200
@@ -74,9 +74,9 @@ class Config:
         Range(0, MAX_SEED),
     ] = 0
     save_every: Annotated[int, typer.Option(help="Iterations between saves."), Range(1, MAX)] = 10
-    folder: Annotated[
+    out: Annotated[
         Optional[Path],  # noqa: UP045 (typer reads it)
-        typer.Option("--out", metavar="FOLDER", help="Folder of the training.", show_default="runs/..., by name"),
+        typer.Option(metavar="FOLDER", help="Folder of the training.", show_default="runs/..., by name"),
     ] = None
 
     def __new__(cls, *args: Any, **values: Any) -> Self:
@@ -95,13 +95,13 @@ class Config:
             object.__setattr__(self, name, _checked(name, getattr(self, name), hint))
 
     @property
-    def place(self) -> Path:
+    def folder(self) -> Path:
         """The training's folder."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types, without the folder: the content of config.json."""
-        values = {name: value for name, value in asdict(self).items() if name != "folder"}
+        values = {name: value for name, value in asdict(self).items() if name != "out"}
         return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
 
 
@@ -185,8 +185,8 @@ def from_dict(kind: type[Config], values: Any, folder: Path) -> Config:
     Raises:
         TrainingError: unknown fields or invalid values.
     """
-    names = [field.name for field in fields(kind) if field.name != "folder"]
+    names = [field.name for field in fields(kind) if field.name != "out"]
     for name in values:
         if name not in names:
             raise TrainingError(f"{name!r:.80}{did_you_mean(name, names)}: not a field of {kind.__name__}")
-    return kind(**values, folder=folder)
+    return kind(**values, out=folder)

@@ -18,7 +18,7 @@ from evaluation.cli.console import RESTARTS, errors_in_one_line, print_json
 from evaluation.cli.options import Kept
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import conditions, latest, open_store, saved_games
-from evaluation.tables.message_tables import Talk, talk_tables, talks
+from evaluation.tables.message_tables import ConditionMessages, talk_tables, talks
 
 SHOWN_CONDITIONS = 20
 
@@ -64,13 +64,13 @@ def messages(
             print(f"{store} contains no games yet")
 
 
-def _named(names: list[str], store: Path) -> list[Talk]:
+def _named(names: list[str], store: Path) -> list[ConditionMessages]:
     records = saved_games(names, store)
     with metered("reading messages", len(records), "games") as meter:
         return talks(_counted(records.items(), meter))
 
 
-def _stored(path: Path, last: int, most: int) -> list[Talk]:
+def _stored(path: Path, last: int, most: int) -> list[ConditionMessages]:
     """Analyses of the most recent games and conditions; omissions are reported on stderr."""
     with open_store(path) as store:
         listed = store.games()

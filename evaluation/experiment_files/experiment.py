@@ -17,7 +17,7 @@ from agents.runtime.table_files import Row
 from agents.specs import Spec, read, read_profile
 from evaluation.checks import EvaluationError, check_games, check_seed, listed
 from evaluation.experiment_files.loading import ExperimentError, load_experiment
-from evaluation.experiment_files.measuring import GAINS, Cell, Measuring, over_seeds
+from evaluation.experiment_files.measuring import GAINS, Measurement, Measuring, over_seeds
 from evaluation.experiment_files.plan import BY_YEAR, Condition, Experiment
 from evaluation.experiment_files.result_cache import CachedResult
 from evaluation.experiment_files.trainings import Progress, names_in, train_all
@@ -47,7 +47,7 @@ class ConditionResult(GamesResult):
 
     condition: Condition
     seed: int
-    cells: tuple[Cell, ...]
+    cells: tuple[Measurement, ...]
 
     def __repr__(self) -> str:
         return Printable.__repr__(self)
@@ -78,9 +78,9 @@ class ConditionResult(GamesResult):
         }
 
     @property
-    def by_measure(self) -> dict[str, list[Cell]]:
+    def by_measure(self) -> dict[str, list[Measurement]]:
         """Measure of the file, such as "self-play" -> cells, one per training seed."""
-        found: dict[str, list[Cell]] = {}
+        found: dict[str, list[Measurement]] = {}
         for cell in self.cells:
             found.setdefault(cell.measure, []).append(cell)
         return found

@@ -35,7 +35,7 @@ OF_GAMES = ("root_nash_welfare", "root_nash_welfare_smoothed", "nash_welfare", "
 
 
 @dataclass(frozen=True)
-class Cell:
+class Measurement:
     """One measurement of a condition.
 
     Attributes:
@@ -84,7 +84,7 @@ class Measuring:
                     self._plans[key] = PLANS[measure](chosen, condition, seed, self._of(condition))
         self.max_games = sum(plan.max_games for plan in self._plans.values())
 
-    def cells(self, condition: Condition, execution: Execution) -> tuple[Cell, ...]:
+    def cells(self, condition: Condition, execution: Execution) -> tuple[Measurement, ...]:
         """All cells of a condition."""
         return tuple(
             _cell(measure, seed, self._result(key, execution), self._chosen.text_with(condition.played, seed))
@@ -119,18 +119,18 @@ class Measuring:
         return own.executed(self._settings.execution)
 
 
-def _cell(measure: str, seed: int | None, result: Result, played: str) -> Cell:
+def _cell(measure: str, seed: int | None, result: Result, played: str) -> Measurement:
     if isinstance(result, SelfPlayResult):
         curves = {name: getattr(result, name) for name in BY_YEAR["self-play"]}
-        return Cell(measure, seed, result, _of_games(result), curves, _typical(result))
+        return Measurement(measure, seed, result, _of_games(result), curves, _typical(result))
     if isinstance(result, ExploitabilityResult):
         estimates = {name: getattr(result.costs, name) for name in costs.MEASURES}
         curves = {name: getattr(result.costs, name) for name in BY_YEAR["exploitability"]}
         witness = result.witness.marked_record
-        return Cell(measure, seed, result, {"exploitability": result.value} | estimates, curves, witness)
+        return Measurement(measure, seed, result, {"exploitability": result.value} | estimates, curves, witness)
     if isinstance(result, CrossPlayResult):
-        return Cell(measure, seed, result, {"points_among_others": result.mixed_payoffs[played]}, {}, None)
-    return Cell(measure, seed, result, result.estimates, {}, result.witness)
+        return Measurement(measure, seed, result, {"points_among_others": result.mixed_payoffs[played]}, {}, None)
+    return Measurement(measure, seed, result, result.estimates, {}, result.witness)
 
 
 def _of_games(result: SelfPlayResult) -> dict[str, Estimate]:

@@ -1,7 +1,7 @@
 """Trained policies in an experiment: the table [train.NAME] of its file trains "trained:NAME", once per seed.
 
-The package `training` is not imported here: it registers an object with the methods of `Step` as the entry point
-`train` of the group `welfare_env.steps`.
+The package `training` is not imported here: it registers an object with the methods of `TrainingStep` as the entry
+point `train` of the group `welfare_env.steps`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LONGEST_NAME = 40
 Progress = Callable[[str, int, int], None]  # description of the training, finished iterations, total iterations
 
 
-class Step(Protocol):
+class TrainingStep(Protocol):
     """The interface of the entry point."""
 
     def check(self, fields: Mapping[str, Any]) -> None:
@@ -45,7 +45,7 @@ class Training:
     fields: Mapping[str, Any]
 
 
-def training_step() -> Step:
+def training_step() -> TrainingStep:
     """The installed step.
 
     Raises:
@@ -53,7 +53,7 @@ def training_step() -> Step:
     """
     for point in entry_points(group=GROUP, name=STEP):
         try:
-            step: Step = point.load()
+            step: TrainingStep = point.load()
         except (ImportError, AttributeError) as error:
             raise EvaluationError(f"[train]: the entry point {point.value} cannot be loaded: {error}") from error
         return step

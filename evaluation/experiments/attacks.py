@@ -26,7 +26,7 @@ from evaluation.experiments.exploitability_result import (
 )
 from evaluation.experiments.notes import IllegalOrders
 from evaluation.experiments.stopping import further_games
-from evaluation.measures.choice import FINALISTS, Choice, choose, rounds
+from evaluation.measures.choice import FINALISTS, Selection, choose, rounds
 from evaluation.measures.gains import coalition_gain, member_gains
 from evaluation.measures.intervals import CONFIDENCE, Coalition, Floats, mean_estimates
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts
@@ -85,7 +85,7 @@ ITSELF = Deviation()
 """Self-play: nobody deviates."""
 
 
-class PlayedGame:
+class AttackGame:
     """A played game: its compressed record (a tenth of the size), and counts.
 
     Args:
@@ -123,12 +123,12 @@ class Attacks:
 
     def __init__(self, setting: GameSettings, profile: Profile, tried: Sequence[Deviation]) -> None:
         self.setting, self.profile, self.tried = setting, profile, tried
-        self.choice: Choice | None = None
+        self.choice: Selection | None = None
         self.chosen = tried[0]
         self.confirmed: list[Deviation] = list(tried)
         self._specs: dict[Attack, list[GameSpec]] = {}
         self._measures: dict[Attack, list[GameMeasures]] = {}
-        self._games: dict[GameSpec, PlayedGame] = {}
+        self._games: dict[GameSpec, AttackGame] = {}
         self.played = 0
 
     def choose(self, games: int) -> None:
@@ -245,7 +245,7 @@ class Attacks:
             for spec, record in played:
                 for each in played_in[spec]:
                     found[each.attack, spec] = read(record, each)
-                self._games[spec] = PlayedGame(spec, record, played_in[spec][0].parts(spec), keeps_records)
+                self._games[spec] = AttackGame(spec, record, played_in[spec][0].parts(spec), keeps_records)
         return {each.attack: [found[each.attack, each.of(game)] for game in games] for each in deviations}
 
     def _witness(self, attack: Deviation) -> Witness:

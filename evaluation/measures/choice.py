@@ -31,7 +31,7 @@ CLEARLY = 2.0
 
 
 @dataclass(frozen=True)
-class Choice:
+class Selection:
     """The result of a selection.
 
     Attributes:
@@ -58,7 +58,7 @@ class Choice:
         return [self.best_of(each) for each in members.values()]
 
 
-def choose(candidates: int, play: Play, games: int) -> Choice:
+def choose(candidates: int, play: Play, games: int) -> Selection:
     """Choose the candidate with the largest gain of its worst-off member.
 
     Args:
@@ -73,7 +73,7 @@ def choose(candidates: int, play: Play, games: int) -> Choice:
         for candidate, played in zip(alive, play(alive, numbers), strict=True):
             gains[candidate].append(played)
     best, *others = _ranked(alive, gains)
-    return Choice(
+    return Selection(
         best,
         (best, *_not_clearly_worse(best, others, gains)),
         tuple(_score(played) for played in gains),

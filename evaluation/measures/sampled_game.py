@@ -16,9 +16,9 @@ from evaluation.measures.intervals import FEWEST_GAMES, Estimate, mean_estimates
 from evaluation.measures.symmetric_game import (
     TOLERANCE,
     Counts,
-    Equilibrium,
     Floats,
     GameTableError,
+    SymmetricEquilibrium,
     SymmetricGame,
 )
 
@@ -26,7 +26,7 @@ RESAMPLES = 200
 
 
 @dataclass(frozen=True)
-class SampledEquilibrium(Equilibrium):
+class SampledEquilibrium(SymmetricEquilibrium):
     """An equilibrium of the mean payoffs.
 
     Attributes:
@@ -136,7 +136,7 @@ class SampledGame:
         low, high = resampled_bounds(resampled, self.samples).tolist()
         return Estimate(value, min(low, value), max(high, value), self.samples, ())
 
-    def _followed(self, equilibrium: Equilibrium) -> SampledEquilibrium:
+    def _followed(self, equilibrium: SymmetricEquilibrium) -> SampledEquilibrium:
         """An equilibrium with its estimates from the resampled games."""
         mix = np.array(list(equilibrium.mix.values()))
         games = self._resampled_games if self._has_intervals else []

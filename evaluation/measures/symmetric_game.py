@@ -52,7 +52,7 @@ def compositions(total: int, parts: int) -> Iterator[Counts]:
 
 
 @dataclass(frozen=True)
-class Equilibrium:
+class SymmetricEquilibrium:
     """A symmetric Nash equilibrium: nobody gains by deviating if all others play the mixed strategy `mix`.
 
     Attributes:
@@ -184,7 +184,7 @@ class SymmetricGame:
         return float(np.ptp(self.table)) or 1.0
 
     @cached_property
-    def equilibria(self) -> tuple[Equilibrium, ...]:
+    def equilibria(self) -> tuple[SymmetricEquilibrium, ...]:
         """The symmetric Nash equilibria, those with fewer strategies first.
 
         Finds all pure equilibria, and all isolated equilibria of two strategies: the roots of the payoff difference, a
@@ -331,9 +331,9 @@ class SymmetricGame:
         names = tuple(self.names[strategy] for strategy in strategies)
         return SymmetricGame(names, self.players, self.table[rows], None if self.fitted is None else self.fitted[rows])
 
-    def _equilibrium(self, mix: Floats) -> Equilibrium:
+    def _equilibrium(self, mix: Floats) -> SymmetricEquilibrium:
         gains = self.gains(mix)
-        return Equilibrium(
+        return SymmetricEquilibrium(
             dict(zip(self.names, mix.tolist(), strict=True)),
             float(mix @ self.payoffs(mix)),
             dict(zip(self.names, np.where(mix > 0, 0.0, gains).tolist(), strict=True)),

@@ -15,7 +15,7 @@ from typing import Any
 from agents.runtime.files import parse_json, read_file, reason, shown
 from evaluation.checks import EvaluationError
 from evaluation.experiment_files.experiment import ExperimentResult
-from evaluation.experiment_files.measuring import Cell
+from evaluation.experiment_files.measuring import Measurement
 from evaluation.experiment_files.plan import Experiment
 from evaluation.measures.lm_usage import without_transcripts
 from evaluation.report.figures import drawn, figures_of
@@ -74,7 +74,7 @@ def write_results(
     return folder / PAGE
 
 
-def _write_replay(folder: Path, condition: Mapping[str, Any], cell: Cell) -> list[str]:
+def _write_replay(folder: Path, condition: Mapping[str, Any], cell: Measurement) -> list[str]:
     """Write the replay page of a cell's typical game; return its description, and its path in the folder."""
     seed = "" if cell.training_seed is None else f", training seed {cell.training_seed}"
     what = f"{cell.measure}{seed}"

@@ -28,7 +28,7 @@ CAPTION = (
 
 
 @dataclass(frozen=True, repr=False)
-class Talk(Result):
+class ConditionMessages(Result):
     """The messages of the games of one condition.
 
     Attributes:
@@ -69,7 +69,7 @@ class Talk(Result):
         return dict(plain(vars(self)))
 
 
-def talks(records: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Talk]:
+def talks(records: Iterable[tuple[str, Mapping[str, Any]]]) -> list[ConditionMessages]:
     """The messages of each condition.
 
     Args:
@@ -88,7 +88,7 @@ def talks(records: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Talk]:
         except (AttributeError, KeyError, TypeError, ValueError, RecordError) as error:
             raise RecordError(f"{name} is damaged, or not a saved game: {type(error).__name__}: {error}") from error
         found.setdefault(condition, {})[name] = analysis
-    return [Talk(players, rules, games) for (players, rules), games in found.items()]
+    return [ConditionMessages(players, rules, games) for (players, rules), games in found.items()]
 
 
 def _condition(name: str, record: Mapping[str, Any]) -> tuple[str, str]:
@@ -99,7 +99,7 @@ def _condition(name: str, record: Mapping[str, Any]) -> tuple[str, str]:
     return seats(facts["players"]), played(facts | {"map": record["map"]})
 
 
-def talk_tables(rows: Sequence[Talk]) -> Iterator[Table]:
+def talk_tables(rows: Sequence[ConditionMessages]) -> Iterator[Table]:
     """Tables of messages and promises; for a single condition, also of who wrote to whom."""
     yield _messages_table(rows)
     yield _promises_table(rows)
@@ -108,11 +108,11 @@ def talk_tables(rows: Sequence[Talk]) -> Iterator[Table]:
 
 
 @tables_of.register
-def _(talk: Talk) -> list[Table]:
+def _(talk: ConditionMessages) -> list[Table]:
     return list(talk_tables([talk]))
 
 
-def _messages_table(rows: Sequence[Talk]) -> Table:
+def _messages_table(rows: Sequence[ConditionMessages]) -> Table:
     numbers = (">games", ">messages per game", ">public share", ">similarity, own", ">similarity, others")
     table = titled("Messages", CAPTION, ("players and rules", *numbers))
     for row in rows:
@@ -134,7 +134,7 @@ def _mean(values: Sequence[float], digits: int = 2) -> str:
     return cell(mean_estimate(known, 0), digits) if known else "-"
 
 
-def _promises_table(rows: Sequence[Talk]) -> Table:
+def _promises_table(rows: Sequence[ConditionMessages]) -> Table:
     caption = (
         f"total over all games; kept share: kept / judged promises {BRACKETS}. --json shows the sentences to check"
     )
@@ -148,7 +148,7 @@ def _promises_table(rows: Sequence[Talk]) -> Table:
     return table
 
 
-def _matrix_table(row: Talk) -> Table:
+def _matrix_table(row: ConditionMessages) -> Table:
     recipients = sorted({recipient for sent in row.matrix.values() for recipient in sent})
     columns = ("from", *(f">{recipient}" for recipient in recipients))
     table = titled("Who writes to whom", "total number of messages, by sender and recipient", columns)

@@ -24,7 +24,7 @@ GAINS = ("mix", "gap", "mean gap", "welfare", "the portfolio gains")
 def from_nothing(out: Path) -> training.PopulationConfig:
     """A population that begins with hold and prosocial."""
     return training.PopulationConfig(
-        map_name="clique:4", begin="hold+prosocial", steps=4, max_positions=5_000, folder=out / "psro", **SETTINGS
+        map_name="clique:4", begin="hold+prosocial", steps=4, max_positions=5_000, out=out / "psro", **SETTINGS
     )
 
 
@@ -32,7 +32,7 @@ def with_punisher(out: Path, board: str, seed: int) -> training.PopulationConfig
     """A population that begins with the paper's strategy, too."""
     folder, begin = out / f"psro-{board.replace(':', '-')}-{seed}", f"hold+prosocial+({PUNISHER})"
     return training.PopulationConfig(
-        map_name=board, begin=begin, steps=3, max_positions=20_000, seed=seed, folder=folder, **SETTINGS
+        map_name=board, begin=begin, steps=3, max_positions=20_000, seed=seed, out=folder, **SETTINGS
     )
 
 
@@ -50,12 +50,12 @@ def populations(out: Path, seats: Sequence[str], to: Path | None) -> None:
 
 def steps(config: training.PopulationConfig) -> list[dict[str, Any]]:
     """The steps of a population, which is trained if necessary."""
-    config.place.mkdir(parents=True, exist_ok=True)
+    config.folder.mkdir(parents=True, exist_ok=True)
 
     def train() -> list[dict[str, Any]]:
         return [asdict(step) for step in training.train(config)]
 
-    return list(measured(config.place, f"population of {config.steps} steps", train))
+    return list(measured(config.folder, f"population of {config.steps} steps", train))
 
 
 def row(step: Mapping[str, Any]) -> list[str]:

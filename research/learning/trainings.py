@@ -42,7 +42,7 @@ class Group:
 
     def config(self, out: Path, seed: int, iterations: int) -> training.TrainConfig:
         fields = {**self.settings, "horizon": self.iterations, "iterations": iterations, "seed": seed}
-        return training.TrainConfig(folder=out / f"{self.name}-{seed}", **fields)
+        return training.TrainConfig(out=out / f"{self.name}-{seed}", **fields)
 
     def folders(self, out: Path) -> Sequence[Path]:
         """The trainings' folders; missing trainings are run, and extended until the curves are flat."""
@@ -57,10 +57,10 @@ class Group:
 
 def trained(config: training.TrainConfig) -> Path:
     """The folder of a training, which is run to its end if necessary."""
-    if (saved_iterations(config.place) or 0) < config.iterations:
-        print(f"training {config.place.name}, {config.iterations} iterations", file=sys.stderr, flush=True)
+    if (saved_iterations(config.folder) or 0) < config.iterations:
+        print(f"training {config.folder.name}, {config.iterations} iterations", file=sys.stderr, flush=True)
         training.train(config)
-    return config.place
+    return config.folder
 
 
 def points(folders: Sequence[Path], metric: str = POINTS) -> Floats:

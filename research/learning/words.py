@@ -65,7 +65,7 @@ class Setting:
         return training.TrainConfig(
             map_name=self.map_name, years=self.years, reward=self.reward, against=self.against, press=press, seed=seed,
             iterations=self.iterations, horizon=self.iterations,
-            folder=folder / f"{self.name}-{press}-{seed}".replace(", ", "-").replace(" ", "-"), **TRAINING,
+            out=folder / f"{self.name}-{press}-{seed}".replace(", ", "-").replace(" ", "-"), **TRAINING,
         )  # fmt: skip
 
 
@@ -92,13 +92,13 @@ def effects(config: training.TrainConfig) -> dict[str, Any]:
 def played(config: training.TrainConfig, way: str) -> dict[str, Any]:
     """Returns, differences and bits; for trainings without words only the returns."""
     if config.press != "none":
-        return word_effects(config.place, GAMES, way)
+        return word_effects(config.folder, GAMES, way)
     from training.board.ppo import play_of
     from training.board.seat_gains import play_games
 
     (stream,) = np.random.SeedSequence([0, STREAM]).generate_state(1).tolist()  # the same seats as `word_effects`
     results = play_games(
-        replace(play_of(config), num_games=GAMES, seed=stream), config.place / "checkpoint", way != "drawn"
+        replace(play_of(config), num_games=GAMES, seed=stream), config.folder / "checkpoint", way != "drawn"
     )
     means = [np.mean([result.returns[power] for power in result.learners]) for result in results]
     return {"returns": {"no words": mean_estimate(means, 0).to_dict()}}
@@ -119,7 +119,7 @@ def going(config: training.TrainConfig) -> str:
     from training.board.ppo import play_of
     from training.board.seat_gains import runner_of
 
-    runner = runner_of(replace(play_of(config), num_games=GAMES), checkpoint.load(config.place / "checkpoint"))
+    runner = runner_of(replace(play_of(config), num_games=GAMES), checkpoint.load(config.folder / "checkpoint"))
     decided = np.concatenate([episode.observations.data[:-1] for episode in runner.sample()])
     first = decided[(decided[:, YEAR] == 0) & (decided[:, PHASE] == SPRING_MOVES) & (decided[:, -2] == 0)]
     inputs = runner.reader.read(first)
@@ -135,7 +135,7 @@ def going(config: training.TrainConfig) -> str:
         for seat, power in enumerate(runner.board.powers)
         for words in (True, False)
     ]
-    return f"{config.place.name}: probability to go in Spring after hearing: " + ", ".join(cells)
+    return f"{config.folder.name}: probability to go in Spring after hearing: " + ", ".join(cells)
 
 
 def row(setting: Setting, seed: int, found: dict[str, Any]) -> list[str]:

@@ -75,7 +75,7 @@ def replies(trained: Mapping[tuple[str, str], Sequence[ModalResult]]) -> tuple[l
 def _against(actions: str, opponent: str, seeds: int, runs: Path) -> list[ModalResult]:
     folders = [runs / f"{actions}-{opponent}-{seed}" for seed in range(seeds)]
     return [
-        train_modal(ModalConfig(f"program:{opponent}", actions, seed=seed, folder=folder))
+        train_modal(ModalConfig(f"program:{opponent}", actions, seed=seed, out=folder))
         for seed, folder in enumerate(track(folders, f"{actions}, {opponent}", console=STDERR))
     ]
 
@@ -83,7 +83,7 @@ def _against(actions: str, opponent: str, seeds: int, runs: Path) -> list[ModalR
 def _self_play(name: str, seeds: int, runs: Path) -> list[ModalResult]:
     folders = [runs / f"self-{name.replace(' ', '-')}-{seed}" for seed in range(seeds)]
     return [
-        train_modal(replace(SELF_PLAY[name], seed=seed, folder=folder))
+        train_modal(replace(SELF_PLAY[name], seed=seed, out=folder))
         for seed, folder in enumerate(track(folders, f"self-play, {name}", console=STDERR))
     ]
 

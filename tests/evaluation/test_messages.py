@@ -10,7 +10,7 @@ import pytest
 import agents
 import welfare_env
 from evaluation.messages.analysis import analyze_messages
-from evaluation.tables.message_tables import Talk, talk_tables
+from evaluation.tables.message_tables import ConditionMessages, talk_tables
 from welfare_env import Game, Rules
 from welfare_env.errors import RecordError
 
@@ -176,7 +176,7 @@ def test_the_tables_count_over_games():
         ("ITALY", "FRANCE", "I will hold."),
         orders=PARIS_MOVES,
     )
-    row = Talk("", "", dict.fromkeys(("one", "other"), analyze_messages(record)))
+    row = ConditionMessages("", "", dict.fromkeys(("one", "other"), analyze_messages(record)))
     tables = talk_tables([row])
     messages, promises, matrix = ([list(map(str, column.cells)) for column in each.columns] for each in tables)
     assert [column[0].split()[0] for column in messages[1:4]] == ["2", "2.0", "0.50"]

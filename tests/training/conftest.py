@@ -27,7 +27,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     @cache
     def folder(seed: int = 0) -> Path:
         place = tmp_path_factory.mktemp(f"finished-{seed}")
-        train(replace(SMALL, seed=seed, held_out_every=1, save_every=1, folder=place))
+        train(replace(SMALL, seed=seed, held_out_every=1, save_every=1, out=place))
         return place
 
     return folder

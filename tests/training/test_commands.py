@@ -32,7 +32,7 @@ def test_every_field_is_an_option(command: str) -> None:
     kind = ModalConfig if command == "modal" else TrainConfig
     shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).stdout
     names = {field.name for field in fields(kind)} - {"variant", "against", "also", "agents"}
-    renamed = {"folder": "out", "map_name": "map", "lambda_": "lambda"}
+    renamed = {"map_name": "map", "lambda_": "lambda"}
     assert [name for name in names if f"--{renamed.get(name, name).replace('_', '-')} " not in shown] == []
 
 
@@ -231,6 +231,6 @@ def test_errors_are_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.slow
 def test_training_from_python_prints_nothing(tmp_path: Path) -> None:
     code = "import training; training.train(training.TrainConfig(map_name='clique:3', years=1, games=2, iterations=1, "
-    code += f"width=4, layers=1, folder={str(tmp_path)!r}))"
+    code += f"width=4, layers=1, out={str(tmp_path)!r}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -47,7 +47,7 @@ WRONG: list[tuple[str, object]] = [
     ("reward", "money"),
     ("curriculum", "99"),
     ("start", 5),
-    ("folder", 5),
+    ("out", 5),
     ("variant", "welfar"),
     ("league_share", 1.5),
     ("league_every", 0),
@@ -77,8 +77,8 @@ def test_fields_are_checked(kind: type, wrong: list[tuple[str, object]]) -> None
 
 @pytest.mark.parametrize("kind", [TrainConfig, ModalConfig, PopulationConfig])
 def test_an_unknown_field_is_answered_with_the_fields(kind: type) -> None:
-    with pytest.raises(TrainingError, match=rf"'out': not a field of {kind.__name__}: iterations, games, .*folder"):
-        kind(out="x")
+    with pytest.raises(TrainingError, match=rf"'folder': not a field of {kind.__name__}: iterations, games, .*out"):
+        kind(folder="x")
     config = kind(seed=4)
     assert copy.deepcopy(config) == config == replace(kind(), seed=4)
 
@@ -94,7 +94,7 @@ def test_a_whole_number_is_a_number() -> None:
 @pytest.mark.parametrize("config", [SELF_PLAY, RESPONSE, SMALL])
 def test_a_config_is_read_as_it_was_written(config: TrainConfig) -> None:
     written = json.loads(json.dumps(config.to_dict()))
-    assert TrainConfig(**written) == replace(config, folder=None)
+    assert TrainConfig(**written) == replace(config, out=None)
 
 
 # Folders.
@@ -111,12 +111,12 @@ def test_a_config_is_read_as_it_was_written(config: TrainConfig) -> None:
     ],
 )
 def test_folders_are_named_after_the_profile(config: TrainConfig, name: str) -> None:
-    assert config.place == Path("runs", name)
+    assert config.folder == Path("runs", name)
 
 
 def test_the_name_of_a_folder_is_never_too_long() -> None:
     texts = [f"exploiter:nice=(dove:share=0.{number}),attack=dumbbot,years=4" for number in range(8)]
-    names = [TrainConfig(against=(*texts, last)).place.name for last in ("dove", "hold", "мир" * 30, "和" * 60)]
+    names = [TrainConfig(against=(*texts, last)).folder.name for last in ("dove", "hold", "мир" * 30, "和" * 60)]
     assert max(len(name.encode()) for name in names) <= 200
     assert len(set(names)) == len(names)
 

@@ -108,7 +108,7 @@ def test_a_league_leaves_them_games() -> None:
 )
 def test_seats_that_nobody_can_have_are_told_before_any_game(tmp_path: Path, against, told) -> None:
     with pytest.raises(WelfareEnvError, match=told):
-        train(replace(SMALL, against=against, coalition="PLAYERA", folder=tmp_path / "run"))
+        train(replace(SMALL, against=against, coalition="PLAYERA", out=tmp_path / "run"))
     assert not list(tmp_path.iterdir())
     other = replace(SMALL, against="PLAYERA*cooperators + 2*dove", coalition="singles")
     assert other.lineup.players == ("cooperators", "dove")
@@ -126,11 +126,11 @@ def test_folders_tell_who_learns() -> None:
         replace(SMALL, also=()),
         replace(SMALL, also=("cooperators=own", "robbers=own"), against=("cooperators", "robbers")),
     ]
-    names = {config.place.name for config in given}
+    names = {config.folder.name for config in given}
     assert len(names) == len(given)
     assert "welfare-cooperators-cooperators=social-clique:3" in names
     mixed = replace(SMALL, also=(), against=("1*learner + 2*hold",))
-    assert mixed.place.name.startswith("welfare-1-learner-2-hold-")
+    assert mixed.folder.name.startswith("welfare-1-learner-2-hold-")
 
 
 def test_the_sequence_of_opponents_counts() -> None:
@@ -303,7 +303,7 @@ def test_networks_begin_differently_and_learn_apart(tmp_path: Path) -> None:
 
 
 def test_all_see_the_position_only(tmp_path: Path) -> None:
-    train(replace(SMALL, sees="position", iterations=1, folder=tmp_path))
+    train(replace(SMALL, sees="position", iterations=1, out=tmp_path))
     for name in ("checkpoint", "cooperators"):
         policy = agents.make(f"rl:{tmp_path / name}")
         env = runner_of(SMALL)
@@ -321,7 +321,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict]]:
     def note(progress) -> None:
         after.append({name: weights_of(folder, name) for name in ("checkpoint", "cooperators")})
 
-    train(replace(SMALL, lr=0.05, save_every=1, folder=folder), note)
+    train(replace(SMALL, lr=0.05, save_every=1, out=folder), note)
     return folder, after
 
 
@@ -362,7 +362,7 @@ def test_the_log_tells_of_each(whole) -> None:
 def test_an_interrupted_training_ends_like_an_undisturbed_one(tmp_path: Path, whole, error) -> None:
     """As if killed, an iteration after the last save; and after Ctrl-C."""
     folder, _ = whole
-    config = replace(SMALL, lr=0.05, folder=tmp_path / "parts")
+    config = replace(SMALL, lr=0.05, out=tmp_path / "parts")
     with pytest.raises(error):
         train(config, stop_after(3, error))
     training.resume(tmp_path / "parts")
@@ -373,7 +373,7 @@ def test_an_interrupted_training_ends_like_an_undisturbed_one(tmp_path: Path, wh
 @pytest.mark.slow
 def test_an_extended_training_ends_like_an_undisturbed_one(tmp_path: Path, whole) -> None:
     folder, _ = whole
-    train(replace(SMALL, lr=0.05, iterations=2, folder=tmp_path))
+    train(replace(SMALL, lr=0.05, iterations=2, out=tmp_path))
     training.resume(tmp_path, iterations=4)
     assert logged(folder) == logged(tmp_path)
     assert all(same(weights_of(folder, name), weights_of(tmp_path, name)) for name in NAMES)
@@ -398,14 +398,14 @@ def test_checkpoints_are_written_again(tmp_path: Path, whole, name) -> None:
 )
 def test_others_are_another_training(tmp_path: Path, whole, changes) -> None:
     shutil.copytree(whole[0], tmp_path / "run")
-    config = replace(SMALL, lr=0.05, folder=tmp_path / "run", **changes)
+    config = replace(SMALL, lr=0.05, out=tmp_path / "run", **changes)
     with pytest.raises(TrainingError, match=r"another training: it has .*also="):
         train(config)
 
 
 @pytest.mark.slow
 def test_a_league_is_the_learners(tmp_path: Path) -> None:
-    config = replace(SMALL, iterations=3, league_share=0.5, league_every=1, held_out_every=0, folder=tmp_path)
+    config = replace(SMALL, iterations=3, league_share=0.5, league_every=1, held_out_every=0, out=tmp_path)
     train(config)
     assert any("against/league" in line for line in logged(tmp_path))
     train(replace(config, iterations=4))
@@ -416,7 +416,7 @@ def test_a_league_is_the_learners(tmp_path: Path) -> None:
 def test_imitation_and_start_are_the_learners(tmp_path: Path, whole) -> None:
     """The others begin as they would without; a training that stopped after the imitation goes on."""
     start = whole[0] / "checkpoint"
-    config = replace(SMALL, imitate="random", imitate_games=4, start=start, lr=1e-9, iterations=1, folder=tmp_path)
+    config = replace(SMALL, imitate="random", imitate_games=4, start=start, lr=1e-9, iterations=1, out=tmp_path)
     with pytest.raises(RuntimeError):
         train(replace(config, iterations=3), stop_after(1, RuntimeError))
     train(config)
@@ -433,7 +433,7 @@ def test_weights_that_are_no_numbers_are_refused_whosever_they_are(tmp_path: Pat
 
     monkeypatch.setattr(ppo, "_improve", diverged)
     with pytest.raises(TrainingError, match="no longer finite"):
-        train(replace(SMALL, folder=tmp_path))
+        train(replace(SMALL, out=tmp_path))
 
 
 # Words, and commands.
@@ -441,7 +441,7 @@ def test_weights_that_are_no_numbers_are_refused_whosever_they_are(tmp_path: Pat
 
 @pytest.mark.slow
 def test_all_speak(tmp_path: Path) -> None:
-    config = replace(SMALL, years=1, press="tokens", folder=tmp_path)
+    config = replace(SMALL, years=1, press="tokens", out=tmp_path)
     train(config)
     assert "learn/cooperators/word_entropy" in logged(tmp_path)[-1]
 

@@ -239,7 +239,7 @@ class TestLearning:
         """Mean returns, iteration by iteration."""
         returns: list[float] = []
         options = {"epochs": 4, "minibatch": 128, "lr": 0.005, "entropy": 0.01, "save_every": 1000} | options
-        config = TrainConfig(folder=folder, horizon=options["iterations"], held_out_every=0, **options)
+        config = TrainConfig(out=folder, horizon=options["iterations"], held_out_every=0, **options)
         train(config, lambda told: returns.append(told.logged["play/return"]), play=play)
         return returns
 

@@ -43,7 +43,7 @@ TOKENS = ModalConfig("mix:FairBot=1/2,DefectBot=1/2", "tokens", iterations=5, ga
 
 
 def learnt(folder: Path, *given: str, **options: object) -> ModalResult:
-    return train_modal(ModalConfig(*given, folder=folder, **options))
+    return train_modal(ModalConfig(*given, out=folder, **options))
 
 
 def commonest(result: ModalResult) -> modal_env.Agent:
@@ -201,13 +201,13 @@ def test_the_average_is_that_of_the_last_iterations() -> None:
 @pytest.fixture(scope="module", params=[SMALL, pytest.param(TOKENS, marks=pytest.mark.slow)], ids=["library", "tokens"])
 def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ModalResult:
     """A finished training, in `config.folder`; only to be read."""
-    return train_modal(replace(request.param, folder=tmp_path_factory.mktemp("whole")))
+    return train_modal(replace(request.param, out=tmp_path_factory.mktemp("whole")))
 
 
 @pytest.fixture
 def copied(whole: ModalResult, tmp_path: Path) -> ModalConfig:
     """The config of a copy of it."""
-    return replace(whole.config, folder=shutil.copytree(whole.config.place, tmp_path / "copy"))
+    return replace(whole.config, out=shutil.copytree(whole.config.folder, tmp_path / "copy"))
 
 
 @pytest.mark.slow
@@ -215,18 +215,18 @@ def copied(whole: ModalResult, tmp_path: Path) -> ModalConfig:
 def test_an_interrupted_training_ends_like_an_undisturbed_one(
     tmp_path: Path, whole: ModalResult, error: type[BaseException]
 ) -> None:
-    config = replace(whole.config, folder=tmp_path)
+    config = replace(whole.config, out=tmp_path)
     with pytest.raises(error):
         train_modal(config, stop_after(3, error))
     seen: list[int] = []
     parts = train_modal(config, lambda progress: seen.append(progress.iteration))
     assert seen == ([4, 5] if error is KeyboardInterrupt else [3, 4, 5])
     assert (parts.history, parts.shares) == (whole.history, whole.shares)
-    before, after = state(whole.config.place), state(tmp_path)
+    before, after = state(whole.config.folder), state(tmp_path)
     assert before.keys() == after.keys()
     assert any("adam/" in name for name in before)
     assert all(torch.equal(before[name], after[name]) for name in before)
-    assert (whole.config.place / "log.jsonl").read_text() == (tmp_path / "log.jsonl").read_text()
+    assert (whole.config.folder / "log.jsonl").read_text() == (tmp_path / "log.jsonl").read_text()
 
 
 @pytest.mark.slow
@@ -250,7 +250,7 @@ def test_seeds_matter_and_global_chance_does_not(tmp_path: Path) -> None:
         torch.manual_seed(ord(name))
         drawn = torch.rand(1)
         torch.manual_seed(ord(name))
-        train_modal(ModalConfig("program:FairBot", iterations=1, games=8, seed=seed, folder=tmp_path / name))
+        train_modal(ModalConfig("program:FairBot", iterations=1, games=8, seed=seed, out=tmp_path / name))
         assert torch.equal(torch.rand(1), drawn)  # torch's own generator is left alone
     a, b, c = (state(tmp_path / name)["network/logits"] for name in "abc")
     assert torch.equal(a, b)
@@ -262,19 +262,19 @@ def test_seeds_matter_and_global_chance_does_not(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_another_training_is_not_overwritten(copied: ModalConfig) -> None:
-    before = {file: file.read_bytes() for file in copied.place.iterdir() if file.is_file()}
+    before = {file: file.read_bytes() for file in copied.folder.iterdir() if file.is_file()}
     with pytest.raises(TrainingError, match="it has seed=0, this one 3"):
         train_modal(replace(copied, seed=3))
-    assert {file: file.read_bytes() for file in copied.place.iterdir() if file.is_file()} == before
+    assert {file: file.read_bytes() for file in copied.folder.iterdir() if file.is_file()} == before
 
 
 @pytest.mark.slow
 def test_a_damaged_folder_is_told(copied: ModalConfig) -> None:
-    path, log = copied.place / "state.safetensors", (copied.place / "log.jsonl").read_text()
-    (copied.place / "log.jsonl").write_text(log[: len(log) // 2])
+    path, log = copied.folder / "state.safetensors", (copied.folder / "log.jsonl").read_text()
+    (copied.folder / "log.jsonl").write_text(log[: len(log) // 2])
     with pytest.raises(TrainingError, match=r"log\.jsonl"):
         train_modal(copied)
-    (copied.place / "log.jsonl").write_text(log)
+    (copied.folder / "log.jsonl").write_text(log)
     path.write_bytes(path.read_bytes()[:50])
     with pytest.raises(TrainingError, match=r"state\.safetensors is damaged"):
         train_modal(copied)
@@ -300,7 +300,7 @@ def test_bad_options_are_told_before_anything_is_written(
     tmp_path: Path, options: dict, error: type[Exception], told: str
 ) -> None:
     with pytest.raises(error, match=told):
-        train_modal(ModalConfig(folder=tmp_path / "new", **options))
+        train_modal(ModalConfig(out=tmp_path / "new", **options))
     assert not (tmp_path / "new").exists()
 
 

@@ -106,15 +106,15 @@ def test_each_seat_draws_its_own_policy_of_a_mix():
 
 def test_a_network_that_sees_the_position_only_does_not_read_points(tmp_path):
     config = TrainConfig(
-        map_name="clique:3", years=3, games=4, iterations=1, horizon=3, width=4, layers=1, folder=tmp_path / "blind",
+        map_name="clique:3", years=3, games=4, iterations=1, horizon=3, width=4, layers=1, out=tmp_path / "blind",
         sees="position",
     )  # fmt: skip
     path = train(config)
     network: BoardNetwork = agents.make(f"rl:{path}").network_for(load_board("clique:3"), RULES)
     assert not network.reads_points
-    seeing = train(replace(config, folder=tmp_path / "seeing", sees="all"))
+    seeing = train(replace(config, out=tmp_path / "seeing", sees="all"))
     assert agents.make(f"rl:{seeing}").network_for(load_board("clique:3"), RULES).reads_points
-    again = train(replace(config, folder=tmp_path / "started", start=seeing))
+    again = train(replace(config, out=tmp_path / "started", start=seeing))
     assert not agents.make(f"rl:{again}").network_for(load_board("clique:3"), RULES).reads_points
     with pytest.raises(TrainingError, match="sees"):
         train(replace(config, sees="all"))
@@ -228,7 +228,7 @@ def same(one, other):
 def undisturbed(tmp_path_factory):
     """A finished population in a folder "p", the name that tells the policies of all."""
     folder = tmp_path_factory.mktemp("whole") / "p"
-    return folder, train_population(replace(SMALL, folder=folder))
+    return folder, train_population(replace(SMALL, out=folder))
 
 
 @pytest.mark.slow
@@ -259,7 +259,7 @@ def test_a_population_that_is_interrupted_goes_on_to_the_same_weights(tmp_path, 
         if done == at:
             raise KeyboardInterrupt
 
-    config = replace(SMALL, folder=tmp_path / "p")
+    config = replace(SMALL, out=tmp_path / "p")
     with pytest.raises(KeyboardInterrupt):
         train_population(config, on_progress=stop)
     resumed = train_population(config)
@@ -274,7 +274,7 @@ def test_files_that_are_lost_or_damaged_are_made_again(tmp_path, undisturbed):
     folder, steps = undisturbed
     (tmp_path / "p").parent.mkdir(exist_ok=True)
     shutil.copytree(folder, tmp_path / "p")
-    config = replace(SMALL, folder=tmp_path / "p")
+    config = replace(SMALL, out=tmp_path / "p")
     (tmp_path / "p" / "table.json").write_text("[[1")
     (tmp_path / "p" / "steps.jsonl").unlink()
     again = train_population(config)
@@ -287,9 +287,9 @@ def test_files_that_are_lost_or_damaged_are_made_again(tmp_path, undisturbed):
 @pytest.mark.slow
 def test_a_population_can_be_extended_but_not_changed(tmp_path, undisturbed):
     folder, _ = undisturbed
-    config = replace(SMALL, folder=tmp_path / "p", steps=1)
+    config = replace(SMALL, out=tmp_path / "p", steps=1)
     assert len(train_population(config)) == 2
-    assert len(training.resume(config.place, iterations=2)) == 3
+    assert len(training.resume(config.folder, iterations=2)) == 3
     same(weights_in(folder), weights_in(tmp_path / "p"))
     for changes in ({"years": 3}, {"begin": "hold"}, {"solver": "uniform"}, {"seed": 1}):
         with pytest.raises(TrainingError, match=next(iter(changes))):
@@ -298,7 +298,7 @@ def test_a_population_can_be_extended_but_not_changed(tmp_path, undisturbed):
 
 @pytest.mark.slow
 def test_an_exact_oracle_begins_with_the_exact_best_response(tmp_path):
-    config = replace(SMALL, folder=tmp_path / "p", oracle="exact", begin="hold", steps=1, years=3, iterations=1)
+    config = replace(SMALL, out=tmp_path / "p", oracle="exact", begin="hold", steps=1, years=3, iterations=1)
     steps = train_population(config)
     for power, told in steps[0].seats.items():
         others = dict.fromkeys(load_board("clique:3").powers, "hold")
@@ -313,11 +313,11 @@ def test_an_exact_oracle_begins_with_the_exact_best_response(tmp_path):
 @pytest.mark.slow
 def test_an_exact_oracle_begins_on_toy_boards_only(tmp_path, monkeypatch):
     monkeypatch.setattr(exact_oracle, "STEPS", 1)
-    begun = replace(SMALL, folder=tmp_path / "p", oracle="exact", begin="hold", steps=1, years=1, iterations=1)
+    begun = replace(SMALL, out=tmp_path / "p", oracle="exact", begin="hold", steps=1, years=1, iterations=1)
     train_population(begun)
     assert exact_oracle.is_checkpoint(begun.response_folder(1) / "begin")
     with pytest.raises(TrainingError, match="can be convoyed on standard"):
-        train_population(replace(SMALL, map_name="standard", oracle="exact", folder=tmp_path / "q"))
+        train_population(replace(SMALL, map_name="standard", oracle="exact", out=tmp_path / "q"))
 
 
 @pytest.mark.slow
@@ -356,15 +356,15 @@ def test_the_command_prints_a_table_and_refuses_in_one_line(tmp_path):
 
 def test_what_is_refused_leaves_no_folder_and_no_other_training_is_touched(tmp_path):
     with pytest.raises(UnknownMapError):
-        train_population(replace(SMALL, map_name="nomap", folder=tmp_path / "p"))
+        train_population(replace(SMALL, map_name="nomap", out=tmp_path / "p"))
     assert not (tmp_path / "p").exists()
     (tmp_path / "q").mkdir()
     (tmp_path / "q" / "config.json").write_text(json.dumps({"kind": "board"} | TrainConfig().to_dict()))
     with pytest.raises(TrainingError, match="another kind"):
-        train_population(replace(SMALL, folder=tmp_path / "q"))
+        train_population(replace(SMALL, out=tmp_path / "q"))
     (tmp_path / "q" / "config.json").write_text(json.dumps({"kind": "population"} | replace(SMALL, seed=9).to_dict()))
     with pytest.raises(TrainingError, match=f"it has seed=9, this one {SMALL.seed}. Give the same options"):
-        train_population(replace(SMALL, folder=tmp_path / "q"))
+        train_population(replace(SMALL, out=tmp_path / "q"))
 
 
 def as_text(step):
@@ -374,7 +374,7 @@ def as_text(step):
 
 @pytest.mark.slow
 def test_a_gap_that_is_too_large_to_compute_is_told_and_the_mix_is_attacked(tmp_path):
-    config = replace(SMALL, folder=tmp_path / "p", begin="hold", steps=0, max_positions=1)
+    config = replace(SMALL, out=tmp_path / "p", begin="hold", steps=0, max_positions=1)
     steps = train_population(config)
     assert steps[0].gap is None
     assert "more than 1 positions" in steps[0].why

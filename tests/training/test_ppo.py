@@ -30,7 +30,7 @@ from training.errors import TrainingError
 
 
 def config_of(folder, iterations=3, **changes):
-    return replace(SMALL, folder=Path(folder), iterations=iterations, horizon=iterations, **changes)
+    return replace(SMALL, out=Path(folder), iterations=iterations, horizon=iterations, **changes)
 
 
 @pytest.mark.slow
@@ -121,7 +121,7 @@ def test_held_out_games_are_not_those_of_the_training():
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_weights(tmp_path, finished, capfd):
     """Whether or not there are reports. Nothing is printed."""
-    train(replace(SMALL, folder=tmp_path))
+    train(replace(SMALL, out=tmp_path))
     assert capfd.readouterr() == ("", "")
     assert same(weights_of(tmp_path), weights_of(finished(0)))
     assert not same(weights_of(tmp_path), weights_of(finished(1)))

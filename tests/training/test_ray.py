@@ -34,7 +34,7 @@ def config_of(folder: Path, workers: int = 0, **changes: Any) -> TrainConfig:
     """Two iterations of four games of two years on three powers, all of which learn."""
     return TrainConfig(
         map_name="clique:3", years=2, games=4, iterations=2, epochs=1, minibatch=32, width=8, layers=1, workers=workers,
-        folder=folder, **changes,
+        out=folder, **changes,
     )  # fmt: skip
 
 
@@ -126,7 +126,7 @@ def weights_of(algorithm: Any, name: str) -> dict[str, Any]:
 def test_several_networks_resume_with_workers_bit_for_bit(tmp_path):
     config = config_of(tmp_path / "whole", workers=2, **SEVERAL)
     train(config)
-    train(replace(config, iterations=1, folder=tmp_path / "parts"))
+    train(replace(config, iterations=1, out=tmp_path / "parts"))
     training.resume(tmp_path / "parts", iterations=2)
     for name in ("checkpoint", "cooperators"):
         one, other = (checkpoint.load(tmp_path / folder / name) for folder in ("whole", "parts"))

@@ -60,9 +60,9 @@ def copied(tmp_path: Path, finished: Finished) -> Path:
 def test_a_training_in_parts_ends_like_an_undisturbed_one(tmp_path: Path, changes: dict) -> None:
     """Killed an iteration after the last save, moved, resumed, and extended."""
     config = replace(SMALL, held_out_every=2, **changes)
-    train(replace(config, iterations=5, folder=tmp_path / "whole"))
+    train(replace(config, iterations=5, out=tmp_path / "whole"))
     with pytest.raises(RuntimeError):
-        train(replace(config, iterations=4, folder=tmp_path / "before"), stop_after(3, RuntimeError))
+        train(replace(config, iterations=4, out=tmp_path / "before"), stop_after(3, RuntimeError))
     (tmp_path / "before").rename(tmp_path / "parts")
     training.resume(tmp_path / "parts")
     path = training.resume(tmp_path / "parts", iterations=5)
@@ -75,7 +75,7 @@ def test_a_training_in_parts_ends_like_an_undisturbed_one(tmp_path: Path, change
 @pytest.mark.slow
 def test_resuming_needs_nothing_but_the_folder(tmp_path: Path, finished: Finished) -> None:
     with pytest.raises(KeyboardInterrupt):
-        train(replace(REPORTED, folder=tmp_path / "there"), stop_after(1, KeyboardInterrupt))
+        train(replace(REPORTED, out=tmp_path / "there"), stop_after(1, KeyboardInterrupt))
     (tmp_path / "there").rename(tmp_path / "here")
     done = CliRunner().invoke(app, ["resume", str(tmp_path / "here")])
     assert done.exit_code == 0, done.output
@@ -108,7 +108,7 @@ def test_a_killed_process_goes_on(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.slow
 def test_a_modal_training_is_resumed_too(tmp_path: Path) -> None:
-    training.train(ModalConfig("program:FairBot", games=8, iterations=2, folder=tmp_path))
+    training.train(ModalConfig("program:FairBot", games=8, iterations=2, out=tmp_path))
     result = training.resume(tmp_path, iterations=4)
     assert len(result.history) == 4
     told = CliRunner().invoke(app, ["resume", str(tmp_path), "--iterations", "5"])
@@ -132,7 +132,7 @@ def test_fewer_iterations_than_there_are_is_refused(finished: Finished) -> None:
 
 def test_another_training_in_the_folder_is_refused(finished: Finished) -> None:
     with pytest.raises(TrainingError, match=r"it has lr=0\.001, this one 0\.5"):
-        train(replace(REPORTED, lr=0.5, folder=finished()))
+        train(replace(REPORTED, lr=0.5, out=finished()))
 
 
 # What is kept.
@@ -141,7 +141,7 @@ def test_another_training_in_the_folder_is_refused(finished: Finished) -> None:
 @pytest.mark.slow
 def test_the_best_iterate_is_kept_beside_the_last(tmp_path: Path) -> None:
     after: list[dict[str, np.ndarray]] = []
-    config = replace(REPORTED, iterations=6, lr=0.5, save_every=1, folder=tmp_path)
+    config = replace(REPORTED, iterations=6, lr=0.5, save_every=1, out=tmp_path)
     train(config, lambda progress: after.append(weights_of(tmp_path)))
     reports = [line["held-out/return"] for line in logged(tmp_path)]
     best = int(np.argmax(reports))
@@ -154,20 +154,20 @@ def test_the_best_iterate_is_kept_beside_the_last(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_without_a_report_the_last_player_is_the_best(tmp_path: Path) -> None:
     """Until there is one: an extended training has the same best iterate as one that was never stopped."""
-    config = replace(SMALL, held_out_every=4, folder=tmp_path / "short")
+    config = replace(SMALL, held_out_every=4, out=tmp_path / "short")
     train(config)
-    assert same(weights_of(config.place, "best"), weights_of(config.place))
+    assert same(weights_of(config.folder, "best"), weights_of(config.folder))
     train(replace(config, iterations=5))
-    train(replace(config, iterations=5, folder=tmp_path / "whole"))
-    assert same(weights_of(config.place, "best"), weights_of(tmp_path / "whole", "best"))
-    about = origin(config.place / "best")
+    train(replace(config, iterations=5, out=tmp_path / "whole"))
+    assert same(weights_of(config.folder, "best"), weights_of(tmp_path / "whole", "best"))
+    about = origin(config.folder / "best")
     assert (about["iterations"], "held_out" in about) == (4, True)
 
 
 def test_of_equal_reports_the_first_is_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reports = iter([1.0, 3.0, 3.0, 2.0])
     monkeypatch.setattr(HeldOut, "report", lambda *given: next(reports))
-    train(replace(REPORTED, iterations=4, folder=tmp_path))
+    train(replace(REPORTED, iterations=4, out=tmp_path))
     about = origin(tmp_path / "best")
     assert (about["iterations"], about["held_out"]) == (2, 3.0)
 
@@ -186,7 +186,7 @@ def test_held_out_games_leave_out_past_selves() -> None:
 
 
 def test_held_out_reports_change_nothing_in_the_training(tmp_path: Path, finished: Finished) -> None:
-    train(replace(SMALL, folder=tmp_path))
+    train(replace(SMALL, out=tmp_path))
     assert same(weights_of(tmp_path), weights_of(finished()))
 
 
@@ -211,7 +211,7 @@ def test_checkpoints_are_written_again(copied: Path, finished: Finished, damage:
 @pytest.mark.parametrize("field", ["against", "start"])
 def test_an_exchanged_checkpoint_is_another(tmp_path: Path, finished: Finished, field: str) -> None:
     given = shutil.copytree(finished(0) / "checkpoint", tmp_path / "given")
-    config = replace(SMALL, folder=tmp_path / "run", **{field: f"rl:{given}" if field == "against" else given})
+    config = replace(SMALL, out=tmp_path / "run", **{field: f"rl:{given}" if field == "against" else given})
     train(config)
     shutil.rmtree(given)
     shutil.copytree(finished(1) / "checkpoint", given)
@@ -221,7 +221,7 @@ def test_an_exchanged_checkpoint_is_another(tmp_path: Path, finished: Finished, 
 
 
 def test_a_moved_opponent_is_the_same(tmp_path: Path, finished: Finished) -> None:
-    config = replace(SMALL, against=f"rl:{finished() / 'checkpoint'}", folder=tmp_path / "run")
+    config = replace(SMALL, against=f"rl:{finished() / 'checkpoint'}", out=tmp_path / "run")
     train(config)
     moved = shutil.copytree(finished() / "checkpoint", tmp_path / "two")
     train(replace(config, against=f"rl:{moved}", iterations=4))
@@ -231,7 +231,7 @@ def test_a_moved_opponent_is_the_same(tmp_path: Path, finished: Finished) -> Non
 def test_a_start_that_is_gone_is_not_needed_to_resume(tmp_path: Path, finished: Finished) -> None:
     """But it is known; and what was never there is refused."""
     start = shutil.copytree(finished(0) / "checkpoint", tmp_path / "start")
-    config = replace(SMALL, start=start, folder=tmp_path / "run")
+    config = replace(SMALL, start=start, out=tmp_path / "run")
     train(config)
     start.rename(tmp_path / "moved")
     train(replace(config, iterations=4))
@@ -239,7 +239,7 @@ def test_a_start_that_is_gone_is_not_needed_to_resume(tmp_path: Path, finished: 
     with pytest.raises(CheckpointError, match="mistyped: no checkpoint"):
         train(replace(config, iterations=4, start=tmp_path / "mistyped"))
     with pytest.raises(CheckpointError, match="no checkpoint"):
-        train(replace(config, folder=tmp_path / "new"))
+        train(replace(config, out=tmp_path / "new"))
     assert not (tmp_path / "new").exists()
     with pytest.raises(TrainingError, match=r"another training: it has start='weights-.* this one 'weights-"):
         train(replace(config, iterations=4, start=finished(1) / "checkpoint"))
@@ -260,7 +260,7 @@ def test_what_is_no_start_is_said_in_new_and_in_finished_trainings(
     ):
         for folder in (copied, tmp_path / "new"):
             with pytest.raises(CheckpointError, match=told):
-                train(replace(REPORTED, start=start, folder=folder))
+                train(replace(REPORTED, start=start, out=folder))
 
 
 # A network of an earlier format.
@@ -269,7 +269,7 @@ def test_what_is_no_start_is_said_in_new_and_in_finished_trainings(
 def test_a_checkpoint_of_an_earlier_network_is_no_beginning(tmp_path: Path) -> None:
     start = EARLIER / "checkpoint"
     with pytest.raises(CheckpointError, match=r"has format 1, which can still play but not be trained.*imitate"):
-        train(replace(SMALL, start=start, folder=tmp_path / "run"))
+        train(replace(SMALL, start=start, out=tmp_path / "run"))
 
 
 def test_a_folder_without_a_training_is_not_resumed(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_gains_and_steps_have_the_columns_of_the_page() -> None:
 
 @pytest.mark.slow
 def test_a_training_of_modal_combat_is_a_result(tmp_path: Path) -> None:
-    result = train_modal(ModalConfig(folder=tmp_path / "m", iterations=2, seed=5))
+    result = train_modal(ModalConfig(out=tmp_path / "m", iterations=2, seed=5))
     rows = result.rows()
     assert list(rows[0])[:3] == names("curves")[:3]
     assert [(row["seed"], row["iteration"]) for row in rows] == [(5, 1), (5, 2)]

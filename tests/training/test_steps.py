@@ -15,7 +15,7 @@ from training.run_folder import read_config
         ({"itrations": 3}, "'itrations' .did you mean 'iterations'"),
         ({"iterations": 0}, "iterations=0"),
         ({"seed": 1}, "seeds = .0, 1, 2. in .train."),
-        ({"folder": "x"}, "folder"),
+        ({"out": "x"}, "out"),
     ],
 )
 def test_wrong_fields_are_refused(fields: dict[str, Any], words: str) -> None:

@@ -16,7 +16,7 @@ from agents.rl.network import Size
 from agents.rl.token_press import Said
 from tests.agents.test_toy_boards import played
 from training import PopulationConfig, TrainConfig
-from training.board.games import Transcript
+from training.board.games import TextHistory
 from training.board.imitation import watch
 from training.board.ppo import make_config
 from training.board.runner import BatchedEnvRunner, Play
@@ -47,7 +47,7 @@ def talk(said: Said, rng: np.random.Generator, powers: int) -> None:
 def test_a_transcript_has_the_history_of_each_game(map_name, rules):
     env, rng = welfare_env.vector_env(3, map_name, rules), np.random.default_rng(0)
     env.reset(seed=5)
-    played, said = Transcript(env.board, rules), Said(env.board, rules, 3)
+    played, said = TextHistory(env.board, rules), Said(env.board, rules, 3)
     games = [Game(map_name, rules=rules) for _ in range(3)]
     live, retreats = np.ones(3, bool), 0
     while live.any():
@@ -88,7 +88,7 @@ def test_new_games_have_a_history_of_their_own():
     rules = Rules(press=None, years=2)
     env = welfare_env.vector_env(1, "clique:3", rules)
     env.reset()
-    played, said = Transcript(env.board, rules), Said(env.board, rules, 1)
+    played, said = TextHistory(env.board, rules), Said(env.board, rules, 1)
     played.begin_phase(env.rows.copy())
     played.add(env.legal, env.sample(), said)
     assert len(played.history(0)) == 1

@@ -195,10 +195,10 @@ class TrainConfig(Config):
         return lineup
 
     @property
-    def place(self) -> Path:
-        """The training's folder: `folder`, or one under runs/ named after the profile and the map."""
-        if self.folder is not None:
-            return self.folder
+    def folder(self) -> Path:
+        """The training's folder: `out`, or one under runs/ named after the profile and the map."""
+        if self.out is not None:
+            return self.out
         players: set[str] = set()
         for text in self.against:
             with suppress(UnknownAgentError, ProfileError):  # reported when the training starts

@@ -46,7 +46,7 @@ class GameBatch:
         check_press(rules)
         self.env = welfare_env.vector_env(num_games, map_name, rules)
         self.said = Said(self.env.board, rules, num_games)
-        self.transcript, self.keeps_transcript = Transcript(self.env.board, rules), True
+        self.transcript, self.keeps_transcript = TextHistory(self.env.board, rules), True
         self._reader = reader
 
     def phases(
@@ -143,7 +143,7 @@ class _Phase:
     said: Said
 
 
-class Transcript:
+class TextHistory:
     """The history of games that play in lockstep.
 
     It is stored as arrays, and turned into strings when read.
@@ -202,7 +202,7 @@ class Transcript:
 class _History(Sequence[PhaseRecord]):
     """The records of a game, each made when it is read."""
 
-    def __init__(self, transcript: Transcript, game: int, length: int) -> None:
+    def __init__(self, transcript: TextHistory, game: int, length: int) -> None:
         self._transcript, self._game, self._length = transcript, game, length
 
     def __len__(self) -> int:

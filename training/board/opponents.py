@@ -19,7 +19,7 @@ from agents.modal.players import RoundWriter
 from agents.rl.inputs import InputEncoder, Inputs
 from agents.rl.network import BoardNetwork
 from agents.rl.token_press import Said, as_words
-from training.board.games import Transcript
+from training.board.games import TextHistory
 from training.errors import TrainingError
 from welfare_env.board.orders import DISBAND, WAIVE
 from welfare_env.envs.actions import split_action
@@ -34,7 +34,7 @@ class Opponent(Protocol):
 
     def answer(
         self,
-        played: Transcript,
+        played: TextHistory,
         games: np.ndarray,
         powers: np.ndarray,
         inputs: Inputs,
@@ -50,7 +50,7 @@ class Opponent(Protocol):
         """
 
 
-class Frozen:
+class FrozenNetwork:
     """A network that does not learn; if greedy, it takes its most probable orders and words."""
 
     def __init__(self, network: BoardNetwork, greedy: bool = False) -> None:
@@ -65,7 +65,7 @@ class Frozen:
 
     def answer(
         self,
-        played: Transcript,
+        played: TextHistory,
         games: np.ndarray,
         powers: np.ndarray,
         inputs: Inputs,
@@ -105,7 +105,7 @@ class Scripted:
 
     def answer(
         self,
-        played: Transcript,
+        played: TextHistory,
         games: np.ndarray,
         powers: np.ndarray,
         inputs: Inputs,
@@ -124,7 +124,7 @@ class Scripted:
                 answers[row] = next((index for index, order in enumerate(legal) if order in ordered), self._none(legal))
         return answers
 
-    def _view(self, played: Transcript, game: int, power: int, said: Said, message_round: int = 0) -> View:
+    def _view(self, played: TextHistory, game: int, power: int, said: Said, message_round: int = 0) -> View:
         """The view of a policy, asked for messages in a message round, else for orders."""
         position = played.position(game)
         messages = said.messages(game, position.phase) if self._reader.message_rounds else []
@@ -171,5 +171,5 @@ def fixed_opponent(spec: str, reader: InputEncoder) -> Opponent:
     """Make a player that does not learn: a network, or any other policy."""
     if spec.startswith("rl:"):
         policy: Any = agents.make(spec)
-        return Frozen(policy.network_for(reader.board, reader.rules), policy.greedy)
+        return FrozenNetwork(policy.network_for(reader.board, reader.rules), policy.greedy)
     return Scripted(spec, reader)

@@ -84,7 +84,7 @@ def train(
         CheckpointError: `start` or an opponent cannot be read, or does not fit.
     """
     torch.set_num_threads(1)
-    games, folder = play or play_of(config), config.place
+    games, folder = play or play_of(config), config.folder
     configure = partial(make_config, config=config)
     learner = configure(games).build_learner(spaces=_spaces(games))
     keeper = Keeper(learner, games, config, origin or {})

@@ -35,7 +35,7 @@ from agents.rl.network import BoardNetwork, Size
 from agents.rl.token_press import word_rounds
 from training.board.games import GameBatch
 from training.board.modules import padded, spaces
-from training.board.opponents import Frozen, Opponent, Scripted, fixed_opponent
+from training.board.opponents import FrozenNetwork, Opponent, Scripted, fixed_opponent
 from training.board.rewards import Reward, centers, holdings
 from training.board.seats import LEAGUE, LEARNER, Lineup
 from training.board.tape import ADVANTAGES, POSITION, VALUE_TARGETS, Tape
@@ -148,7 +148,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
 
     def _opponent(self, spec: str) -> Opponent:
         if spec in (LEARNER, LEAGUE):
-            return Frozen(BoardNetwork(self.board, self.play.size, word_rounds(self.rules)))
+            return FrozenNetwork(BoardNetwork(self.board, self.play.size, word_rounds(self.rules)))
         return fixed_opponent(spec, InputEncoder(self.board, self.rules))
 
     # Playing.
@@ -306,7 +306,7 @@ class BatchedEnvRunner(EnvRunner, Checkpointable):
     def _choose_past_self(self, rng: np.random.Generator) -> None:
         """Draw the past self of this sample; the current network if the league is empty."""
         for number, opponent in self._opponents.items():
-            if self.play.lineup.players[number] == LEAGUE and isinstance(opponent, Frozen):
+            if self.play.lineup.players[number] == LEAGUE and isinstance(opponent, FrozenNetwork):
                 past = self.league[int(rng.integers(len(self.league)))] if self.league else self.weights()
                 opponent.load(past)
 

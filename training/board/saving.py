@@ -62,7 +62,7 @@ class Keeper:
 
     def __init__(self, learner: Learner, play: Play, config: TrainConfig, origin: Mapping[str, Any]) -> None:
         self._learner, self._play, self._config, self._origin = learner, play, config, origin
-        self._folder, self._identity = config.place, identity(play, config)
+        self._folder, self._identity = config.folder, identity(play, config)
 
     def restore(self) -> Standing | None:
         """Load the saved state into the learner and return the rest; None if nothing is saved yet.

@@ -69,8 +69,8 @@ def _start(config: TrainConfig) -> str | None:
     try:
         return content(config.start)
     except CheckpointError:
-        start = saved_start(config.place)
-        if start is None or str(config.start) != _remembered(config.place):
+        start = saved_start(config.folder)
+        if start is None or str(config.start) != _remembered(config.folder):
             raise
         return start
 

@@ -174,7 +174,7 @@ def resume(
 def _train(config: TrainConfig) -> Path:
     """Train with a progress bar, and print the result's path. Returns the folder of the last checkpoint."""
     is_fixed = config.lineup.is_fixed
-    with training_progress(config.iterations, _line, config.place) as show:
+    with training_progress(config.iterations, _line, config.folder) as show:
         train = import_module("training.board.ppo").train
         origin = {"command": shlex.join([*_program(), *sys.argv[1:]])}
         path: Path = train(config, show.iteration, show.warm_start, origin)

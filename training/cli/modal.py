@@ -48,7 +48,7 @@ def command(
 def train_with_progress(config: ModalConfig) -> ModalResult:
     """Train with a progress bar."""
     config.setting()  # an invalid one raises before the folder is made
-    with training_progress(config.iterations, _line, config.place) as show:
+    with training_progress(config.iterations, _line, config.folder) as show:
         return train_modal(config, show.iteration)
 
 

@@ -60,7 +60,7 @@ def show_steps(steps: list[Step]) -> None:
 def train_with_progress(config: PopulationConfig) -> list[Step]:
     """Train with a progress bar."""
     total = max(1, config.steps * config.iterations)
-    with training_progress(total, lambda finished: finished.line, config.place, KEPT) as show:
+    with training_progress(total, lambda finished: finished.line, config.folder, KEPT) as show:
 
         def progressed(step: int, progress: Any) -> None:
             done = (step - 1) * config.iterations + progress.iteration

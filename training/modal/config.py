@@ -76,10 +76,10 @@ class ModalConfig(Config):
         return RATES[self.actions] if self.lr is None else self.lr
 
     @property
-    def place(self) -> Path:
-        """The training's folder: `folder`, or one under runs/ named after the opponent and `identity`."""
+    def folder(self) -> Path:
+        """The training's folder: `out`, or one under runs/ named after the opponent and `identity`."""
         digest = hashlib.sha256(self.identity.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-        return self.folder or Path("runs", f"modal-{file_name(self.against)}-{digest}")
+        return self.out or Path("runs", f"modal-{file_name(self.against)}-{digest}")
 
     def setting(self) -> modal_env.Setting:
         """The game's setting.

@@ -32,7 +32,7 @@ Seat = tuple[Contest, int]
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedTurns:
     """The decisions of learning players in some games: N actions in E turns, one turn per player and game.
 
     Attributes:
@@ -101,7 +101,7 @@ def shares_of(policy: ProgramPolicy, setting: modal_env.Setting) -> tuple[Share,
 
 def play(
     network: nn.Module, contests: list[Contest], opponent: ProgramOpponent | None, rng: np.random.Generator
-) -> Played:
+) -> PlayedTurns:
     """Play one game in each contest: the network in one seat against an opponent, or in both without one."""
     for contest, seed in zip(contests, rng.integers(2**62, size=len(contests)).tolist(), strict=True):
         contest.begin(seed)
@@ -113,7 +113,7 @@ def play(
     programs = tuple(turn.program for contest, seat in seats if (turn := contest.turns[seat]).program)
     paid = [contest.play() for contest in contests]
     payoffs = np.array([points[seat] for points in paid for seat in learning], np.float32)
-    return Played(payoffs=payoffs, programs=programs, **columns)
+    return PlayedTurns(payoffs=payoffs, programs=programs, **columns)
 
 
 def programs_of(network: nn.Module, setting: modal_env.Setting, count: int, rng: np.random.Generator) -> list[Program]:
@@ -124,7 +124,7 @@ def programs_of(network: nn.Module, setting: modal_env.Setting, count: int, rng:
 
 
 def _write(network: nn.Module, seats: Sequence[Seat], rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-    """All seats write their next tokens together until every program is complete: columns of `Played`."""
+    """All seats write their next tokens together until every program is complete: columns of `PlayedTurns`."""
     steps = []
     writing = list(range(len(seats)))
     while writing:

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 import modal_env
 from modal_env.envs.rounds import Contest
-from training.modal.games import Played
+from training.modal.games import PlayedTurns
 from training.modal.networks import make_network, masked
 from training.rllib import quiet
 
@@ -77,7 +77,7 @@ def optimizer_of(learner: Learner) -> torch.optim.Optimizer:
     return learner.get_optimizer(module_id=DEFAULT_MODULE_ID)
 
 
-def update(learner: Learner, played: Played, epochs: int) -> dict[str, float]:
+def update(learner: Learner, played: PlayedTurns, epochs: int) -> dict[str, float]:
     """Update the policy. Every epoch is one full batch, so nothing is shuffled.
 
     Returns:
@@ -88,7 +88,7 @@ def update(learner: Learner, played: Played, epochs: int) -> dict[str, float]:
     return {f"learn/{name}": float(metrics[key].peek()) for key, name in METRICS.items()}
 
 
-def _batch(played: Played) -> MultiAgentBatch:
+def _batch(played: PlayedTurns) -> MultiAgentBatch:
     """The Learner's batch: all actions of all games, with advantages of mean 0 and deviation 1."""
     advantages = played.returns - played.values
     advantages = (advantages - advantages.mean()) / max(FLAT, advantages.std())

@@ -15,7 +15,7 @@ from agents.modal.players import Share, expected_payoff
 from modal_env.logic.readers import Program, Reader
 
 if TYPE_CHECKING:
-    from training.modal.games import Played
+    from training.modal.games import PlayedTurns
 
 PARTS = 1000  # shares are multiples of 1 / PARTS
 NAMES = {agent: name for name, agent in modal_env.LIBRARY.items()}
@@ -37,7 +37,7 @@ class MixMetrics:
         # [programs, others], the payoffs of each pair
         self._paid = np.array([[_paid(mine, other, setting) for other in others] for mine in setting.agents])
 
-    def describe(self, played: Played) -> dict[str, float]:
+    def describe(self, played: PlayedTurns) -> dict[str, float]:
         """The logged metrics of an iteration's games, explained in docs/training-modal.md."""
         metrics = {
             "play/payoff": float(played.payoffs.mean()),

@@ -102,7 +102,7 @@ class ModalResult(Result):
     def rows(self) -> list[Row]:
         """One row per iteration; the table "curves" of docs/results.md."""
         lines = [{**each.logged, "iteration": each.iteration} for each in self.history]
-        return metric_rows(str(self.config.place), self.config.seed, lines, metrics_of(lines))
+        return metric_rows(str(self.config.folder), self.config.seed, lines, metrics_of(lines))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types, with shares and payoffs as floats."""
@@ -162,7 +162,7 @@ def train_modal(
     setting = config.setting()
     opponent = None if config.against == SELF else ProgramOpponent(config.against, setting)
     learner = make_learner(setting, seed=config.seed, lr=config.rate, entropy=config.entropy, clip=config.clip)
-    network, folder = network_of(learner), config.place
+    network, folder = network_of(learner), config.folder
     save = partial(state.save, folder, network, optimizer_of(learner), identity=config.identity)
     done, _ = state.load(folder, network, optimizer_of(learner), config.identity, config.iterations)
     write_config(folder, "modal", config.to_dict())

@@ -43,7 +43,7 @@ class PopulationConfig(Config):
         TrainingError: fields that are out of bounds.
     """
 
-    free: ClassVar[frozenset[str]] = frozenset({"steps", "save_every", "portfolio_games", "folder"})
+    free: ClassVar[frozenset[str]] = frozenset({"steps", "save_every", "portfolio_games", "out"})
 
     steps: Annotated[int, typer.Option(help="Best responses; a larger number extends a population."), Range(0, 50)] = 8
     map_name: Annotated[str, typer.Option("--map", help="A map's name, or a toy board (clique:4).")] = "clique:4"
@@ -82,9 +82,9 @@ class PopulationConfig(Config):
         return tuple(listed(self.begin, "+"))
 
     @property
-    def place(self) -> Path:
-        """The population's folder: `folder`, or one under runs/ named after the map."""
-        return self.folder or Path("runs", folder_name(["psro", file_name(self.map_name)]))
+    def folder(self) -> Path:
+        """The population's folder: `out`, or one under runs/ named after the map."""
+        return self.out or Path("runs", folder_name(["psro", file_name(self.map_name)]))
 
     @property
     def is_toy(self) -> bool:
@@ -93,7 +93,7 @@ class PopulationConfig(Config):
 
     def response_folder(self, step: int) -> Path:
         """The training folder of best response `step`, from 1."""
-        return self.place / f"response-{step}"
+        return self.folder / f"response-{step}"
 
     def response(self, step: int, against: str, start: Path | None) -> TrainConfig:
         """The training config of a best response.
@@ -119,5 +119,5 @@ class PopulationConfig(Config):
             save_every=self.save_every,
             held_out_every=min(10, self.iterations),
             start=start,
-            folder=self.response_folder(step),
+            out=self.response_folder(step),
         )

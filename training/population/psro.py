@@ -117,14 +117,14 @@ def train_population(
     if config.oracle == "exact" and not config.is_toy:
         raise TrainingError(f"oracle='exact': armies can be convoyed on {config.map_name}; give oracle='train'")
     _prepare(config)
-    known = {step.step: step for step in _read_steps(config.place)}
+    known = {step.step: step for step in _read_steps(config.folder)}
     steps: list[Step] = []
     for number in range(config.steps + 1):
         policies = (*config.first, *(_response(config, before) for before in range(1, number + 1)))
         step, plans = (known[number], None) if number in known else _measured(config, number, policies)
         steps.append(step)
         if number not in known:
-            _write_steps(config.place, [*steps, *(known[later] for later in sorted(known) if later > number)])
+            _write_steps(config.folder, [*steps, *(known[later] for later in sorted(known) if later > number)])
         on_step(step)
         if number < config.steps:
             _train(config, step, plans, on_progress)
@@ -137,7 +137,7 @@ def _prepare(config: PopulationConfig) -> None:
     Raises:
         TrainingError: the folder holds another training, or cannot be written.
     """
-    folder, values = config.place, config.to_dict()
+    folder, values = config.folder, config.to_dict()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         is_new = not (folder / CONFIG).exists()
@@ -189,8 +189,8 @@ def _measured(config: PopulationConfig, number: int, policies: tuple[str, ...]) 
     mix = solve(game, config.solver)
     named = {policy: share for policy, share in zip(policies, mix.tolist(), strict=True) if share}
     step = Step(number, policies, named, float(mix @ game.payoffs(mix)), float(game.regret(mix)))
-    if config.place.exists():
-        _draw(config.place / f"payoffs-{number}.png", game.payoffs(np.eye(len(policies))), mix, step)
+    if config.folder.exists():
+        _draw(config.folder / f"payoffs-{number}.png", game.payoffs(np.eye(len(policies))), mix, step)
     return _with_gap(config, step)
 
 
@@ -215,7 +215,7 @@ def _with_gap(config: PopulationConfig, step: Step) -> tuple[Step, Plans]:
 
 def _table(config: PopulationConfig, policies: tuple[str, ...]) -> dict[Seating, list[float]]:
     """Points per year by seating; missing seatings are played."""
-    path = config.place / TABLE
+    path = config.folder / TABLE
     points = _read_table(path)
     wanted = list(seatings_of(len(policies), len(load_board(config.map_name).powers)))
     missing = [seating for seating in wanted if seating not in points]

@@ -49,14 +49,14 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     saved: dict[Path, int] = {}
 
     def train(config: TrainConfig) -> Path:
-        if saved.get(config.place, 0) < config.iterations:
-            done.append((config.place.name, config.iterations))
-            saved[config.place] = config.iterations
-            config.place.mkdir(exist_ok=True)
-            (config.place / "config.json").write_text(json.dumps(config.to_dict()))
+        if saved.get(config.folder, 0) < config.iterations:
+            done.append((config.folder.name, config.iterations))
+            saved[config.folder] = config.iterations
+            config.folder.mkdir(exist_ok=True)
+            (config.folder / "config.json").write_text(json.dumps(config.to_dict()))
             lines = [{"play/points": max(200 - at, 0) / 50} for at in range(config.iterations)]
-            (config.place / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        return config.place
+            (config.folder / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return config.folder
 
     monkeypatch.setattr(trainings, "trained", train)
     monkeypatch.setattr(trainings, "saved_iterations", saved.get)

@@ -86,7 +86,7 @@ SMALL = TrainConfig(
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return train(replace(SMALL, folder=tmp_path_factory.mktemp("trained"))).parent
+    return train(replace(SMALL, out=tmp_path_factory.mktemp("trained"))).parent
 
 
 def rewritten(trained: Path, folder: Path, change: Callable[[dict[str, np.ndarray]], None]) -> Path:
