@@ -333,6 +333,6 @@ def test_intervals(given: Any) -> None:
 def test_options_of_trainings(given: Any) -> None:
     config = TrainConfig(**{"map_name": "clique:3", given[0]: given[1]})
     json.dumps(config.to_dict())
-    config.place.name.encode("utf-8", "surrogatepass")
+    config.folder.name.encode("utf-8", "surrogatepass")
     if given[0] != "map_name":
         _ = config.lineup
