@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from evaluation.measures.choice import FINALISTS, Choice, choose, rounds
+from evaluation.measures.choice import FINALISTS, Selection, choose, rounds
 
 
 class Noisy:
@@ -44,7 +44,7 @@ def test_games_are_numbered_through_and_double() -> None:
 def test_means_are_of_all_games_of_a_candidate() -> None:
     given = {0: [[1.0], [3.0]], 1: [[0.0], [0.5]]}
     found = choose(2, lambda who, numbers: [np.array(given[each]) for each in who], 2)
-    assert found == Choice(0, (0,), (2.0, 0.25), (2, 2))
+    assert found == Selection(0, (0,), (2.0, 0.25), (2, 2))
 
 
 def test_the_least_member_counts() -> None:
@@ -64,7 +64,7 @@ def test_with_one_game_nobody_is_clearly_worse() -> None:
 
 
 def test_leaders_of_groups() -> None:
-    found = Choice(2, (2,), (1.0, 0.5, 3.0, -1.0, -2.0), (2,) * 5)
+    found = Selection(2, (2,), (1.0, 0.5, 3.0, -1.0, -2.0), (2,) * 5)
     assert found.leaders(["a", "a", "b", "c", "c"]) == [0, 2, 3]
 
 
