@@ -12,7 +12,7 @@ from agents.policy import can_be_copied
 from agents.scripted.dove import DovePolicy
 from agents.scripted.planner.campaign import fixed_plans
 from agents.scripted.planner.joint_policy import JointPolicy
-from agents.scripted.planner.plans import Plan, PlanDrawer, describe
+from agents.scripted.planner.plans import Plan, PlanDrawer
 from agents.scripted.planner.search import Search
 from agents.scripted.planner.world import Orders, World
 
@@ -51,12 +51,6 @@ class PlannerPolicy(JointPolicy):
         model: the policy assumed for players that cannot be copied, and for all others if `meet` was not called.
         value: the objective, as a function of the members' gains; by default `least_gain`.
 
-    Attributes:
-        plan: the plan it follows, in words; "" before the first phase.
-        value_expected: the value of that plan minus that of peace, in the simulated games that confirmed it. If several
-            plans are about equally good, it is the best of several means, so a little too high.
-        agreement: (phase, power, whether the copy's orders were the player's) for all phases played.
-
     Raises:
         ValueError: a budget below 1; `nice` or `model` is not an `agents.policy.ReseedablePolicy`.
     """
@@ -89,11 +83,6 @@ class PlannerPolicy(JointPolicy):
         super().reset_coalition(agents, seed)
         self._rng = np.random.default_rng([seed, *"+".join(agents).encode()])
         self._world: World | None = None
-        self.plan, self.value_expected = "", 0.0
-
-    @property
-    def agreement(self) -> list[tuple[str, str, bool]]:
-        return [] if self._world is None else self._world.agreement
 
     def joint_orders(self, view: View) -> Orders:
         """Search, and give the orders of the best plan."""
@@ -106,7 +95,6 @@ class PlannerPolicy(JointPolicy):
             return self.value({member: points[member] - self._base[member] for member in self.members}), followed
 
         best = self._plans.improve(view, self.budget * (OPENING if is_first else 1), simulate)
-        self.plan, self.value_expected = describe(best, view.board.first_year), self._plans.value
         return world.orders(view, best, self._seed())
 
     def make_search(self, drawer: PlanDrawer, known: list[Plan]) -> Search:

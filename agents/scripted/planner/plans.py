@@ -89,20 +89,6 @@ class Course:
     units: int | None = None
     wish: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
-        if self.move is Move.NICE and self.units is None:
-            return "nice"
-        words: list[str] = [self.move.value]
-        if self.victims:
-            words += ["+".join(self.victims).title()]
-        if self.move in (Move.STAGE, Move.TAKE, Move.FIGHT, Move.LAND):
-            words += ["homes only"] if self.only_homes else []
-            words += [f"first {', '.join(self.wish)}"] if self.wish else []
-        if self.move in (Move.STAGE, Move.TAKE, Move.FIGHT):
-            words += [f"neutral: {self.neutral.value}"] if self.move is not Move.FIGHT else []
-            words += [f"at most {self.most} centers"] if self.most < ANY_NUMBER else []
-        return " ".join([*words, f"(units {self.units or 0})"])
-
 
 PEACE = Course()
 Moment = tuple[int, int, str]  # year, number of the phase in it, member
@@ -119,19 +105,6 @@ class Plan:
 
     courses: Mapping[str, tuple[Course, ...]]
     orders: Mapping[Moment, tuple[str, ...]] = field(default_factory=dict)
-
-
-def describe(plan: Plan, first_year: int) -> str:
-    """A plan in words, one line per member; equal years are joined."""
-    lines = []
-    for member, courses in plan.courses.items():
-        parts: list[str] = []
-        for year, course in enumerate(courses):
-            if not year or course != courses[year - 1]:
-                parts.append(f"{first_year + year} {course}")
-        lines.append(f"{member.title()}: {'; '.join(parts)}")
-    own = f"\n{len(plan.orders)} lists of orders differ from the courses'" if plan.orders else ""
-    return "\n".join(lines) + own
 
 
 class PlanDrawer:

@@ -48,13 +48,11 @@ class Search:
         drawer: draws and changes plans.
         rng: the random generator.
         plans: the best known plans, the best first.
-        value: the value of the first of them in the games that confirmed it.
     """
 
     drawer: PlanDrawer
     rng: np.random.Generator
     plans: list[Plan] = field(default_factory=list)
-    value: float = 0.0
 
     def improve(self, view: View, budget: int, simulate: Simulate) -> Plan:
         """The best plan after `budget` simulations from the view on."""
@@ -106,7 +104,6 @@ class Search:
                 left = sorted(left, key=lambda number: -_mean(values[number]))[: (len(left) + 1) // 2]
         order = sorted(values, key=lambda number: (number not in left, -_mean(values[number])))
         self.plans = [*(contenders[number] for number in order), *ranked[FINALISTS:]][:KEPT]
-        self.value = _mean(values[order[0]])
 
 
 def _mean(values: list[float]) -> float:

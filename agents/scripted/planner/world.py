@@ -32,9 +32,6 @@ class World:
         others: a policy for each other power.
         nice: a policy for each member, which plays while the plan is peaceful.
         rng: draws the copies' seeds.
-
-    Attributes:
-        agreement: (phase, power, whether the copy's orders were the player's).
     """
 
     def __init__(self, others: Mapping[str, Policy], nice: Mapping[str, Policy], rng: np.random.Generator) -> None:
@@ -42,7 +39,6 @@ class World:
         for power, policy in (*self._others.items(), *self._nice.items()):
             policy.reset(power, int(rng.integers(2**31)))
         self._followed = 0  # phases that the copies have seen
-        self.agreement: list[tuple[str, str, bool]] = []
 
     def follow(self, view: View) -> None:
         """Bring the copies up to date with the phases since the last call."""
@@ -51,10 +47,7 @@ class World:
             record = history[number]
             for power, policy in (*self._others.items(), *self._nice.items()):
                 if record.position.slots(view.board.power_index[power]):
-                    given = _orders(policy, View(record.position, power, (), history[:number]))
-                    if power in self._others:
-                        same = sorted(given) == sorted(record.orders.get(power, ()))
-                        self.agreement.append((record.phase, power, same))
+                    _orders(policy, View(record.position, power, (), history[:number]))
         self._followed = len(history)
 
     def play(
