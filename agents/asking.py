@@ -114,6 +114,11 @@ class AskingPolicy(Described, ABC):
         """The policies that play for this one."""
         return ()
 
+    @property
+    def reads_observations(self) -> bool:
+        """Whether one of its parts reads them; see `agents.policy.ScriptedPolicy`."""
+        return any(getattr(part, "reads_observations", True) for part in self.parts)
+
 
 def part_asking(part: Policy, observation: Any, info: Mapping[str, Any]) -> Asking[Any]:
     """The turn of a policy's part, which may ask language models."""

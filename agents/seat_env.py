@@ -37,7 +37,6 @@ Version history
 from __future__ import annotations
 
 import copy
-from functools import cached_property
 from typing import Any, Self
 
 import gymnasium
@@ -45,16 +44,15 @@ import numpy as np
 from gymnasium import spaces
 
 import welfare_env
-from agents.other_seats import OtherSeats
-from agents.policy import Policy
-from agents.specs.profiles import ProfileLike
+from agents.seat import Seat
+from agents.specs import ProfileLike
 from welfare_env import Rules, checks
 from welfare_env.board.board import Board
 from welfare_env.engine import ADJUSTMENTS
 from welfare_env.envs.actions import ListSpace
 from welfare_env.envs.observation import board_space
 from welfare_env.envs.screen import working_modes
-from welfare_env.errors import ActionError, GameOverError, RulesError, UnknownPowerError
+from welfare_env.errors import ActionError, GameOverError, RulesError
 
 
 class ChoiceSpace(ListSpace):
@@ -118,23 +116,13 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         if options.setdefault("press", None) is not None or (rules is not None and rules.mediator):
             raise RulesError("a seat has no press: leave press=None and mediator=False")
         self._env: Any = welfare_env.parallel_env(map_name, rules, **options)
-        board: Board = self._env.board
-        self.seat = board.powers[0] if seat is None else seat
-        if self.seat not in board.powers:
-            near = welfare_env.errors.did_you_mean(self.seat, board.powers)
-            known = ", ".join(board.powers)
-            raise UnknownPowerError(f"seat {checks.quoted(self.seat)}{near}: give one of {known}")
-        self._others = OtherSeats(others, [power for power in board.powers if power != self.seat])
-        self._players: dict[str, Policy] = {}
-        self._menus = Menus(board)
-        self.observation_space = board_space(board)
+        self.board: Board = self._env.board
+        self._seat = Seat(seat, others, self._env)
+        self.seat = self._seat.power
+        self._menus = Menus(self.board)
+        self.observation_space = board_space(self.board)
         self.action_space = ChoiceSpace(self._menus.sizes)
         self.render_mode = self._env.render_mode
-
-    @cached_property
-    def board(self) -> Board:
-        """The map."""
-        return self._env.board
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -149,15 +137,12 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
                 orders to give.
         """
         super().reset(seed=seed)
-        self._seen, self._infos = self._env.reset(options=options)
-        self._players = self._others.seated(int(self.np_random.integers(len(self._others.seats))))
-        shared = int(self.np_random.integers(2**31))  # one seed for all: some policies make joint draws
-        for power, policy in self._players.items():
-            policy.reset(agent=power, seed=shared)
+        shift, shared = int(self.np_random.integers(len(self._seat.others))), int(self.np_random.integers(2**31))
+        self._seat.begin(shift, shared, options)
         self._skip()
-        if not self._env.agents:
+        if not self._seat.is_running:
             raise RulesError(f"{self.seat} has nothing to order before this game ends: give an earlier position")
-        return self._observation(), self._info()
+        return self._seat.observation["observation"], self._info()
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Order the seat's units, and play until its next orders or the end of the game.
@@ -166,22 +151,21 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             GameOverError: the game is over or has not begun: call reset().
             ActionError: not a choice for every province. Nothing has changed then.
         """
-        if not self._env.agents:
+        if not self._seat.is_running:
             raise GameOverError("the game is over or has not begun: call reset()")
-        orders = self._orders(action)
-        reward = self._advance(orders)
-        refused = self._infos[self.seat]["refused"]
+        reward = self._seat.advance(self._orders(action))
+        refused = self._seat.infos[self.seat]["refused"]
         reward += self._skip()
         info = self._info() | {"refused": refused}
         is_done = self._env.game.is_done
-        return self._observation(), reward, is_done, not (is_done or self._is_running()), info
+        return self._seat.observation["observation"], reward, is_done, not (is_done or self._seat.is_running), info
 
     def action_masks(self) -> np.ndarray:
         """The legal choices: bool [sum of choices]."""
         mask = np.zeros(len(self._menus.order_at), np.bool_)
         mask[self._menus.firsts] = True
         position, is_winter = self._env.game.position, self._is_winter()
-        for slot in position.slots(self.board.power_index[self.seat]) if self._is_running() else ():
+        for slot in position.slots(self.board.power_index[self.seat]) if self._seat.is_running else ():
             places = self._menus.place_of[position.slot_orders(slot)]
             if not is_winter:  # the unit needs an order
                 mask[self._menus.firsts[np.searchsorted(self._menus.firsts, places[0], "right") - 1]] = False
@@ -203,25 +187,12 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     def __copy__(self) -> Self:
         return copy.deepcopy(self)  # or both would play the same game
 
-    def _advance(self, orders: list[str]) -> float:
-        """Play a phase with these orders of the seat. Returns its reward."""
-        actions: dict[str, Any] = {
-            power: policy.act(self._seen[power], self._infos[power]) for power, policy in self._players.items()
-        }
-        self._seen, rewards, _, _, self._infos = self._env.step(actions | {self.seat: orders})
-        return rewards[self.seat]
-
     def _skip(self) -> float:
         """Play the phases in which the seat has nothing to order. Returns its reward in them."""
         paid, number = 0.0, self.board.power_index[self.seat]
-        while self._is_running() and not self._env.game.position.slots(number):
-            paid += self._advance([])
+        while self._seat.is_running and not self._env.game.position.slots(number):
+            paid += self._seat.advance([])
         return paid
-
-    def _is_running(self) -> bool:
-        return bool(self._env.agents)
-
-    # The seat.
 
     def _orders(self, action: Any) -> list[str]:
         """The orders of an action, without illegal choices.
@@ -245,9 +216,6 @@ class SeatEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     def _is_winter(self) -> bool:
         return self._env.game.position.state.phase_type == ADJUSTMENTS
 
-    def _observation(self) -> np.ndarray:
-        return self._seen[self.seat]["observation"]
-
     def _info(self) -> dict[str, Any]:
         mask = self.action_masks().astype(np.int8)
-        return {"action_mask": mask, "refused": (), "view": self._infos[self.seat]["view"]}
+        return {"action_mask": mask, "refused": (), "view": self._seat.view}

@@ -25,10 +25,9 @@ from agents.lm.errors import ConfigError
 from agents.lm.player import is_asked
 from agents.lm.prompts.building import build, news
 from agents.lm.reading.parsing import MAX_ENUM_ORDERS, Parsed, parse, reply_schema
-from agents.other_seats import OtherSeats, player_of
 from agents.policy import Policy
-from agents.specs import PolicyLike, read
-from agents.specs.profiles import ProfileLike
+from agents.seat import Seat, player_of
+from agents.specs import PolicyLike, ProfileLike
 from welfare_env import Rules, View, checks
 from welfare_env.board.board import Board
 from welfare_env.errors import ActionError, GameOverError, RulesError
@@ -91,15 +90,13 @@ class SeatGame:
             raise RulesError(
                 "a seat is played for welfare points, without a mediator: leave variant='welfare' and mediator=False"
             )
-        board: Board = self._env.board
-        self.seat = board.powers[0] if seat is None else board.check_power(seat)
-        self._others = OtherSeats(others, [power for power in board.powers if power != self.seat])
+        self._seat = Seat(seat, others, self._env)
+        self.seat = self._seat.power
         checks.choice("reward", reward, REWARDS, ConfigError)
         self._baseline = self._compared(baseline) if reward == "gain" else None
         if reward != "gain" and baseline is not None:
             raise ConfigError("baseline: it is used only with reward='gain'")
         self._kept: dict[int, dict[int, float]] = {}  # seed -> year -> points of the baseline
-        self._infos: dict[str, Any] = {}
         self._last: View | None = None  # at the player's last question
 
     def reset(self, seed: int = 0) -> SeatTurn:
@@ -110,7 +107,7 @@ class SeatGame:
         """
         seed = checks.seed(seed)
         self._without = {} if self._baseline is None else self._points_without(self._baseline, seed)
-        self._begin(seed)
+        self._seat.begin(seed, seed)
         self._phase = ""  # of the last reply
         self._orders: list[str] = []
         self._last = None
@@ -133,7 +130,7 @@ class SeatGame:
         return self._turn(paid + self._skip(), parsed)
 
     def __repr__(self) -> str:
-        phase = self.view.phase if self._env.agents else "not running"
+        phase = self.view.phase if self._seat.is_running else "not running"
         return f"<SeatGame of {self.seat}: {phase}>"
 
     @property
@@ -143,9 +140,9 @@ class SeatGame:
         Raises:
             GameOverError: the game is over or has not begun.
         """
-        if not self._env.agents:
+        if not self._seat.is_running:
             raise GameOverError("the game is over or has not begun: call reset()")
-        return self._infos[self.seat]["view"]
+        return self._seat.view
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -162,7 +159,7 @@ class SeatGame:
         Raises:
             GameOverError: the game has not begun.
         """
-        if not self._infos:
+        if not self._seat.infos:
             raise GameOverError("the game has not begun: call reset()")
         return self._env.game.record()
 
@@ -176,51 +173,37 @@ class SeatGame:
             ConfigError: no baseline is given, and the others play several policies.
         """
         if baseline is not None:
-            return player_of(read(baseline), "baseline")
-        policies = self._others.profile.policies
+            return player_of(baseline, "baseline")
+        policies = self._seat.profile.policies
         if len(policies) > 1:
             raise ConfigError("baseline: the others play several policies; give the one to compare the seat with")
         return player_of(policies[0], "baseline")
 
-    def _begin(self, seed: int) -> None:
-        self._players = self._others.seated(seed)
-        for power, policy in self._players.items():
-            policy.reset(agent=power, seed=seed)
-        self._seen, self._infos = self._env.reset(seed=seed)
-
     def _points_without(self, baseline: Policy, seed: int) -> dict[int, float]:
         """Year -> the baseline's points in the seat, in the game of this seed. Those of the last games are kept."""
         if seed not in self._kept:
-            self._begin(seed)
+            self._seat.begin(seed, seed)
             baseline.reset(agent=self.seat, seed=seed)
             paid: dict[int, float] = {}
-            while self._env.agents:
-                year, action = self.view.year_index, baseline.act(self._seen[self.seat], self._infos[self.seat])
-                paid[year] = paid.get(year, 0.0) + self._advance(action)
+            while self._seat.is_running:
+                year, action = self.view.year_index, baseline.act(self._seat.observation, self._seat.infos[self.seat])
+                paid[year] = paid.get(year, 0.0) + self._seat.advance(action)
             if len(self._kept) >= MOST_KEPT:
                 del self._kept[next(iter(self._kept))]  # the oldest
             self._kept[seed] = paid
         return self._kept[seed]
 
-    def _advance(self, action: Any) -> float:
-        """Play a message round or a phase. Returns the seat's reward."""
-        actions: dict[str, Any] = {
-            power: policy.act(self._seen[power], self._infos[power]) for power, policy in self._players.items()
-        }
-        self._seen, rewards, _, _, self._infos = self._env.step(actions | {self.seat: action})
-        return float(rewards[self.seat])
-
     def _paid(self, action: Any) -> float:
-        """As `_advance`; if this ends a year, minus the baseline's points in that year."""
+        """Play a message round or a phase. Returns the seat's reward, at the end of a year minus the baseline's."""
         year = self.view.year_index
-        paid = self._advance(action)
-        is_over = not self._env.agents or self.view.year_index != year
+        paid = self._seat.advance(action)
+        is_over = not self._seat.is_running or self.view.year_index != year
         return paid - self._without.get(year, 0.0) if is_over else paid
 
     def _skip(self) -> float:
         """Play on with the orders already given until the seat has to reply. Returns its reward."""
         paid = 0.0
-        while self._env.agents and not self._is_asked(self.view):
+        while self._seat.is_running and not self._is_asked(self.view):
             orders = self._orders if self._phase == self.view.phase else []
             paid += self._paid(_action(self.view, orders, []))
         return paid
@@ -230,7 +213,7 @@ class SeatGame:
         return not is_ordered and is_asked(view)
 
     def _turn(self, paid: float, reply: Parsed | None) -> SeatTurn:
-        if not self._env.agents:
+        if not self._seat.is_running:
             return SeatTurn(self._result(), paid, True, reply)
         last, self._last = self._last, self.view
         return SeatTurn(build(self.view).text if last is None else news(self.view, last), paid, False, reply)

@@ -55,11 +55,6 @@ class NoisyPolicy(AskingPolicy):
         self._rng = np.random.default_rng([seed, 3])
 
     @property
-    def reads_observations(self) -> bool:
-        """Whether the other policy reads them (see `agents.policy.ScriptedPolicy`)."""
-        return getattr(self.of, "reads_observations", True)
-
-    @property
     def parts(self) -> tuple[Policy, ...]:
         """The other policy."""
         return (self.of,)

@@ -249,7 +249,7 @@ class OwnWriter(ProgramPolicy):
     ("options", "error", "told"),
     [
         ({"seat": "FRANSE", "map_name": "standard"}, UnknownPowerError, "did you mean 'FRANCE'"),
-        ({"seat": 5}, UnknownPowerError, "seat 5"),
+        ({"seat": 5}, UnknownPowerError, "power 5"),
         ({"others": "prosocail"}, UnknownAgentError, "prosocial"),
         ({"others": "program:FairBot"}, ProfileError, "writes programs of modal_env, not orders: they play in "),
         *(
@@ -262,7 +262,7 @@ class OwnWriter(ProgramPolicy):
         ({"others": {"PLAYERA": "dove"}}, welfare_env.WelfareEnvError, "PLAYERA"),
         ({"press": "tokens"}, RulesError, "press"),
         ({"map_name": "nowhere"}, welfare_env.UnknownMapError, "nowhere"),
-        ({"yeers": 3}, TypeError, "years"),
+        ({"yeers": 3}, TypeError, "yeers"),
     ],
 )
 def test_bad_arguments_are_named(options, error, told):

@@ -107,11 +107,6 @@ class DeterrentPolicy(AskingPolicy):
         self._spoken: tuple[str, list[tuple[str, str]]] = ("", [])  # its last messages, and their phase
 
     @property
-    def reads_observations(self) -> bool:
-        """Whether one of its parts reads them (see `agents.policy.ScriptedPolicy`)."""
-        return any(getattr(part, "reads_observations", True) for part in self.parts)
-
-    @property
     def _reads_history(self) -> bool:
         """Whether its play depends on the history besides the position."""
         return (
