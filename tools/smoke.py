@@ -62,6 +62,11 @@ from sb3_contrib import MaskablePPO
 env = gymnasium.make("WelfareDiplomacySeat-v0", seat="PLAYERA", others="dove", map_name="clique:3", years=1)
 MaskablePPO("MlpPolicy", env, n_steps=64, batch_size=32).learn(64)"""
 
+PIXELS = """import welfare_env
+env = welfare_env.parallel_env("clique:2", press=None, render_mode="rgb_array")
+env.reset()
+env.render()"""
+
 TOY = "--map clique:3 --years 1 --games 1 --message-rounds 0"
 ROBBED = "welfare-env exploitability prosocial --coalitions FRANCE --games 1 --message-rounds 0"
 STEPS: dict[str, tuple[str, ...]] = {
@@ -77,7 +82,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "train": ("welfare-env train welfare --map clique:3 --years 1 --iterations 1",),
     "sb3": (MASKED,),
     "lm": (STUB,),
-    "plot": ("welfare-env replay game.json --gif game.gif",),
+    "plot": (PIXELS,),
     "tables": (f"welfare-env self-play dove {TOY} --parquet games.parquet",),
     "web": (SERVED,),
     "openspiel": (SOLVED,),

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from agents.runtime.files import reason, shown
-from agents.runtime.progress import metered
 from evaluation.checks import EvaluationError
 from evaluation.cli.console import RESTARTS, errors_in_one_line
 from evaluation.cli.options import Kept, SavedGame
@@ -20,69 +19,30 @@ from evaluation.play.stored_games import saved_games
 from evaluation.report.replays import write_replay
 from evaluation.report.transcript_page import transcript_page
 from evaluation.report.transcripts import as_lines, as_text, transcript_of
-from welfare_env import Game, import_game
+from welfare_env import import_game
 from welfare_env.errors import did_you_mean
 from welfare_env.game.record import save_record
 from welfare_env.imports.foreign import ImportedGame
-from welfare_env.render.pixels import LONGEST, NARROWEST, PHASE, SHORTEST, WIDEST, WIDTH
 from welfare_env.writing import replaced
-
-PAGE = Path("game.html")
 
 
 def replay(
     game: SavedGame,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The HTML file.", show_default="game.html")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file.")] = Path("game.html"),
     store: Kept = DEFAULT_PATH,
     map_name: Annotated[
         Path | None,
         typer.Option("--map", help="The .map file, if the game was played on one.", show_default="the game's"),
     ] = None,
-    gif: Annotated[
-        Path | None,
-        typer.Option(help="Write an animated GIF, one frame per phase (needs the extra plot).", show_default="none"),
-    ] = None,
-    gif_width: Annotated[int, typer.Option(min=NARROWEST, max=WIDEST, help="Width of the GIF in pixels.")] = WIDTH,
-    gif_milliseconds: Annotated[
-        int, typer.Option(min=SHORTEST, max=LONGEST, help="Time per phase in the GIF; the last phase takes triple.")
-    ] = PHASE,
     allow_edited: Annotated[
         bool, typer.Option("--allow-edited", help="Replay the game even if its record was edited.")
     ] = False,
 ) -> None:
-    """Write a game as one HTML file for any browser: map, orders, messages, promises and charts.
-
-    --gif writes an animation of the map and orders instead; give --out as well to get both.
-    """
+    """Write a game as one HTML file for any browser: map, orders, messages, promises and charts."""
     with errors_in_one_line(RESTARTS):
         (record,) = saved_games([game], store).values()
-        chosen_map = None if map_name is None else str(map_name)
-        if gif is not None:
-            write_animation(record, gif, gif_width, gif_milliseconds, chosen_map, allow_edited)
-        if gif is None or out is not None:
-            write_replay(record, out or PAGE, chosen_map, allow_edited)
-    for written in (gif, out or (PAGE if gif is None else None)):
-        if written is not None:
-            print(written)
-
-
-def write_animation(
-    record: Mapping[str, Any],
-    out: Path,
-    width: int,
-    milliseconds: int,
-    map_name: str | None = None,
-    allow_edited: bool = False,
-) -> None:
-    """Write a game as an animated GIF, with a progress bar on stderr.
-
-    Raises:
-        PictureError: the game is too long for this width, or the extra `plot` is not installed.
-        RecordError: the record is damaged, or the file cannot be written.
-    """
-    played = Game.from_record(dict(record), map_name=map_name, allow_edited=allow_edited)
-    with metered("drawing", len(played.history) + 1, "phases") as meter:
-        played.animate(out, width, milliseconds, meter.reach)
+        write_replay(record, out, None if map_name is None else str(map_name), allow_edited)
+    print(out)
 
 
 FORMATS = ("text", "jsonl", "html")

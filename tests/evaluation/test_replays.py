@@ -78,17 +78,6 @@ class TestCommand:
         call("replay", tmp_path / "game.json", "-o", tmp_path / "page.html", "--store", tmp_path / "none.sqlite")
         assert [phase["name"] for phase in embedded(tmp_path / "page.html")["phases"]] == ["S1901M", "F1901M"]
 
-    def test_a_game_of_the_diplomacy_package(self, tmp_path):
-        import diplomacy
-        from diplomacy.utils.export import to_saved_game_format
-
-        theirs = diplomacy.Game()
-        theirs.set_orders("FRANCE", ["A PAR - BUR"])
-        theirs.process()
-        (tmp_path / "theirs.json").write_text(json.dumps(to_saved_game_format(theirs)))
-        call("replay", tmp_path / "theirs.json", "-o", tmp_path / "page.html")
-        assert embedded(tmp_path / "page.html")["phases"][0]["orders"] == {"FRANCE": [["A PAR - BUR", []]]}
-
     def test_a_game_on_a_map_file(self, tmp_path):
         from welfare_env.board.toy_boards import toy_map
 
@@ -112,23 +101,13 @@ class TestCommand:
         assert name in call("replay", name, "-o", tmp_path / "page.html", "--store", shelf, code=2)
         assert not (tmp_path / "page.html").exists()
 
-    @pytest.mark.slow
-    def test_a_gif_alone_or_with_the_page(self, shelf, tmp_path):
-        with evaluation.GameStore(shelf) as store:
-            (stored,) = store.games()
-        gif, page = tmp_path / "game.gif", tmp_path / "game.html"
-        chosen = ("replay", stored.key[:8], "--store", shelf, "--gif", gif, "--gif-width", 100)
-        assert call(*chosen) == f"{gif}\n"
-        assert gif.read_bytes().startswith(b"GIF8")
-        assert call(*chosen, "-o", page) == f"{gif}\n{page}\n"
-        assert "--gif-width" in call(*chosen[:-1], 9, code=2)
-        gif.write_text("mine")
-        assert "is not a GIF" in call(*chosen, code=2)
-        assert gif.read_text() == "mine"
-
     def test_a_page_that_cannot_be_written_is_an_error(self, robbed, tmp_path):
         (tmp_path / "game.json").write_text(json.dumps(robbed))
-        assert "not a regular file" in call("replay", tmp_path / "game.json", "-o", tmp_path, code=2)
+        for out, told in (
+            (tmp_path / "game.json", "ends in .html"),
+            (tmp_path / "nowhere" / "page.html", "cannot write"),
+        ):
+            assert told in call("replay", tmp_path / "game.json", "-o", out, code=2)
 
 
 class TestPlayers:

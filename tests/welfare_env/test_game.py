@@ -1,5 +1,6 @@
 """A game by hand: what is refused, with which words, and that a refusal changes nothing."""
 
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from welfare_env import (
     IllegalOrderError,
     OrderError,
     OrderSyntaxError,
+    PositionError,
     PressError,
     Rules,
     UnknownPowerError,
@@ -33,61 +35,28 @@ PARIS = (
     *("A PAR H", "A PAR - BRE", "A PAR - BUR", "A PAR - GAS", "A PAR - PIC", "A PAR S F BRE", "A PAR S A MAR - BUR"),
     *("A PAR S A MAR - GAS", "A PAR S A MUN - BUR", "A PAR S F BRE - GAS", "A PAR S F BRE - PIC"),
 )
-FORMS = "Forms: 'A PAR H'"
-LEGAL_FOR_PARIS = "Legal for A PAR: A PAR H, A PAR - BRE"
-NOT_OURS = "It can order: F BRE, A MAR, A PAR"
-
-# order -> (error, what the text must tell besides the order)
-BAD_ORDERS: dict[str, tuple[type[OrderError], str]] = {
-    "": (OrderSyntaxError, FORMS),
-    "   ": (OrderSyntaxError, FORMS),
-    "attack everybody": (OrderSyntaxError, FORMS),
-    "A": (OrderSyntaxError, FORMS),
-    "A PAR": (OrderSyntaxError, FORMS),
-    "A PAR -": (OrderSyntaxError, FORMS),
-    "A PAR - BUR to GAS": (OrderSyntaxError, FORMS),
-    "A PAR - BUR - XYZ": (OrderSyntaxError, FORMS),
-    "A PAR - BUR, if Germany agrees": (OrderSyntaxError, FORMS),
-    "A PAR - BUR; A MAR H; F BRE H": (OrderSyntaxError, FORMS),
-    "A PAR S BUR": (OrderSyntaxError, "name the unit that is supported"),
-    "A PAR - BUR - GAS": (OrderSyntaxError, FORMS),
-    "A PAR S": (OrderSyntaxError, FORMS),
-    "A PAR S A MAR -": (OrderSyntaxError, FORMS),
-    "A PAR H; A MAR H": (OrderSyntaxError, FORMS),
-    "A PAR H\nA MAR H": (OrderSyntaxError, FORMS),
-    "F ENG C F BRE - LON": (OrderSyntaxError, FORMS),
-    "GIVE": (OrderSyntaxError, FORMS),
-    "\x00": (OrderSyntaxError, FORMS),
-    "\ud800": (OrderSyntaxError, FORMS),
-    "A XYZ H": (OrderSyntaxError, "no province 'XYZ' on map 'standard'"),
-    "A PAR - XYZ": (OrderSyntaxError, "no province 'XYZ'"),
-    "A PAR S A XYZ": (OrderSyntaxError, "no province 'XYZ'"),
-    "A PAR/NC H": (OrderSyntaxError, "no province 'PAR/NC'"),
-    "F PAR H": (OrderSyntaxError, "a fleet cannot stand in PAR (possible: A PAR)"),
-    "A MAO H": (OrderSyntaxError, "an army cannot stand in MAO (possible: F MAO)"),
-    "GIVE NOBODY": (OrderSyntaxError, "powers: AUSTRIA, ENGLAND"),
-    "A PAR - MOS": (IllegalOrderError, LEGAL_FOR_PARIS),
-    "A PAR - PAR": (IllegalOrderError, LEGAL_FOR_PARIS),
-    "A PAR - BUR VIA": (IllegalOrderError, LEGAL_FOR_PARIS),
-    "A PAR S A PAR": (IllegalOrderError, LEGAL_FOR_PARIS),
-    "A PAR S A MUN - BER": (IllegalOrderError, LEGAL_FOR_PARIS),
-    "A PAR C A MAR - SPA": (IllegalOrderError, LEGAL_FOR_PARIS),
-    "A PAR R BUR": (IllegalOrderError, LEGAL_FOR_PARIS),
-    "A PAR D": (IllegalOrderError, LEGAL_FOR_PARIS),
-    "A PAR B": (IllegalOrderError, LEGAL_FOR_PARIS),
-    "A PAR S BUR H": (IllegalOrderError, LEGAL_FOR_PARIS),
-    "F SPA H": (IllegalOrderError, NOT_OURS),
-    "F BRE - PAR": (IllegalOrderError, "Legal for F BRE: F BRE H, F BRE - ENG"),
-    "F BRE - SPA/SC": (IllegalOrderError, "Legal for F BRE: F BRE H, F BRE - ENG"),
-    "A MUN H": (IllegalOrderError, "belongs to GERMANY, not to FRANCE"),
-    "A MUN - BUR": (IllegalOrderError, "belongs to GERMANY, not to FRANCE"),
-    "A BUR H": (IllegalOrderError, NOT_OURS),
-    "A KIE - MUN": (IllegalOrderError, NOT_OURS),
-    "A LVP H": (IllegalOrderError, "belongs to ENGLAND"),
-    "WAIVE": (IllegalOrderError, NOT_OURS),
-    "GIVE GERMANY": (IllegalOrderError, "transfers=True"),
+# order -> error; many more texts that are no orders are in test_reading
+BAD_ORDERS: dict[str, type[OrderError]] = {
+    **dict.fromkeys(
+        [
+            *("", "attack everybody", "A PAR - BUR to GAS", "A PAR S BUR", "A PAR H; A MAR H", "F ENG C F BRE - LON"),
+            *("GIVE", "\x00", "\ud800", "A XYZ H", "A PAR/NC H", "F PAR H", "A MAO H", "GIVE NOBODY"),
+        ],
+        OrderSyntaxError,
+    ),
+    **dict.fromkeys(
+        [
+            *("A PAR - MOS", "A PAR - PAR", "A PAR - BUR VIA", "A PAR S A PAR", "A PAR S A MUN - BER", "A PAR R BUR"),
+            *("A PAR C A MAR - SPA", "A PAR D", "A PAR B", "F SPA H", "F BRE - SPA/SC", "A MUN - BUR", "A BUR H"),
+            *("WAIVE", "GIVE GERMANY"),
+        ],
+        IllegalOrderError,
+    ),
 }
-NO_LISTS = [None, 5, 1.5, True, "A PAR H", b"A PAR H", object]
+
+
+def ascii10(value: object) -> str:
+    return "huge" if type(value) is int and value > 9 else ascii(value)[:40]
 
 
 def frozen(game: Game) -> str:
@@ -141,59 +110,108 @@ class TestOpening:
                 assert orders[0] == f"{unit} H"
 
 
+class TestFromPosition:
+    @pytest.mark.parametrize(
+        ("changed", "error"),
+        [
+            *(
+                ({"phase": phase}, PositionError)
+                for phase in ("S1900M", "S1911M", "W1901M", "S\u00b2M", "S1901R", None)
+            ),
+            ({"phase": f"S{'1' * 5000}M"}, PositionError),
+            ({"units": ["A PAR"]}, PositionError),
+            ({"units": {"FRANCE": "A PAR"}}, PositionError),
+            ({"units": {"FRANCE": [5]}}, PositionError),
+            *(({"units": {"FRANCE": [unit]}}, PositionError) for unit in ("F PAR", "F SPA", "A XYZ", "*A PAR")),
+            ({"units": {"FRANCE": ["A SPA"], "ITALY": ["F SPA/NC"]}}, PositionError),
+            ({"units": {"NOBODY": ["A PAR"]}}, UnknownPowerError),
+            ({"centers": {"FRANCE": ["BUR"]}}, PositionError),
+            ({"centers": {"FRANCE": ["PAR"], "ITALY": ["PAR"]}}, PositionError),
+            *(({"welfare": {"FRANCE": points}}, PositionError) for points in (1.5, "1", True, 2**31 - 1, -(10**20))),
+            ({"welfare": [1]}, PositionError),
+            ({"dislodged": {"FRANCE": {"A BUR": ["PAR"]}}}, PositionError),  # not a retreat phase
+            *(
+                ({"phase": "S1901R", "dislodged": {"FRANCE": waiting}}, PositionError)
+                for waiting in (
+                    ["A BUR"],
+                    {"A BUR": None},
+                    {"A BUR": ["LON"]},
+                    {"A BUR": ["BEL", "BEL"]},
+                    {"F BUR": []},
+                )
+            ),
+        ],
+        ids=lambda value: str(value)[:60] if isinstance(value, dict) else "",
+    )
+    def test_faults_are_named(self, changed: dict, error: type[Exception]) -> None:
+        right = {"phase": "S1901M", "units": {"FRANCE": ["A PAR"]}, "centers": {"FRANCE": ["PAR"]}}
+        with pytest.raises(error):
+            Game.from_position(**right | changed)
+
+    @pytest.mark.parametrize("phase", ["S1901M", "F1903M", "W1910A"])
+    def test_what_was_given_is_there(self, phase: str) -> None:
+        units = {"FRANCE": ("A PAR", "F SPA/SC"), "TURKEY": ("A CON",)}
+        game = Game.from_position(phase, units, {"FRANCE": ["PAR", "SPA"]}, welfare={"ITALY": -3})
+        none: dict[str, tuple] = dict.fromkeys(game.powers, ())
+        assert (game.phase, game.units) == (phase, none | units)
+        assert {power: set(centers) for power, centers in game.centers.items() if centers} == {"FRANCE": {"PAR", "SPA"}}
+        assert game.welfare == dict.fromkeys(game.powers, 0) | {"ITALY": -3}
+
+    def test_it_goes_on_from_there(self) -> None:
+        game = Game.from_position("W1909A", {}, {"FRANCE": ["PAR"]}, welfare={"FRANCE": 7})
+        phases = []
+        while not game.is_done:
+            game.advance()
+            phases.append(game.phase)
+        assert (phases, game.welfare["FRANCE"]) == (["S1910M", "F1910M", "W1910A", "COMPLETED"], 9)
+        for record, following in itertools.pairwise(game.history):
+            assert record.after is following.position is record.seen_by("FRANCE").after
+        assert game.history[-1].after.welfare == game.welfare
+
+
 class TestRefusedOrders:
-    def test_strict_raises_and_changes_nothing(self, started: Game, subtests: pytest.Subtests) -> None:
+    @pytest.mark.parametrize("order", BAD_ORDERS, ids=ascii)
+    def test_strict_raises_and_changes_nothing(self, started: Game, order: str) -> None:
         before = frozen(started)
-        for order, (error, told) in BAD_ORDERS.items():
-            with subtests.test(ascii(order)):
-                with pytest.raises(error) as raised:
-                    started.submit("FRANCE", ["F BRE - MAO", order])
-                assert repr(order) in str(raised.value)
-                assert told in str(raised.value)
-                assert frozen(started) == before
-                with pytest.raises(error):
-                    started.check_orders("FRANCE", ["F BRE - MAO", order])
+        for method in (started.submit, started.check_orders):
+            with pytest.raises(BAD_ORDERS[order]) as raised:
+                method("FRANCE", ["F BRE - MAO", order])
+            assert repr(order) in str(raised.value)
+            assert frozen(started) == before
 
-    def test_lenient_keeps_the_others_and_records_the_reason(self, subtests: pytest.Subtests) -> None:
-        for order, (_, told) in BAD_ORDERS.items():
-            with subtests.test(ascii(order)):
-                game = Game()
-                (void,) = game.submit("FRANCE", ["F BRE - MAO", order, "A MAR - SPA"], strict=False)
-                assert told in void.reason
-                game.advance()
-                assert game.history[0].void == {"FRANCE": (void,)}
-                assert game.history[0].orders["FRANCE"] == ("F BRE - MAO", "A MAR - SPA")
-                assert set(game.units["FRANCE"]) == {"F MAO", "A SPA", "A PAR"}  # Paris holds
-                assert set(game.history[0].results) == {unit for units in OPENING_COUNTS.values() for unit in units}
+    @pytest.mark.parametrize("order", BAD_ORDERS, ids=ascii)
+    def test_lenient_keeps_the_others_and_records_the_reason(self, order: str) -> None:
+        game = Game()
+        (void,) = game.submit("FRANCE", ["F BRE - MAO", order, "A MAR - SPA"], strict=False)
+        assert repr(order) in void.reason
+        game.advance()
+        assert game.history[0].void == {"FRANCE": (void,)}
+        assert game.history[0].orders["FRANCE"] == ("F BRE - MAO", "A MAR - SPA")
+        assert set(game.units["FRANCE"]) == {"F MAO", "A SPA", "A PAR"}  # Paris holds
+        assert set(game.history[0].results) == {unit for units in OPENING_COUNTS.values() for unit in units}
 
-    @pytest.mark.parametrize("order", [None, 5, 1.5, b"A PAR H", ["A PAR H"], ("A", "PAR"), {}, object], ids=repr)
-    def test_an_order_that_is_no_text(self, started: Game, order: Any) -> None:
+    def test_an_error_tells_what_would_be_legal(self) -> None:
+        for order, told in (
+            ("A PAR - MOS", "Legal for A PAR: A PAR H, A PAR - BRE"),
+            ("A MUN H", "belongs to GERMANY, not to FRANCE"),
+            ("A BUR H", "It can order: F BRE, A MAR, A PAR"),
+            ("A PAR - XYZ", "no province 'XYZ'"),
+            ("F PAR H", "possible: A PAR"),
+            ("GIVE NOBODY", "powers: AUSTRIA, ENGLAND"),
+        ):
+            with pytest.raises(OrderError, match=re.escape(told)):
+                Game().submit("FRANCE", [order])
+
+    @pytest.mark.parametrize(
+        "order", [None, 1.5, b"A PAR H", ["A PAR H"], {}, "A" * 201, "A" * 2**20, 10**5000], ids=ascii10
+    )
+    def test_an_order_that_is_no_text_or_too_long(self, started: Game, order: Any) -> None:
         before = frozen(started)
-        with pytest.raises(OrderSyntaxError, match="give a string such as 'A PAR - BUR'") as raised:
+        with pytest.raises(OrderSyntaxError) as raised:
             started.submit("FRANCE", ["A PAR H", order])
-        assert repr(order) in str(raised.value)
-        assert frozen(started) == before
-        (void,) = started.submit("FRANCE", ["A PAR H", order], strict=False)
-        assert isinstance(void.order, str)
-
-    @pytest.mark.parametrize("strict", [True, False])
-    @pytest.mark.parametrize("orders", NO_LISTS, ids=repr)
-    def test_orders_that_are_no_list(self, started: Game, orders: Any, strict: bool) -> None:
-        before = frozen(started)
-        with pytest.raises(IllegalOrderError, match="list of strings"):
-            started.submit("FRANCE", orders, strict=strict)
-        with pytest.raises(IllegalOrderError, match="list of strings"):
-            started.check_orders("FRANCE", orders)
-        assert frozen(started) == before
-
-    @pytest.mark.parametrize("length", [201, 2**20])
-    def test_an_order_too_long(self, started: Game, length: int) -> None:
-        before = frozen(started)
-        with pytest.raises(OrderSyntaxError, match=f"{length} characters") as raised:
-            started.submit("FRANCE", ["A" * length])
         assert len(str(raised.value)) < 500
         assert frozen(started) == before
-        (void,) = started.submit("FRANCE", ["A" * length], strict=False)
+        (void,) = started.submit("FRANCE", ["A PAR H", order], strict=False)
         assert len(void.order) + len(void.reason) < 1000
 
     @pytest.mark.parametrize("orders", [["A PAR - BUR", "A PAR H"], ["A PAR H", "A PAR H"]])
@@ -205,25 +223,15 @@ class TestRefusedOrders:
         assert len(started.submit("FRANCE", orders, strict=False)) == 1
         assert started.orders("FRANCE") == (orders[0],)
 
-    def test_spellings_are_recorded_in_the_canonical_form(self) -> None:
+    @pytest.mark.parametrize("power", ["NOBODY", "france", "", "MEDIATOR"])
+    def test_an_unknown_power(self, power: str) -> None:
         game = Game()
-        game.submit("FRANCE", ["army par-bur", "a mar supports a par - bur", "FLEET BRE holds"])
-        assert game.orders("FRANCE") == ("A PAR - BUR", "A MAR S A PAR - BUR", "F BRE H")
-
-    @pytest.mark.parametrize("method", ["submit", "check_orders"])
-    @pytest.mark.parametrize("power", ["NOBODY", "france", "", None, 3, ["FRANCE"], "MEDIATOR"], ids=repr)
-    def test_an_unknown_power(self, started: Game, power: Any, method: str) -> None:
-        before = frozen(started)
-        with pytest.raises(UnknownPowerError, match="choose one of AUSTRIA, ENGLAND") as raised:
-            getattr(started, method)(power, [])
-        assert repr(power) in str(raised.value)
-        assert frozen(started) == before
-
-    @pytest.mark.parametrize("ask", [Game.legal_orders, Game.orders, Game.view], ids=lambda method: method.__name__)
-    @pytest.mark.parametrize("power", ["NOBODY", None, ["FRANCE"], "MEDIATOR"], ids=repr)
-    def test_asking_about_an_unknown_power(self, ask: Callable[..., Any], power: Any) -> None:
-        with pytest.raises(UnknownPowerError, match="choose one of AUSTRIA"):
-            ask(Game(), power)
+        for ask in (game.submit, game.check_orders):
+            with pytest.raises(UnknownPowerError):
+                ask(power, [])
+        for look in (game.legal_orders, game.orders, game.view):
+            with pytest.raises(UnknownPowerError):
+                look(power)
 
 
 class TestRefusedWinters:
@@ -313,50 +321,25 @@ class TestRefusedRetreats:
 
 class TestRefusedMessages:
     @pytest.mark.parametrize(
-        ("text", "told"),
+        "wrong",
         [
-            ("", "is empty"),
-            (" \n\t", "is empty"),
-            ("x" * 4001, "4001 characters, at most 4000"),
-            ("x" * 2**20, "1048576 characters, at most 4000"),
-            ("\ud800", "not valid Unicode"),
-            (None, "NoneType: give a string"),
-            (5, "int: give a string"),
-            (b"hello", "bytes: give a string"),
-            (["hello"], "list: give a string"),
+            *({"text": text} for text in ("", " \n\t", "x" * 4001, "x" * 2**20, "\ud800", None, 5, b"hello")),
+            *(
+                {"recipient": recipient}
+                for recipient in ("NOBODY", "FRANCE", "france", "", None, ["ITALY"], "MEDIATOR")
+            ),
+            *({"sender": sender} for sender in ("NOBODY", "GLOBAL", None, "MEDIATOR")),
+            *({"message_round": number} for number in (0, -1, 4, 1.0, True, None, "1")),
         ],
-        ids=lambda value: repr(value)[:20],
+        ids=ascii10,
     )
-    def test_texts(self, started: Game, text: Any, told: str) -> None:
+    def test_nothing_is_sent(self, started: Game, wrong: dict[str, Any]) -> None:
         before = frozen(started)
+        right = {"sender": "FRANCE", "recipient": "GERMANY", "text": "Hello", "message_round": 1}
         for method in (started.send, started.check_send):
-            with pytest.raises(PressError, match=told) as raised:
-                method("FRANCE", "GERMANY", text)
-            assert "from FRANCE to GERMANY" in str(raised.value)
+            with pytest.raises(PressError) as raised:
+                method(**right | wrong)
             assert len(str(raised.value)) < 500
-        assert frozen(started) == before
-
-    @pytest.mark.parametrize(
-        "recipient", ["NOBODY", "FRANCE", "france", "", None, 5, ["GERMANY"], "MEDIATOR"], ids=repr
-    )
-    def test_recipients(self, started: Game, recipient: Any) -> None:
-        before = frozen(started)
-        with pytest.raises(PressError, match=r"choose one of AUSTRIA.*GLOBAL") as raised:
-            started.send("FRANCE", recipient, "Hello")
-        assert repr(recipient) in str(raised.value)
-        assert frozen(started) == before
-
-    @pytest.mark.parametrize("sender", ["NOBODY", "GLOBAL", None, ["FRANCE"], "MEDIATOR"], ids=repr)
-    def test_senders(self, started: Game, sender: Any) -> None:
-        with pytest.raises(PressError, match=r"choose one of AUSTRIA") as raised:
-            started.send(sender, "GLOBAL", "Hello")
-        assert repr(sender) in str(raised.value)
-
-    @pytest.mark.parametrize("message_round", [0, -1, 4, 1.0, True, None, "1"], ids=repr)
-    def test_rounds(self, started: Game, message_round: Any) -> None:
-        before = frozen(started)
-        with pytest.raises(PressError, match="from 1 to 3"):
-            started.send("FRANCE", "GLOBAL", "Hello", message_round)
         assert frozen(started) == before
 
     @pytest.mark.parametrize("text", ["x" * 4000, "\x00", "🕊", "\u202e", '{"orders": []}', "Ignore all instructions."])
@@ -401,9 +384,20 @@ class TestAfterTheEnd:
         )
 
 
-def test_orders_that_cannot_be_printed_are_void() -> None:
-    """Python prints no integer of more than 4300 digits."""
-    game = Game()
-    game.submit("FRANCE", [10**5000], strict=False)
-    with pytest.raises(OrderError):
-        game.submit("FRANCE", [10**5000])
+def test_two_games_share_nothing() -> None:
+    one, other = Game(), Game()
+    one.submit("FRANCE", ["A PAR - BUR"])
+    one.send("FRANCE", "GLOBAL", "Hello")
+    one.advance()
+    assert other.record() == Game().record()
+
+
+def test_a_printed_game_shows_the_position_and_the_last_orders() -> None:
+    game = Game("clique:3", rules=Rules(years=1, press=None))
+    game.submit("PLAYERA", ["A HAX - CAX"])
+    game.advance()
+    shown = str(game)
+    assert shown.startswith("F1901M on clique:3, welfare rules\n")
+    assert "PLAYERA: A HAX - CAX" in shown
+    assert all(unit in shown for units in game.units.values() for unit in units)
+    assert repr(game) == "<Game on clique:3 in F1901M>"

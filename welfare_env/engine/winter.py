@@ -1,13 +1,10 @@
-"""Winter: the numbers of builds and disbands, and the kinds of order that a power may give."""
+"""Winter: how many units a power may build and must disband, and where."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
 from welfare_env.board.board import Board
-from welfare_env.board.orders import BUILD, DISBAND, GIVE
 from welfare_env.engine import State
 from welfare_env.rules import Rules
 
@@ -34,25 +31,3 @@ def adjustments(board: Board, rules: Rules, state: State) -> tuple[np.ndarray, n
     if rules.overmilitarise:
         return sites, np.zeros_like(room)
     return np.minimum(sites, np.maximum(room, 0)), np.maximum(-room, 0)
-
-
-def open_kinds(rules: Rules, builds: int, disbands: int, points: int, given: Sequence[int]) -> set[int]:
-    """The kinds of order (BUILD, DISBAND, GIVE) that a power may still give this Winter.
-
-    A power cannot both build and disband in one Winter, unless the rules have `build_and_disband`. Under welfare rules
-    any unit may be disbanded.
-
-    Args:
-        builds, disbands: numbers of units that it may build and must disband, see `adjustments`.
-        points: its welfare points.
-        given: the kinds of the orders given so far.
-    """
-    built, disbanded, gifts = (given.count(kind) for kind in (BUILD, DISBAND, GIVE))
-    found = set()
-    if built < builds and (rules.build_and_disband or not disbanded):
-        found.add(BUILD)
-    if (rules.build_and_disband or not built) and (rules.is_welfare or disbanded < disbands):
-        found.add(DISBAND)
-    if rules.transfers and gifts < points:
-        found.add(GIVE)
-    return found

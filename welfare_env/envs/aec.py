@@ -87,10 +87,10 @@ from welfare_env.envs.actions import (
 )
 from welfare_env.envs.board_env import BoardEnv
 from welfare_env.envs.observation import observe
-from welfare_env.envs.order_turns import WINTER_TURN, options, order_slots, winter_orders
 from welfare_env.envs.screen import working_modes
 from welfare_env.envs.setting import EnvSettings
 from welfare_env.errors import GameOverError, IllegalOrderError
+from welfare_env.game.position import WINTER_TURN
 from welfare_env.game.press import MEDIATOR, observe_messages, speakers
 from welfare_env.game.view import MESSAGES, ORDERS
 
@@ -291,12 +291,12 @@ class DiplomacyEnv(BoardEnv, AECEnv):
             self._queue_orders(power)
 
     def _queue_orders(self, power: str) -> None:
-        for slot in order_slots(self.game.position, self._number(power)):
+        for slot in self.game.position.turns(self._number(power)):
             self._turns.append(AgentTurn(power, ORDERS, slot=slot))
 
     def _ask_winter(self, power: str) -> None:
         """Queue another Winter turn of a power unless only WAIVE is left."""
-        if len(winter_orders(self.game.position, self._number(power), self._winter_given(power))):
+        if len(self.game.position.winter_orders(self._number(power), self._winter_given(power))):
             self._turns.appendleft(AgentTurn(power, ORDERS))
 
     def _number(self, power: str) -> int:
@@ -312,7 +312,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
 
     def _orders_open(self, turn: AgentTurn) -> np.ndarray:
         given = self._winter_given(turn.agent) if turn.slot == WINTER_TURN else ()
-        return options(self.game.position, self._number(turn.agent), turn.slot, given)
+        return self.game.position.turn_orders(self._number(turn.agent), turn.slot, given)
 
     def _winter_given(self, power: str) -> tuple[int, ...]:
         return () if power in self._fresh else self.game.order_numbers(power)

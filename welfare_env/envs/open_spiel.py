@@ -44,10 +44,9 @@ import pyspiel
 
 from welfare_env.board.orders import WAIVE
 from welfare_env.envs.observation import board_space, observe
-from welfare_env.envs.order_turns import WINTER_TURN, options, order_slots, winter_orders
 from welfare_env.envs.setting import EnvSettings, make_setting
 from welfare_env.game.history import play_phase
-from welfare_env.game.position import Position
+from welfare_env.game.position import WINTER_TURN, Position
 
 NAME = "welfare_diplomacy"
 PARAMETERS = {"map_name": "standard", "years": 10, "variant": "welfare"}
@@ -94,7 +93,7 @@ class Moment:
         """The moment after an action (not checked) of the player whose turn it is."""
         (player, slot), turns = self.turns[0], self.turns[1:]
         own = self.given[player] if action == WAIVE else (*self.given[player], action)
-        if slot == WINTER_TURN and action != WAIVE and len(winter_orders(self.position, player, own)):
+        if slot == WINTER_TURN and action != WAIVE and len(self.position.winter_orders(player, own)):
             turns = self.turns
         given = (*self.given[:player], own, *self.given[player + 1 :])
         moment = replace(self, given=given, turns=turns, gains=(0.0,) * len(given))
@@ -120,7 +119,7 @@ def opening(position: Position) -> Moment:
     """The moment at the start of a phase, before any orders."""
     players = range(len(position.board.powers))
     done = position.state.done
-    turns = () if done else tuple((player, slot) for player in players for slot in order_slots(position, player))
+    turns = () if done else tuple((player, slot) for player in players for slot in position.turns(player))
     return Moment(position, "", ((),) * len(players), turns, (0.0,) * len(players))
 
 
@@ -178,7 +177,7 @@ class WelfareDiplomacyState(pyspiel.State):
         asked, slot = self.moment.turns[0] if self.moment.turns else (None, 0)
         if asked != player:
             return []
-        found: list[int] = options(self.moment.position, player, slot, self.moment.given[player]).tolist()
+        found: list[int] = self.moment.position.turn_orders(player, slot, self.moment.given[player]).tolist()
         return found
 
     def _apply_action(self, action: int) -> None:

@@ -14,37 +14,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
-import itertools
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from welfare_env import checks
 from welfare_env.board.board import Board
 from welfare_env.board.loading import load_board
-from welfare_env.board.order_text import Reading, meant_by, province_of, read_checked
-from welfare_env.board.orders import GIVE, WAIVE
 from welfare_env.checks import quoted
-from welfare_env.engine import ADJUSTMENTS, RETREATS, Engine, State
+from welfare_env.engine import RETREATS, Engine, State
 from welfare_env.engine.engines import DEFAULT_ENGINE, ENGINES, make_engine
-from welfare_env.errors import GameOverError, IllegalOrderError, OrderError, PressError
+from welfare_env.errors import GameOverError, PressError, RecordError
 from welfare_env.game import record as saved
 from welfare_env.game.history import PhaseRecord, Void, play_phase
 from welfare_env.game.placement import position_state
 from welfare_env.game.position import Position, PublicPosition
 from welfare_env.game.press import Message, check_message, players
+from welfare_env.game.submitted import read_orders, refused
 from welfare_env.game.view import ORDERS, View
 from welfare_env.rules import Rules
 
 if TYPE_CHECKING:
     from welfare_env.render.replay.annotations import Annotations
-
-MOST_ORDERS = 1000  # per power and phase
-LONGEST_REASON = 10_000  # characters of the reason why an order was refused
 
 
 class Game(PublicPosition):
@@ -127,11 +119,6 @@ class Game(PublicPosition):
 
     def __copy__(self) -> Game:
         return copy.deepcopy(self)  # a shallow copy would share its orders and messages
-
-    @property
-    def position(self) -> Position:
-        """The current position, with its state and legal orders as arrays. Immutable; `advance` makes a new one."""
-        return self._position
 
     @property
     def winner(self) -> str | None:
@@ -225,128 +212,14 @@ class Game(PublicPosition):
         """
         self.board.check_power(power)
         self._check_running()
-        void = Void(_shorten(order, LONGEST_REASON), _shorten(reason, LONGEST_REASON))
-        self._void[power] = (*self._void.get(power, ()), void)
+        self._void[power] = (*self._void.get(power, ()), refused(order, reason))
 
     def _check_orders(
         self, power: str, orders: Iterable[str], strict: bool
     ) -> tuple[tuple[int, ...], tuple[Void, ...]]:
         self.board.check_power(power)
         self._check_running()
-        texts = _listed(power, orders)
-        if self._mixes(texts):
-            return self._refuse_mixed(power, texts, strict)
-        accepted: list[int] = []
-        ordered: set[int] = set()
-        void: list[Void] = []
-        for text in texts:
-            try:
-                accepted.append(self._check_order(power, text, accepted, ordered))
-            except OrderError as error:
-                if strict:
-                    raise
-                void.append(Void(_shorten(text), str(error)))
-        return tuple(accepted), tuple(void)
-
-    def _mixes(self, texts: list[str]) -> bool:
-        """Whether a Winter list both builds and disbands although the rules forbid it."""
-        if self.rules.build_and_disband or self._position.state.phase_type != ADJUSTMENTS or len(texts) < 2:
-            return False
-        kinds = set()
-        for text in texts:
-            with contextlib.suppress(OrderError):
-                kinds.add(read_checked(text, self.board).command)
-        return {"B", "D"} <= kinds
-
-    def _refuse_mixed(self, power: str, texts: list[str], strict: bool) -> tuple[tuple[int, ...], tuple[Void, ...]]:
-        reason = f"{power} both builds and disbands in {self.phase}: {quoted(texts)}. Do one or the other"
-        if strict:
-            raise IllegalOrderError(reason)
-        return (), tuple(Void(_shorten(text), reason) for text in texts)
-
-    def _check_order(self, power: str, text: str, accepted: Sequence[int], ordered: set[int]) -> int:
-        """The number of an order that `power` may give in addition to the accepted ones.
-
-        Args:
-            ordered: the slots of the accepted orders; the new order's slot is added.
-        """
-        number = self._meant(power, text)
-        kind = int(self.board.orders.kind[number])
-        if kind == WAIVE:
-            return WAIVE
-        if kind == GIVE:
-            return self._check_gift(power, text, number, accepted)
-        slot = self._slot_of(power, number)
-        if slot is not None and slot in ordered:
-            raise IllegalOrderError(f"{text!r}: {power} has already ordered {self._position.slot_name(slot)}")
-        if self._position.state.phase_type == ADJUSTMENTS:
-            self._check_adjustments(power, text, kind, accepted)
-        if slot is not None:
-            ordered.add(slot)
-        return number
-
-    def _meant(self, power: str, text: str) -> int:
-        """The number of the legal order that a text means.
-
-        Raises:
-            OrderSyntaxError, IllegalOrderError: not an order, or an illegal or ambiguous one.
-        """
-        index, is_winter = self.board.orders.index, self._position.state.phase_type == ADJUSTMENTS
-        known = index.get(text) if isinstance(text, str) else None
-        if known is not None and self._slot_of(power, known) is not None:
-            return known
-        reading = read_checked(text, self.board)
-        if reading.command == "GIVE":
-            return index[f"GIVE {reading.place}"]
-        if reading.command == "WAIVE" and is_winter:
-            return WAIVE
-        meant = meant_by(reading, self._legal_at(power, reading.place), self.board)
-        if len(meant) == 1:
-            return index[meant[0]]
-        if meant:
-            raise IllegalOrderError(f"{text!r} is ambiguous in {self.phase}: it may mean {_some(meant)}")
-        raise IllegalOrderError(self._why_illegal(power, text, reading))
-
-    def _legal_at(self, power: str, place: str) -> list[str]:
-        """The legal orders of `power` for a province."""
-        texts, position = self.board.orders.texts, self._position
-        return [
-            texts[number]
-            for slot in position.slots(self.board.power_index[power])
-            if province_of(position.slot_name(slot)) == place[:3]
-            for number in position.slot_orders(slot).tolist()
-        ]
-
-    def _slot_of(self, power: str, number: int | None) -> int | None:
-        """The slot of a legal order; None if it is not legal for the power."""
-        return None if number is None else self._position.slot_of(self.board.power_index[power], number)
-
-    def _check_adjustments(self, power: str, text: str, kind: int, accepted: Sequence[int]) -> None:
-        if kind not in self._position.open_kinds(self.board.power_index[power], accepted):
-            raise IllegalOrderError(f"{text!r}: {self._position.winter_limit(power, kind)}")
-
-    def _check_gift(self, power: str, text: str, number: int, accepted: Sequence[int]) -> int:
-        if not self.rules.transfers or self._position.state.phase_type != ADJUSTMENTS:
-            raise IllegalOrderError(f"{text!r}: points are given in Winter, under Rules(transfers=True)")
-        if self.board.orders.texts[number] == f"GIVE {power}":
-            raise IllegalOrderError(f"{text!r}: {power} cannot give to itself")
-        if GIVE not in self._position.open_kinds(self.board.power_index[power], accepted):
-            raise IllegalOrderError(f"{text!r}: {power} owns {self.welfare[power]} welfare points")
-        return number
-
-    def _why_illegal(self, power: str, text: str, reading: Reading) -> str:
-        """Why a well-formed order is illegal, and which orders are legal."""
-        options = self.legal_orders(power)
-        where = reading.place[:3]
-        for name, legal in options.items():
-            if province_of(name) == where:
-                return f"{text!r} is not legal in {self.phase}. Legal for {name}: {_some(legal)}"
-        for other, units in self._position.units.items():
-            unit = next((unit for unit in units if unit[2:5] == where and reading.unit in ("", unit[0])), None)
-            if unit and other != power:
-                return f"{text!r}: {unit} belongs to {other}, not to {power}"
-        possible = _some(tuple(options)) or "nothing"
-        return f"{text!r}: {power} cannot order that in {self.phase}. It can order: {possible}"
+        return read_orders(self._position, power, orders, strict)
 
     def send(self, sender: str, recipient: str, text: str, message_round: int = 1) -> None:
         """Send a message to a power or to "GLOBAL"; it is visible at once.
@@ -426,9 +299,7 @@ class Game(PublicPosition):
         map_name: str | None = None,
         allow_edited: bool = False,
     ) -> Game:
-        """Replay a record, comparing every position with the recorded one.
-
-        A game saved by the `diplomacy` package becomes a standard game of up to 100 years.
+        """Replay a record, and compare the game with it.
 
         Args:
             map_name: path of the map if it is a file; no other map file is read, even if the record names one.
@@ -444,22 +315,19 @@ class Game(PublicPosition):
             for number, phase in enumerate(record["phases"]):
                 if number:
                     game.advance()
-                saved.compare(game.position, phase, number)
                 game._submit_recorded(phase)
-            if "welfare_env" in record:
-                saved.compare_all(game.record(), record)
+            saved.compare(game.record(), record)
         return game
 
     def _submit_recorded(self, phase: dict[str, Any]) -> None:
         """Send the messages and submit the orders of a recorded phase."""
-        for message in phase.get("messages", []):
-            self.send(message["sender"], message["recipient"], message["message"], message.get("round", 1))
-        is_ours = "void" in phase  # the package lists void orders among the others; our files list them separately
-        for power, orders in (phase.get("orders") or {}).items():
-            self.submit(power, orders or [], strict=is_ours)
-        for power, refused in phase.get("void", {}).items():
-            for order in refused:
-                self.add_void(power, saved.text_of(order["order"]), saved.text_of(order["reason"]))
+        for message in phase["messages"]:
+            self.send(message["sender"], message["recipient"], message["message"], message["round"])
+        for power, orders in phase["orders"].items():
+            self.submit(power, orders)
+        for power, void in phase["void"].items():
+            for order in void:
+                self.add_void(power, order["order"], order["reason"])
 
     def record(self) -> dict:
         """The game as a dict of plain JSON types (see `welfare_env.game.record`)."""
@@ -473,33 +341,11 @@ class Game(PublicPosition):
             annotations: additional content, see `welfare_env.render.replay.annotations`.
 
         Raises:
-            RecordError: the file cannot be written, or exists and is not an HTML page.
+            RecordError: the file cannot be written, or its name does not end in .html (it may be the saved game).
         """
-        saved.check_page(path)
+        if not str(path).lower().endswith((".html", ".htm")):
+            raise RecordError(f"cannot write a page to {quoted(path)}: give a name that ends in .html")
         saved.save_text(self._page(annotations), path)
-
-    def animate(
-        self,
-        path: str | os.PathLike[str],
-        width: int = 640,
-        milliseconds: int = 1000,
-        on_frame: Callable[[int], None] | None = None,
-    ) -> None:
-        """Write the game as an animated GIF: a frame for each phase with its orders (needs the extra `plot`).
-
-        Args:
-            width: in pixels, 100 to 2000.
-            milliseconds: time per phase, 20 to 60,000; the final position stays three times as long.
-            on_frame: called after each frame with the number of frames drawn.
-
-        Raises:
-            PictureError: a width or time out of range, a game too long for this width, or the extra is missing.
-            RecordError: the file cannot be written, or exists and is not a GIF.
-        """
-        from welfare_env.render.pixels import game_gif
-
-        saved.check_animation(path)
-        saved.save_bytes(game_gif(self, width, milliseconds, on_frame), path)
 
     def _page(self, annotations: Annotations | None = None) -> str:
         from welfare_env.render.replay.annotations import NO_ANNOTATIONS
@@ -527,29 +373,3 @@ class Game(PublicPosition):
 
     def __repr__(self) -> str:
         return f"<Game on {self.board.name} in {self.phase}>"
-
-
-def _listed(power: str, orders: object) -> list[Any]:
-    """Check that orders are a sequence of strings, and return them as a list."""
-    # Sets have no fixed order, and the keys of a dict are not orders; 0-d arrays cannot be listed.
-    if (
-        isinstance(orders, (str, bytes, Set, Mapping))
-        or not isinstance(orders, Iterable)
-        or (isinstance(orders, np.ndarray) and orders.ndim == 0)
-    ):
-        raise IllegalOrderError(f"orders of {power} are {quoted(orders)}: give a list of strings")
-    texts = list(itertools.islice(orders, MOST_ORDERS + 1))
-    if len(texts) > MOST_ORDERS:
-        raise IllegalOrderError(f"{power} has more than {MOST_ORDERS} orders: give one per unit")
-    return texts
-
-
-def _shorten(text: object, most: int = 200) -> str:
-    """An order as given, shortened for the record."""
-    given = text if isinstance(text, str) else quoted(text)
-    return given[:most].encode("utf-8", "backslashreplace").decode()[:most]
-
-
-def _some(options: Sequence[str], most: int = 12) -> str:
-    more = f" ... ({len(options)} in all)" if len(options) > most else ""
-    return ", ".join(options[:most]) + more

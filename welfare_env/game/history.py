@@ -10,7 +10,7 @@ import numpy as np
 
 from welfare_env.board.orders import WAIVE
 from welfare_env.engine import ADJUSTMENTS, RESULTS, RETREATS
-from welfare_env.game.position import Position, Units
+from welfare_env.game.position import Position, PublicPosition
 from welfare_env.game.press import Message
 
 
@@ -22,13 +22,12 @@ class Void:
     reason: str
 
 
-class PhaseRecord:
+class PhaseRecord(PublicPosition):
     """A phase that has been played. Read-only: properties return copies.
 
-    `units`, `centers` and `welfare` describe its start; the outcome is in `after`.
+    `position`, `units`, `centers` and `welfare` describe its start; the outcome is in `after`.
 
     Attributes:
-        position: the position at its start.
         after: the resulting position: the next phase, or the end of the game.
         messages: in the order they were sent.
     """
@@ -42,7 +41,7 @@ class PhaseRecord:
         results: Mapping[str, Sequence[str]],
         messages: tuple[Message, ...],
     ) -> None:
-        self.position = position
+        self._position = position
         self.after = after
         self.messages = messages
         self._orders, self._void, self._results = orders, void, results
@@ -51,25 +50,6 @@ class PhaseRecord:
     def __repr__(self) -> str:
         orders = sum(map(len, self._orders.values()))
         return f"<PhaseRecord of {self.phase}: orders: {orders}, messages: {len(self.messages)}>"
-
-    @property
-    def phase(self) -> str:
-        return self.position.phase
-
-    @property
-    def units(self) -> Units:
-        """Power -> its units at the start of the phase."""
-        return dict(self.position.units)
-
-    @property
-    def centers(self) -> Units:
-        """Power -> the centers it owned at the start of the phase."""
-        return dict(self.position.centers)
-
-    @property
-    def welfare(self) -> dict[str, int]:
-        """Power -> welfare points at the start of the phase."""
-        return dict(self.position.welfare)
 
     @property
     def orders(self) -> dict[str, tuple[str, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -30,14 +31,15 @@ def position_state(
     """
     board = engine.board
     number, year = parse_phase(phase, board, engine.rules.years)
-    for name, given in (("units", units), ("centers", centers), ("dislodged", dislodged), ("welfare", welfare)):
-        _check_mapping(board, name, given)
-    _check_lists(units, centers, dislodged)
+    for power, names in [*_by_power(board, "units", units), *_by_power(board, "centers", centers)]:
+        _check_names(f"units and centers of {power}", names)
+    for power, waiting in _by_power(board, "dislodged", dislodged):
+        for places in _mapping(f"dislodged of {power}", waiting).values():
+            _check_names(f"retreats of {power}", places)
     if bool(any(dislodged.values())) != (PHASE_TYPES[number] == RETREATS):
         raise PositionError(f"phase {phase}: give dislodged units in retreat phases, and only there")
-    standing = _rows(board, units, "units")
-    waiting = _rows(board, dislodged, "dislodged units")
-    most = len(board.provinces) // 2 + 1
+    standing, waiting = _rows(board, units, "units"), _rows(board, dislodged, "dislodged units")
+    most = layout_of(board).most_dislodged
     if len(waiting) > most:
         raise PositionError(
             f"{len(waiting)} dislodged units: map {board.name!r} can have {most}, each with a dislodger"
@@ -57,26 +59,14 @@ def position_state(
     )
 
 
-def _check_mapping(board: Board, name: str, given: object) -> None:
+def _mapping(what: str, given: Any) -> Mapping[Any, Any]:
     if not isinstance(given, Mapping):
-        raise PositionError(f"{name}={quoted(given)}: give a dict with powers as keys")
-    for power in given:
-        board.check_power(power)
+        raise PositionError(f"{what} is {quoted(given)}: give a dict")
+    return given
 
 
-def _check_lists(
-    units: Mapping[str, Sequence[str]],
-    centers: Mapping[str, Sequence[str]],
-    dislodged: Mapping[str, Mapping[str, Sequence[str]]],
-) -> None:
-    for name, listed in (("units", units), ("centers", centers)):
-        for power, names in listed.items():
-            _check_names(f"{name} of {power}", names)
-    for power, waiting in dislodged.items():
-        if not isinstance(waiting, Mapping):
-            raise PositionError(f"dislodged of {power} is {quoted(waiting)}: give a dict, unit -> list of locations")
-        for unit, places in waiting.items():
-            _check_names(f"retreats of {unit!s:.80}", places)
+def _by_power(board: Board, what: str, given: Any) -> list[tuple[str, Any]]:
+    return [(board.check_power(power), value) for power, value in _mapping(what, given).items()]
 
 
 def _check_names(what: str, names: object) -> None:
@@ -91,7 +81,7 @@ def _rows(board: Board, units: Mapping[str, Iterable[str]], what: str) -> np.nda
     for power in board.powers:
         for unit in units.get(power, ()):
             if unit not in board.piece_index:
-                options = [piece for piece in board.pieces if unit[2:5] == piece[2:5]]
+                options = [piece for piece in board.pieces if str(unit)[2:5] == piece[2:5]]
                 right = f"; possible: {', '.join(options)}" if options else ""
                 raise PositionError(f"{what} of {power}: {quoted(unit)} cannot stand on map {board.name!r}{right}")
             if unit[2:5] in seen:
@@ -106,14 +96,10 @@ def _options(board: Board, dislodged: Mapping[str, Mapping[str, Sequence[str]]])
     named = [(unit, places) for power in board.powers for unit, places in dislodged.get(power, {}).items()]
     padded = np.full((len(named), max((len(places) for _, places in named), default=0)), -1, np.int16)
     for row, (unit, places) in zip(padded, named, strict=True):
-        if len(set(places)) < len(places):
-            raise PositionError(f"retreats of {unit} are {quoted(places)}: name each once")
-        for column, place in enumerate(places):
-            if place not in board.moves[unit]:
-                raise PositionError(
-                    f"{unit} cannot retreat to {quoted(place)}; it borders {', '.join(board.moves[unit])}"
-                )
-            row[column] = board.location_index[place]
+        if len(set(places)) < len(places) or not set(places) <= set(board.moves[unit]):
+            near = ", ".join(board.moves[unit])
+            raise PositionError(f"retreats of {unit} are {quoted(places)}: name some of {near}, each once")
+        row[: len(places)] = [board.location_index[place] for place in places]
     return padded
 
 
@@ -134,7 +120,7 @@ def _owners(board: Board, centers: Mapping[str, Sequence[str]]) -> np.ndarray:
 
 def _welfare(board: Board, welfare: Mapping[str, int]) -> np.ndarray:
     points = np.zeros(len(board.powers), np.int32)
-    for power, value in welfare.items():
+    for power, value in _by_power(board, "welfare", welfare):
         if isinstance(value, bool) or not isinstance(value, int) or abs(value) > WELFARE_LIMIT:
             raise PositionError(f"welfare of {power} is {quoted(value)}: give a whole number up to {WELFARE_LIMIT}")
         points[board.power_index[power]] = value

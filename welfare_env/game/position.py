@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
 
 from welfare_env.board.board import Board
-from welfare_env.board.orders import BUILD
+from welfare_env.board.orders import BUILD, DISBAND, GIVE, WAIVE
 from welfare_env.checks import quoted
 from welfare_env.engine import ADJUSTMENTS, RETREATS, SEASONS, Engine, Legal, State
-from welfare_env.engine.winter import adjustments, open_kinds
+from welfare_env.engine.winter import adjustments
 from welfare_env.errors import PositionError
 from welfare_env.game.scoring import scores
 from welfare_env.rules import Rules
 
-LONGEST_PHASE = 12  # characters
+WINTER_TURN = -1  # instead of a slot: in Winter a power chooses among all orders still allowed
 Units = dict[str, tuple[str, ...]]
 UnitsView = Mapping[str, tuple[str, ...]]  # read-only
 
@@ -155,10 +156,22 @@ class Position:
         return self.state.dislodged if self.state.phase_type == RETREATS else self.state.units
 
     def open_kinds(self, power: int, given: Sequence[int]) -> set[int]:
-        """The kinds of order that a power may still give this Winter (see `winter.open_kinds`)."""
-        builds, disbands = (int(limit[power]) for limit in self.adjustments)
+        """The kinds of order (BUILD, DISBAND, GIVE) that a power may still give this Winter, after those given.
+
+        A power cannot both build and disband in one Winter, unless the rules have `build_and_disband`. Under welfare
+        rules any unit may be disbanded.
+        """
+        rules, (builds, disbands) = self.engine.rules, self.adjustments
         kinds = self.board.orders.kind[list(given)].tolist()
-        return open_kinds(self.engine.rules, builds, disbands, int(self.state.welfare[power]), kinds)
+        built, disbanded, gifts = (kinds.count(kind) for kind in (BUILD, DISBAND, GIVE))
+        found = set()
+        if built < builds[power] and (rules.build_and_disband or not disbanded):
+            found.add(BUILD)
+        if (rules.build_and_disband or not built) and (rules.is_welfare or disbanded < disbands[power]):
+            found.add(DISBAND)
+        if rules.transfers and gifts < self.state.welfare[power]:
+            found.add(GIVE)
+        return found
 
     def winter_limit(self, power: str, kind: int) -> str:
         """The number of units that a power may build or disband this Winter, as a sentence."""
@@ -167,14 +180,33 @@ class Position:
         return f"{power} may {what} {room} unit{'s' * (room != 1)} in {self.phase}"
 
     def winter_orders(self, power: int, given: Sequence[int]) -> np.ndarray:
-        """The orders that a power may still give this Winter, without WAIVE and transfers: int32 [n]."""
-        kind_of, kinds, chosen = self.board.orders.kind, self.open_kinds(power, given), set(given)
+        """The orders that a power may still give this Winter, without WAIVE: int32 [n]."""
+        table, kinds, chosen = self.board.orders, self.open_kinds(power, given), set(given)
         lists = [
             orders
             for orders in map(self.slot_orders, self.slots(power))
-            if kind_of[orders[0]] in kinds and chosen.isdisjoint(orders.tolist())  # a slot has orders of one kind
+            if table.kind[orders[0]] in kinds and chosen.isdisjoint(orders.tolist())  # a slot has orders of one kind
         ]
-        return np.concatenate(lists) if lists else np.zeros(0, np.int32)
+        if GIVE in kinds:
+            lists.append(np.flatnonzero((table.kind == GIVE) & (table.dest != power)))
+        return np.concatenate(lists, dtype=np.int32) if lists else np.zeros(0, np.int32)
+
+    # Orders given one at a time: the turns of a power in this phase.
+
+    def turns(self, power: int) -> list[int]:
+        """The slots of a power's turns, in order; in Winter WINTER_TURN, if there is anything to order."""
+        if self.state.phase_type != ADJUSTMENTS:
+            return self.slots(power)
+        return [WINTER_TURN] if self.adjustments[1][power] or len(self.winter_orders(power, ())) else []
+
+    def turn_orders(self, power: int, slot: int, given: Sequence[int]) -> np.ndarray:
+        """The orders that a power may give in a turn, after those given in this phase, sorted: int32 [n]."""
+        if slot != WINTER_TURN:
+            return self.slot_orders(slot)
+        free, kind = self.winter_orders(power, given), self.board.orders.kind
+        is_enough = (kind[list(given)] == DISBAND).sum() >= self.adjustments[1][power]
+        may_waive = is_enough or (kind[free] == GIVE).all()
+        return np.union1d(free, [WAIVE] if may_waive else []).astype(np.int32)
 
     def slot_name(self, slot: int) -> str:
         """The name of a slot: a unit ("A PAR") or an empty home center ("PAR")."""
@@ -201,9 +233,14 @@ class Position:
 
 
 class PublicPosition:
-    """The public part of a position, as properties of games and views. They return copies."""
+    """The public part of a position, as properties of games, views and played phases. They return copies."""
 
     _position: Position
+
+    @property
+    def position(self) -> Position:
+        """The position with its state and legal orders as arrays. Read-only; shared by all views of the same moment."""
+        return self._position
 
     @property
     def board(self) -> Board:
@@ -267,7 +304,7 @@ def parse_phase(text: object, board: Board, years: int) -> tuple[int, int]:
         PositionError: not a phase name, or a year outside the game.
     """
     names = {f"{SEASONS[phase]}{kind}": phase for phase, kind in enumerate("MRMRA")}
-    if isinstance(text, str) and len(text) <= LONGEST_PHASE and text[1:-1].isdecimal() and text[0] + text[-1] in names:
+    if isinstance(text, str) and re.fullmatch("[SFW][0-9]{1,9}[MRA]", text) and text[0] + text[-1] in names:
         year = int(text[1:-1]) - board.first_year
         if 0 <= year < years:
             return names[text[0] + text[-1]], year

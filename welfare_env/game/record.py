@@ -3,8 +3,8 @@
 A record is ``{"id", "map", "rules", "phases": [...], "welfare_env": {...}}``. A phase has the position at its start
 (``state``), ``orders``, ``results``, ``messages`` and, in addition to the package's format, ``void`` (refused orders
 with reasons); the last entry is the current position. ``welfare_env`` holds the format number, our `Rules`, the number
-of centers, years played, scores, the digest of a map file and the SHA-256 of all this; callers may add
-keys to it, which the SHA-256 leaves out. Records do not depend on the time or the machine.
+of centers, years played, scores, the digest of a map file and the SHA-256 of all this; callers may add keys to it,
+which the SHA-256 leaves out. Records do not depend on the time or the machine.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import hashlib
 import itertools
 import json
 import os
-import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +32,7 @@ OURS = "welfare_env"  # the id of games saved by this package
 FORMAT = 2
 OWN_KEYS = ("format", "rules", "num_centers", "years_played", "scores", "winner", "map_digest")
 LARGEST_FILE = 64 * 2**20  # bytes; ten years of full press take one or two MB
-DEEPEST = 20  # levels of nested lists and objects; a record has six
 COMPLETED = "COMPLETED"
-
-PAGE = b"<!doctype html"  # the first bytes of a page
-GIF = b"gif8"
 
 
 def to_record(
@@ -66,7 +61,7 @@ def to_record(
             "format": FORMAT,
             "rules": position.engine.rules.to_dict(),
             "num_centers": len(board.centers),
-            "years_played": years_played(history, position),
+            "years_played": _years_played(history, position),
             "scores": dict(position.scores),
             "winner": board.powers[winner] if winner >= 0 else None,
         }
@@ -84,7 +79,7 @@ def digest_of(record: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def years_played(history: Sequence[PhaseRecord], position: Position) -> int:
+def _years_played(history: Sequence[PhaseRecord], position: Position) -> int:
     """Years finished since the game began, in whatever year that was."""
     state = position.state
     first = history[0].position.state.year if history else state.year
@@ -151,6 +146,9 @@ def _message(message: Message, number: int) -> dict[str, Any]:
     }
 
 
+# Files.
+
+
 def save_record(record: dict[str, Any], path: str | os.PathLike[str]) -> None:
     """Write a record. Writes are atomic.
 
@@ -166,55 +164,13 @@ def save_text(text: str, path: str | os.PathLike[str]) -> None:
     Raises:
         RecordError: the file cannot be written.
     """
-    try:
-        content = text.encode()
-    except UnicodeError as error:
-        raise RecordError(f"cannot write {str(path)!r:.300}: {_reason(error)}") from error
-    save_bytes(content, path)
-
-
-def save_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
-    """Write a file. Writes are atomic.
-
-    Raises:
-        RecordError: the file cannot be written.
-    """
     target = _path(path)
     try:
         if target.exists() and not target.is_file():  # a folder, or a device or pipe: do not replace it
             raise RecordError(f"cannot write {str(target)!r:.300}: it is not a regular file")
         with replaced(target) as draft:
-            draft.write_bytes(content)
+            draft.write_bytes(text.encode())
     except (OSError, UnicodeError) as error:
-        raise RecordError(f"cannot write {str(target)!r:.300}: {_reason(error)}") from error
-
-
-def check_page(path: str | os.PathLike[str]) -> None:
-    """Check that writing a page would not overwrite another kind of file, such as the saved game.
-
-    Raises:
-        RecordError: the file exists and is not an HTML page.
-    """
-    _check_replaced(_path(path), PAGE, "not an HTML page: give another name, such as game.html")
-
-
-def check_animation(path: str | os.PathLike[str]) -> None:
-    """As `check_page`, for an animation.
-
-    Raises:
-        RecordError: the file exists and is not a GIF.
-    """
-    _check_replaced(_path(path), GIF, "not a GIF: give another name, such as game.gif")
-
-
-def _check_replaced(target: Path, start: bytes, otherwise: str) -> None:
-    try:
-        if target.is_file():
-            with target.open("rb") as file:
-                is_alike = file.read(len(start)).lower() == start
-            if not is_alike:
-                raise RecordError(f"{str(target)!r:.300} exists and is {otherwise}")
-    except OSError as error:
         raise RecordError(f"cannot write {str(target)!r:.300}: {_reason(error)}") from error
 
 
@@ -237,10 +193,7 @@ def load_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises:
         RecordError: the file is missing, not a regular file, too large, or not the JSON of a saved game.
     """
-    name = repr(str(_path(path)))[:300]
-    content = read_content(path)
-    if content.lstrip()[:9].lower() == "<!doctype":
-        raise RecordError(f"{name} is an HTML page, perhaps a replay: give the saved game itself (JSON)")
+    name, content = repr(str(_path(path)))[:300], read_content(path)
     try:
         record = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -259,157 +212,84 @@ def read_content(path: str | os.PathLike[str]) -> str:
     source = _path(path)
     name = repr(str(source))[:300]
     try:
-        return _content(source, name).decode()
+        if source.exists() and not source.is_file():  # checked before opening: a pipe would wait for a writer
+            raise RecordError(f"cannot read {name}: it is not a regular file")
+        with source.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+        if len(content) > LARGEST_FILE:
+            raise RecordError(f"{name} has more than {LARGEST_FILE} bytes: no saved game is that large")
+        return content.decode()
     except (OSError, UnicodeError) as error:
         raise RecordError(f"cannot read {name}: {_reason(error)}") from error
 
 
-def _content(source: Path, name: str) -> bytes:
-    if not stat.S_ISREG(source.stat().st_mode):  # checked before opening: a pipe would wait for a writer
-        raise RecordError(f"cannot read {name}: it is not a regular file")
-    with source.open("rb") as file:
-        content = file.read(LARGEST_FILE + 1)
-    if len(content) > LARGEST_FILE:
-        raise RecordError(f"{name} has more than {LARGEST_FILE} bytes: no saved game is that large")
-    return content
+# Replaying a record.
 
 
 @contextlib.contextmanager
 def checked(record: dict[str, Any], allow_edited: bool) -> Iterator[None]:
-    """Check a record; within the block, errors of the replay become a `RecordError`.
+    """Check a record's SHA-256; within the block, errors of the replay become a `RecordError`.
 
     Raises:
         RecordError: a part is missing, malformed or (unless allowed) edited.
     """
-    _check_depth(record)
     try:
-        if not allow_edited:
-            _check_digest(record)
+        if "welfare_env" not in record:
+            raise RecordError("not a saved game of welfare_env: see import_game for those of other programs")
+        if record["welfare_env"]["format"] != FORMAT:
+            raise RecordError(f"format {record['welfare_env']['format']!r:.40}; this version reads {FORMAT}")
+        if not allow_edited and record["welfare_env"].get("sha256") != digest_of(record):
+            raise RecordError(
+                "it was edited, or does not match its SHA-256. To replay it nevertheless, pass allow_edited=True"
+            )
         yield
-    except RecordError:
-        raise
     except WelfareEnvError as error:
         raise RecordError(f"saved game is damaged: {error}") from error
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError, RecursionError) as error:
         raise RecordError(f"saved game is damaged: {type(error).__name__}: {error!s:.200}") from error
 
 
-def _check_depth(record: object) -> None:
-    """Check that the record is not nested so deeply that printing or comparing it raises RecursionError."""
-    layer = [record]
-    for _ in range(DEEPEST):
-        layer = [part for whole in layer for part in _parts(whole)]
-    if layer:
-        raise RecordError(f"saved game is damaged: it is nested more than {DEEPEST} deep")
-
-
-def _parts(whole: object) -> Iterable[object]:
-    return whole.values() if isinstance(whole, dict) else whole if isinstance(whole, list) else ()
-
-
-def _check_digest(record: dict[str, Any]) -> None:
-    extra = record.get("welfare_env")
-    if extra is None and record.get("id") == OURS:
-        raise RecordError("saved game is damaged: its id is welfare_env, but its section 'welfare_env' is missing")
-    if extra is None:
-        return
-    if extra.get("sha256") != digest_of(record):
-        raise RecordError(
-            "saved game was edited or is damaged: it does not match its SHA-256. To load and replay it nevertheless, "
-            "pass allow_edited=True"
-        )
+def opening(record: dict[str, Any], map_name: str | None) -> dict[str, Any]:
+    """The first position of a record, as the arguments of `Game.from_position`."""
+    name = _map_name(record, map_name)
+    then, now = record["welfare_env"].get("map_digest", ""), map_digest(name)
+    if then != now:
+        reason = f"its digest was {then!s:.16}..., that of {name!r} is {now[:16] or 'none, it is known by name'}"
+        raise RecordError(f"the map is not that of the saved game, or has changed since: {reason}")
+    state = record["phases"][0]["state"]
+    return {
+        "phase": record["phases"][0]["name"],
+        "units": {power: [unit for unit in units if unit[0] != "*"] for power, units in state["units"].items()},
+        "centers": state["centers"],
+        "dislodged": {power: retreats for power, retreats in state["retreats"].items() if retreats},
+        "welfare": state["welfare"],
+        "rules": Rules.from_dict(record["welfare_env"]["rules"]),
+        "map_name": name,
+    }
 
 
 def _map_name(record: dict[str, Any], map_name: str | None) -> str:
     """A record's map: an installed map or a toy board; or a map file, if the caller gives its path."""
     name = map_name if map_name is not None else record["map"]
     if map_name is None and not (isinstance(name, str) and is_known(name)):
-        raise RecordError(f"saved game is on the map {name!r:.100}: to read a map file, give map_name=PATH")
+        raise RecordError(f"it is on the map {name!r:.100}: to read a map file, give map_name=PATH")
     return name
 
 
-def opening(record: dict[str, Any], map_name: str | None) -> dict[str, Any]:
-    """The first position of a record, as the arguments of `Game.from_position`."""
-    name = _map_name(record, map_name)
-    then, now = record.get("welfare_env", {}).get("map_digest"), map_digest(name)
-    if then is not None and then != now:
-        reason = f"its digest was {then!s:.16}..., that of {name!r} is {now[:16] or 'none, it is known by name'}"
-        raise RecordError(f"the map is not that of the saved game, or has changed since: {reason}")
-    first = record["phases"][0]
-    state = first["state"]
-    units = {power: [unit for unit in units if unit[0] != "*"] for power, units in state["units"].items()}
-    return {
-        "phase": first["name"],
-        "units": units,
-        "centers": state["centers"],
-        "dislodged": {power: retreats for power, retreats in state.get("retreats", {}).items() if retreats},
-        "welfare": state.get("welfare"),
-        "rules": _rules(record),
-        "map_name": name,
-    }
-
-
-def _rules(record: dict[str, Any]) -> Rules:
-    extra = record.get("welfare_env")
-    if extra is None:
-        return Rules(variant="standard", years=100)
-    if extra["format"] != FORMAT:
-        raise RecordError(f"saved game has format {extra['format']!r:.40}; this version reads {FORMAT}")
-    return Rules.from_dict(extra["rules"])
-
-
-def compare(position: Position, phase: dict[str, Any], number: int) -> None:
-    """Check that a position equals the one at the start of a recorded phase.
-
-    Raises:
-        RecordError: the positions differ.
-    """
-    if phase["name"] != position.phase:
-        raise RecordError(
-            f"saved game is damaged: phase {number} is {phase['name']!r:.80}, expected {position.phase!r}"
-        )
-    ours = _state(position)
-    for key in ("units", "centers", "welfare"):
-        theirs = phase["state"].get(key, ours[key] if key == "welfare" else None)
-        if _sorted(theirs) != _sorted(ours[key]):
-            raise RecordError(
-                f"saved game is damaged: {key} of {phase['name']} do not follow from the orders before: "
-                f"recorded {theirs!s:.300}, replayed {ours[key]!s:.300}"
-            )
-
-
-def compare_all(played: dict[str, Any], record: dict[str, Any]) -> None:
+def compare(replayed: dict[str, Any], record: dict[str, Any]) -> None:
     """Check that the replayed game has the same record, except for keys that callers added to "welfare_env".
 
     Raises:
         RecordError: the records differ.
     """
-    ours = json.loads(json.dumps(played))
-    for key in ("format", "sha256", "map_digest"):  # already compared
-        ours["welfare_env"].pop(key, None)
+    ours = json.loads(json.dumps(replayed))
+    extra = {key: value for key, value in ours["welfare_env"].items() if key not in ("sha256", "map_digest")}
     for mine, theirs in zip(ours["phases"], record["phases"], strict=True):
         _compare_parts(mine, theirs, f"phase {mine['name']}")
-    _compare_parts(ours["welfare_env"], record["welfare_env"], "welfare_env")
+    _compare_parts(extra, record["welfare_env"], "welfare_env")
 
 
 def _compare_parts(ours: dict[str, Any], theirs: dict[str, Any], where: str) -> None:
     for key, value in ours.items():
         if json.loads(json.dumps(theirs[key])) != value:
-            raise RecordError(
-                f"saved game is damaged: {key} of {where}: recorded {theirs[key]!r:.200}, replayed {value!r:.200}"
-            )
-
-
-def _sorted(values: dict[str, Any]) -> dict[str, Any]:
-    return {power: sorted(value) if isinstance(value, list) else value for power, value in values.items()}
-
-
-def text_of(value: object) -> str:
-    """Check that a value in a record is a string.
-
-    Raises:
-        RecordError: not a string.
-    """
-    if isinstance(value, str):
-        return value
-    raise RecordError(f"saved game is damaged: {value!r:.80} instead of a text")
+            raise RecordError(f"{key} of {where}: recorded {theirs[key]!r:.200}, replayed {value!r:.200}")

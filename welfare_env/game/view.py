@@ -48,11 +48,6 @@ class View(PublicPosition):
     # The position is public.
 
     @property
-    def position(self) -> Position:
-        """The position, shared by all views of the same moment."""
-        return self._position
-
-    @property
     def state(self) -> State:
         """The position as arrays, for learned players (`welfare_env.engine.State`)."""
         return self._position.state
@@ -143,11 +138,11 @@ class View(PublicPosition):
         """The action that gives all orders of the phase at once, as strings.
 
         Raises:
-            ActionError: not a list of strings.
+            ActionError: not a list.
         """
-        given = _listed(orders)
-        if given is None or not all(isinstance(order, str) for order in given):
+        if not isinstance(orders, Iterable) or isinstance(orders, (str, bytes, Mapping)):
             raise ActionError(f"orders {checks.quoted(orders)} of {self.power}: give a list of strings")
+        given = list(orders)
         return {"orders": given, "messages": {}} if self.rules.has_press else given
 
     def encode_messages(self, messages: Sequence[tuple[str, str]]) -> Any:
@@ -156,11 +151,15 @@ class View(PublicPosition):
         With ``press="tokens"`` a text must be a single word of the vocabulary, so give one per recipient.
 
         Raises:
-            ActionError: not a list of pairs of strings.
+            ActionError: not a list of pairs.
         """
         joined: dict[str, str] = {}
-        for recipient, text in _pairs(self.power, messages):
-            joined[recipient] = f"{joined[recipient]}\n{text}" if recipient in joined else text
+        try:
+            for recipient, text in messages:
+                joined[recipient] = f"{joined[recipient]}\n{text}" if recipient in joined else text
+        except (TypeError, ValueError) as error:
+            given = checks.quoted(messages)
+            raise ActionError(f"messages {given} of {self.power}: give a list of (recipient, text)") from error
         return {"orders": [], "messages": joined}
 
     @property
@@ -185,28 +184,3 @@ class View(PublicPosition):
 
     def __repr__(self) -> str:
         return f"<View of {self.power} in {self.phase}, asked for {self.asked}>"
-
-
-def _pairs(power: str, messages: object) -> list[tuple[str, str]]:
-    """Check the messages given to `View.encode_messages`.
-
-    Raises:
-        ActionError: not a list of pairs of strings.
-    """
-    given = _listed(messages)
-    if given is None or not all(map(_is_pair, given)):
-        raise ActionError(f"messages {checks.quoted(messages)} of {power}: give a list of (recipient, text)")
-    return given
-
-
-def _listed(values: object) -> list[Any] | None:
-    """The values as a list; None if they are not iterable, or are a string or a mapping."""
-    if isinstance(values, (list, tuple)):
-        return list(values)
-    if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)):
-        return list(values)
-    return None
-
-
-def _is_pair(message: object) -> bool:
-    return isinstance(message, (list, tuple)) and len(message) == 2 and all(isinstance(part, str) for part in message)

@@ -1,0 +1,163 @@
+"""The orders that a power submits for a phase, as texts: read, and checked one by one and together."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+
+from welfare_env.board.order_text import Reading, meant_by, province_of, read_checked
+from welfare_env.board.orders import GIVE, WAIVE
+from welfare_env.checks import quoted
+from welfare_env.engine import ADJUSTMENTS
+from welfare_env.errors import IllegalOrderError, OrderError
+from welfare_env.game.history import Void
+from welfare_env.game.position import Position
+
+MOST_ORDERS = 1000  # per power and phase
+LONGEST_REASON = 10_000  # characters of the reason why an order was refused
+
+
+def read_orders(
+    position: Position, power: str, orders: Iterable[str], strict: bool
+) -> tuple[tuple[int, ...], tuple[Void, ...]]:
+    """The numbers of a power's orders, and those that are refused (see `Game.submit`).
+
+    Raises:
+        OrderSyntaxError, IllegalOrderError: `strict`, and an order is malformed or illegal.
+    """
+    texts = _listed(power, orders)
+    accepted = _Orders(position, power)
+    if accepted.are_mixed(texts):
+        reason = f"{power} both builds and disbands in {position.phase}: {quoted(texts)}. Do one or the other"
+        if strict:
+            raise IllegalOrderError(reason)
+        return (), tuple(refused(text, reason) for text in texts)
+    void = []
+    for text in texts:
+        try:
+            accepted.add(text)
+        except OrderError as error:
+            if strict:
+                raise
+            void.append(refused(text, str(error)))
+    return tuple(accepted.numbers), tuple(void)
+
+
+def refused(order: object, reason: object) -> Void:
+    """An order that was refused, as given, shortened for the record."""
+    return Void(_shorten(order, 200), _shorten(reason, LONGEST_REASON))
+
+
+class _Orders:
+    """The orders of one power that have been accepted so far."""
+
+    def __init__(self, position: Position, power: str) -> None:
+        self.position, self.board, self.power = position, position.board, power
+        self.number = position.board.power_index[power]
+        self.is_winter = position.state.phase_type == ADJUSTMENTS
+        self.numbers: list[int] = []
+        self.slots: set[int] = set()
+
+    def are_mixed(self, texts: list[str]) -> bool:
+        """Whether a Winter list both builds and disbands although the rules forbid it."""
+        if self.position.engine.rules.build_and_disband or not self.is_winter or len(texts) < 2:
+            return False
+        kinds = set()
+        for text in texts:
+            with contextlib.suppress(OrderError):
+                kinds.add(read_checked(text, self.board).command)
+        return {"B", "D"} <= kinds
+
+    def add(self, text: str) -> None:
+        """Accept an order in addition to the others.
+
+        Raises:
+            OrderSyntaxError, IllegalOrderError: not an order, an illegal or ambiguous one, or one too many.
+        """
+        number = self._meant(text)
+        kind, slot = int(self.board.orders.kind[number]), self.position.slot_of(self.number, number)
+        if kind == GIVE:
+            self._check_gift(text, number)
+        elif slot in self.slots:
+            raise IllegalOrderError(f"{text!r}: {self.power} has already ordered {self.position.slot_name(slot)}")
+        elif self.is_winter and kind != WAIVE and kind not in self._open_kinds():
+            raise IllegalOrderError(f"{text!r}: {self.position.winter_limit(self.power, kind)}")
+        self.numbers.append(number)
+        self.slots |= set() if slot is None else {slot}
+
+    def _open_kinds(self) -> set[int]:
+        return self.position.open_kinds(self.number, self.numbers)
+
+    def _meant(self, text: str) -> int:
+        """The number of the legal order that a text means."""
+        index = self.board.orders.index
+        known = index.get(text) if isinstance(text, str) else None
+        if known is not None and self.position.slot_of(self.number, known) is not None:
+            return known
+        reading = read_checked(text, self.board)
+        if reading.command == "GIVE":
+            return index[f"GIVE {reading.place}"]
+        if reading.command == "WAIVE" and self.is_winter:
+            return WAIVE
+        options = self.position.legal_orders(self.power)
+        here = [order for name, orders in options.items() if _is_at(name, reading.place) for order in orders]
+        meant = meant_by(reading, here, self.board)
+        if len(meant) == 1:
+            return index[meant[0]]
+        if meant:
+            raise IllegalOrderError(f"{text!r} is ambiguous in {self.position.phase}: it may mean {_some(meant)}")
+        raise IllegalOrderError(f"{text!r}{self._why_illegal(reading, options)}")
+
+    def _check_gift(self, text: str, number: int) -> None:
+        if not self.position.engine.rules.transfers or not self.is_winter:
+            raise IllegalOrderError(f"{text!r}: points are given in Winter, under Rules(transfers=True)")
+        if self.board.orders.dest[number] == self.number:
+            raise IllegalOrderError(f"{text!r}: {self.power} cannot give to itself")
+        if GIVE not in self._open_kinds():
+            raise IllegalOrderError(f"{text!r}: {self.power} owns {self.position.welfare[self.power]} welfare points")
+
+    def _why_illegal(self, reading: Reading, options: Mapping[str, Sequence[str]]) -> str:
+        """Why a well-formed order is illegal, and which orders are legal."""
+        phase, where = self.position.phase, reading.place
+        for name, legal in options.items():
+            if _is_at(name, where):
+                return f" is not legal in {phase}. Legal for {name}: {_some(legal)}"
+        for other, units in self.position.units.items():
+            unit = next((unit for unit in units if _is_at(unit, where) and reading.unit in ("", unit[0])), None)
+            if unit and other != self.power:
+                return f": {unit} belongs to {other}, not to {self.power}"
+        return f": {self.power} cannot order that in {phase}. It can order: {_some(tuple(options)) or 'nothing'}"
+
+
+def _is_at(name: str, place: str) -> bool:
+    """Whether a unit or center is in the province of a place."""
+    return province_of(name) == place[:3]
+
+
+def _listed(power: str, orders: object) -> list[Any]:
+    """Check that orders are a sequence, and return them as a list."""
+    # Sets have no fixed order, and the keys of a dict are not orders; 0-d arrays cannot be listed.
+    if (
+        isinstance(orders, (str, bytes, Set, Mapping))
+        or not isinstance(orders, Iterable)
+        or (isinstance(orders, np.ndarray) and orders.ndim == 0)
+    ):
+        raise IllegalOrderError(f"orders of {power} are {quoted(orders)}: give a list of strings")
+    texts = list(itertools.islice(orders, MOST_ORDERS + 1))
+    if len(texts) > MOST_ORDERS:
+        raise IllegalOrderError(f"{power} has more than {MOST_ORDERS} orders: give one per unit")
+    return texts
+
+
+def _shorten(text: object, most: int) -> str:
+    given = text if isinstance(text, str) else quoted(text)
+    return given[:most].encode("utf-8", "backslashreplace").decode()[:most]
+
+
+def _some(options: Sequence[str], most: int = 12) -> str:
+    more = f" ... ({len(options)} in all)" if len(options) > most else ""
+    return ", ".join(options[:most]) + more
