@@ -70,4 +70,3 @@ def _fonts() -> tuple[str, ...]:
     if not folders:
         raise ModuleNotFoundError("No module named 'matplotlib'")
     return tuple(str(Path(folders[0], FOLDER, font)) for font in FONTS)
-
