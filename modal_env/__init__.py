@@ -21,26 +21,23 @@ FairBot. Two agents that read each other's formulas play the prisoner's dilemma,
 {'player_0': 1.9, 'player_1': 1.8}
 
 Agents: `parse`, `Agent`, `LIBRARY` (by name) with `SOURCES`, and each as an attribute: `FairBot`, `PrudentBot` ...
-Programs that are not formulas: `READERS` (by name), `Simulator`, `Quine`, `Chooser`.
-Plays: `play`, `play_mixed` (of programs of all kinds, in a `Context`), `tournament`, `fixed_point`, and `replies` (all
-possible outcomes against given agents).
+Plays: `play`, `tournament`, `fixed_point`, and `replies` (all possible outcomes against given agents; certificates of
+best replies are in `modal_env.best_replies`).
 The game: `Game`, `equilibria`, `ranges`, `exploitability`, `survives`, `survival_range`, `open_spiel_game`.
-Populations: `replicator`, `growth`, `basins`; finite ones: `fixation`, `rare_mutations`, `solved_shares`,
-`simulated_shares`; with noise: `noisy_basins`; of all direct agents: `direct_course`, `direct_basins`,
-`direct_growth`, `direct_shares`.
+Populations: `replicator`, `growth`, `basins`, `jacobian`; finite ones: `fixation`, `rare_mutations`, `solved_shares`.
 Environments: `make`, `parallel_env`, described in `modal_env.envs.aec`. Command line: ``python -m modal_env --help``.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo import register as _register
 
 from modal_env import errors
+from modal_env.best_replies import replies
 from modal_env.checks import takes_arguments_of
 from modal_env.dynamics.basins import basins, power_law
 from modal_env.dynamics.growth import growth
@@ -82,21 +79,12 @@ from modal_env.logic.library import (
     UnfairBot,
     WaitFairBot,
 )
-from modal_env.logic.mixed_plays import play_mixed
 from modal_env.logic.notation import Agent, parse
 from modal_env.logic.provability import fixed_point, play
-from modal_env.logic.readers import READERS, Chooser, Context, Quine, Simulator
 from modal_env.logic.tournaments import tournament
 
 if TYPE_CHECKING:
     from modal_env.dynamics.finite import fixation, rare_mutations, solved_shares
-    from modal_env.dynamics.noisy import noisy_basins
-    from modal_env.dynamics.simulated import simulated_shares
-    from modal_env.search.best_replies import Reply
-    from modal_env.search.direct.basins import direct_basins
-    from modal_env.search.direct.dynamics import direct_course
-    from modal_env.search.direct.growth import direct_growth
-    from modal_env.search.direct.shares import direct_shares
 
 __all__ = [
     "CIMCIC",
@@ -105,13 +93,10 @@ __all__ = [
     "LIBRARY",
     "POST",
     "PRESETS",
-    "READERS",
     "SOURCES",
     "ActionError",
     "Agent",
-    "Chooser",
     "ConFairBot",
-    "Context",
     "CooperateBot",
     "DefectBot",
     "Equilibrium",
@@ -127,23 +112,17 @@ __all__ = [
     "NiceBot",
     "OneBot",
     "PrudentBot",
-    "Quine",
     "RandomBot",
     "ReverseFairBot",
     "Round",
     "Setting",
     "SimpleMagicBot",
-    "Simulator",
     "SlipBot",
     "ToughButFairBot",
     "TrollBot",
     "UnfairBot",
     "WaitFairBot",
     "basins",
-    "direct_basins",
-    "direct_course",
-    "direct_growth",
-    "direct_shares",
     "equilibria",
     "errors",
     "exploitability",
@@ -154,40 +133,29 @@ __all__ = [
     "library",
     "make",
     "mix_text",
-    "noisy_basins",
     "open_spiel_game",
     "parallel_env",
     "parse",
     "play",
-    "play_mixed",
     "power_law",
     "ranges",
     "rare_mutations",
     "replicator",
     "replies",
-    "simulated_shares",
     "solved_shares",
     "survival_range",
     "survives",
     "tournament",
 ]
 
-_HOMES = {
-    **dict.fromkeys(("fixation", "rare_mutations", "solved_shares"), "dynamics.finite"),
-    "direct_basins": "search.direct.basins",
-    "direct_course": "search.direct.dynamics",
-    "direct_growth": "search.direct.growth",
-    "direct_shares": "search.direct.shares",
-    "noisy_basins": "dynamics.noisy",
-    "simulated_shares": "dynamics.simulated",
-}
+_LATE = ("fixation", "rare_mutations", "solved_shares")
 
 
 def __getattr__(name: str) -> Any:
-    """Import the names in `_HOMES` on first use: they load numba and scipy."""
-    if name not in _HOMES:
+    """Import the names in `_LATE` on first use: they load scipy."""
+    if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    return getattr(importlib.import_module(f"modal_env.{_HOMES[name]}"), name)
+    return getattr(importlib.import_module("modal_env.dynamics.finite"), name)
 
 
 def __dir__() -> list[str]:
@@ -201,8 +169,8 @@ def make(*args: Any, **options: Any) -> AECEnv:
     Args:
         epsilon: the price of one unit of cost. Floats are read as the decimal number they print as: 0.1 is 1/10.
         actions: how players choose programs: "library", by number; "formula", as text; "tokens", token by token.
-        agents: the programs to choose from: agents, names in the library, formulas, or readers (`READERS`). With
-            "formula" and "tokens": the agents that formulas may call X on; they need names, and cannot be readers.
+        agents: the programs to choose from: agents, names in the library, or formulas. With "formula" and "tokens": the
+            agents that formulas may call X on; they need names.
         rounds: number of rounds of a game, at most 100,000.
         players: number of players, at most 1000 (fewer with a large token budget). More than two are paired at random
             in every round; if their number is odd, one sits out.
@@ -228,13 +196,6 @@ def parallel_env(*args: Any, **options: Any) -> ParallelEnv:
     from modal_env.envs.parallel import ParallelModalCombatEnv
 
     return ParallelModalCombatEnv(make_setting(*args, **options))
-
-
-def replies(opponents: Iterable[Agent | str], calls: Iterable[Agent | str] = (), *, depth: int = 2) -> list[Reply]:
-    """All outcomes that agents up to a depth can reach against opponents: `modal_env.search.best_replies.replies`."""
-    from modal_env.search.best_replies import replies  # loads numba
-
-    return replies(opponents, calls, depth=depth)
 
 
 _register("aec", "ModalCombat-v0", "modal_env:make")

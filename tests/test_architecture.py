@@ -89,9 +89,11 @@ MAY_IMPORT_ROOMS: dict[str, set[str]] = {
     "modal_env/logic": {"modal_env/pictures"},
     "modal_env/games": {"modal_env/logic", "modal_env/pictures"},
     "modal_env/dynamics": {"modal_env/logic", "modal_env/games", "modal_env/pictures"},
-    "modal_env/search": {"modal_env/logic", "modal_env/games", "modal_env/dynamics"},
+    "modal_env/best_replies": {"modal_env/logic", "modal_env/games"},
     "modal_env/envs": {"modal_env/logic", "modal_env/games"},
-    "modal_env/cli": {f"modal_env/{room}" for room in ("logic", "games", "dynamics", "search", "envs", "pictures")},
+    "modal_env/cli": {
+        f"modal_env/{room}" for room in ("logic", "games", "dynamics", "best_replies", "envs", "pictures")
+    },
 }
 MOST_FILES, MOST_LINES = 15, 600
 

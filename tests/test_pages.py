@@ -141,7 +141,11 @@ def test_the_commands_of_a_page_and_their_options_exist(page):
 
 
 FACES = {"welfare_env", "modal_env", "agents", "evaluation", "training"}
-SUB_FACES = {"welfare_env.errors", "modal_env.errors", "modal_env.search", "agents.lm", "agents.rl", "evaluation.exact"}
+SUB_FACES = {"welfare_env.errors", "modal_env.errors", "modal_env.best_replies"} | {
+    "agents.lm",
+    "agents.rl",
+    "evaluation.exact",
+}
 IMPORT = re.compile(rf"\b(?:from|import) +((?:{'|'.join(sorted(FACES))})\b[\w.]*)")
 
 
@@ -164,7 +168,7 @@ def test_pages_and_examples_import_from_faces_alone(path):
     ("text", "found"),
     [
         ("```python\nfrom agents.lm.models.budget import Budget\n```", {"agents.lm.models.budget"}),
-        ('```\npython -c "from modal_env.search.findings import *; import agents.specs"\n```', None),
+        ('```\npython -c "from modal_env.best_replies.search import *; import agents.specs"\n```', None),
         ("```python\n>>> from evaluation.exact import best_response\n>>> import agents, evaluation\n```", set()),
         ("```text\nfrom agents.lm.models.budget\n```", set()),
     ],
@@ -172,5 +176,5 @@ def test_pages_and_examples_import_from_faces_alone(path):
 def test_an_import_from_below_is_seen(text, found, tmp_path):
     (tmp_path / "page.md").write_text(text)
     assert below_faces(tmp_path / "page.md") == (
-        {"modal_env.search.findings", "agents.specs"} if found is None else found
+        {"modal_env.best_replies.search", "agents.specs"} if found is None else found
     )

@@ -10,7 +10,7 @@ import pytest
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
 FACES = ("welfare_env", "modal_env", "agents", "training", "evaluation")
 SUB_FACES = {
-    "modal_env": ("modal_env.search",),
+    "modal_env": ("modal_env.best_replies",),
     "agents": ("agents.lm", "agents.rl"),
     "evaluation": ("evaluation.exact",),
 }

@@ -17,11 +17,10 @@ from agents.lm.prompts.building import Prompt
 from agents.lm.reading.fields import Loss, is_cut_off, is_in_form, joined_texts, loss_of, read_fields
 from agents.lm.reading.order_schema import object_schema
 from agents.modal.players import RoundWriter
-from modal_env import LIBRARY, DefectBot, ModalError, Setting
+from modal_env import LIBRARY, Agent, DefectBot, ModalError, Setting
 from modal_env.envs.action_modes import ContestTurn, find
 from modal_env.games.costs import Cost
 from modal_env.games.payoffs import PayoffTable
-from modal_env.logic.readers import Program, as_reader
 
 if TYPE_CHECKING:
     from agents.asking import Asking
@@ -58,7 +57,7 @@ class ProgramReply(NamedTuple):
     """
 
     reasoning: str
-    program: Program | None
+    program: Agent | None
     losses: list[Loss]
 
 
@@ -180,7 +179,7 @@ def read_program(text: str, setting: Setting, is_cut: bool = False) -> ProgramRe
     program = None
     try:
         if written:
-            program = _named(written, setting)
+            program = find(written, {agent.name: agent for agent in setting.agents})
             setting.mode().actions(program)
     except ModalError as error:
         program = None
@@ -189,17 +188,6 @@ def read_program(text: str, setting: Setting, is_cut: bool = False) -> ProgramRe
         if program is None and fields.values:
             losses = [*losses, loss_of("program", text, "there is none")]
     return ProgramReply(joined_texts(fields.values.get("reasoning")), program, losses)
-
-
-def _named(written: str, setting: Setting) -> Program:
-    """The program that a text names or describes.
-
-    Raises:
-        FormulaError: the text names no agent and is not a formula; see `find`.
-    """
-    others = {agent.name.casefold(): agent for agent in setting.agents if agent not in setting.formulas}
-    reader = others.get(written.casefold()) or as_reader(written)
-    return find(written, {agent.name: agent for agent in setting.formulas}) if reader is None else reader
 
 
 class ProgramWriter(RoundWriter):
@@ -247,7 +235,7 @@ class ProgramWriter(RoundWriter):
         return self.style.request(prompt, self.agent, self.seed, schema, self.style.max_tokens)
 
 
-def _actions(setting: Setting, program: Program) -> tuple[Any, ...]:
+def _actions(setting: Setting, program: Agent) -> tuple[Any, ...]:
     """The actions that write a program.
 
     Raises:
@@ -260,7 +248,7 @@ def _actions(setting: Setting, program: Program) -> tuple[Any, ...]:
     return actions
 
 
-def _fallback(setting: Setting) -> Program:
+def _fallback(setting: Setting) -> Agent:
     """DefectBot, or the first agent of the library if it lacks DefectBot."""
     is_open = setting.actions != "library" or DefectBot in setting.agents
     return DefectBot if is_open else setting.agents[0]

@@ -15,12 +15,13 @@ import numpy as np
 
 import modal_env
 from agents.policy import Described, is_modal
+from modal_env import Agent
 from modal_env.envs.tokens import NOTHING
 from modal_env.games.game import meet
-from modal_env.logic.readers import Program, as_program
+from modal_env.logic.notation import as_agent
 from welfare_env.errors import ActionError
 
-Share = tuple[Program, Fraction]
+Share = tuple[Agent, Fraction]
 MOST_PROGRAMS = 100  # in a mix
 LONGEST_SHARE = 40  # characters
 _SHARE = re.compile(r"[-+]?(?:[0-9]+/0*[1-9][0-9]*|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,2})?)")
@@ -29,9 +30,7 @@ _SHARE = re.compile(r"[-+]?(?:[0-9]+/0*[1-9][0-9]*|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(
 def expected_payoff(mine: Sequence[Share], other: Sequence[Share], setting: modal_env.Setting) -> Fraction:
     """The expected payoff of a mix against another one, cost deducted; the mean of both seats."""
     seats = [setting.payoffs] if setting.payoffs.is_symmetric else [setting.payoffs, setting.payoffs.turned]
-    meetings = [
-        (p * q, meet(a, b, setting.cost, seat, setting.agents)) for a, p in mine for b, q in other for seat in seats
-    ]
+    meetings = [(p * q, meet(a, b, setting.cost, seat)) for a, p in mine for b, q in other for seat in seats]
     return sum((share * meeting.paid(setting.epsilon) for share, meeting in meetings), Fraction(0)) / len(seats)
 
 
@@ -105,7 +104,7 @@ class ProgramPolicy(RoundWriter, ABC):
         self._round = -1
 
     @abstractmethod
-    def program(self, setting: modal_env.Setting) -> Program:
+    def program(self, setting: modal_env.Setting) -> Agent:
         """The program for a round."""
 
 
@@ -124,13 +123,13 @@ class MixPolicy(ProgramPolicy):
     def __init__(self, shares: Sequence[tuple[str, Fraction | int | float | str]]) -> None:
         if len(shares) > MOST_PROGRAMS:
             raise ValueError(f"a mix of {len(shares)} programs: give {MOST_PROGRAMS} at most")
-        self.shares: list[Share] = [(as_program(program), _number(share)) for program, share in shares]
+        self.shares: list[Share] = [(as_agent(program), _number(share)) for program, share in shares]
         if any(share < 0 for _, share in self.shares) or sum(share for _, share in self.shares) != 1:
             given = ", ".join(f"{program}={share}" for program, share in shares)
             total = sum(share for _, share in self.shares)
             raise ValueError(f"the shares {given} add up to {total}: give shares from 0 that add up to 1")
 
-    def program(self, setting: modal_env.Setting) -> Program:
+    def program(self, setting: modal_env.Setting) -> Agent:
         chances = np.array([float(share) for _, share in self.shares])
         return self.shares[int(self.rng.choice(len(chances), p=chances / chances.sum()))][0]
 
@@ -149,15 +148,13 @@ class BestReplyPolicy(ProgramPolicy):
         if not isinstance(to, MixPolicy):
             raise ValueError("to: give a program:... or mix:...")
         self.to = to
-        self._replies: dict[modal_env.Setting, Program] = {}
+        self._replies: dict[modal_env.Setting, Agent] = {}
 
-    def program(self, setting: modal_env.Setting) -> Program:
-        """The best reply, computed exactly, once per setting; as in `modal_env.Game`, the population is empty and the
-        round is 0.
-        """
+    def program(self, setting: modal_env.Setting) -> Agent:
+        """The best reply, computed exactly, once per setting."""
         if setting not in self._replies:
             self._replies[setting] = max(setting.agents, key=lambda agent: self._paid(agent, setting))
         return self._replies[setting]
 
-    def _paid(self, agent: Program, setting: modal_env.Setting) -> Fraction:
+    def _paid(self, agent: Agent, setting: modal_env.Setting) -> Fraction:
         return expected_payoff(((agent, Fraction(1)),), self.to.shares, setting)

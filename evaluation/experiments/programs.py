@@ -24,10 +24,10 @@ from evaluation.measures.gains import CoalitionGain, coalition_gain, exploitabil
 from evaluation.measures.intervals import Coalition, Estimate, Floats
 from evaluation.play.execution import Report, checked_report
 from evaluation.play.games import game_seed, selection_seed
-from modal_env.logic.readers import Program, sees_context
+from modal_env import Agent
 from welfare_env.checks import quoted
 
-Shares = tuple[tuple[Program, Fraction], ...]
+Shares = tuple[tuple[Agent, Fraction], ...]
 Points = Mapping[str, tuple[float, ...]]  # player -> [games] payoff a round
 
 
@@ -230,8 +230,6 @@ def _shares(spec: Spec, setting: modal_env.Setting) -> Shares | None:
         raise EvaluationError(
             f"policy {spec.text!r} plays Welfare Diplomacy; for modal_env give a policy such as program:FairBot"
         )
-    if sees_context(setting.agents):
-        return None  # it may look at the population and the round, which only games have
     if isinstance(policy, agents.BestReplyPolicy):
         return ((policy.program(setting), Fraction(1)),)
     if not isinstance(policy, agents.MixPolicy):

@@ -12,28 +12,13 @@ from modal_env.games.game import Game, Mix
 from modal_env.logic.library import LIBRARY, POST, SHORT
 from modal_env.logic.notation import find, parse
 from modal_env.logic.parser import OWN_WORDS, parse_agents
-from modal_env.logic.readers import Program, as_reader
 from modal_env.logic.syntax import Agent
 
 NAMED = re.compile(r"\s*([^\W\d]\w*)\s*=(?!>)(.*)", re.DOTALL)
 
 
 def read_agents(texts: Sequence[str] | None) -> list[Agent]:
-    """As `read_programs`, for formulas only.
-
-    Raises:
-        GameError: a program is a reader, not a formula.
-        FormulaError: as `read_programs`.
-    """
-    found = read_programs(texts)
-    if readers := [program.name for program in found if not isinstance(program, Agent)]:
-        takers = "play, tournament, equilibria, evolve and page take all programs"
-        raise GameError(f"{readers[0]} is not a formula; this command takes only formulas ({takers})")
-    return [program for program in found if isinstance(program, Agent)]
-
-
-def read_programs(texts: Sequence[str] | None) -> list[Program]:
-    """The programs of a command line: names, formulas and NAME=FORMULA; by default the four of the post.
+    """The agents of a command line: names, formulas and NAME=FORMULA; by default the four of the post.
 
     Raises:
         FormulaError: a name that is already taken, or as `modal_env.parse`.
@@ -46,13 +31,7 @@ def read_programs(texts: Sequence[str] | None) -> list[Program]:
         _check_name(match[1], match[2], defined)
         defined[match[1]] = match[2]
     helpers = parse_agents(defined, {**LIBRARY, **SHORT})
-    return [helpers[match[1]] if match else _named(text, helpers) for text, match in zip(texts, split, strict=True)]
-
-
-def _named(text: str, helpers: Mapping[str, Agent]) -> Program:
-    """The program of a name or formula; names defined on the command line come first."""
-    reader = as_reader(text)
-    return find(text, helpers) if text in helpers or reader is None else reader
+    return [helpers[match[1]] if match else find(text, helpers) for text, match in zip(texts, split, strict=True)]
 
 
 def _check_name(name: str, text: str, defined: Mapping[str, str]) -> None:
@@ -66,8 +45,6 @@ def _check_name(name: str, text: str, defined: Mapping[str, str]) -> None:
     alike = [other for other in defined if other.casefold() == name.casefold()]
     if alike and (alike[0], defined[alike[0]].split()) != (name, text.split()):
         raise FormulaError(f"two agents are called {name!r}: name them differently")
-    if as_reader(name) is not None:
-        raise FormulaError(f"the library has a program called {name}, which is not a formula: choose another name")
     for known, agent in {**LIBRARY, **SHORT}.items():
         if known.casefold() == name.casefold() and not _is_formula_of(text, agent):
             raise FormulaError(f"the library has an agent called {known}, {agent.text}: choose another name")
@@ -80,12 +57,13 @@ def _is_formula_of(text: str, agent: Agent) -> bool:
         return False
 
 
-def all_different(agents: list[Program]) -> list[Program]:
-    """Check that all agents are different, and return them.
+def read_different(texts: Sequence[str] | None) -> list[Agent]:
+    """As `read_agents`.
 
     Raises:
         GameError: an agent is given twice, even if under different names.
     """
+    agents = read_agents(texts)
     for number, agent in enumerate(agents):
         if agent in agents[:number]:
             first = agents[agents.index(agent)].name

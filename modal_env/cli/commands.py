@@ -7,7 +7,8 @@ from typing import Annotated, Optional
 
 import typer
 
-from modal_env.cli.arguments import all_different, read_agents, read_programs, read_shares
+from modal_env.best_replies import replies as find_replies
+from modal_env.cli.arguments import read_agents, read_different, read_shares
 from modal_env.cli.evolution import evolve
 from modal_env.cli.page import library_page
 from modal_env.cli.shared import (
@@ -30,7 +31,6 @@ from modal_env.cli.shared import (
 from modal_env.cli.tables import (
     agents_table,
     equilibria_table,
-    law_table,
     moves_table,
     payoffs_table,
     ranges_table,
@@ -41,11 +41,9 @@ from modal_env.cli.tables import (
 from modal_env.console import watched
 from modal_env.errors import GameError
 from modal_env.games.equilibria import equilibria as find_equilibria
-from modal_env.games.game import PAYOFFS, Game, all_formulas, context_of
+from modal_env.games.game import PAYOFFS, Game
 from modal_env.games.ranges import ranges as find_ranges
-from modal_env.logic.mixed_plays import play_mixed
 from modal_env.logic.provability import play as play_pair
-from modal_env.logic.syntax import Agent
 from modal_env.logic.tournaments import tournament as play_all
 
 MAX_WORLDS = 10_000
@@ -60,25 +58,16 @@ app = typer.Typer(
 
 @app.command()
 def play(
-    context: typer.Context,
     first: Annotated[str, typer.Argument(help=AGENTS, metavar="AGENT")],
     second: Annotated[str, typer.Argument(help="Its opponent.", metavar="AGENT")],
     worlds: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(min=1, max=MAX_WORLDS, help="How many worlds to show.", show_default="until nothing changes"),
     ] = None,
-    game: GameName = PAYOFFS.name,
-    payoffs: PayoffFile = None,
 ) -> None:
-    """Play two programs against each other: moves world by world, or probabilities if one is not a formula."""
+    """Play two agents against each other, world by world."""
     with all_errors_printed():
-        a, b = read_programs([first, second])
-        table = chosen_game(context, game, payoffs)
-        if not (isinstance(a, Agent) and isinstance(b, Agent)):
-            refuse(context, ["worlds"], "goes with two formulas: a program here is not a formula")
-            show(agents_table([a, b]), law_table(a, b, play_mixed(a, b, context_of(table, (a, b)))))
-            return
-        refuse(context, ["game", "payoffs"], "goes with programs that look at the payoffs: formulas do not")
+        a, b = read_agents([first, second])
         outcome = play_pair(a, b, worlds)
         shown = [a] if (a.name, a) == (b.name, b) else [a, b]
         show(agents_table(shown), trace_table(a, b, outcome))
@@ -103,10 +92,9 @@ def tournament(
         table = chosen_game(context, game, payoffs)
         if epsilon is None:
             refuse(context, ["cost", "game", "payoffs"], "goes with --epsilon, such as --epsilon 1/10")
-        library = all_different(read_programs(agents))
+        library = read_different(agents)
         with watched("playing everybody against everybody") as report:
-            formulas_only = all_formulas(library)
-            result = play_all(formulas_only, report) if formulas_only else Game(library, 0, cost, table).played
+            result = play_all(library, report)
         paid = [] if epsilon is None else [payoffs_table(Game(result.agents, epsilon, cost, table))]
         settled = [worlds_table(result)] if worlds else []
         show(*who(result.agents, formulas), moves_table(result), *paid, *settled)
@@ -126,7 +114,7 @@ def equilibria(
 ) -> None:
     """Find all Nash equilibria of the game of choosing a program, exactly."""
     with all_errors_printed():
-        library, table = all_different(read_programs(agents)), chosen_game(context, game, payoffs)
+        library, table = read_different(agents), chosen_game(context, game, payoffs)
         if ranges:
             refuse(context, ["epsilon"], "is one price, but --ranges is for all prices: leave one out")
             with watched("looking for equilibria at every epsilon") as report:
@@ -156,7 +144,7 @@ def page(
 ) -> None:
     """Write one self-contained HTML page about a library: outcomes, equilibria, evolution, matches."""
     with all_errors_printed():
-        played = Game(all_different(read_programs(agents)), epsilon, cost, chosen_game(context, game, payoffs))
+        played = Game(read_different(agents), epsilon, cost, chosen_game(context, game, payoffs))
         check_file("--out", out)
         if out.is_file() and not out.open("rb").read(15).lower().startswith(b"<!doctype html"):
             raise GameError(f"--out {out}: the file exists and is no HTML page: give another name, such as modal.html")
@@ -197,12 +185,10 @@ def replies(
     outcome is shown with an agent of least depth.
     """
     with all_errors_printed():
-        from modal_env.search.findings import least_replies  # loads numba
-
         agents = read_agents([*opponents, *(call or ["DefectBot"])])
         others, calls = agents[: len(opponents)], agents[len(opponents) :]
         played = Game(others, epsilon, payoffs=chosen_game(context, game, payoffs))
         shares = read_shares(played, mix)
         with watched("searching all that agents can do") as report:
-            found = least_replies(others, calls, depth, report)
+            found = find_replies(others, calls, depth=depth, report=report)
         show(*who(others, formulas), replies_table(played, shares, found))

@@ -13,7 +13,7 @@ import typer
 from rich.console import Group
 
 from modal_env.cli import plots
-from modal_env.cli.arguments import read_numbers, read_programs, read_shares, read_whole
+from modal_env.cli.arguments import read_agents, read_numbers, read_shares, read_whole
 from modal_env.cli.shared import (
     Agents,
     Cost,
@@ -105,7 +105,7 @@ def evolve(
 ) -> None:
     """Evolve a population of agents that play each other."""
     with all_errors_printed():
-        library, prices = read_programs(agents), epsilon or ["1/10"]
+        library, prices = read_agents(agents), epsilon or ["1/10"]
         for other in Model:
             if other is not model:
                 refuse(context, OPTIONS[other], f"goes with --model {other.value}, not with {model.value}")

@@ -127,11 +127,10 @@ def _agents(game: Game) -> str:
 
 def _matches(game: Game) -> str:
     """Matches world by world; of many, those that settle last."""
-    formulas = {place: agent for place, agent in enumerate(game.agents) if isinstance(agent, Agent)}
-    pairs = list(combinations_with_replacement(formulas, 2))
+    pairs = list(combinations_with_replacement(range(len(game.agents)), 2))
     settles = game.played.worlds
     latest = sorted(pairs, key=lambda pair: -int(settles[pair]))[:MOST_MATCHES]
-    shown = [_match(formulas[first], formulas[second]) for first, second in sorted(latest)]
+    shown = [_match(game.agents[first], game.agents[second]) for first, second in sorted(latest)]
     left = f" These {MOST_MATCHES} of {len(pairs)} matches settle last." if len(pairs) > MOST_MATCHES else ""
     text = f"The moves at world n follow from those at earlier worlds; from some world on nothing changes.{left}"
     return _section("Matches over worlds", f'<div class="matches">{"".join(shown)}</div>{_note(text)}')

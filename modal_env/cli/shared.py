@@ -24,7 +24,7 @@ from modal_env.games.costs import COSTS, UNITS
 from modal_env.games.game import Game
 from modal_env.games.payoffs import NAMED, PayoffTable, as_table, read_payoffs
 from modal_env.logic.library import LIBRARY, SHORT
-from modal_env.logic.readers import READERS, Program
+from modal_env.logic.syntax import Agent
 from modal_env.text_tables import WIDE
 
 if TYPE_CHECKING:
@@ -35,9 +35,7 @@ AGENTS = (
     "An agent is a name, a formula, or NAME=FORMULA; other formulas may then say X(NAME). Quote formulas: "
     "'[](X(me) & (X(DefectBot) -> []false))'. A name defined once can be used again: play 'Wary=[]X(PB)' Wary."
 )
-NAMES = (
-    f"Names: {', '.join(LIBRARY)}; for short {', '.join(SHORT)}. Programs that are not formulas: {', '.join(READERS)}."
-)
+NAMES = f"Names: {', '.join(LIBRARY)}; for short {', '.join(SHORT)}."
 
 ENDINGS = (".png", ".svg", ".pdf")
 INTERRUPTED = "interrupted: nothing was saved; the same command starts over"
@@ -145,10 +143,9 @@ def write_text(path: Path, text: str) -> None:
         raise GameError(f"--out {path}: the file could not be written") from error
 
 
-def who(agents: Sequence[Program], formulas: bool) -> list[Group]:
+def who(agents: Sequence[Agent], formulas: bool) -> list[Group]:
     """The table of the agents' formulas; empty if all are in the library and `formulas` is false."""
-    library = {**LIBRARY, **READERS}
-    known = all(library.get(agent.name) == agent for agent in agents)
+    known = all(LIBRARY.get(agent.name) == agent for agent in agents)
     return [] if known and not formulas else [agents_table(agents)]
 
 

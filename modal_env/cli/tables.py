@@ -12,19 +12,17 @@ from modal_env.dynamics.populations import in_both_seats
 from modal_env.games.equilibria import Equilibrium, mix_text
 from modal_env.games.game import PAYOFFS, Game, Mix, dot
 from modal_env.logic.library import LIBRARY
-from modal_env.logic.readers import Program
 from modal_env.logic.syntax import Agent
 from modal_env.text_tables import Square, add_row, new_table, with_legend
 
 if TYPE_CHECKING:
+    from modal_env.best_replies import Reply
     from modal_env.dynamics.basins import Basins
     from modal_env.dynamics.growth import Growth
     from modal_env.dynamics.replicator import Trajectory
     from modal_env.games.ranges import Ranges
-    from modal_env.logic.mixed_plays import MixedOutcome
     from modal_env.logic.provability import Outcome
     from modal_env.logic.tournaments import Tournament
-    from modal_env.search.best_replies import Reply
 
 Row = TypeVar("Row")
 
@@ -35,12 +33,12 @@ LONG_GAP = 0.1  # shortest period without a majority that gets its own row, as a
 MOVES = {0.0: "D", 1.0: "C"}
 
 
-def labels(agents: Sequence[Program]) -> list[str]:
+def labels(agents: Sequence[Agent]) -> list[str]:
     """The labels of agents in a table: names, or numbers where the name is too long a formula."""
     return [agent.name if len(agent.name) <= LONG else f"#{number}" for number, agent in enumerate(agents, start=1)]
 
 
-def agents_table(agents: Sequence[Program]) -> Group:
+def agents_table(agents: Sequence[Agent]) -> Group:
     """One row per agent: its formula and its possible costs."""
     table = new_table("Agents", "agent", "formula", ">depth", ">size")
     for label, agent in zip(labels(agents), agents, strict=True):
@@ -56,15 +54,6 @@ def trace_table(a: Agent, b: Agent, outcome: Outcome) -> Group:
     done = {"C": "cooperates", "D": "defects", "?": "tosses a coin"}
     moves = " and ".join(f"{label} {done[move]}" for label, move in zip(labels([a, b]), outcome.moves, strict=True))
     return with_legend(table, f"{moves}; nothing changes from world {outcome.settles} on")
-
-
-def law_table(a: Program, b: Program, outcome: MixedOutcome) -> Group:
-    """One row per possible outcome: its probability."""
-    table = new_table("Outcomes", *("=" + label for label in labels([a, b])), ">probability", ">about")
-    for moves, chance in outcome.law.items():
-        if chance:
-            add_row(table, *moves, str(chance), f"{float(chance):.6f}")
-    return with_legend(table, "C cooperates, D defects; exact probabilities over all coins")
 
 
 def moves_table(result: Tournament) -> Group:

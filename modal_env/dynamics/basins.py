@@ -152,15 +152,12 @@ def _counted(
     payoffs: Payoffs, starts: int, generator: np.random.Generator, time: float, tolerance: float, report: Report
 ) -> Basins:
     """The basins, computed in chunks of starts."""
-    epsilon = epsilon_of_the_post(payoffs)
-    is_elsewhere = _nowhere if epsilon is None else _escaped_the_post(float(epsilon))
     counts = np.zeros(payoffs.size + 2, np.int64)  # of the two negative codes and of the agents
     for done in range(0, starts, _CHUNK):
         count = min(_CHUNK, starts - done)
         logs = np.log(np.ascontiguousarray(generator.standard_exponential((count, payoffs.size)).T))
         report_part = part(report, done / starts, (done + count) / starts)
-        fates = _fates(payoffs, logs, is_elsewhere, time, tolerance, report_part)
-        counts += np.bincount(fates + 2, minlength=len(counts))
+        counts += np.bincount(fates(payoffs, logs, time, tolerance, report_part) + 2, minlength=len(counts))
     ends = {payoffs.names[agent]: int(counts[agent + 2]) for agent in payoffs.strict_pure}
     return Basins(starts, ends, int(counts[_ELSEWHERE + 2]), int(counts[_UNDECIDED + 2]))
 
@@ -239,29 +236,26 @@ def _nowhere(shares: Floats) -> Bools:
     return np.zeros(shares.shape[1], dtype=np.bool_)
 
 
-def _fates(
-    payoffs: Payoffs,
-    logs: Floats,
-    is_elsewhere: Callable[[Floats], Bools],
-    time: float,
-    tolerance: float,
-    report: Report = no_report,
+def fates(
+    payoffs: Payoffs, logs: Floats, time: float, tolerance: float, report: Report = no_report
 ) -> NDArray[np.int64]:
-    """[starts] the agent that takes over, or `_ELSEWHERE`, or `_UNDECIDED`, from [n, starts] logarithms of weights."""
-    fates = np.full(logs.shape[1], _UNDECIDED)
+    """[starts] the agent that takes over, or a number below 0, from [n, starts] logarithms of weights."""
+    epsilon = epsilon_of_the_post(payoffs)
+    is_elsewhere = _nowhere if epsilon is None else _escaped_the_post(float(epsilon))
+    found = np.full(logs.shape[1], _UNDECIDED)
 
     def slopes_of(logs: Floats, going: NDArray[np.int64]) -> Floats:
         paid = payoffs.floats @ shares_of(logs)
         return paid - paid[0]  # only differences matter
 
     def stops(going: NDArray[np.int64], logs: Floats, slopes: Floats, clock: Floats) -> Bools:
-        fates[going] = _limits(payoffs, shares_of(logs), is_elsewhere)
-        is_over = (fates[going] != _UNDECIDED) | (clock >= time)
-        report(1 - (1 - clock[~is_over] / time).sum() / len(fates))
+        found[going] = _limits(payoffs, shares_of(logs), is_elsewhere)
+        is_over = (found[going] != _UNDECIDED) | (clock >= time)
+        report(1 - (1 - clock[~is_over] / time).sum() / len(found))
         return is_over
 
     integrate(slopes_of, logs, stops, tolerance)
-    return fates
+    return found
 
 
 def _limits(payoffs: Payoffs, shares: Floats, is_elsewhere: Callable[[Floats], Bools]) -> NDArray[np.int64]:

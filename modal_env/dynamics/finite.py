@@ -17,8 +17,7 @@ the same fixation probabilities.
 
 The states are the numbers of members of each agent, and the chain's stationary distribution is solved for directly. If
 there are too many states: as the mutation rate tends to 0 nearly all time is spent in populations of one agent, and
-what remains is a chain between these, with fixation probabilities (Fudenberg and Imhof 2006); or simulate, with
-intervals from independent runs.
+what remains is a chain between these, with fixation probabilities (Fudenberg and Imhof 2006).
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class Shares(Tabular):
         cooperation: share of pairs of members in which both cooperate; nan for a bare matrix.
         size, process: of the population.
         mutation: 0 for the limit of rare mutations.
-        how: "solved", "rare mutations" or "simulated".
+        how: "solved" or "rare mutations".
     """
 
     names: tuple[str, ...]
@@ -186,10 +185,10 @@ def solved_shares(
     count = math.comb(members + payoffs.size - 1, payoffs.size - 1)
     if count > MAX_STATES:
         text = f"{payoffs.size} agents and {members} members have {count:,} states"
-        raise GameError(f"{text}, more than {MAX_STATES:,}: take rare_mutations or simulated_shares")
+        raise GameError(f"{text}, more than {MAX_STATES:,}: take rare_mutations")
     if count * payoffs.size**2 > MAX_CHANCES:
         text = f"{count:,} states and {payoffs.size} agents have {count * payoffs.size**2:,} chances"
-        raise GameError(f"{text}, more than {MAX_CHANCES:,}: take rare_mutations or simulated_shares")
+        raise GameError(f"{text}, more than {MAX_CHANCES:,}: take rare_mutations")
     states = np.array(list(compositions(members, payoffs.size)))
     weights = _stationary(states, _changes(payoffs.floats, states, rate, process, weight))
     means = weights @ states / members

@@ -20,7 +20,6 @@ from modal_env.errors import ActionError, FormulaError
 from modal_env.logic.library import DefectBot
 from modal_env.logic.notation import find as find  # policies import it from here
 from modal_env.logic.provability import MAX_COINS
-from modal_env.logic.readers import Program, Reader, as_formula
 from modal_env.logic.syntax import UNICODE, Agent
 
 CHARACTERS = string.ascii_letters + string.digits + "_ ()[]<>~&|-=" + "".join(UNICODE.values())
@@ -39,7 +38,7 @@ class ContestTurn:
         refused: the error of the player's last action.
     """
 
-    program: Program | None = None
+    program: Agent | None = None
     written: tuple[int, ...] = ()
     refused: tuple[str, ...] = ()
 
@@ -84,7 +83,7 @@ class Mode(Protocol):
     def mask(self, turn: ContestTurn) -> NDArray[np.int8] | None:
         """The allowed actions: int8 [actions]. None where actions are texts."""
 
-    def actions(self, program: Program) -> tuple[Any, ...]:
+    def actions(self, program: Agent) -> tuple[Any, ...]:
         """The actions of a turn that chooses a program.
 
         Raises:
@@ -105,7 +104,7 @@ class LibraryMode:
 
     width = 1
 
-    def __init__(self, agents: Sequence[Program]) -> None:
+    def __init__(self, agents: Sequence[Agent]) -> None:
         self.agents = tuple(agents)
         self.largest = len(self.agents)
 
@@ -116,7 +115,7 @@ class LibraryMode:
         """All programs are allowed in every round."""
         return np.ones(len(self.agents), np.int8)
 
-    def actions(self, program: Program) -> tuple[int]:
+    def actions(self, program: Agent) -> tuple[int]:
         if program not in self.agents:
             raise ActionError(f"{program.name!r:.80} is not among the programs to choose from: {self._choices}")
         return (self.agents.index(program),)
@@ -132,7 +131,7 @@ class LibraryMode:
         )
 
     def take(self, turn: ContestTurn, action: Any) -> ContestTurn:
-        if isinstance(action, str | Agent | Reader):
+        if isinstance(action, str | Agent):
             raise ActionError(f"action {brief(action)}: give the number of a program, {self._choices}")
         number = check_number(action, len(self.agents))
         return ContestTurn(self.agents[number], (1 + number,))
@@ -154,8 +153,8 @@ class FormulaMode:
     def mask(self, turn: ContestTurn) -> None:
         """None: the allowed texts cannot be listed."""
 
-    def actions(self, program: Program) -> tuple[str]:
-        return (as_formula(program).text,)
+    def actions(self, program: Agent) -> tuple[str]:
+        return (program.text,)
 
     def take(self, turn: ContestTurn, action: Any) -> ContestTurn:
         if not isinstance(action, str):
@@ -181,8 +180,8 @@ class TokenMode:
             return self.vocabulary.open(turn.written, self.width)
         return (np.arange(len(self.vocabulary)) == NOTHING).astype(np.int8)
 
-    def actions(self, program: Program) -> tuple[int, ...]:
-        written = self.vocabulary.encode(as_formula(program))
+    def actions(self, program: Agent) -> tuple[int, ...]:
+        written = self.vocabulary.encode(program)
         if len(written) > self.width:
             raise FormulaError(f"{program.name!r:.80} has {len(written)} tokens, of at most {self.width}")
         return written

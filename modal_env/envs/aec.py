@@ -18,8 +18,7 @@ Turns
     that is always player_0.
 
 Actions
-    actions="library": ``Discrete(len(agents))``, the number of a program in ``agents``. These may be readers, too
-    (`modal_env.READERS`): they see the payoffs, the number of the round, and the shares of the programs chosen in it.
+    actions="library": ``Discrete(len(agents))``, the number of a program in ``agents``.
     actions="formula": ``Text``, a formula as `modal_env.parse` reads it, or the name of an agent. It may call the
     opponent on ``agents`` and on the agents of `modal_env.LIBRARY`. The space lists the useful characters; other texts
     are accepted, too. At most ``budget`` characters. Do not sample this space: hardly any random text is a formula, so
@@ -47,7 +46,7 @@ Infos
 Rewards
     At the end of each round, for both players of a pair: 2 if both cooperated, 1 if both defected, otherwise 3 for the
     defector and 0 for the other (or what ``payoffs`` say); less epsilon times the cost of the player's program, see
-    `modal_env.Game`. The coins of RandomBot and of simulators are tossed by the environment's generator.
+    `modal_env.Game`. RandomBot's coins are tossed by the environment's generator.
 
 Illegal actions
     After an invalid formula or a masked token the player's program is DefectBot, the cheapest, and its turn ends;

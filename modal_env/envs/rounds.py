@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any
@@ -19,7 +17,7 @@ from modal_env.errors import FormulaError
 from modal_env.games.costs import Cost
 from modal_env.games.game import Meeting, meet
 from modal_env.games.payoffs import PayoffTable
-from modal_env.logic.readers import Program, sees_context
+from modal_env.logic.notation import Agent
 
 MOVE_CODES = {"-": 0, "D": 1, "C": 2}
 
@@ -37,7 +35,7 @@ class Round:
         seats: "row" or "column", "" for the player that sat out; they matter only in asymmetric games.
     """
 
-    programs: tuple[Program, ...]
+    programs: tuple[Agent, ...]
     partners: tuple[int, ...]
     moves: tuple[str, ...]
     payoffs: tuple[float, ...]
@@ -57,8 +55,6 @@ class Contest:
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
         self.mode = setting.mode()
-        self._named = setting.agents if len(setting.formulas) < len(setting.agents) else ()  # what readers may name
-        self._sees_context = sees_context(setting.agents)
         self._rng = np.random.default_rng()
         self.begin(None)
 
@@ -111,7 +107,7 @@ class Contest:
         programs = tuple(turn.program for turn in self.turns if turn.program)
         partners, moves, payoffs, seats = list(range(number)), ["-"] * number, [0.0] * number, [""] * number
         for pair in self._pairs():
-            played = self._meet(programs[pair[0]], programs[pair[1]], programs)
+            played = self._meet(programs[pair[0]], programs[pair[1]])
             for player, partner, move, payoff, seat in zip(pair, pair[::-1], *played, ("row", "column"), strict=True):
                 partners[player], moves[player], payoffs[player], seats[player] = partner, move, payoff, seat
         written = tuple(turn.written for turn in self.turns)
@@ -124,19 +120,18 @@ class Contest:
         drawn = self._rng.permutation(number)[: number - number % 2].reshape(-1, 2).tolist()
         return [[0, 1]] if number == 2 and not self.setting.payoffs.is_symmetric else drawn
 
-    def _meet(self, a: Program, b: Program, everybody: tuple[Program, ...]) -> tuple[str, list[float]]:
-        """The moves and payoffs of two programs; `everybody` has all programs of the round."""
+    def _meet(self, a: Agent, b: Agent) -> tuple[str, list[float]]:
+        """The moves and payoffs of two programs."""
         setting = self.setting
-        counts = Counter(program.name for program in everybody if self._sees_context)
-        number = len(self.history) if self._sees_context else 0
-        meeting = _meeting(a, b, setting.cost, setting.payoffs, self._named, tuple(counts.items()), number)
+        meeting = _meeting(a, b, setting.cost, setting.payoffs)
         moves = self._drawn(meeting)
         won = setting.payoffs[moves], setting.payoffs.turned[moves[::-1]]
         return moves, [float(points - setting.epsilon * cost) for points, cost in zip(won, meeting.costs, strict=True)]
 
     def _drawn(self, meeting: Meeting) -> str:
         """The moves, coins tossed: "CD", say."""
-        possible = {moves: chance for moves, chance in meeting.law.items() if chance}
+        first, second = ({"C": chance, "D": 1 - chance} for chance in meeting.cooperation)
+        possible = {a + b: first[a] * second[b] for a in "CD" for b in "CD" if first[a] * second[b]}
         if len(possible) == 1:
             return next(iter(possible))
         drawn = self._rng.random()
@@ -181,21 +176,6 @@ class Contest:
 
 
 @lru_cache(maxsize=10_000)
-def _meeting(
-    a: Program,
-    b: Program,
-    cost: str | Cost,
-    payoffs: PayoffTable,
-    programs: tuple[Program, ...],
-    counts: tuple[tuple[str, int], ...],
-    round: int,
-) -> Meeting:
-    """The outcome of two programs; cached, as the same pairs meet often.
-
-    Args:
-        programs: the programs to choose from, which readers may name.
-        counts, round: how many players chose each program, and the number of the round from 0; () and 0 if no reader
-            looks at these.
-    """
-    players = sum(count for _, count in counts)
-    return meet(a, b, cost, payoffs, programs, {name: Fraction(count, players) for name, count in counts}, round)
+def _meeting(a: Agent, b: Agent, cost: str | Cost, payoffs: PayoffTable) -> Meeting:
+    """The outcome of two programs; cached, as the same pairs meet often."""
+    return meet(a, b, cost, payoffs)

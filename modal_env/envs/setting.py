@@ -12,10 +12,10 @@ from modal_env.envs.action_modes import FormulaMode, LibraryMode, Mode, TokenMod
 from modal_env.envs.tokens import Vocabulary
 from modal_env.errors import ActionError, GameError
 from modal_env.games.costs import Cost, GivenCost, as_cost
-from modal_env.games.game import GivenPayoffs, check_epsilon, check_names
+from modal_env.games.game import GivenPayoffs, check_epsilon
 from modal_env.games.payoffs import PAYOFFS, PayoffTable, as_table
 from modal_env.logic.library import POST
-from modal_env.logic.readers import Program, as_programs
+from modal_env.logic.notation import as_agents
 from modal_env.logic.syntax import MAX_NESTING, Agent
 
 CONFORMANCE_OPTION = "options"  # which PettingZoo's conformance tests pass to every environment
@@ -35,7 +35,7 @@ class Setting:
 
     epsilon: Fraction
     actions: str
-    agents: tuple[Program, ...]
+    agents: tuple[Agent, ...]
     rounds: int
     players: int
     cost: str | Cost
@@ -43,11 +43,6 @@ class Setting:
     strict: bool
     render_mode: str | None
     payoffs: PayoffTable = PAYOFFS
-
-    @property
-    def formulas(self) -> tuple[Agent, ...]:
-        """The formulas among `agents`: those that formulas may call X on."""
-        return tuple(agent for agent in self.agents if isinstance(agent, Agent))
 
     @property
     def names(self) -> list[str]:
@@ -58,14 +53,14 @@ class Setting:
         """The way programs are chosen."""
         if self.budget is None:
             return LibraryMode(self.agents)
-        return (FormulaMode if self.actions == "formula" else TokenMode)(self.formulas, self.budget)
+        return (FormulaMode if self.actions == "formula" else TokenMode)(self.agents, self.budget)
 
 
 def make_setting(
     epsilon: Number = 0.01,
     *,
     actions: str = "library",
-    agents: Iterable[Program | str] = POST,
+    agents: Iterable[Agent | str] = POST,
     rounds: int = 1,
     players: int = 2,
     cost: GivenCost = "depth",
@@ -139,7 +134,7 @@ def number_of(player: object, names: Sequence[str]) -> int:
     return names.index(player)
 
 
-def _checked_agents(agents: Iterable[Program | str], actions: str) -> tuple[Program, ...]:
+def _checked_agents(agents: Iterable[Agent | str], actions: str) -> tuple[Agent, ...]:
     """Check the agents, given as objects, by name or as formulas.
 
     Raises:
@@ -148,19 +143,13 @@ def _checked_agents(agents: Iterable[Program | str], actions: str) -> tuple[Prog
     given = items(agents, MAX_AGENTS + 1)
     if given is None or len(given) > MAX_AGENTS:
         raise GameError(f"agents={brief(agents)}: give a list of at most {MAX_AGENTS:,} agents, names or formulas")
-    found = as_programs(given) if given else ()
-    formulas = [check_calls(agent) for agent in found if isinstance(agent, Agent)]
+    found = as_agents(given) if given else ()
+    for agent in found:
+        check_calls(agent)
     if actions == "library" and not found:
         raise GameError("agents: give one at least for players to choose from")
     if actions != "library":
-        if others := [agent.name for agent in found if agent not in formulas]:
-            raise GameError(
-                f"agents: {others[0]!r:.60} is not a formula, so formulas cannot call X on it; "
-                'actions="library" has it as a program to choose'
-            )
-        Vocabulary(formulas)  # refuses names that cannot be called or are not all different
-    elif len(formulas) < len(found):
-        check_names(found)  # readers know others by name
+        Vocabulary(found)  # refuses names that cannot be called or are not all different
     return found
 
 

@@ -23,11 +23,11 @@ from fractions import Fraction
 
 from modal_env.checks import Number, brief, choice, exact, integer
 from modal_env.errors import GameError
-from modal_env.logic.readers import Program
+from modal_env.logic.notation import Agent
 from modal_env.logic.syntax import Op
 
 COSTS = ("depth", "size", "opponent", "sum", "worlds")
-CostFunction = Callable[[Program, Program, int], Number]
+CostFunction = Callable[[Agent, Agent, int], Number]
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,15 +51,15 @@ class Cost:
 GivenCost = str | Cost | CostFunction | Mapping[str, Number] | Mapping[int, Number]
 
 
-def _boxes(agent: Program) -> int:
+def _boxes(agent: Agent) -> int:
     return sum(code in (Op.BOX, Op.DIAMOND) for code in agent.program)
 
 
-def _calls(agent: Program) -> int:
+def _calls(agent: Agent) -> int:
     return sum(code >= Op.CALL for code in agent.program)
 
 
-UNITS: Mapping[str, Callable[[Program, int], int]] = {
+UNITS: Mapping[str, Callable[[Agent, int], int]] = {
     "depth": lambda agent, settles: agent.depth,
     "box": lambda agent, settles: _boxes(agent),
     "call": lambda agent, settles: _calls(agent),
@@ -131,7 +131,7 @@ class _Sum:
 
     prices: tuple[tuple[str, Fraction], ...]
 
-    def __call__(self, agent: Program, opponent: Program, settles: int) -> Fraction:
+    def __call__(self, agent: Agent, opponent: Agent, settles: int) -> Fraction:
         return sum((price * UNITS[unit](agent, settles) for unit, price in self.prices), Fraction(0))
 
 
@@ -141,13 +141,13 @@ class _ByDepth:
 
     prices: tuple[Fraction, ...]
 
-    def __call__(self, agent: Program, opponent: Program, settles: int) -> Fraction:
+    def __call__(self, agent: Agent, opponent: Agent, settles: int) -> Fraction:
         if agent.depth >= len(self.prices):
             raise GameError(f"cost: {agent.name:.60} has depth {agent.depth}, which has no price; give one")
         return self.prices[agent.depth]
 
 
-def units_of(cost: str | Cost, agent: Program, opponent: Program, settles: int) -> Fraction:
+def units_of(cost: str | Cost, agent: Agent, opponent: Agent, settles: int) -> Fraction:
     """What an agent pays against an opponent, in units of epsilon; see the module.
 
     Raises:

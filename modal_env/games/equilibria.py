@@ -27,7 +27,7 @@ from modal_env.games.vertices import (
     spread,
     vertices,
 )
-from modal_env.logic.readers import Program
+from modal_env.logic.notation import Agent
 from modal_env.progress import Report, no_report
 
 ZERO = Fraction(0)
@@ -107,7 +107,7 @@ def mix_text(names: Sequence[str], shares: Sequence[object]) -> str:
 
 
 def equilibria(
-    agents: Iterable[Program | str],
+    agents: Iterable[Agent | str],
     epsilon: Number,
     cost: GivenCost = "depth",
     *,

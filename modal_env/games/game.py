@@ -20,7 +20,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from types import MappingProxyType
 from typing import TypeVar
 
 from modal_env.checks import EPSILONS, Number, brief, exact, items
@@ -28,21 +27,18 @@ from modal_env.errors import FormulaError, GameError
 from modal_env.frames import Row, Tabular
 from modal_env.games.costs import COSTS, Cost, GivenCost, as_cost, units_of
 from modal_env.games.payoffs import PAYOFFS, PayoffTable, as_table
-from modal_env.logic.mixed_plays import Law, MixedOutcome, law_of, play_all_mixed, play_mixed
-from modal_env.logic.notation import find
+from modal_env.logic.notation import as_agents, find
 from modal_env.logic.provability import play
-from modal_env.logic.readers import Context, Program, Reader, as_programs
 from modal_env.logic.syntax import Agent
-from modal_env.logic.tournaments import Tournament, grid, listed, of_mixed, tournament
+from modal_env.logic.tournaments import Tournament, grid, listed, tournament
 
 __all__ = ["COSTS", "PAYOFFS", "Game", "Meeting", "meet"]
 
 GivenPayoffs = Mapping[str, Number] | Mapping[str, Sequence[Number]] | str
 Mix = tuple[Fraction, ...]
 Matrix = tuple[tuple[Fraction, ...], ...]
-Shares = Sequence[Number] | Mapping[str, Number] | Program | str
+Shares = Sequence[Number] | Mapping[str, Number] | Agent | str
 Given = TypeVar("Given")
-NOBODY: Mapping[str, Fraction] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -51,13 +47,13 @@ class Meeting:
 
     Attributes:
         moves: "C", "D" or "?" (random) of each.
-        law: "CC", "CD", "DC", "DD" -> probability, the first program's move first.
+        cooperation: the probability with which each cooperates, independently.
         points: payoff of each, cost not deducted; expected values if one tosses a coin.
         costs: cost of each, to be multiplied by epsilon.
     """
 
     moves: tuple[str, str]
-    law: Law
+    cooperation: tuple[Fraction, Fraction]
     points: tuple[Fraction, Fraction]
     costs: tuple[Fraction, Fraction]
 
@@ -71,7 +67,7 @@ class Game(Tabular):
     """A library of agents to choose from, and the payoffs of every pair.
 
     Attributes:
-        agents: the n programs: formulas, and readers (`modal_env.logic.readers`).
+        agents: the n programs.
         epsilon: the price of one unit of cost: 0, or from 10^-30 to 10^6. Floats are read as the decimal number they
             print as.
         cost: one of `COSTS`, or a `Cost`; given as a name, a table of prices or a function, see
@@ -85,20 +81,20 @@ class Game(Tabular):
         FormulaError: a text that is neither the name of an agent nor a formula.
     """
 
-    agents: tuple[Program, ...]
+    agents: tuple[Agent, ...]
     epsilon: Fraction
     cost: str | Cost
     payoffs: PayoffTable
 
     def __init__(
         self,
-        agents: Iterable[Program | str],
+        agents: Iterable[Agent | str],
         epsilon: Number,
         cost: GivenCost = "depth",
         payoffs: GivenPayoffs = PAYOFFS,
     ) -> None:
         put = object.__setattr__  # the dataclass is frozen
-        put(self, "agents", check_names(as_programs(agents)))
+        put(self, "agents", check_names(as_agents(agents)))
         put(self, "epsilon", check_epsilon(epsilon))
         put(self, "cost", as_cost(cost))
         put(self, "payoffs", as_table(payoffs))
@@ -146,14 +142,7 @@ class Game(Tabular):
     @cached_property
     def played(self) -> Tournament:
         """The tournament of the agents; the row's agent is the row player."""
-        if formulas := all_formulas(self.agents):
-            return tournament(formulas)
-        return of_mixed(self.agents, self.mixed)
-
-    @cached_property
-    def mixed(self) -> list[list[MixedOutcome]]:
-        """[n][n] the plays of programs of all kinds."""
-        return play_all_mixed(self.agents, context_of(self.payoffs, self.agents))
+        return tournament(self.agents)
 
     @cached_property
     def affine(self) -> tuple[Matrix, Matrix]:
@@ -168,8 +157,6 @@ class Game(Tabular):
 
     def _base(self) -> Matrix:
         """[n][n] the payoffs, cost not deducted."""
-        if not all_formulas(self.agents):
-            return tuple(tuple(paid_by(self.payoffs, outcome) for outcome in row) for row in self.mixed)
         chances = [[Fraction(chance) for chance in row] for row in self.played.cooperates.astype(float).tolist()]
         places = range(len(chances))
         return tuple(tuple(expected(self.payoffs, chances[i][j], chances[j][i]) for j in places) for i in places)
@@ -189,15 +176,12 @@ class Game(Tabular):
         if self.payoffs.is_symmetric:
             return self
         other = Game(self.agents, self.epsilon, self.cost, self.payoffs.turned)
-        if all_formulas(self.agents):  # the moves of readers may depend on the payoffs of their seat
-            other.__dict__.update(played=self.played)
+        other.__dict__.update(played=self.played)
         return other
 
     @property
     def mutual(self) -> Matrix:
         """[n][n] the probability that both cooperate."""
-        if not all_formulas(self.agents):
-            return tuple(tuple(outcome.law["CC"] for outcome in row) for row in self.mixed)
         chances = self.played.cooperates.astype(float)
         return tuple(tuple(map(Fraction, row)) for row in (chances * chances.T).tolist())
 
@@ -205,8 +189,6 @@ class Game(Tabular):
         """The same game at another epsilon; what was played here is not played again."""
         other = Game(self.agents, epsilon, self.cost, self.payoffs)
         other.__dict__.update(affine=self.affine, played=self.played)
-        if "mixed" in vars(self):
-            other.__dict__.update(mixed=self.mixed)
         if self.turned is not self and "affine" in vars(self.turned):
             other.__dict__.update(turned=self.turned.at(epsilon))
         return other
@@ -221,7 +203,7 @@ class Game(Tabular):
         Raises:
             GameError: an agent that is not in the game, a share below 0, a sum that is not 1.
         """
-        if isinstance(shares, (Agent, Reader, str)):
+        if isinstance(shares, (Agent, str)):
             place = self._place(shares)
             shares = [int(number == place) for number in range(len(self.agents))]
         elif isinstance(shares, Mapping):
@@ -235,7 +217,7 @@ class Game(Tabular):
             raise GameError(f"mix [{text:.300}]: give {len(self.agents)} shares from 0 that add up to 1")
         return values
 
-    def _place(self, agent: Program | str) -> int:
+    def _place(self, agent: Agent | str) -> int:
         if isinstance(agent, str):
             with suppress(GameError):
                 return position(self.names, agent)
@@ -253,66 +235,26 @@ class Game(Tabular):
         """The payoff of one mix against another."""
         return dot(self.mix(mix), self.replies(against))
 
-    def best_replies(self, mix: Shares) -> tuple[Program, ...]:
+    def best_replies(self, mix: Shares) -> tuple[Agent, ...]:
         """The agents with the highest payoff against a mix."""
         paid = self.replies(mix)
         return tuple(agent for agent, points in zip(self.agents, paid, strict=True) if points == max(paid))
 
 
-def context_of(
-    payoffs: PayoffTable, programs: Iterable[Program], shares: Mapping[str, Fraction] = NOBODY, round: int = 0
-) -> Context:
-    """The context that a reader sees in the row player's seat; see `Context`."""
-    return Context(payoffs, payoffs.turned, shares, round, {program.name: program for program in programs})
-
-
-def all_formulas(programs: Iterable[Program]) -> tuple[Agent, ...]:
-    """The programs if all are formulas; else an empty tuple."""
-    given = tuple(programs)
-    found = tuple(program for program in given if isinstance(program, Agent))
-    return found if len(found) == len(given) else ()
-
-
-def paid_by(payoffs: Mapping[str, Fraction], outcome: MixedOutcome) -> Fraction:
-    """The first player's expected payoff."""
-    return sum((payoffs[moves] * chance for moves, chance in outcome.law.items()), Fraction(0))
-
-
-def meet(
-    a: Program,
-    b: Program,
-    cost: GivenCost = "depth",
-    payoffs: GivenPayoffs = PAYOFFS,
-    programs: Iterable[Program] = (),
-    shares: Mapping[str, Fraction] = NOBODY,
-    round: int = 0,
-) -> Meeting:
+def meet(a: Agent, b: Agent, cost: GivenCost = "depth", payoffs: GivenPayoffs = PAYOFFS) -> Meeting:
     """Let two programs play; the first has the row player's seat.
 
     Args:
         cost, payoffs: as for `Game`.
-        programs: other programs that readers may refer to by name.
-        shares, round: the population's shares and the round number that readers see, see `Context`.
 
     Raises:
         GameError: as `play` and `Game`.
     """
-    units, table = as_cost(cost), as_table(payoffs)
-    if isinstance(a, Reader) or isinstance(b, Reader):
-        mixed = play_mixed(a, b, context_of(table, (a, b, *programs), shares, round))
-        turned = {moves: table.turned[moves[::-1]] for moves in mixed.law}
-        shown = _moved(mixed.cooperation[0]), _moved(mixed.cooperation[1])
-        prices = units_of(units, a, b, mixed.settles), units_of(units, b, a, mixed.settles)
-        return Meeting(shown, mixed.law, (paid_by(table, mixed), paid_by(turned, mixed)), prices)
-    outcome = play(a, b)
+    units, table, outcome = as_cost(cost), as_table(payoffs), play(a, b)
     first, second = outcome.cooperation
     points = expected(table, first, second), expected(table.turned, second, first)
     costs = units_of(units, a, b, outcome.settles), units_of(units, b, a, outcome.settles)
-    return Meeting(outcome.moves, law_of(first, second), points, costs)
-
-
-def _moved(chance: Fraction) -> str:
-    return "?" if chance.denominator > 1 else "DC"[int(chance)]
+    return Meeting(outcome.moves, outcome.cooperation, points, costs)
 
 
 def expected(payoffs: Mapping[str, Fraction], own: Fraction, other: Fraction) -> Fraction:
@@ -372,7 +314,7 @@ def check_epsilon(epsilon: object) -> Fraction:
     return found
 
 
-def check_names(agents: tuple[Program, ...]) -> tuple[Program, ...]:
+def check_names(agents: tuple[Agent, ...]) -> tuple[Agent, ...]:
     """Check that agents have different names, since all results are given by name.
 
     Raises:

@@ -22,7 +22,7 @@ from modal_env.games.equilibria import Equilibrium, EquilibriumSet, check_symmet
 from modal_env.games.game import PAYOFFS, Game, GivenPayoffs, Matrix, check_epsilon
 from modal_env.games.vertex_paths import Cell, Moving, Path, Paths, Walk, gap
 from modal_env.games.vertices import Class, Labels, Sides, bicliques, classes, cliques, smaller, spread
-from modal_env.logic.readers import Program
+from modal_env.logic.notation import Agent
 from modal_env.logic.tournaments import listed
 from modal_env.progress import Report, no_report
 
@@ -139,7 +139,7 @@ class Ranges:
 
 
 def ranges(
-    agents: Iterable[Program | str],
+    agents: Iterable[Agent | str],
     cost: GivenCost = "depth",
     *,
     payoffs: GivenPayoffs = PAYOFFS,

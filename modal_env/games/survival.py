@@ -19,7 +19,7 @@ from modal_env.games.costs import GivenCost
 from modal_env.games.game import PAYOFFS, Game, GivenPayoffs, Shares, dot, meet
 from modal_env.games.ranges import Family, Interval
 from modal_env.games.vertex_paths import Path, gap
-from modal_env.logic.readers import Program, as_programs
+from modal_env.logic.notation import Agent, as_agents
 
 Row = tuple[tuple[Fraction, Fraction | int], ...]
 """An agent's payoffs against each agent of a library: points, and costs in units of epsilon."""
@@ -34,7 +34,7 @@ class Survival:
         gain: its payoff less that of the mix.
     """
 
-    deviant: Program
+    deviant: Agent
     gain: Fraction
 
     @property
@@ -52,7 +52,7 @@ class Threat:
         intervals: where it gains: strictly inside each. At a bound inside the family's range its gain is 0.
     """
 
-    deviant: Program
+    deviant: Agent
     intervals: tuple[Interval, ...]
 
 
@@ -71,8 +71,8 @@ class SurvivalRange:
 
 def survives(
     mix: Shares,
-    agents: Iterable[Program | str],
-    deviants: Iterable[Program | str],
+    agents: Iterable[Agent | str],
+    deviants: Iterable[Agent | str],
     epsilon: Number,
     cost: GivenCost = "depth",
     *,
@@ -96,7 +96,7 @@ def survives(
     seats = [(game, shares, other), (game.turned, other, shares)]
     if game.payoffs.is_symmetric and shares == other:
         seats.pop()
-    entrants = as_programs(deviants, "deviants")
+    entrants = as_agents(deviants, "deviants")
     found = [
         Survival(deviant, dot(theirs, (points - game.epsilon * units for points, units in row)) - paid)
         for seat, theirs, paid in ((seat, theirs, seat.utility(own, theirs)) for seat, own, theirs in seats)
@@ -107,8 +107,8 @@ def survives(
 
 def survival_range(
     family: Family,
-    agents: Iterable[Program | str],
-    deviants: Iterable[Program | str],
+    agents: Iterable[Agent | str],
+    deviants: Iterable[Agent | str],
     cost: GivenCost = "depth",
     *,
     payoffs: GivenPayoffs = PAYOFFS,
@@ -133,7 +133,7 @@ def survival_range(
         raise GameError(f"family {family}: it is of another game; give the agents, cost and payoffs of its `ranges`")
     if game.payoffs.is_symmetric:
         seats = [(game, dict.fromkeys((*family.rows, *family.columns)))]
-    entrants = as_programs(deviants, "deviants")
+    entrants = as_agents(deviants, "deviants")
     gains = [
         (deviant, [_gain(path, row) for path in paths])
         for seat, paths in seats
@@ -156,11 +156,11 @@ def _gains(each: Iterable[Ratio], epsilon: Algebraic) -> bool:
     return any(gain.sign(epsilon) > 0 for gain in each)
 
 
-def _rows(game: Game, deviants: Iterable[Program]) -> dict[Row, Program]:
+def _rows(game: Game, deviants: Iterable[Agent]) -> dict[Row, Agent]:
     """The payoffs of deviants against the agents of a game -> the first deviant with these payoffs."""
-    found: dict[Row, Program] = {}
+    found: dict[Row, Agent] = {}
     for deviant in deviants:
-        meetings = [meet(deviant, agent, game.cost, game.payoffs, game.agents) for agent in game.agents]
+        meetings = [meet(deviant, agent, game.cost, game.payoffs) for agent in game.agents]
         found.setdefault(tuple((meeting.points[0], meeting.costs[0]) for meeting in meetings), deviant)
     return found
 

@@ -1,61 +1,22 @@
-"""Agents as finite machines, and when two of them behave alike.
+"""Agents as finite machines.
 
 An agent's move at a world follows from its opponent's moves at the worlds before: X(me), and X(B) for the agents B that
 it calls. So an agent is a Moore machine that reads one symbol per world, the values of these letters. Its states are
 the values of its boxes, each of which changes at most once.
-
-Two agents whose machines give the same output after every word behave alike: they have the same values at every world
-against every agent, and so no third agent can distinguish them. Words that no opponent produces do not count:
-
-1. At world 0 an opponent makes the same move against all agents, so all letters are equal.
-2. At world 1 it has seen one move of each agent. So the letters of agents with the same move at world 0 are equal;
-   X(me) is among them.
-3. If the agent behaves like an agent B that it calls, then X(me) and X(B) are equal at every world. This may be assumed
-   in testing it: as long as the two have made the same moves, no opponent has distinguished them. So []X(FairBot) is
-   FairBot.
-
-The minimal machine on the remaining words is the canonical form. Agents with equal forms behave alike. Some with
-different forms do, too, because later worlds put further constraints on the letters; but not if X(me) is the only
-letter: then every word is produced by some agent, and if two agents differ at a world after it, a third agent (which
-looks for a proof that they cooperate with that agent at this world) cooperates with only one of the two.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
-from numba.core import event
 from numpy.typing import NDArray
 
 from modal_env.checks import brief, items
 from modal_env.errors import GameError
 from modal_env.logic.notation import Agent, Op, as_agent
 from modal_env.logic.syntax import can_be_called, closure
-
-NOTICE = "compiling the search through agents for this machine, once: a few seconds"
-
-
-class Announcer(event.Listener):
-    """Prints the notice when the first function of this package is compiled, not when it is loaded from the cache."""
-
-    def __init__(self) -> None:
-        self._is_said = False
-
-    def on_start(self, seen: event.Event) -> None:
-        if not self._is_said and seen.data["dispatcher"].py_func.__module__.startswith("modal_env."):
-            self._is_said = True
-            print(NOTICE, file=sys.stderr, flush=True)
-
-    def on_end(self, seen: event.Event) -> None:
-        """Does nothing."""
-
-
-event.register("numba:compile", Announcer())
-
 
 MAX_STATES = 4096
 MAX_CALLS = 7
@@ -213,113 +174,3 @@ def check_names(calls: Sequence[Agent]) -> None:
     names = [call.name for call in calls]
     if len(set(names)) < len(names) or not all(map(can_be_called, names)):
         raise GameError(f"calls {', '.join(names):.80}: give agents different names that can stand in X(.)")
-
-
-def stacked(machines: Sequence[Machine]) -> tuple[NDArray[np.uint8], Table]:
-    """Machines with the same calls as arrays [n, states] and [n, states, symbols].
-
-    Machines with fewer states get additional ones that are never reached.
-    """
-    states = max(len(machine.outputs) for machine in machines)
-    more = [(0, states - len(machine.outputs)) for machine in machines]
-    outputs = np.stack([np.pad(machine.outputs, extra) for machine, extra in zip(machines, more, strict=True)])
-    moves = np.stack([np.pad(machine.moves, (extra, (0, 0))) for machine, extra in zip(machines, more, strict=True)])
-    return outputs, moves
-
-
-def canonical_forms(outputs: NDArray[np.uint8], moves: Table, calls: tuple[Agent, ...]) -> Table:
-    """The canonical forms of many machines with the same calls: equal rows behave alike.
-
-    Args:
-        outputs: [n, states]. moves: [n, states, symbols]; state 0 is the first.
-
-    Returns:
-        [n, length] int16; rows from different calls of this function are not comparable.
-    """
-    called = [machine(call, calls) for call in calls]
-    states = max([outputs.shape[1], *(len(one.outputs) for one in called)])
-    outputs = np.pad(outputs, ((0, 0), (0, states - outputs.shape[1])))
-    moves = np.pad(moves, ((0, 0), (0, states - moves.shape[1]), (0, 0)))
-    forms = _forms(outputs, moves, calls)
-    if called:
-        others = stacked([*called, Machine(calls, outputs[0], moves[0])])  # the last one only sets the number of states
-        other_forms = _forms(*others, calls)
-        for number in range(len(calls)):
-            twin = number + 1
-            alike = _forms(outputs, moves, calls, twin) == _forms(*others, calls, twin)[number]
-            forms[alike.all(axis=1)] = other_forms[number]
-    return forms
-
-
-def _forms(outputs: NDArray[np.uint8], moves: Table, calls: tuple[Agent, ...], twin: int | None = None) -> Table:
-    """Canonical forms on the words that can occur, or only on those in which X(me) is equal to letter `twin`."""
-    count, states, symbols = moves.shape
-    ones = sum(2 << number for number, call in enumerate(calls) if machine(call).outputs[0])
-    zeros = symbols - 2 - ones
-    # [own move at world 0, 4]: what is possible at world 1, X(me) being like the other letters with that move.
-    second = np.array([[c * ones + d * zeros + (c if own else d) for c in (0, 1) for d in (0, 1)] for own in (0, 1)])
-    later = np.array([s for s in range(symbols) if twin is None or s & 1 == s >> twin & 1])
-    forms = np.full((count, 11 + states * (1 + symbols)), -1, np.int16)
-    _write_forms(outputs, moves, second, later, forms)
-    return forms
-
-
-@njit(cache=True, nogil=True)
-def _classes(outputs, moves, later, classes):  # type: ignore[no-untyped-def]
-    """Number the states of one machine: two have the same number iff no word distinguishes them (Moore 1956)."""
-    states = len(outputs)
-    new = np.empty(states, np.int64)
-    classes[:] = outputs
-    found = 0
-    while True:
-        count = 0
-        for s in range(states):
-            new[s] = -1
-            for t in range(s):
-                same = classes[s] == classes[t]
-                for a in later:
-                    same = same and classes[moves[s, a]] == classes[moves[t, a]]
-                if same:
-                    new[s] = new[t]
-                    break
-            if new[s] < 0:
-                new[s] = count
-                count += 1
-        classes[:] = new
-        if count == found:
-            return
-        found = count
-
-
-@njit(cache=True, nogil=True)
-def _write_forms(outputs, moves, second, later, forms):  # type: ignore[no-untyped-def]
-    """World 0 (1 number), world 1 after either symbol (5 each), then the minimal machine from world 2 on.
-
-    Classes of states are numbered in order of discovery; each is written as its output and its successors.
-    """
-    count, states, symbols = moves.shape
-    classes = np.empty(states, np.int64)
-    number = np.empty(states, np.int64)  # class -> number in the form
-    met = np.empty(states, np.int64)  # number in the form -> a state
-    for n in range(count):
-        _classes(outputs[n], moves[n], later, classes)
-        number[:] = -1
-        known, done, place = 0, -2, 1
-        forms[n, 0] = outputs[n, 0]
-        while done < known:
-            if done < 0:
-                s = moves[n, 0, (done + 2) * (symbols - 1)]
-                read = second[outputs[n, 0]]
-            else:
-                s = met[done]
-                read = later
-            done += 1
-            forms[n, place] = outputs[n, s]
-            place += 1
-            for a in read:
-                t = moves[n, s, a]
-                if number[classes[t]] < 0:
-                    number[classes[t]], met[known] = known, t
-                    known += 1
-                forms[n, place] = number[classes[t]]
-                place += 1

@@ -19,7 +19,7 @@ GARRABRANT = "Garrabrant, Prisoners' Dilemma with Costs to Modeling (2018)"
 BARASZ = "Barasz et al., Robust Cooperation in the Prisoner's Dilemma (2014, arXiv:1401.5577)"
 LAVICTOIRE = "LaVictoire, An Introduction to Löb's Theorem in MIRI Research (2015), section 7.1"
 CRITCH = "Critch, Dennis and Russell, Cooperative and Uncooperative Institution Designs (2022, arXiv:2208.07006)"
-OURS = "welfare-env, docs/modal-search.md"
+OURS = "welfare-env, docs/modal-conjecture.md"
 MIRI = "github.com/machine-intelligence/provability"
 
 _ROWS = (

@@ -20,9 +20,8 @@ from typing import NamedTuple
 
 from modal_env.checks import brief, nearest, whole
 from modal_env.errors import FormulaError, GameError
-from modal_env.logic.notation import Agent, Formula, Op
+from modal_env.logic.notation import Agent, Formula, Op, as_agent
 from modal_env.logic.parser import CONSTANTS, FormulaParser, Token, read
-from modal_env.logic.readers import as_formula
 from modal_env.logic.syntax import NAME
 
 WORLDS = 28  # of the first attempt: with one more bit it fits into one digit of Python's integers
@@ -246,12 +245,11 @@ def play(a: Agent | str, b: Agent | str, worlds: int | None = None) -> Outcome:
         worlds: length of the trace, at most 10,000; by default it ends one world after it settles.
 
     Raises:
-        GameError: not agents, or readers (for these use `play_mixed`); fewer than one world or too many; against
-            RandomBot, an agent that calls X on twelve or more others; a play that depends on more than `MAX_PLAYS`
-            others.
+        GameError: not agents; fewer than one world or too many; against RandomBot, an agent that calls X on twelve or
+            more others; a play that depends on more than `MAX_PLAYS` others.
         FormulaError: a text that is neither name nor formula.
     """
-    a, b = as_formula(a), as_formula(b)
+    a, b = as_agent(a), as_agent(b)
     count = None if worlds is None else whole("worlds", worlds, 1, MAX_TRACE)
     plays = Plays([(a, b), (b, a)])
     solution = solve(plays.equations)

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
-from modal_env.logic.mixed_plays import MixedOutcome, play_all_mixed
+from modal_env.logic.notation import as_agents
 from modal_env.logic.provability import AND, BOX, CALL, DIAMOND, IMPLIES, ME, NOT, OR, Plays, Solution, solve
-from modal_env.logic.readers import DILEMMA, Context, Program, as_programs
 from modal_env.logic.syntax import Agent, closure
 from modal_env.progress import Report, no_report
 
@@ -36,13 +35,11 @@ class Tournament(Tabular):
     Attributes:
         agents: the n players, in the sequence given.
         cooperates: [n, n], whether the row's agent cooperates with the column's: bool, or float64 (probabilities 0,
-            0.5, 1) if RandomBot takes part; with readers any probabilities.
-        settles: [n, n] the world at which each play settles, if readers take part; else it is computed when needed.
+            0.5, 1) if RandomBot takes part.
     """
 
-    agents: tuple[Program, ...]
+    agents: tuple[Agent, ...]
     cooperates: NDArray[Any]
-    settles: NDArray[np.int64] | None = None
 
     def __repr__(self) -> str:
         return f"Tournament({listed([agent.name for agent in self.agents])})"
@@ -80,29 +77,21 @@ class Tournament(Tabular):
     @cached_property
     def worlds(self) -> NDArray[np.int64]:
         """[n, n] int64, symmetric: the world at which each play settles."""
-        if self.settles is not None:
-            return self.settles
-        formulas = [agent for agent in self.agents if isinstance(agent, Agent)]
-        played = play_all(formulas)
-        return settled(played)[_places(played, formulas)]
+        played = play_all(self.agents)
+        return settled(played)[_places(played, self.agents)]
 
 
-def tournament(agents: Iterable[Program | str], report: Report = no_report) -> Tournament:
+def tournament(agents: Iterable[Agent | str], report: Report = no_report) -> Tournament:
     """Play all agents against all, including themselves.
 
     Args:
-        agents: agents, names such as "FairBot", or formulas, see `modal_env.logic.notation.find`; readers, too, which
-            see the payoffs of the post's prisoner's dilemma (`Game.played` is for other games).
-        report: see `modal_env.progress`; not called if readers take part.
+        agents: agents, names such as "FairBot", or formulas, see `modal_env.logic.notation.find`.
+        report: see `modal_env.progress`.
 
     Raises:
-        GameError, FormulaError: not agents, no agents, or as `play` and `play_mixed`.
+        GameError, FormulaError: not agents, no agents, or as `play`.
     """
-    programs = as_programs(agents)
-    players = tuple(program for program in programs if isinstance(program, Agent))
-    if len(players) < len(programs):
-        context = Context(DILEMMA, DILEMMA, programs={program.name: program for program in programs})
-        return of_mixed(programs, play_all_mixed(programs, context))
+    players = as_agents(agents)
     played = play_all(players, report)
     places = _places(played, players)
     cooperates: NDArray[Any] = played.cooperates[places]
@@ -111,13 +100,6 @@ def tournament(agents: Iterable[Program | str], report: Report = no_report) -> T
         cooperates = cooperates.astype(np.float64)
         cooperates[random] = 0.5
     return Tournament(players, cooperates)
-
-
-def of_mixed(programs: Sequence[Program], plays: Sequence[Sequence[MixedOutcome]]) -> Tournament:
-    """The results of programs of all kinds, given their plays, [n][n]."""
-    chances = [[float(outcome.cooperation[0]) for outcome in row] for row in plays]
-    settles = [[outcome.settles for outcome in row] for row in plays]
-    return Tournament(tuple(programs), np.array(chances), np.array(settles, np.int64))
 
 
 def _places(played: Played, players: Sequence[Agent]) -> tuple[NDArray[np.intp], ...]:

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 from modal_env.logic.notation import Agent, parse
-from modal_env.search import behaviors
-from modal_env.search.findings import Findings, findings
 
 Tuple = tuple[Any, ...]
 BINARY = ("&", "|", "->", "<->")
@@ -144,15 +142,6 @@ def random_formulas() -> Callable[[int, int], list[Tuple]]:
 def parse_formulas() -> Callable[[list[Tuple]], list[Agent]]:
     """Formulas as tuples -> our agents."""
     return parsed
-
-
-@pytest.fixture(scope="session")
-def small_findings() -> tuple[Findings, list[float]]:
-    """The findings with the small class of two boxes, and the shares of the work reported on the way."""
-    shares: list[float] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(behaviors, "ROWS", 10)  # so that meeting takes several steps
-        return findings(1, shares.append), shares
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,38 +33,7 @@ def uniform(seed: int, agents: int, starts: int) -> np.ndarray:
 
 def fates(game: Game, shares: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
     """[starts] the position of the agent that takes over, or a number below 0."""
-    payoffs = payoffs_of(game)
-    epsilon = ours.epsilon_of_the_post(payoffs)
-    return ours._fates(payoffs, np.log(shares), ours._escaped_the_post(float(epsilon)), 1e6, tolerance)
-
-
-def volume(game: Game, nodes: int) -> float:
-    """The share of DefectBot's basin by quadrature instead of chance.
-
-    Along a ray on which CB : DB and FB : PB are fixed, DefectBot takes over up to some share s of FB and PB together,
-    which bisection finds. If a = CB / (CB + DB) and b = FB / (FB + PB), uniform populations have uniform a and b, and s
-    with the distribution function 3 s^2 - 2 s^3.
-    """
-    points, weights = np.polynomial.legendre.leggauss(nodes)
-    points, weights = (points + 1) / 2, weights / 2
-    # d = 1 - a = v^2: towards a = 1 the rays change fast.
-    v, b = (grid.ravel() for grid in np.meshgrid(points, points))
-    low, high = np.zeros(nodes**2), np.ones(nodes**2)
-    for _ in range(26):
-        s = (low + high) / 2
-        shares = np.array([(1 - s) * (1 - v**2), (1 - s) * v**2, s * b, s * (1 - b)])
-        ends = fates(game, shares, 1e-8) == 1
-        low, high = np.where(ends, s, low), np.where(ends, high, s)
-    return float((np.outer(weights, weights).ravel() * 2 * v * (3 * low**2 - 2 * low**3)).sum())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [10, 20, 50, 100])
-def test_the_page_has_the_quadrature_s_figures(number: int) -> None:
-    """Of 20 nodes a side, divided by the square of epsilon."""
-    page = (Path(__file__).parents[2] / "docs" / "modal-evolution.md").read_text(encoding="utf-8")
-    row = next(line.split("|") for line in page.splitlines() if line.startswith(f"| 1/{number} |") and "[" in line)
-    assert row[6].strip() == f"{volume(post(f'1/{number}'), 20) * number**2:.3f}"
+    return ours.fates(payoffs_of(game), np.log(shares), 1e6, tolerance)
 
 
 class TestProofs:
@@ -130,26 +98,6 @@ class TestProofs:
 
 
 class TestCounts:
-    @pytest.mark.slow
-    @pytest.mark.parametrize(
-        ("epsilon", "starts"),
-        [
-            ("1/10", 50_000),
-            *(pytest.param(*case, marks=pytest.mark.slow) for case in [("1/10", 100_000), ("1/20", 200_000)]),
-        ],
-    )
-    def test_agree_with_quadrature(self, epsilon: str, starts: int) -> None:
-        exact = volume(post(epsilon), 5)
-        share = basins(post(epsilon), starts, 1).share("DefectBot").value
-        assert abs(share - exact) < 4 * math.sqrt(exact / starts)
-
-    @pytest.mark.slow
-    def test_tend_to_three_epsilon_squared(self) -> None:
-        assert volume(post("1/20"), 5) == pytest.approx(volume(post("1/20"), 7), rel=1e-3)
-        near, nearer = (volume(post(e), 6) / float(e) ** 2 for e in (Fraction(1, 100), Fraction(1, 1000)))
-        assert near - 3 == pytest.approx(0.023, abs=0.002)
-        assert nearer - 3 == pytest.approx(0.0023, abs=0.0006)
-
     def test_without_the_proof_the_same_starts_are_taken_over(self, monkeypatch: pytest.MonkeyPatch) -> None:
         proven = basins(post("1/10"), 3000, 5)
         monkeypatch.setattr(ours, "epsilon_of_the_post", lambda payoffs: None)
@@ -186,7 +134,7 @@ class TestCounts:
         path = replicator(game, shares, 1000)
         assert path.log_shares[:, 0].min() < -50
         assert str(path.limit) == "taken over: 0"
-        fates = ours._fates(payoffs_of(game), np.log(shares)[:, None], ours._nowhere, 1000, 1e-6)
+        fates = ours.fates(payoffs_of(game), np.log(shares)[:, None], 1000, 1e-6)
         assert fates.tolist() == [0]
 
     @pytest.mark.parametrize(

@@ -351,36 +351,6 @@ def test_importing_modal_env_stays_light():
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("play GroundedFairBot DefectBot", "1/10"),
-        ("play TableBot DefectBot --game stag-hunt", "C"),
-        ("tournament FB CliqueBot --epsilon 1/10", "CliqueBot"),
-        ("equilibria FB CliqueBot DB", "CliqueBot"),
-    ],
-)
-def test_verbs_about_readers_and_populations(words, said):
-    result = RUNNER.invoke(app, words.split())
-    assert result.exit_code == 0, result.output
-    assert said in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("play GroundedFairBot DefectBot --worlds 3", "goes with two formulas"),
-        ("play FB PB --game chicken", "formulas do not"),
-        ("replies GroundedFairBot", "is not a formula"),
-        ("play Bully=true FB", "choose another name"),
-    ],
-)
-def test_what_does_not_go_together_is_told(words, said):
-    result = RUNNER.invoke(app, words.split())
-    assert result.exit_code == 2
-    assert said in " ".join(result.stderr.split())
-
-
 def test_a_tournament_of_41_agents_in_a_pipe_is_a_table_of_all():
     agents = [f"A{number}={'~' * number}true" for number in range(41)]
     result = RUNNER.invoke(app, ["tournament", *agents])

@@ -1,4 +1,4 @@
-"""Finite populations beside a chain of ordered members, written from the definitions; and large ones with noise."""
+"""Finite populations beside a chain of ordered members, written from the definitions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 from modal_env.dynamics.finite import PROCESSES, fixation, rare_mutations, solved_shares
-from modal_env.dynamics.noisy import RULES, noisy_basins, target
-from modal_env.dynamics.simulated import simulated_shares
 from modal_env.errors import GameError
 from modal_env.games.game import Game
 from modal_env.logic.library import POST
@@ -118,14 +116,6 @@ def test_rare_mutations_are_the_limit_of_the_solution() -> None:
     assert math.isclose(few.cooperation.value, limit.cooperation.value, abs_tol=1e-4)
 
 
-@pytest.mark.parametrize("process", PROCESSES)
-def test_simulations_agree_with_the_solution(process: str) -> None:
-    exact = solved_shares(GAME, 8, 0.05, process)
-    drawn = simulated_shares(GAME, 8, 0.05, process, steps=40_000, seed=1)
-    for one, other in zip((*exact.means, exact.cooperation), (*drawn.means, drawn.cooperation), strict=True):
-        assert abs(one.value - other.value) <= 2 * (other.high - other.value)  # 4 standard errors or so
-
-
 def test_defection_takes_over_as_populations_grow() -> None:
     shares = [rare_mutations(GAME, size).means[1].value for size in (20, 50, 100, 200)]
     assert shares == sorted(shares)
@@ -133,32 +123,13 @@ def test_defection_takes_over_as_populations_grow() -> None:
     assert shares[-1] > 0.7
 
 
-def test_a_population_at_rest_is_its_own_target() -> None:
-    for rule in RULES:
-        found = noisy_basins([[2, 0], [3, 1]], rule, 0.2, starts=20, time=60)
-        assert (found.moving, found.ends) == (0, {"0": 0, "1": 20})
-        rest = np.array(found.rests[:1])
-        assert np.allclose(target(np.array([[2.0, 0.0], [3.0, 1.0]]), rest, rule, 0.2), rest, atol=2e-3)
-    assert math.isclose(
-        noisy_basins([[2, 0], [3, 1]], "logit", 0.5, starts=1).rests[0][1], 1 / (1 + math.exp(-2)), abs_tol=1e-3
-    )
-
-
-def test_basins_of_coordination_are_split_by_the_mixed_equilibrium() -> None:
-    found = noisy_basins([[2, 0], [0, 1]], "best-response", 0.001, starts=2000, time=30)
-    share = found.share("0")
-    assert share.low < 2 / 3 < share.high
-
-
 def test_wrong_numbers_are_refused() -> None:
     with pytest.raises(GameError, match="above 0"):
         solved_shares(GAME, 10, 0)
-    with pytest.raises(GameError, match="take rare_mutations or simulated_shares"):
+    with pytest.raises(GameError, match="take rare_mutations"):
         solved_shares(GAME, 200, 0.01)
     with pytest.raises(GameError, match="process="):
         fixation(GAME, 10, "logit")
-    with pytest.raises(GameError, match="noise="):
-        noisy_basins(GAME, "best-response", 2)
     with pytest.raises(GameError, match="18,744,804 chances, more than 10,000,000"):
         solved_shares(np.eye(78, dtype=int).tolist(), 2, 0.01)
 
@@ -171,8 +142,3 @@ def test_what_floats_cannot_tell_is_refused() -> None:
         solved_shares(three, 9, 1e-5, "best-reply")  # by symmetry each has a third; rounding made it 0.32, 0.27, 0.41
     assert np.allclose([mean.value for mean in solved_shares(three, 9, 1e-5).means], 1 / 3)
     assert math.isclose(solved_shares(apart, 9, 0.1, "imitation", intensity=1e6).means[0].value, 1 / 2, rel_tol=1e-6)
-
-
-def test_simulated_shares_of_a_bare_matrix_have_no_cooperation() -> None:
-    drawn = simulated_shares(PAID, 5, 0.1, steps=1000).cooperation
-    assert all(map(math.isnan, (drawn.value, drawn.low, drawn.high)))

@@ -12,7 +12,6 @@ from modal_env.errors import FormulaError, GameError
 from modal_env.games.game import COSTS, PAYOFFS, Game, exact, meet
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, PrudentBot, RandomBot
 from modal_env.logic.notation import parse
-from modal_env.logic.readers import GroundedFairBot
 
 E = F(1, 10)
 
@@ -114,17 +113,6 @@ def test_another_epsilon_plays_nothing_again() -> None:
     assert game.at("1/3").utilities == Game(POST, "1/3", "worlds").utilities
     assert game.at("1/3").affine is game.affine
     assert game.epsilon == 0
-
-
-def test_another_epsilon_plays_no_reader_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    agents, payoffs = [FairBot, GroundedFairBot("1/10")], "battle-of-the-sexes"
-    fresh = Game(agents, "1/3", payoffs=payoffs)
-    expected = fresh.mutual, fresh.played.rows(), fresh.utilities, fresh.turned.utilities
-    game = Game(agents, 0, payoffs=payoffs)
-    _ = game.utilities, game.turned.utilities
-    monkeypatch.setattr("modal_env.games.game.play_all_mixed", None)
-    other = game.at("1/3")
-    assert (other.mutual, other.played.rows(), other.utilities, other.turned.utilities) == expected
 
 
 @pytest.mark.slow

@@ -29,9 +29,6 @@ from modal_env.logic.notation import parse
 from modal_env.logic.provability import fixed_point, play
 from modal_env.logic.syntax import MAX_NAME, MAX_NESTING, Agent, Formula, Op
 from modal_env.logic.tournaments import tournament
-from modal_env.search import direct_agents as direct
-from modal_env.search import findings as search
-from modal_env.search.behaviors import behaviors_of, two_boxes
 
 SOON = 20.0  # seconds; what is meant is far below one, and what was wrong took minutes or for ever
 
@@ -80,16 +77,8 @@ DOORS: list[Callable[[Any], object]] = [
     lambda junk: modal_env.replies(junk, [], depth=1),
     lambda junk: modal_env.replies(["FB"], junk, depth=1),
     lambda junk: modal_env.replies(["FB"], depth=junk),
-    lambda junk: search.least_replies(["FB"], depth=junk),
-    lambda junk: search.lemma(junk),
-    lambda junk: two_boxes(["DB"], junk) if not isinstance(junk, int) else None,
-    lambda junk: behaviors_of(junk),
     lambda junk: machine(junk),
     lambda junk: machine(FairBot, junk),
-    lambda junk: direct.types(junk),
-    lambda junk: direct.survey(junk),
-    lambda junk: direct.agent_with(junk, 1),
-    lambda junk: direct.code_of(junk),
     lambda junk: fixed_point(junk),
     lambda junk: fixed_point({"p": junk}),
     lambda junk: Formula(junk),

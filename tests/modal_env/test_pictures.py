@@ -1,7 +1,6 @@
 """Pictures of results: well-formed markup that says what was computed; whatever a name holds is text."""
 
 import re
-import shlex
 import xml.etree.ElementTree as ET
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +13,7 @@ from typer.testing import CliRunner
 
 import modal_env
 from modal_env.cli.commands import app
-from modal_env.cli.page import MOST_MATCHES, MOST_SOLVED, library_page
+from modal_env.cli.page import library_page
 from modal_env.dynamics.replicator import Trajectory
 from modal_env.logic.notation import parse
 from modal_env.pictures.curves import bands, largest, simplex
@@ -298,30 +297,6 @@ class TestPage:
     def test_wrong_input_leaves_no_file(self, option: list[str], tmp_path: Path) -> None:
         done = CliRunner().invoke(app, ["page", *option, "-o", str(tmp_path / "page.html")])
         assert (done.exit_code, list(tmp_path.iterdir())) == (2, [])
-
-
-class TestDocs:
-    DOCS = (Path(__file__).parents[2] / "docs" / "modal-pictures.md").read_text("utf-8")
-
-    def test_the_commands_work(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.chdir(tmp_path)
-        commands = re.findall(r"^welfare-env modal (page .*)$", self.DOCS, re.MULTILINE)
-        for command in commands:
-            done = CliRunner().invoke(app, shlex.split(command, comments=True))
-            assert (done.exit_code, done.stdout) == (0, "page.html\n")
-        assert len(commands) == 2
-
-    def test_the_python_works(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.chdir(tmp_path)
-        (block,) = re.findall(r"```python\n(.*?)```", self.DOCS, re.DOTALL)
-        exec(block, {})  # noqa: S102 (our own)
-        assert read((tmp_path / "cycle.svg").read_text("utf-8")).tag == f"{SVG}svg"
-
-    def test_the_numbers(self, drawn: str) -> None:
-        assert 35_000 < len(drawn.encode()) < 45_000
-        assert "some 40 KB" in self.DOCS
-        assert f"more than {MOST_MATCHES}, those" in self.DOCS
-        assert ("up to ten agents" in self.DOCS, MOST_SOLVED) == (True, 10)
 
 
 @pytest.mark.slow

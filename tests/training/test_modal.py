@@ -27,7 +27,6 @@ import evaluation
 import modal_env
 from agents.modal.players import BestReplyPolicy, expected_payoff
 from modal_env.envs.rounds import Contest
-from modal_env.search.findings import least_replies
 from tests.training.small import stop_after
 from training.cli.modal import command
 from training.errors import TrainingError
@@ -74,12 +73,12 @@ def test_a_learner_finds_the_best_program_of_the_library(tmp_path: Path, opponen
 @pytest.mark.slow
 @pytest.mark.parametrize("opponent", ["FairBot", "PrudentBot", "CooperateBot"])
 def test_a_learner_writes_a_formula_as_good_as_the_best_there_is(tmp_path: Path, opponent: str) -> None:
-    """Best of all formulas of depth up to 2 without `me`: found by `modal_env.search.findings`, which is complete."""
+    """Best of all formulas of depth up to 2 without `me`: found by `modal_env.replies`, which is complete."""
     result = learnt(tmp_path, f"program:{opponent}", "tokens", iterations=20, games=128, budget=8)
     other, setting = modal_env.LIBRARY[opponent], result.config.setting()
     paid = partial(expected_payoff, other=((other, ONE),), setting=setting)
     best = max(
-        (reply.agent for reply in least_replies([other], modal_env.POST)), key=lambda agent: paid([(agent, ONE)])
+        (reply.agent for reply in modal_env.replies([other], modal_env.POST)), key=lambda agent: paid([(agent, ONE)])
     )
     written = commonest(result)
     assert paid([(written, ONE)]) == paid([(best, ONE)])

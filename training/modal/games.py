@@ -20,10 +20,10 @@ from torch import nn
 import agents
 import modal_env
 from agents.modal.players import ProgramPolicy, Share
+from modal_env import Agent
 from modal_env.envs.action_modes import ContestTurn
 from modal_env.envs.rounds import Contest
 from modal_env.errors import GameError
-from modal_env.logic.readers import Program
 from training.modal.networks import masked
 
 LEARNER, OTHER = 0, 1  # seats
@@ -53,7 +53,7 @@ class PlayedTurns:
     values: Floats
     turns: NDArray[np.int64]
     payoffs: Floats
-    programs: tuple[Program, ...]
+    programs: tuple[Agent, ...]
 
     @property
     def returns(self) -> Floats:
@@ -116,7 +116,7 @@ def play(
     return PlayedTurns(payoffs=payoffs, programs=programs, **columns)
 
 
-def programs_of(network: nn.Module, setting: modal_env.Setting, count: int, rng: np.random.Generator) -> list[Program]:
+def programs_of(network: nn.Module, setting: modal_env.Setting, count: int, rng: np.random.Generator) -> list[Agent]:
     """Sample `count` programs from a policy."""
     contests = [Contest(setting) for _ in range(count)]
     _write(network, [(contest, LEARNER) for contest in contests], rng)

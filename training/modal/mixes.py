@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import modal_env
 from agents.modal.players import Share, expected_payoff
-from modal_env.logic.readers import Program, Reader
+from modal_env import Agent
 
 if TYPE_CHECKING:
     from training.modal.games import PlayedTurns
@@ -57,11 +57,11 @@ class MixMetrics:
         return exact | dict(zip(names, shares.tolist(), strict=True))
 
 
-def _paid(mine: Program, other: Program, setting: modal_env.Setting) -> float:
+def _paid(mine: Agent, other: Agent, setting: modal_env.Setting) -> float:
     return float(expected_payoff(((mine, Fraction(1)),), ((other, Fraction(1)),), setting))
 
 
-def commonest(programs: Sequence[Program]) -> tuple[Program, int]:
+def commonest(programs: Sequence[Agent]) -> tuple[Agent, int]:
     """The program chosen most often, and its count."""
     return Counter(programs).most_common(1)[0]
 
@@ -73,12 +73,12 @@ def spec_of(shares: Sequence[Share]) -> str:
     return "mix:" + ",".join(f"{name_of(agent)}={share}" for agent, share in shares)
 
 
-def name_of(agent: Program) -> str:
-    """A program's name in the library, or its formula, as `modal_env.logic.readers.as_program` reads it."""
-    return agent.name if isinstance(agent, Reader) else NAMES.get(agent, agent.text)
+def name_of(agent: Agent) -> str:
+    """A program's name in the library, or its formula, as `modal_env.logic.notation.as_agent` reads it."""
+    return NAMES.get(agent, agent.text)
 
 
-def rounded(programs: Sequence[Program], shares: Floats) -> tuple[Share, ...]:
+def rounded(programs: Sequence[Agent], shares: Floats) -> tuple[Share, ...]:
     """Shares as multiples of 1/1000 that add up to 1 (largest remainders), largest first, without zeros."""
     parts = np.floor(shares * PARTS).astype(int)
     missing = PARTS - int(parts.sum())

@@ -26,7 +26,7 @@ import modal_env
 from agents.modal.players import Share, expected_payoff
 from agents.runtime.results import Result, tables_of
 from agents.runtime.table_files import Row
-from modal_env.logic.readers import Program
+from modal_env import Agent
 from training.errors import TrainingError
 from training.modal.config import SELF, ModalConfig
 from training.modal.mixes import PARTS, MixMetrics, commonest, name_of, rounded, softmax, spec_of
@@ -76,7 +76,7 @@ class ModalResult(Result):
         return expected_payoff(self.shares, self._opponent_mix, self.config.setting())
 
     @cached_property
-    def best_reply(self) -> tuple[Program, Fraction]:
+    def best_reply(self) -> tuple[Agent, Fraction]:
         """The best reply among the config's agents, and its exact payoff."""
         setting = self.config.setting()
         paid = [expected_payoff(((agent, Fraction(1)),), self._opponent_mix, setting) for agent in setting.agents]
