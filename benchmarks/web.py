@@ -29,7 +29,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from evaluation.web.seats import Seats
+from evaluation.web.seats import GameFolder
 from evaluation.web.serving import Address
 from evaluation.web.settings import TableSettings
 from welfare_env import Rules
@@ -40,11 +40,11 @@ from pathlib import Path
 from evaluation.web.connections import ConnectionLimits
 from evaluation.web.hosting import Host
 from evaluation.web.routes import Routes
-from evaluation.web.seats import Seats
+from evaluation.web.seats import GameFolder
 from evaluation.web.serving import Address, listening, make_server, make_site
 address = Address(port=int(sys.argv[2]), limits=ConnectionLimits(most_each=3000))
 with listening(address) as sock:
-    host = Host(Seats(Path(sys.argv[1])))
+    host = Host(GameFolder(Path(sys.argv[1])))
     print(address.url, flush=True)
     make_server(make_site(Routes(host).all, address, host.running), address).run(sockets=[sock])
 """
@@ -190,7 +190,7 @@ def free_port() -> int:
 
 def people_of(game: Path, port: int, seed: int) -> list[Person]:
     """All people of a game."""
-    seats, found = Seats(game), []
+    seats, found = GameFolder(game), []
     for seat in seats.settings.seats:
         rng = np.random.default_rng([seed, *seat.encode()])
         found.append(Person(port, game.name, seat, seats.link(seat).partition("#")[2], rng))
@@ -220,7 +220,7 @@ def killed_games(folder: Path, settings: TableSettings, kills: int, seed: int) -
     people: list[Person] = []
     done = 0
     while done < kills:
-        game = Seats.create(folder, settings, Address(port=port)).folder
+        game = GameFolder.create(folder, settings, Address(port=port)).folder
         those = people_of(game, port, seed + len(people))
         people += those
         playing = threading.Thread(target=play_all_at_once, args=(those,))
@@ -282,7 +282,7 @@ def together(pause: float) -> None:
     """A game of seven people who think for up to `pause` seconds: print confirmation times."""
     with tempfile.TemporaryDirectory() as name:
         port = free_port()
-        game = Seats.create(Path(name), standard_game(), Address(port=port)).folder
+        game = GameFolder.create(Path(name), standard_game(), Address(port=port)).folder
         with server(game, port):
             people = people_of(game, port, 0)
             for person in people:
@@ -300,7 +300,7 @@ def idle(streams: int) -> None:
     """Idle event streams: print whether the server still answers."""
     with tempfile.TemporaryDirectory() as name:
         port = free_port()
-        game = Seats.create(Path(name), small_game(), Address(port=port)).folder
+        game = GameFolder.create(Path(name), small_game(), Address(port=port)).folder
         with server(game, port) as process:
             people = people_of(game, port, 0)
             people[0].ask("/enter", people[0].link)

@@ -22,7 +22,7 @@ from evaluation.play.answer_sources import answered_by
 from evaluation.play.execution import Execution, Models, Report, shared_models
 from evaluation.play.sources import VERSIONS, code_of
 from evaluation.play.store import GameStore, specification_key
-from evaluation.play.turns import GameStopped, Seats, set_up
+from evaluation.play.turns import GameStopped, set_up_game
 from evaluation.play.workers import WorkerError, Workers
 from welfare_env.board.maps import map_digest
 from welfare_env.checks import quoted
@@ -189,6 +189,8 @@ def play_game(spec: GameSpec, models: Models = None, stop: Event | None = None) 
         LMError: a budget is exhausted, a model cannot be called, or a prompt does not fit the game.
         GameStopped: `stop` was set.
     """
+    if not isinstance(spec, GameSpec):
+        raise EvaluationError(f"spec={quoted(spec)}: give evaluation.GameSpec(...)")
     shared, stop = shared_models(models), stop or Event()
     seats = set_up_game(spec, shared)
     if not seats.asks:
@@ -206,15 +208,6 @@ async def aplay_game(spec: GameSpec, models: Models = None, stop: Event | None =
     """
     shared = shared_models(models)
     return await set_up_game(spec, shared).play(shared, stop or Event())
-
-
-def set_up_game(spec: GameSpec, models: SharedModels | None) -> Seats:
-    """A game before its first turn; arguments and errors as for `play_game`."""
-    if not isinstance(spec, GameSpec):
-        raise EvaluationError(f"spec={quoted(spec)}: give evaluation.GameSpec(...)")
-    return set_up(
-        spec.players, spec.seed, spec.rules, spec.map_name, spec.engine, spec.simultaneous, spec.coalition, models
-    )
 
 
 def _without_waiting(playing: Coroutine[Any, Any, Record]) -> Record:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,12 @@ from agents import CoalitionPolicy, PlanningPolicy, Policy
 from agents.asking import AskingPolicy
 from agents.modal.players import ProgramPolicy
 from evaluation.checks import PROGRAMS, EvaluationError
-from welfare_env import Rules, WelfareEnvError
+from welfare_env import WelfareEnvError
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
     from agents.specs import Spec
+    from evaluation.play.games import GameSpec
 
 NO_COALITION = "it does not play a coalition: give it reset_coalition(agents, seed), see agents.CoalitionPolicy"
 
@@ -35,64 +36,53 @@ class Seats:
     """A game ready to start: the environment and a policy for each player.
 
     Attributes:
+        spec: the game, with all its players.
         asks: whether a policy is or contains a language model.
     """
 
+    spec: GameSpec
     env: AECEnv | ParallelEnv
     policies: Policies
-    players: Sequence[tuple[str, Spec]]
-    seed: int
-    simultaneous: bool
-    coalition: Sequence[str]
     asks: bool
 
     async def play(self, models: SharedModels | None, stop: Event) -> dict[str, Any]:
         """Play the game and return its record; arguments and errors as for `evaluation.play.games.play_game`."""
-        if self.simultaneous:
-            await play_at_once(self.env, self.policies, self.seed, stop, models, self.asks)
+        if self.spec.simultaneous:
+            await play_at_once(self.env, self.policies, self.spec.seed, stop, models, self.asks)
         else:
-            await play_in_turn(self.env, self.policies, self.seed, stop, self.asks)
+            await play_in_turn(self.env, self.policies, self.spec.seed, stop, self.asks)
         return self.record()
 
     def record(self) -> dict[str, Any]:
         """The record of the game so far."""
         record: dict[str, Any] = self.env.unwrapped.game.record()
-        record["welfare_env"] |= {"seed": self.seed, "players": {power: policy.text for power, policy in self.players}}
-        if self.simultaneous:
+        record["welfare_env"] |= {"seed": self.spec.seed, "players": self.spec.written}
+        if self.spec.simultaneous:
             record["welfare_env"]["simultaneous"] = True
-        if self.coalition:
-            record["welfare_env"]["coalition"] = list(self.coalition)
+        if self.spec.coalition:
+            record["welfare_env"]["coalition"] = list(self.spec.coalition)
         if self.asks:
             record["welfare_env"] |= conversation(self.policies)
         return record
 
 
-def set_up(
-    players: Sequence[tuple[str, Spec]],
-    seed: int,
-    rules: Rules,
-    map_name: str,
-    engine: str,
-    simultaneous: bool,
-    coalition: Sequence[str],
-    models: SharedModels | None,
-) -> Seats:
+def set_up_game(spec: GameSpec, models: SharedModels | None) -> Seats:
     """A game before its first turn; arguments and errors as for `evaluation.play.games.play_game`."""
-    make = welfare_env.parallel_env if simultaneous else welfare_env.make
-    env = make(map_name, rules, engine=engine)
-    seats = [power for power, _ in players]
-    if sorted(seats) != sorted(env.possible_agents):
-        raise EvaluationError(f"players are {seats}: give a policy for each of {env.possible_agents}, once")
-    policies = _made(players, coalition, models)
-    specs = dict(players)
+    make = welfare_env.parallel_env if spec.simultaneous else welfare_env.make
+    env = make(spec.map_name, spec.rules, engine=spec.engine)
+    specs = dict(spec.players)
+    if sorted(power for power, _ in spec.players) != sorted(env.possible_agents):
+        raise EvaluationError(
+            f"players are {[power for power, _ in spec.players]}: give a policy for each of {env.possible_agents}, once"
+        )
+    policies = _made(spec.players, spec.coalition, models)
     for policy in policies.values():
         if isinstance(policy, PlanningPolicy):
             policy.meet(lambda power: specs[power].make(models))
-    for power, named in players:
+    for power, named in spec.players:
         check_orders_written(named, policies[power])
-    _reset(policies, coalition, seed, specs)
-    asks = _ask_language_models([policy for _, policy in players], policies.values())
-    return Seats(env, policies, players, seed, simultaneous, coalition, asks)
+    _reset(policies, spec.coalition, spec.seed, specs)
+    return Seats(spec, env, policies, _ask_language_models(specs.values(), policies.values()))
 
 
 def check_orders_written(named: Spec, policy: Policy) -> None:
@@ -125,7 +115,7 @@ def _reset(policies: Policies, coalition: Sequence[str], seed: int, specs: Mappi
         shared.reset_coalition(agents=tuple(coalition), seed=seed)
 
 
-def _ask_language_models(specs: Sequence[Spec], made: Iterable[Policy]) -> bool:
+def _ask_language_models(specs: Collection[Spec], made: Iterable[Policy]) -> bool:
     """Whether a policy is or contains a language model; unnamed policies are inspected."""
     if all(spec.is_named for spec in specs) or any(spec.models for spec in specs):
         return any(spec.models for spec in specs)

@@ -14,15 +14,16 @@ import typer
 from agents.runtime.progress import errors_in_one_line
 from evaluation.checks import EvaluationError
 from evaluation.measures.lm_usage import spent
-from evaluation.play.games import play_all, set_up_game
+from evaluation.play.games import play_all
 from evaluation.play.store import DEFAULT_PATH, GameStore
+from evaluation.play.turns import set_up_game
 from evaluation.web.settings import SPECTATOR, TableError, TableSettings, profile_with
 from welfare_env import Rules
 from welfare_env.extras import install_extra
 
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
-    from evaluation.web.seats import Seats
+    from evaluation.web.seats import GameFolder
 
 KEPT = "everything confirmed is saved; `welfare-env play FOLDER`, with the folder of the game, continues it"
 UNSAVED = "the terminal saves only finished games, the browser all"
@@ -105,15 +106,15 @@ def play(
             print(spent(models.budget.spent))
 
 
-def _open(folder: str | Path) -> Seats:
-    from evaluation.web.seats import Seats
+def _open(folder: str | Path) -> GameFolder:
+    from evaluation.web.seats import GameFolder
 
-    return Seats(Path(folder))
+    return GameFolder(Path(folder))
 
 
 def _serve(
     settings: TableSettings,
-    seats: Seats | None,
+    seats: GameFolder | None,
     out: Path,
     given: Mapping[str, Any],
     store: Path,
@@ -129,7 +130,7 @@ def _serve(
     """
     from evaluation.web.hosting import Host
     from evaluation.web.routes import Routes
-    from evaluation.web.seats import Seats
+    from evaluation.web.seats import GameFolder
     from evaluation.web.serving import Address, listening, make_server, make_site
     from welfare_env.engine.fast import ensure_compiled
 
@@ -139,7 +140,7 @@ def _serve(
     address = replace(Address() if seats is None else seats.address, **given)
     with listening(address) as sock:
         address = replace(address, port=sock.getsockname()[1])
-        seats = seats or Seats.create(out, settings, address)
+        seats = seats or GameFolder.create(out, settings, address)
         seats.serve(address)
         host = Host(seats, store, models)
         site = make_site(Routes(host, address.is_secure).all, address, host.running, settings.most_text)

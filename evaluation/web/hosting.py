@@ -17,7 +17,7 @@ from typing import Any
 from agents.lm.models.shared_models import SharedModels
 from evaluation.play.store import GameStore, specification_key
 from evaluation.web.events import Events, wait_for
-from evaluation.web.seats import NO_LINK, LinkRefused, Seats
+from evaluation.web.seats import NO_LINK, GameFolder, LinkRefused
 from evaluation.web.table import Table
 from welfare_env import WelfareEnvError
 from welfare_env.game.record import save_record
@@ -39,7 +39,7 @@ class Host:
         TableError, JournalError: the game is damaged, or another process plays it.
     """
 
-    def __init__(self, seats: Seats, store: Path | None = None, models: SharedModels | None = None) -> None:
+    def __init__(self, seats: GameFolder, store: Path | None = None, models: SharedModels | None = None) -> None:
         self.seats, self.settings, self.name = seats, seats.settings, seats.name
         self.store, self.models = store, models
         self._takeovers = {seat: seats.takeovers(seat) for seat in self.settings.seats}
@@ -55,7 +55,7 @@ class Host:
         return f"{self.seats.secret} {seat} {self._takeovers[seat]}"
 
     async def enter(self, seat: str, token: object, browser: object) -> None:
-        """Use a link, as `Seats.redeem`, and note that a person has arrived."""
+        """Use a link, as `GameFolder.redeem`, and note that a person has arrived."""
         if not await asyncio.to_thread(self.seats.is_known, token):  # strangers must not get the lock
             raise LinkRefused("unknown", NO_LINK)
         async with self.lock:

@@ -46,7 +46,7 @@ class LinkRefused(WelfareEnvError, ValueError):
         self.code = code
 
 
-class Seats:
+class GameFolder:
     """The seats of a game. Several processes may use them at the same time.
 
     Args:

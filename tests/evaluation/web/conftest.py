@@ -18,7 +18,7 @@ pytest.importorskip("starlette")
 from evaluation.web.connections import ConnectionLimits
 from evaluation.web.hosting import Host
 from evaluation.web.routes import Routes
-from evaluation.web.seats import Seats
+from evaluation.web.seats import GameFolder
 from evaluation.web.serving import Address, listening, make_server, make_site
 from evaluation.web.settings import TableSettings
 from welfare_env import Rules
@@ -107,7 +107,7 @@ class Server:
     """A server of a game, and the links of one."""
 
     def __init__(self, folder: Path, limits: ConnectionLimits, port: int = 0, public_url: str = "") -> None:
-        self.host = Host(Seats(folder))
+        self.host = Host(GameFolder(folder))
         self.game = self.host.name
         self.address = Address(limits=limits, port=port, public_url=public_url)
         routes = Routes(self.host, self.address.is_secure).all
@@ -151,7 +151,7 @@ def serving(tmp_path) -> Iterator[Callable[..., Server]]:
         ) -> Server:
             if game is None:
                 settings = profile if isinstance(profile, TableSettings) else quick(profile, **own)
-                game = Seats.create(tmp_path / "games", settings, Address()).folder
+                game = GameFolder.create(tmp_path / "games", settings, Address()).folder
             server = Server(game, limits or ConnectionLimits(), port, public_url)
             if begun:
                 begin(server.table)

@@ -17,7 +17,7 @@ pytest.importorskip("starlette")
 
 from evaluation.cli.commands import app
 from evaluation.web.guard import MAX_BODY_WITHOUT_TEXT
-from evaluation.web.seats import LinkRefused, Seats
+from evaluation.web.seats import GameFolder, LinkRefused
 from evaluation.web.serving import Address
 from tests.evaluation.web.conftest import Player
 from welfare_env import load_board
@@ -99,7 +99,7 @@ def test_a_continued_game_has_the_same_address(made, here: Path) -> None:
     assert (code, made[1][1].port) == (0, port), told
     assert f"http://127.0.0.1:{port}/g/{Path(folder).name}/FRANCE#" in told
     code, told = run(folder, "--host", "localhost")
-    assert (code, Seats(Path(folder)).address.host) == (0, "localhost")
+    assert (code, GameFolder(Path(folder)).address.host) == (0, "localhost")
 
 
 @pytest.mark.slow
@@ -160,7 +160,7 @@ def test_games_with_language_models_need_a_budget_and_others_have_none(here: Pat
 
 def test_the_host_makes_another_link(tmp_path: Path, quick_settings) -> None:
     settings = quick_settings("PLAYERA*human: + 2*hold", has_spectators=True)
-    links = Seats.create(tmp_path / "games", settings, Address(public_url="https://play.example.org"))
+    links = GameFolder.create(tmp_path / "games", settings, Address(public_url="https://play.example.org"))
     folder, first = links.folder, links.link("PLAYERA").partition("#")[2]
     code, told = run(str(folder), "--link", "playera")
     where, _, token = told.strip().partition("#")

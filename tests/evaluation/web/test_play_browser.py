@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("starlette")
 
 from benchmarks.web import free_port, people_of, server
-from evaluation.web.seats import Seats
+from evaluation.web.seats import GameFolder
 from evaluation.web.serving import Address
 from evaluation.web.settings import TableSettings
 from tools.browser import Browser, chromium
@@ -300,7 +300,7 @@ def test_a_page_recovers_by_itself_when_the_server_is_killed(browser, tmp_path):
     browser.look(1280, 900)
     port = free_port()
     given = TableSettings("FRANCE*human: + ENGLAND*human: + 5*hold", Rules(years=1, message_rounds=1))
-    game = Seats.create(tmp_path, given, Address(port=port)).folder
+    game = GameFolder.create(tmp_path, given, Address(port=port)).folder
     mine, other = sorted(people_of(game, port, 0), key=lambda person: person.seat != "FRANCE")
     link = f"http://127.0.0.1:{port}/g/{mine.game}/FRANCE#{mine.token}"
     with server(game, port) as process:

@@ -16,7 +16,7 @@ from evaluation.play.store import GameStore
 from evaluation.web.connections import ConnectionLimits
 from evaluation.web.hosting import Host
 from evaluation.web.journal import JournalError
-from evaluation.web.seats import LinkRefused, Seats
+from evaluation.web.seats import GameFolder, LinkRefused
 from evaluation.web.serving import Address
 from evaluation.web.settings import TableError
 from evaluation.web.table import Table
@@ -112,13 +112,13 @@ def test_a_game_is_stored_once_though_the_server_is_killed_while_it_saves(servin
     ],
 )
 def test_a_game_whose_damaged_file_is_restored_opens_again(tmp_path, quick_settings, file, text):
-    path = Seats.create(tmp_path, quick_settings(TWO), Address()).folder / file
+    path = GameFolder.create(tmp_path, quick_settings(TWO), Address()).folder / file
     whole = path.read_text() if path.exists() else ""
     path.write_text(f"{text}\n")
     with pytest.raises((TableError, JournalError), match=file):
-        Host(Seats(path.parent))
+        Host(GameFolder(path.parent))
     path.write_text(whole)
-    Host(Seats(path.parent)).table.stop()
+    Host(GameFolder(path.parent)).table.stop()
 
 
 def test_a_file_that_is_damaged_meanwhile_is_told_without_its_place(serving):
@@ -266,7 +266,7 @@ def test_the_owner_takes_the_seat_back_in_a_browser_that_has_it(serving):
 
 
 def test_wrong_tokens_hold_no_lock(tmp_path, quick_settings, monkeypatch):
-    host = Host(Seats.create(tmp_path, quick_settings(TWO), Address()))
+    host = Host(GameFolder.create(tmp_path, quick_settings(TWO), Address()))
     token = host.seats.link("PLAYERA").partition("#")[2]
     monkeypatch.setattr("evaluation.web.seats.Journal", None)  # nor do they open the journal
 
@@ -410,7 +410,7 @@ def test_a_passed_deadline_is_no_end(serving):
 def test_a_step_has_some_time_after_a_restart(tmp_path, quick_settings, monkeypatch):
     now = time.time()
     monkeypatch.setattr("time.time", lambda: now)  # steps may follow each other within a millisecond
-    host = Host(Seats.create(tmp_path, quick_settings(TWO, minutes=0.002), Address()))
+    host = Host(GameFolder.create(tmp_path, quick_settings(TWO, minutes=0.002), Address()))
     assert host.left is None
     begin(host.table)
     assert 0 < host.left < 1
