@@ -45,7 +45,8 @@ from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.models.scripted import ScriptedModel
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.stub.replies import stub_reply
-from evaluation.play.games import GameSpec, aplay_game, play_game
+from evaluation.play.game_spec import GameSpec
+from evaluation.play.games import aplay_game, play_game
 
 PROVIDERS = {"openai": "/v1", "anthropic": ""}
 Record = dict[str, Any]

@@ -17,7 +17,8 @@ from evaluation.measures.intervals import Estimate
 from evaluation.measures.metrics import GameMeasures, measure
 from evaluation.messages.analysis import MessageAnalysis, analyze_messages
 from evaluation.play.game_settings import GameSettings as Setting
-from evaluation.play.games import GameSpec, aplay_game, play_all, play_game
+from evaluation.play.game_spec import GameSpec
+from evaluation.play.games import aplay_game, play_all, play_game
 from evaluation.play.ray_workers import RayWorkers
 from evaluation.play.store import GameStore, StoreError
 from evaluation.play.workers import WorkerError, Workers

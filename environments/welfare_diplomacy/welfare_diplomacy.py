@@ -21,8 +21,8 @@ from agents.lm.models.shared_models import SharedModels
 from agents.policy import Policy
 from agents.specs import Spec, read_profile
 from evaluation.measures.metrics import measure
-from evaluation.play.external_players import with_external_players
 from evaluation.play.game_settings import GameSettings
+from evaluation.play.game_spec import with_external_players
 from evaluation.play.games import aplay_game
 from welfare_env import Rules
 

@@ -32,7 +32,8 @@ from evaluation.measures.intervals import CONFIDENCE, Coalition, Floats, mean_es
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts
 from evaluation.measures.metrics import GameMeasures, measure, welfare_per_year
 from evaluation.play.game_settings import BATCH, GameSettings
-from evaluation.play.games import GameSpec, Record, play_each
+from evaluation.play.game_spec import GameSpec
+from evaluation.play.games import Record, play_each
 
 Read = TypeVar("Read")
 

@@ -25,7 +25,8 @@ from evaluation.measures.sampled_game import SampledEquilibrium, SampledGame
 from evaluation.measures.symmetric_game import Counts, SymmetricGame
 from evaluation.options import takes_options
 from evaluation.play.game_settings import GameSettings, Options
-from evaluation.play.games import GameSpec, Record
+from evaluation.play.game_spec import GameSpec
+from evaluation.play.games import Record
 from welfare_env import Rules
 from welfare_env.checks import quoted
 

@@ -11,7 +11,7 @@ from agents.specs import Profile, Spec
 from evaluation.checks import EvaluationError, check_games
 from evaluation.measures.symmetric_game import Counts, compositions
 from evaluation.play.game_settings import GameSettings
-from evaluation.play.games import GameSpec
+from evaluation.play.game_spec import GameSpec
 
 MAX_POLICIES = 10
 

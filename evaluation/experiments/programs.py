@@ -23,7 +23,7 @@ from evaluation.measures.coalitions import all_coalitions, choose_coalitions
 from evaluation.measures.gains import CoalitionGain, coalition_gain, exploitability_of, member_gains
 from evaluation.measures.intervals import Coalition, Estimate, Floats
 from evaluation.play.execution import Report, checked_report
-from evaluation.play.games import game_seed, selection_seed
+from evaluation.play.game_spec import game_seed, selection_seed
 from modal_env import Agent
 from welfare_env.checks import quoted
 

@@ -20,7 +20,8 @@ from evaluation.checks import (
     check_seed,
 )
 from evaluation.play.execution import Execution, Models, Report
-from evaluation.play.games import GameSpec, Record, game_seed, play_each, selection_seed
+from evaluation.play.game_spec import GameSpec, game_seed, selection_seed
+from evaluation.play.games import Record, play_each
 from evaluation.play.store import GameStore
 from evaluation.play.workers import Workers
 from welfare_env import Board, Rules

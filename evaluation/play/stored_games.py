@@ -16,7 +16,7 @@ import agents
 from agents.runtime.files import irregular, reason, shown
 from evaluation.checks import EvaluationError
 from evaluation.measures.lm_usage import without_transcripts
-from evaluation.play.games import game_seed
+from evaluation.play.game_spec import game_seed
 from evaluation.play.sources import code_of
 from evaluation.play.store import GameStore, StoredGame
 from welfare_env import Rules
@@ -117,7 +117,7 @@ def latest(groups: Mapping[StoredCondition, list[StoredGame]], number: int) -> d
 def numbered(games: Iterable[StoredGame]) -> dict[int, tuple[int, int]]:
     """Game seed -> (seed of the evaluation as given by the user, number of the game in it, from 0).
 
-    A store has only the games' own seeds (`evaluation.play.games.game_seed`). This tries all evaluation seeds below
+    A store has only the games' own seeds (`evaluation.play.game_spec.game_seed`). This tries all evaluation seeds below
     10,000 whose first game is stored; games that match none are left out.
     """
     own = (game.specification.get("seed") for game in games if isinstance(game.specification, dict))

@@ -20,7 +20,7 @@ from welfare_env import WelfareEnvError
 if TYPE_CHECKING:
     from agents.lm.models.shared_models import SharedModels
     from agents.specs import Spec
-    from evaluation.play.games import GameSpec
+    from evaluation.play.game_spec import GameSpec
 
 NO_COALITION = "it does not play a coalition: give it reset_coalition(agents, seed), see agents.CoalitionPolicy"
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 import agents
 from agents.specs import read_profile
 from evaluation.checks import EvaluationError, board_of, check_seed
-from evaluation.play.games import GameSpec
+from evaluation.play.game_spec import GameSpec
 from welfare_env import Rules
 from welfare_env.checks import quoted
 from welfare_env.engine.engines import DEFAULT_ENGINE

@@ -13,7 +13,7 @@ import evaluation
 from agents.lm.errors import ConfigError
 from agents.lm.stub.replies import stub_reply
 from agents.specs import ProfileError
-from evaluation.play.games import game_seed
+from evaluation.play.game_spec import game_seed
 from welfare_env import Rules
 from welfare_env.errors import ActionError, GameOverError, RulesError, UnknownAgentError, UnknownPowerError
 

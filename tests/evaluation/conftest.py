@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from evaluation import GameStore
+from evaluation import GameSpec, GameStore
 from evaluation.play import games
 
 
@@ -52,12 +52,12 @@ def rows_of() -> Callable[[Path], list[Row]]:
 
 
 @pytest.fixture
-def played(monkeypatch: pytest.MonkeyPatch) -> list[games.GameSpec]:
+def played(monkeypatch: pytest.MonkeyPatch) -> list[GameSpec]:
     """Grows by each game that this process plays; those found in a store are not played."""
-    specs: list[games.GameSpec] = []
+    specs: list[GameSpec] = []
     play = games.play_game
 
-    def counted(spec: games.GameSpec, *rest: Any) -> dict[str, Any]:
+    def counted(spec: GameSpec, *rest: Any) -> dict[str, Any]:
         specs.append(spec)
         return play(spec, *rest)
 

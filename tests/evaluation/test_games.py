@@ -20,7 +20,8 @@ from evaluation import EvaluationError, GameSpec, GameStore, Setting, Workers, p
 from evaluation.experiments import attacks
 from evaluation.play import game_settings, games, sources
 from evaluation.play.execution import Execution
-from evaluation.play.games import game_seed, play_each
+from evaluation.play.game_spec import game_seed
+from evaluation.play.games import play_each
 from evaluation.play.workers import WorkerError
 from welfare_env import Rules, RulesError, UnknownAgentError, UnknownMapError
 from welfare_env.board.toy_boards import toy_map

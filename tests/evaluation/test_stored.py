@@ -11,7 +11,7 @@ import evaluation
 import welfare_env
 from evaluation.cli.commands import app
 from evaluation.messages.analysis import analyze_messages
-from evaluation.play.games import GameSpec, game_seed
+from evaluation.play.game_spec import GameSpec, game_seed
 from evaluation.play.store import specification_key
 from evaluation.play.stored_games import _only, day, seats
 from welfare_env import Game, Rules

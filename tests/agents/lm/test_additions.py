@@ -17,7 +17,8 @@ from agents.lm.prompts.building import LONGEST_JOURNAL, Draft
 from agents.lm.prompts.describe import adjacency_section, nearest_section, threats_section
 from agents.lm.prompts.parts import EVERYTHING, PLAIN, Addition, parse_parts, parts_text
 from agents.lm.reading.parsing import parse, reply_schema
-from evaluation.play.games import GameSpec, play_game
+from evaluation.play.game_spec import GameSpec
+from evaluation.play.games import play_game
 from welfare_env import Game, Rules, UnknownAgentError
 from welfare_env.game.press import MEDIATOR
 

@@ -20,7 +20,7 @@ from agents.lm.models.prices import Price
 from agents.lm.models.shared_models import SharedModels
 from agents.lm.own_models import AdaptedModel, as_model
 from agents.lm.stub.replies import stub_reply
-from evaluation.play.games import GameSpec
+from evaluation.play.game_spec import GameSpec
 from evaluation.play.store import specification_key
 from welfare_env import Rules, UnknownAgentError, load_board
 

@@ -13,7 +13,8 @@ from agents.lm.player import LMPolicy, make_player
 from agents.lm.projection import Projection, least_usage
 from evaluation.cli.commands import app
 from evaluation.measures.lm_usage import projection_table
-from evaluation.play.games import GameSpec, play_game
+from evaluation.play.game_spec import GameSpec
+from evaluation.play.games import play_game
 from welfare_env import Rules, load_board
 
 

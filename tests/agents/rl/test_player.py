@@ -19,7 +19,8 @@ from agents.rl.checkpoint import Checkpoint, CheckpointError
 from agents.rl.network import BoardNetwork, Size
 from agents.seat_env import SeatEnv
 from evaluation.play import games
-from evaluation.play.games import GameSpec, play_game
+from evaluation.play.game_spec import GameSpec
+from evaluation.play.games import play_game
 from welfare_env.rules import Rules
 
 
