@@ -112,7 +112,11 @@ def test_what_a_page_says_wrongly_is_seen(text, fault, tmp_path, monkeypatch):
 
 
 def commands(page):
-    """Every line of a page that calls our command: the words behind it."""
+    """Every line of a page that calls our command, and the first line of a table: the words behind it."""
+    if page.suffix == ".csv":
+        if found := re.match(r"# welfare-env ([^;(]+)", page.read_text()):
+            yield shlex.split(found[1])
+        return
     for block in re.findall(r"```(?:bash|console|)\n(.*?)```", page.read_text(), re.DOTALL):
         for line in re.sub(r"\\\n\s*", "", block).splitlines():
             found = re.match(r"\$? ?(?:welfare-env|python -m evaluation)(?: (.*))?$", line)
@@ -121,7 +125,7 @@ def commands(page):
 
 
 ALL = [ROOT / "README.md", *(page for page in sorted(DOCS.rglob("*.md")) if "_build" not in page.parts)]
-PAGES = [page for page in ALL if any(commands(page))]
+PAGES = [page for page in (*ALL, *sorted((DOCS / "tables").glob("*.csv"))) if any(commands(page))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
