@@ -25,7 +25,6 @@ from evaluation.report.page import known_measures, value_cell
 from evaluation.report.report_folder import (
     REPLAYS_WRITTEN,
     check_writable,
-    earlier_rows,
     read_study,
     write_figures,
     write_results,
@@ -72,10 +71,6 @@ def experiment(
             "the preceding policy.",
         ),
     ] = None,
-    extend: Annotated[
-        bool,
-        typer.Option("--extend", help="Keep the rows of other profiles in results.json (leaderboards only)."),
-    ] = False,
     games: Annotated[
         int | None, typer.Option(min=1, help="Games per condition.", show_default="the experiment's")
     ] = None,
@@ -116,7 +111,6 @@ def experiment(
         folder = out or Path("runs", chosen.name)
         check_writable(folder)
         tables.check()
-        earlier = earlier_rows(folder, chosen, chosen.games, chosen.seed) if extend else []
         chosen = _trained(chosen, folder / "trained")
         (result,) = run.play(
             policies_of(chosen),
@@ -125,7 +119,7 @@ def experiment(
             rules=[(each.rules, each.map_name) for each in chosen.conditions],
         )
         tables.write(result.rows())
-        page = write_results(result, folder, command_line("experiment"), earlier, replays)
+        page = write_results(result, folder, command_line("experiment"), replays)
         if as_json:
             print_json(result.to_dict())
             return

@@ -17,7 +17,6 @@ from evaluation.cli.options import Kept, SavedGame
 from evaluation.play.store import DEFAULT_PATH
 from evaluation.play.stored_games import saved_games
 from evaluation.report.replays import write_replay
-from evaluation.report.transcript_page import transcript_page
 from evaluation.report.transcripts import as_lines, as_text, transcript_of
 from welfare_env import import_game
 from welfare_env.errors import did_you_mean
@@ -45,8 +44,7 @@ def replay(
     print(out)
 
 
-FORMATS = ("text", "jsonl", "html")
-ENDINGS = {".jsonl": "jsonl", ".html": "html", ".htm": "html"}
+FORMATS = ("text", "jsonl")
 
 
 def transcript(
@@ -66,20 +64,17 @@ def transcript(
     private: Annotated[
         bool, typer.Option("--private", help="Include private reasoning, notes and raw replies.")
     ] = False,
-    replay: Annotated[
-        str, typer.Option(help="For HTML: replay page in the same folder to link to.", show_default="none")
-    ] = "",
     store: Kept = DEFAULT_PATH,
 ) -> None:
-    """Prompts, replies and costs of the language models in a game: as text, JSON lines or a page."""
+    """Prompts, replies and costs of the language models in a game: as text or JSON lines."""
     with errors_in_one_line(RESTARTS):
-        chosen = form or ENDINGS.get(out.suffix.lower() if out else "", "text")
+        chosen = form or ("jsonl" if out and out.suffix.lower() == ".jsonl" else "text")
         if chosen not in FORMATS:
             raise EvaluationError(
                 f"--format {chosen!r:.40}{did_you_mean(chosen, FORMATS)}: choose one of {', '.join(FORMATS)}"
             )
         ((name, record),) = saved_games([game], store).items()
-        written = _written(record, name, chosen, private, [each.upper() for each in player or ()], replay)
+        written = _written(record, name, chosen, private, [each.upper() for each in player or ()])
         if out is None:
             sys.stdout.write(written)
         else:
@@ -87,10 +82,8 @@ def transcript(
             print(out)
 
 
-def _written(record: Mapping[str, Any], name: str, form: str, private: bool, players: list[str], replay: str) -> str:
+def _written(record: Mapping[str, Any], name: str, form: str, private: bool, players: list[str]) -> str:
     found = transcript_of(record, private, players)
-    if form == "html":
-        return transcript_page(found, replay)
     return "".join(f"{line}\n" for line in (as_lines(found, name) if form == "jsonl" else as_text(found)))
 
 

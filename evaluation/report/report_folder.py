@@ -7,7 +7,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from agents.runtime.files import parse_json, read_file, reason, shown
 from evaluation.checks import EvaluationError
 from evaluation.experiment_files.experiment import ExperimentResult
 from evaluation.experiment_files.measuring import Measurement
-from evaluation.experiment_files.plan import Experiment
 from evaluation.measures.lm_usage import without_transcripts
 from evaluation.report.figures import drawn, figures_of
 from evaluation.report.page import markdown_table, report_page, table_cells
@@ -29,7 +28,6 @@ from welfare_env.writing import replaced
 
 PAGE, NUMBERS, REPLAYS, LEADERBOARD = "report.html", "results.json", "replays", "leaderboard.md"
 REPLAYS_WRITTEN = 24  # default maximum; 0.7 MB each
-MEASURED_BY = ("paper_code", "simultaneous", "coordinated", "precision", "max_games", "budget")
 ENDINGS = (".svg", ".png", ".pdf")
 
 
@@ -37,7 +35,6 @@ def write_results(
     result: ExperimentResult,
     folder: Path,
     command: str = "",
-    earlier: Sequence[Mapping[str, Any]] = (),
     replays: int = REPLAYS_WRITTEN,
 ) -> Path:
     """Write report.html, results.json and replay pages of typical games; each file atomically.
@@ -46,7 +43,6 @@ def write_results(
 
     Args:
         command: the command line, for the page.
-        earlier: conditions of an earlier run to include; see `earlier_rows`.
         replays: maximum number of replay pages.
 
     Returns:
@@ -63,7 +59,6 @@ def write_results(
         shown = [cell for cell in each.cells if cell.witness is not None][:left]
         left -= len(shown)
         condition["replays"] = [_write_replay(folder, condition, cell) for cell in shown]
-    study["conditions"] += earlier
     _remove_stale(folder, study)
     if study["leaderboard"]:
         study["conditions"].sort(key=_welfare, reverse=True)
@@ -78,7 +73,8 @@ def _write_replay(folder: Path, condition: Mapping[str, Any], cell: Measurement)
     """Write the replay page of a cell's typical game; return its description, and its path in the folder."""
     seed = "" if cell.training_seed is None else f", training seed {cell.training_seed}"
     what = f"{cell.measure}{seed}"
-    digest = hashlib.sha256(f"{_place(condition)} {what}".encode()).hexdigest()[:8]
+    place = json.dumps([condition.get(name) for name in ("profile", "coalitions", "swept")], sort_keys=True)
+    digest = hashlib.sha256(f"{place} {what}".encode()).hexdigest()[:8]
     slug = re.sub(r"[^\w]+", "-", condition["profile"])[:40].strip("-")
     path = f"{REPLAYS}/{slug}-{cell.measure}-{digest}.html"
     write_replay(without_transcripts(cell.witness or {}), folder / path)
@@ -109,72 +105,6 @@ def leaderboard(study: Mapping[str, Any]) -> str:
         f"Means {BRACKETS}. {games_sentence(study)} {rules_sentence(study)}{deviators} [report.html]({PAGE}) has the "
         f"gains of every coalition and figures, [results.json]({NUMBERS}) all numbers.\n{answered}"
     )
-
-
-def earlier_rows(folder: Path, chosen: Experiment, games: int, seed: int) -> list[dict[str, Any]]:
-    """The conditions in a folder's results whose profiles are not in `chosen`; [] if there are none.
-
-    Raises:
-        EvaluationError: the results are of another experiment or with other settings, or it is not a leaderboard.
-    """
-    if not chosen.leaderboard:
-        raise EvaluationError(
-            f"--extend: {chosen.name} is not a leaderboard (leaderboard = true in its file): give all profiles at once "
-            "(stored games are not played again)"
-        )
-    if not (folder / NUMBERS).exists():
-        return []
-    study = read_study(folder)
-    same = {"experiment": chosen.name, "measure": list(chosen.measure), "games": games, "seed": seed}
-    same |= {"deviators": list(chosen.deviators), "rules": _as_read(chosen.rules), "swept": _as_read(chosen.sweep)}
-    same |= {name: getattr(chosen, name) for name in MEASURED_BY} | {"selection_games": chosen.games_for_selection}
-    for name, value in same.items():
-        _check_same(folder, name, study.get(name), value)
-    measured = {each.profile for each in chosen.conditions}
-    kept = [condition for condition in study["conditions"] if condition["profile"] not in measured]
-    if kept:
-        _check_rows(folder, kept, chosen)
-    return kept
-
-
-def _check_rows(folder: Path, kept: Sequence[Mapping[str, Any]], chosen: Experiment) -> None:
-    """Check that rows have the same coalitions, template, swept values, maps and seats as `chosen`.
-
-    Raises:
-        EvaluationError: they differ.
-    """
-    there = dict.fromkeys(str(condition.get("coalitions")) for condition in kept)
-    _check_same(folder, "coalitions", sorted(there), sorted(set(chosen.coalitions)))
-    profiles = tuple(dict.fromkeys(condition["profile"] for condition in kept))
-    here = {
-        _place({"profile": each.profile, "coalitions": each.coalitions, "swept": dict(each.swept)}): each
-        for each in chosen.with_profiles(profiles).conditions
-    }
-    for condition in kept:
-        expected = here.get(_place(condition))
-        if expected is None:
-            _check_same(folder, "swept", condition.get("swept"), _as_read(chosen.sweep))
-        else:
-            _check_same(folder, f"played of {expected.profile:.80}", condition.get("played"), expected.played)
-            _check_same(folder, f"map_name of {expected.profile:.80}", condition.get("map"), expected.map_name)
-
-
-def _place(condition: Mapping[str, Any]) -> str:
-    """A key for a row: its profile, coalitions and swept values."""
-    return json.dumps([condition.get(name) for name in ("profile", "coalitions", "swept")], sort_keys=True)
-
-
-def _check_same(folder: Path, name: str, there: object, here: object) -> None:
-    if there != here:
-        raise EvaluationError(
-            f"{shown(folder / NUMBERS)}: {name} is {there!r:.80} there but {here!r:.80} here: all rows of a table must "
-            "have the same settings; give another --out"
-        )
-
-
-def _as_read(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values after a round trip through JSON."""
-    return dict(json.loads(json.dumps(dict(values))))
 
 
 def read_study(path: Path) -> dict[str, Any]:

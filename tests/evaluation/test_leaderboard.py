@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import evaluation
 import welfare_env
@@ -14,8 +13,7 @@ from agents.lm.reading.parsing import reply_schema
 from agents.lm.stub import StubServer
 from agents.lm.stub.characters import CHARACTERS, babbler, pacifist, raider
 from agents.specs import listed, read_profile
-from evaluation import EvaluationError, ExperimentError, GameSpec
-from evaluation.cli.commands import app
+from evaluation import ExperimentError, GameSpec
 from evaluation.experiment_files.loading import load_experiment, read_experiment
 from evaluation.experiments.deviators import read_deviators
 from evaluation.messages.analysis import analyze_messages
@@ -23,9 +21,7 @@ from evaluation.report.figures import profile_label
 from evaluation.report.page import markdown_table, report_page
 from evaluation.report.report_folder import (
     LEADERBOARD,
-    NUMBERS,
     PAGE,
-    earlier_rows,
     leaderboard,
     read_study,
     write_results,
@@ -156,7 +152,6 @@ class TestPage:
         assert (SHIPPED / LEADERBOARD).read_text() == leaderboard(study)
         assert "<th scope=row></th>" not in (SHIPPED / PAGE).read_text()  # screen readers stumble over empty heads
         chosen = load_experiment("models")
-        assert [condition["profile"] for condition in earlier_rows(SHIPPED, chosen, chosen.games, 0)] == []
         assert {condition["profile"] for condition in study["conditions"]} >= set(chosen.profiles)
         assert "<th scope=row></th>" not in report_page(study)
 
@@ -171,92 +166,6 @@ class TestPage:
         assert kept["raider"] < 0.5
         assert good["babbler"] < min(good["pacifist"], good["raider"])
         assert rows["pacifist"]["exploitability"]["value"] > 0
-
-
-class TestRows:
-    def test_are_added_and_measured_anew(
-        self, result: evaluation.ExperimentResult, study: dict[str, Any], tmp_path: Path
-    ) -> None:
-        chosen = read_experiment(SMALL, "small").with_profiles(("lm:scripted/raider",))
-        (tmp_path / NUMBERS).write_text(json.dumps(study))
-        kept = earlier_rows(tmp_path, chosen, 2, 0)
-        assert [condition["profile"] for condition in kept] == ["lm:scripted/pacifist"]
-        write_results(evaluation.ExperimentResult(chosen, 0, result.conditions[1:]), tmp_path, earlier=kept)
-        again = read_study(tmp_path)
-        assert [each["profile"] for each in again["conditions"]] == ["lm:scripted/pacifist", "lm:scripted/raider"]
-        for condition in again["conditions"]:
-            condition.pop("replays", None)
-        assert again["conditions"] == study["conditions"]
-
-    def test_of_another_way_of_measuring_are_refused(self, study: dict[str, Any], tmp_path: Path) -> None:
-        chosen = read_experiment(SMALL, "small")
-        assert earlier_rows(tmp_path, chosen, 2, 0) == []
-        (tmp_path / NUMBERS).write_text(json.dumps(study))
-        for games, seed, words in ((3, 0, "games is 2 there but 3"), (2, 1, "seed is 0 there but 1")):
-            with pytest.raises(EvaluationError, match=words):
-                earlier_rows(tmp_path, chosen, games, seed)
-        for old, new in (("years = 1", "years = 2"), ("attack=dumbbot", "attack=random")):
-            with pytest.raises(EvaluationError, match="all rows of a table must have the same settings"):
-                earlier_rows(tmp_path, read_experiment(SMALL.replace(old, new), "small"), 2, 0)
-
-    @pytest.mark.parametrize(
-        ("old", "new", "words"),
-        [
-            ("games = 2", 'games = 2\ncoalitions = ["pairs"]', "coalitions is .'singles'. there but .'pairs'. here"),
-            ("games = 2", 'games = 2\ntemplate = "{profile},temperature=1"', "played of lm:scripted/raider is"),
-            (
-                "[rules]",
-                "[sweep]\nmessage_rounds = [1, 2]\n[rules]",
-                "swept is {} there but {'message_rounds': .1, 2.}",
-            ),
-            ("[rules]", '[sweep]\nseats = ["fixed"]\n[rules]', "swept is {} there but {'seats': "),
-            ("[rules]", '[sweep]\nmap_name = ["standard"]\n[rules]', "swept is {} there but {'map_name': "),
-        ],
-    )
-    def test_of_other_conditions_are_refused(
-        self, old: str, new: str, words: str, study: dict[str, Any], tmp_path: Path
-    ) -> None:
-        (tmp_path / NUMBERS).write_text(json.dumps(study))
-        chosen = read_experiment(SMALL.replace(old, new), "small").with_profiles(("lm:scripted/pacifist",))
-        with pytest.raises(EvaluationError, match=words):
-            earlier_rows(tmp_path, chosen, 2, 0)
-
-    @pytest.mark.parametrize("missing", ["swept", "rules"])
-    def test_without_saying_how_they_were_measured_are_refused(
-        self, missing: str, study: dict[str, Any], tmp_path: Path
-    ) -> None:
-        chosen = read_experiment(SMALL, "small").with_profiles(("lm:scripted/pacifist",))
-        rows = [{name: value for name, value in row.items() if name != missing} for row in study["conditions"]]
-        whole = study | {"conditions": rows}
-        (tmp_path / NUMBERS).write_text(json.dumps({n: v for n, v in whole.items() if n in ("swept",) or n != missing}))
-        with pytest.raises(EvaluationError, match=f"{missing} is None there"):
-            earlier_rows(tmp_path, chosen, 2, 0)
-
-    def test_of_other_measures_are_refused_and_their_games_stay(
-        self, tmp_path: Path, played: list[GameSpec], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.chdir(tmp_path)
-        Path("own.toml").write_text(
-            'title = "Own"\nprofiles = ["hold"]\ngames = 1\n[rules]\nyears = 1\npress = "none"\n'
-        )
-        start = ["experiment", "own.toml", "--out", "board", "--workers", "1"]
-        assert CliRunner().invoke(app, start).exit_code == 0
-        told = CliRunner().invoke(app, [*start, "--extend", "--models", "dove"], env={"COLUMNS": "300"})
-        assert told.exit_code == 2
-        assert "own is not a leaderboard" in told.output
-        assert len(played) == len(list(Path("board", "replays").iterdir())) == 1
-
-    @pytest.mark.slow
-    def test_by_command(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.chdir(tmp_path)
-        quick = SMALL.replace("games = 2", "games = 1").replace("message_rounds = 1", 'press = "none"')
-        Path("small.toml").write_text(quick)
-        start = ["experiment", "small.toml", "--out", "board", "--workers", "1"]
-        for models in ("lm:scripted/raider", "lm:scripted/babbler,schema=form,hold"):
-            done = CliRunner().invoke(app, [*start, "--extend", "--models", models], env={"COLUMNS": "200"})
-            assert done.exit_code == 0, done.output
-        profiles = {condition["profile"] for condition in read_study(Path("board"))["conditions"]}
-        assert profiles == {"lm:scripted/raider", "lm:scripted/babbler,schema=form", "hold"}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,6 @@ from evaluation.cli.commands import app
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts, without_transcripts
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.games import play_all, play_game
-from evaluation.report.transcript_page import transcript_page
 from evaluation.report.transcripts import as_lines, as_text, transcript_of
 from welfare_env import RecordError, Rules
 
@@ -166,7 +164,7 @@ class TestKept:
         found = play_game(game("hold", FRANCE=STUB), Models(lambda request: fault))
         for private in (False, True):
             told = transcript_of(found, private=private)
-            for written in ("\n".join(as_text(told)), transcript_page(told)):
+            for written in ("\n".join(as_text(told)),):
                 assert "bad request" in written
                 assert ("S3CRET" in written) is private
             assert "S3CRET" not in "\n".join(as_lines(told))
@@ -182,20 +180,19 @@ class TestKept:
         told = transcript_of(found)
         assert not all(asked.is_kept for asked in told.asked)
         assert "too long to be recorded" in "\n".join(as_text(told))
-        assert "too long to be recorded" in transcript_page(told)
         assert usage_of([found]) == usage_of([play_game(game(), Models(stubbed))])
 
 
 class TestPrivate:
     def test_words_are_left_out(self, private: dict[str, Any]) -> None:
         told = transcript_of(private)
-        for written in ("\n".join(as_text(told)), "\n".join(as_lines(told)), transcript_page(told)):
+        for written in ("\n".join(as_text(told)), "\n".join(as_lines(told))):
             assert [secret for secret in SECRETS if secret in written] == []
             assert "A PAR H" in written
 
     def test_and_shown_if_asked_for(self, private: dict[str, Any]) -> None:
         told = transcript_of(private, private=True)
-        for written in ("\n".join(as_text(told)), "\n".join(as_lines(told)), transcript_page(told)):
+        for written in ("\n".join(as_text(told)), "\n".join(as_lines(told))):
             assert [secret for secret in SECRETS if secret not in written] == []
 
     def test_replies_of_no_known_form_are_hidden(self) -> None:
@@ -205,14 +202,7 @@ class TestPrivate:
     @pytest.mark.parametrize("shown", [False, True])
     def test_nothing_of_a_player_is_executed(self, private: dict[str, Any], shown: bool) -> None:
         told = transcript_of(private, private=shown)
-        page = transcript_page(told, 'ga"me<.html')
-        assert "alert(1)" in page
-        assert "<script" not in page
-        assert "default-src 'none'; style-src 'sha256-" in page
-        tags = Tags()
-        tags.feed(page)
-        assert tags.found <= TAGS
-        written = "".join(as_text(told)) + page
+        written = "".join(as_text(told))
         assert not {"\x1b", "\u202e"} & set(written)
 
     @pytest.mark.slow
@@ -230,18 +220,6 @@ class TestPrivate:
             call("transcript", own).splitlines()[1:]
             == call("transcript", key[:8], "--store", tmp_path / "games.sqlite").splitlines()[1:]
         )
-
-
-TAGS = set("html head meta title style body main h1 h2 h3 p ul li a details summary span pre".split())  # noqa: SIM905
-
-
-class Tags(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        self.found.add(tag)
 
 
 class TestUsage:
@@ -341,17 +319,12 @@ class TestCommand:
         assert (lines[0]["answered_by"], lines[0]["form"]) == ("scripted/stub", ["of its schema"])
         assert lines[0]["schema"]["properties"]["orders"]
 
-    def test_page(self, store: Path, key: str, tmp_path: Path) -> None:
-        out = tmp_path / "page.html"
-        call("transcript", key[:8], "--store", store, "-o", out, "--replay", "game.html")
-        assert '<a href="game.html#S1901M">replay</a>' in out.read_text()
-
     @pytest.mark.parametrize(
         ("arguments", "told"),
         [
             (["--format", "json"], "did you mean 'jsonl'"),
             (["--player", "FRANC"], "did you mean 'FRANCE'"),
-            (["-o", "/nowhere/at/all.html"], "cannot be written"),
+            (["-o", "/nowhere/at/all.txt"], "cannot be written"),
         ],
     )
     def test_faults(self, store: Path, key: str, arguments: list[str], told: str) -> None:
@@ -401,6 +374,6 @@ def test_damaged_transcripts_are_refused_or_told(small: str, data: st.DataObject
     spot[name] = data.draw(JSON)
     try:
         told = transcript_of(damaged)
-        "\n".join(as_text(told)), list(as_lines(told)), transcript_page(told)
+        "\n".join(as_text(told)), list(as_lines(told))
     except (EvaluationError, RecordError):
         pass
