@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from welfare_env.game.view import View
 
 
+OrNever = int | None
+"""A number; in specs "never" is None, where that is not just the default (`agents.specs.options.READERS`)."""
+
+
 @runtime_checkable
 class Policy(Protocol):
     """A player of one power in one game at a time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agents.policy import Described, view_of
+from agents.policy import Described, OrNever, view_of
 from agents.scripted.deterrents.posse import PossePolicy
 from agents.scripted.exploiter import ExploiterPolicy
 from agents.scripted.prosocial import ProsocialPolicy
@@ -22,15 +22,15 @@ class PactPolicy(Described):
     alone.
 
     Args:
-        years, units, centers, last_years: as for `ExploiterPolicy`, but by default only the date starts the attack.
+        units, years, centers, last_years: as for `ExploiterPolicy`, but by default only the date starts the attack.
     """
 
     reads_observations = False  # see `agents.policy.ScriptedPolicy`
 
     def __init__(
         self,
+        units: OrNever = None,
         years: int | None = None,
-        units: int | None = None,
         centers: int = 10,
         last_years: int | None = None,
     ) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 from agents.specs.grammar import unwrapped
@@ -90,12 +91,6 @@ def _summariser(text: str) -> str:
     return text
 
 
-def _address(text: str) -> str:
-    from agents.lm.models.settings import checked_url
-
-    return checked_url(text)
-
-
 def _json(text: str) -> str:
     """A JSON object in parentheses, because of its commas."""
     from agents.lm.models.settings import checked_extra
@@ -103,23 +98,39 @@ def _json(text: str) -> str:
     return f"({json.dumps(checked_extra(text))})"
 
 
-def _variable(text: str) -> str:
-    from agents.lm.models.settings import checked_variable
-
-    return checked_variable(text)
-
-
-def _ablation(text: str) -> str:
-    from agents.lm.prompts.parts import Ablation, parse_parts, parts_text
-
-    return parts_text(parse_parts(Ablation, text))
+def _setting(check: str) -> Reader:
+    """The reader that a check of `agents.lm.models.settings` is; imported when used."""
+    return lambda text: getattr(import_module("agents.lm.models.settings"), check)(text)
 
 
-def _addition(text: str) -> str:
-    from agents.lm.prompts.parts import Addition, parse_parts, parts_text
+def _parts(kind: str) -> Reader:
+    """The reader of parts of a prompt, `Ablation` or `Addition`."""
 
-    return parts_text(parse_parts(Addition, text))
+    def read(text: str) -> str:
+        from agents.lm.prompts import parts
 
+        return parts.parts_text(parts.parse_parts(getattr(parts, kind), text))
+
+    return read
+
+
+def policy(text: str) -> Any:
+    """The reader of a policy; only a mark, since the levels of specs in specs are counted where they are read."""
+    raise NotImplementedError
+
+
+READERS: dict[str, Reader] = {
+    "int": whole,
+    "int | None": whole,
+    "OrNever": whole_or_never,
+    "float": number,
+    "bool": yes_or_no,
+    "bool | None": yes_or_no,
+    "str": word,
+    "str | None": word,
+    **dict.fromkeys(("Policy", "Policy | None", "MixPolicy"), policy),
+}
+"""The annotation of a policy's parameter -> the reader of an option; other parameters are no options."""
 
 LM_OPTIONS: dict[str, Reader] = {
     "temperature": number_or_none,
@@ -127,15 +138,15 @@ LM_OPTIONS: dict[str, Reader] = {
     "max_tokens": whole,
     "note_tokens": whole,
     "flavour": one_of("wd", "sd", "exploiter", "mediator"),
-    "ablate": _ablation,
-    "add": _addition,
+    "ablate": _parts("Ablation"),
+    "add": _parts("Addition"),
     "summariser": _summariser,
     "summaries": one_of("phases", "rolling"),
     "schema": one_of("orders", "all", "form", "none"),
     "api": one_of("chat", "responses"),
     "grammar": one_of("auto", "vllm", "llama.cpp", "sglang"),
-    "base_url": _address,
-    "key_variable": _variable,
+    "base_url": _setting("checked_url"),
+    "key_variable": _setting("checked_variable"),
     "effort": word,
     "thinking": whole,
     "seed": whole,

@@ -116,7 +116,7 @@ def named_files(policy: PolicyLike) -> list[Path]:
     """
     spec = read(policy)
     try:
-        own = [[source] if isinstance(source, Path) else file_of(source) for source in spec.sources]
+        own = [file_of(module) for module in spec.sources]
     except ValueError as error:
         raise error_of(spec.text, error) from error
     words = [word for each in spec.walk() if each.outside for word in each.options.values() if isinstance(word, str)]

@@ -7,18 +7,19 @@ digits, other numbers at most 40 characters, and a mix at most 100 programs; for
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from agents.human.policy import HumanPolicy
 from agents.modal.players import BestReplyPolicy, MixPolicy, RoundWriter, read_share
 from agents.policy import Policy
-from agents.scripted.deterrents.deterrent import FIGHTERS, DeterrentPolicy, grim, marshal, police, sheriff
+from agents.scripted.deterrents.deterrent import DETERRENTS, DeterrentPolicy
 from agents.scripted.deterrents.posse import PossePolicy
-from agents.scripted.deterrents.provocation import RULES
 from agents.scripted.deterrents.punish import PunishPolicy
 from agents.scripted.dove import DovePolicy
 from agents.scripted.dumbbot import DumbBotPolicy
@@ -28,26 +29,14 @@ from agents.scripted.hold import HoldPolicy
 from agents.scripted.mixture import MixturePolicy
 from agents.scripted.noisy import NoisyPolicy
 from agents.scripted.pact import PactPolicy
-from agents.scripted.planner.campaign import PLANS, CampaignPolicy
+from agents.scripted.planner.campaign import CampaignPolicy
 from agents.scripted.planner.planner import PlannerPolicy
 from agents.scripted.prosocial import ProsocialPolicy
 from agents.scripted.punisher import PunisherPolicy
 from agents.scripted.random import RandomPolicy
 from agents.scripted.tit_for_tat import TitForTatPolicy
 from agents.specs.grammar import DEEPEST, SpecFault, halves, is_wrapped, split, unwrapped
-from agents.specs.options import (
-    LM_OPTIONS,
-    Folder,
-    Reader,
-    folder,
-    model,
-    number,
-    one_of,
-    whole,
-    whole_or_never,
-    word,
-    yes_or_no,
-)
+from agents.specs.options import LM_OPTIONS, READERS, Folder, Reader, folder, model, policy
 from agents.specs.own import EXAMPLE, IMPORT_PATH, imported_spec, installed, installed_spec
 from agents.specs.spec import Model, Spec
 from welfare_env.errors import did_you_mean
@@ -60,31 +49,44 @@ WRITERS = ("program", "mix", "best-reply")
 """Policies that write programs of modal_env; a mix of policies of Diplomacy does not."""
 
 
-def policy(text: str) -> Any:
-    """The reader of options that are policies; only marks them, since their depth counts."""
-    raise NotImplementedError
-
-
 @dataclass(frozen=True)
 class Keyed:
-    """Policies with ``key=value`` options.
+    """Policies with ``key=value`` options, by default the constructor's parameters (`agents.specs.options.READERS`).
 
     Attributes:
         constructor: called with the options by name; raises ValueError for values that it refuses.
-        required: key -> reader of its value. optional: the same for options that may be left out.
         first: key, usage and reader of what comes before the options, without a key; None if nothing does.
+        options: key -> reader, in place of the constructor's parameters.
     """
 
     constructor: Callable[..., Policy]
-    required: Mapping[str, Reader] = field(default_factory=dict)
-    optional: Mapping[str, Reader] = field(default_factory=dict)
     first: tuple[str, str, Reader] | None = None
+    options: Mapping[str, Reader] | None = None
+
+    @cached_property
+    def readers(self) -> Mapping[str, Reader]:
+        """Key -> reader of its value."""
+        if self.options is not None:
+            return self.options
+        first = self.first[0] if self.first else ""
+        found = {each.name: READERS.get(each.annotation) for each in self._parameters}
+        return {name: reader for name, reader in found.items() if reader is not None and name != first}
+
+    @cached_property
+    def required(self) -> list[str]:
+        """The keys that must be given."""
+        needed = {each.name for each in self._parameters if each.default is each.empty}
+        return [key for key in self.readers if key in needed]
+
+    @property
+    def _parameters(self) -> Collection[inspect.Parameter]:
+        return inspect.signature(self.constructor).parameters.values()
 
     @property
     def usage(self) -> str:
         """The text required after the name."""
         words = [self.first[1]] if self.first else []
-        words += [f"{key}={'SPEC' if reader is policy else '1'}" for key, reader in self.required.items()]
+        words += [f"{key}={'SPEC' if self.readers[key] is policy else '1'}" for key in self.required]
         return f":{','.join(words)}" if words else ""
 
     def read(self, name: str, rest: str, names: Collection[str], depth: int) -> Spec:
@@ -99,7 +101,7 @@ class Keyed:
             wrap = ". If a comma after it belongs to it, put all of it in parentheses" if depth else ""
             raise SpecFault(rest, f"{' and '.join(missing)} missing; it {self._takes}{wrap}")
         words = [_written(given[self.first[0]])] if self.first else []
-        words += [f"{key}={_written(given[key])}" for key in (*self.required, *self.optional) if key in given]
+        words += [f"{key}={_written(given[key])}" for key in self.readers if key in given]
         return Spec(
             f"{name}:{','.join(words)}" if words else name,
             lambda models: self.make(given, models),
@@ -109,23 +111,21 @@ class Keyed:
 
     @property
     def _takes(self) -> str:
-        keys = ", ".join((*self.required, *self.optional))
-        return f"takes {keys}" if keys else "takes no options"
+        return f"takes {', '.join(self.readers)}" if self.readers else "takes no options"
 
     def _options(self, pieces: Sequence[str], depth: int) -> dict[str, Any]:
-        readers = {**self.required, **self.optional}
         given: dict[str, Any] = {}
         for piece in pieces:
             key, value = halves(piece, "=")
-            if key not in readers or "=" not in piece:
-                near = did_you_mean(key, readers)
+            if key not in self.readers or "=" not in piece:
+                near = did_you_mean(key, self.readers)
                 raise SpecFault(piece, f"no option{near}; it {self._takes}, each as key=value{_hint(piece, given)}")
             if key in given:
                 raise SpecFault(piece, f"the option is given twice{_hint(piece, given)}")
-            is_policy = readers[key] is policy
-            given[key] = (
-                self._player(read_part(value, (), depth + 1)) if is_policy else _value(readers[key], value, piece)
-            )
+            if self.readers[key] is policy:
+                given[key] = self._player(read_part(value, (), depth + 1))
+            else:
+                given[key] = _value(self.readers[key], value, piece)
         return given
 
     def _player(self, part: Any) -> Any:
@@ -305,46 +305,29 @@ def _no_policy(name: str) -> Policy:
     raise SpecFault(name, "it is not a policy by itself")
 
 
-EXPLOITER_OPTIONS: dict[str, Reader] = {
-    "units": whole_or_never,
-    **dict.fromkeys(("years", "centers", "last_years"), whole),
-}
-
-RULE_OPTIONS: dict[str, Reader] = {
-    "slack": whole,
-    "armed": yes_or_no,
-    "forgive": whole_or_never,
-    "fight": policy,
-    "fighters": one_of(*FIGHTERS),
-    "last_years": whole,
-    "nice": policy,
-}
-
 AGENTS: dict[str, Keyed | Imported | Program | Mix] = {
     "random": Keyed(RandomPolicy),
     "hold": Keyed(HoldPolicy),
     "prosocial": Keyed(ProsocialPolicy),
     "dumbbot": Keyed(DumbBotPolicy),
-    "punisher": Keyed(PunisherPolicy, {"t": whole}, {"shared": word, "deviator": word, "remembers": yes_or_no}),
-    "dove": Keyed(DovePolicy, optional={"share": number}),
-    "exploiter": Keyed(ExploiterPolicy, {"nice": policy, "attack": policy}, EXPLOITER_OPTIONS),
-    "deterrent": Keyed(DeterrentPolicy, optional={"provoked": one_of(*RULES), **RULE_OPTIONS}),
-    **{each.__name__: Keyed(each, optional=RULE_OPTIONS) for each in (grim, police, sheriff, marshal)},
-    "noisy": Keyed(NoisyPolicy, {"of": policy}, {"error": number}),
+    "punisher": Keyed(PunisherPolicy),
+    "dove": Keyed(DovePolicy),
+    "exploiter": Keyed(ExploiterPolicy),
+    "deterrent": Keyed(DeterrentPolicy),
+    **{name: Keyed(made) for name, made in DETERRENTS.items()},
+    "noisy": Keyed(NoisyPolicy),
     "fortress": Keyed(FortressPolicy),
     "tit-for-tat": Keyed(TitForTatPolicy),
-    "pact": Keyed(PactPolicy, optional=EXPLOITER_OPTIONS),
-    "posse": Keyed(PossePolicy, optional={"force": whole, "more": whole}),
+    "pact": Keyed(PactPolicy),
+    "posse": Keyed(PossePolicy),
     "punish": Keyed(PunishPolicy),
     "human": Keyed(HumanPolicy),
-    "lm": LanguageModel(_make_player, optional=LM_OPTIONS, first=("name", "PROVIDER/MODEL", model)),
-    "rl": Keyed(_make_learned, optional={"greedy": yes_or_no}, first=("path", "PATH", folder)),
+    "lm": LanguageModel(_make_player, ("name", "PROVIDER/MODEL", model), LM_OPTIONS),
+    "rl": Keyed(_make_learned, ("path", "PATH", folder)),
     "import": Imported(),
     "program": Program(),
     "mix": Mix(),
-    "plan": Keyed(PlannerPolicy, optional={"budget": whole, "nice": policy, "model": policy}),
-    "campaign": Keyed(
-        CampaignPolicy, optional={"plan": one_of(*PLANS), "victim": whole, "begin": whole, "taker": whole}
-    ),
-    "best-reply": Keyed(BestReplyPolicy, {"to": policy}),
+    "plan": Keyed(PlannerPolicy),
+    "campaign": Keyed(CampaignPolicy),
+    "best-reply": Keyed(BestReplyPolicy),
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from agents.policy import Policy
@@ -70,13 +69,13 @@ class Spec:
     @cached_property
     def checkpoints(self) -> tuple[str, ...]:
         """The folders of the learned players in it."""
-        return tuple(str(value) for value in self._values() if isinstance(value, Folder))
+        values = (value for spec in self.walk() for value in spec.options.values())
+        return tuple(str(value) for value in values if isinstance(value, Folder))
 
     @cached_property
-    def sources(self) -> tuple[Path | str, ...]:
-        """The files that options name, and the modules from outside this package."""
-        files = tuple(value for value in self._values() if isinstance(value, Path))
-        return files + tuple(spec.outside for spec in self.walk() if spec.outside)
+    def sources(self) -> tuple[str, ...]:
+        """The modules from outside this package."""
+        return tuple(spec.outside for spec in self.walk() if spec.outside)
 
     @property
     def has_person(self) -> bool:
@@ -89,9 +88,6 @@ class Spec:
         inner = [value for value in self.options.values() if isinstance(value, Spec)]
         for spec in (*inner, *(part for part, _ in self.parts)):
             yield from spec.walk()
-
-    def _values(self) -> Iterator[Any]:
-        return (value for spec in self.walk() for value in spec.options.values())
 
     def make(self, models: SharedModels | None = None) -> Policy:
         """A new policy; `reset` it before it plays.

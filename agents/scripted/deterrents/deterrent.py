@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from agents.asking import AskingPolicy, part_asking
-from agents.policy import view_of
+from agents.policy import OrNever, view_of
 from agents.scripted.deterrents.ownership import RightfulOwners
 from agents.scripted.deterrents.posse import PossePolicy
 from agents.scripted.deterrents.provocation import RULES, has_lost
@@ -70,7 +71,7 @@ class DeterrentPolicy(AskingPolicy):
         provoked: str = "theft",
         slack: int = 0,
         armed: bool = False,
-        forgive: int | None = 0,
+        forgive: OrNever = 0,
         fight: Policy | None = None,
         fighters: str = "all",
         last_years: int = 0,
@@ -257,21 +258,13 @@ def _more_than(slack: int, what: str) -> str:
     return {0: f"a {what}", 1: f"more than one {what}"}.get(slack, f"more than {slack} {what}s")
 
 
-def grim(**options: Any) -> DeterrentPolicy:
-    """At war with everybody, forever, as soon as anybody has a unit after the first Winter."""
-    return DeterrentPolicy("units", **{"forgive": None, **options})
-
-
-def police(**options: Any) -> DeterrentPolicy:
-    """At war with everybody while an armed power owns more centers than in the first Winter, or the police fewer."""
-    return DeterrentPolicy("growth", **{"armed": True, **options})
-
-
-def sheriff(**options: Any) -> DeterrentPolicy:
-    """At war with everybody while a power owns two centers more than its fair share, or the sheriff fewer than due."""
-    return DeterrentPolicy("share", **{"slack": 1, **options})
-
-
-def marshal(**options: Any) -> DeterrentPolicy:
-    """At war only with thieves while they hold stolen centers; with few units, and without blocking its friends."""
-    return DeterrentPolicy("theft", **options)
+DETERRENTS: Mapping[str, Callable[..., DeterrentPolicy]] = {
+    # At war with everybody, forever, as soon as anybody has a unit after the first Winter.
+    "grim": partial(DeterrentPolicy, "units", forgive=None),
+    # At war with everybody while an armed power owns more centers than in the first Winter, or the police fewer.
+    "police": partial(DeterrentPolicy, "growth", armed=True),
+    # At war with everybody while a power owns two centers more than its fair share, or the sheriff fewer than due.
+    "sheriff": partial(DeterrentPolicy, "share", slack=1),
+    # At war only with thieves while they hold stolen centers; with few units, and without blocking its friends.
+    "marshal": partial(DeterrentPolicy, "theft"),
+}
