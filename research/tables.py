@@ -24,10 +24,6 @@ PLACE = re.compile(r"(<!-- results:(?!end)([\w-]+) -->\n).*?(<!-- results:end --
 Folder = Annotated[
     Path | None, typer.Option("--tables", help="Folder to write the page's table to, such as docs/tables.")
 ]
-Docs = Annotated[
-    Path | None,
-    typer.Option("--docs", help="Folder in which to rewrite what the study makes of theorems.md, such as docs."),
-]
 
 
 def show(folder: Path | None, name: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

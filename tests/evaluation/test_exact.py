@@ -213,7 +213,7 @@ def test_so_it_does_under_other_rules(others, options):
 
 BOARDS = ("clique:3", "shared-clique:3", "clique:4")
 BUSY = st.tuples(st.sampled_from(BOARDS), st.integers(0, 10**6), st.integers(1, 20))  # board, seed, phases played
-MOST_PLANS = 2000
+MAX_PLANS = 2000
 
 
 def busy_position(map_name: str, seed: int, phases: int) -> Position:
@@ -247,7 +247,7 @@ def test_the_plans_that_are_left_out_lead_nowhere_else(drawn, alone):
     units = position.state.units
     if alone and position.state.phase_type == MOVEMENT:
         position = Position(position.engine, position.state.replaced(units=units[units[:, 0] == 0]))
-    assume(math.prod(len(position.slot_orders(slot)) for slot in position.slots(0)) <= MOST_PLANS)
+    assume(math.prod(len(position.slot_orders(slot)) for slot in position.slots(0)) <= MAX_PLANS)
     check_plans(position, random_orders(position, drawn[1]))
 
 
