@@ -24,7 +24,7 @@ Agents: `parse`, `Agent`, `LIBRARY` (by name) with `SOURCES`, and each as an att
 Plays: `play`, `tournament`, `fixed_point`, and `replies` (all possible outcomes against given agents; certificates of
 best replies are in `modal_env.best_replies`).
 The game: `Game`, `equilibria`, `ranges`, `exploitability`, `survives`, `survival_range`, `open_spiel_game`.
-Populations: `replicator`, `growth`, `basins`, `jacobian`; finite ones: `fixation`, `rare_mutations`, `solved_shares`.
+Populations: `replicator`, `growth`, `basins`, `jacobian`; finite ones: `fixation`, `rare_mutations`.
 Environments: `make`, `parallel_env`, described in `modal_env.envs.aec`. Command line: ``python -m modal_env --help``.
 """
 
@@ -84,7 +84,7 @@ from modal_env.logic.provability import fixed_point, play
 from modal_env.logic.tournaments import tournament
 
 if TYPE_CHECKING:
-    from modal_env.dynamics.finite import fixation, rare_mutations, solved_shares
+    from modal_env.dynamics.finite import fixation, rare_mutations
 
 __all__ = [
     "CIMCIC",
@@ -142,13 +142,12 @@ __all__ = [
     "rare_mutations",
     "replicator",
     "replies",
-    "solved_shares",
     "survival_range",
     "survives",
     "tournament",
 ]
 
-_LATE = ("fixation", "rare_mutations", "solved_shares")
+_LATE = ("fixation", "rare_mutations")
 
 
 def __getattr__(name: str) -> Any:

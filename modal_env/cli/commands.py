@@ -26,7 +26,7 @@ from modal_env.cli.shared import (
     refuse,
     show,
     who,
-    write_text,
+    write_file,
 )
 from modal_env.cli.tables import (
     agents_table,
@@ -145,12 +145,12 @@ def page(
     """Write one self-contained HTML page about a library: outcomes, equilibria, evolution, matches."""
     with all_errors_printed():
         played = Game(read_different(agents), epsilon, cost, chosen_game(context, game, payoffs))
-        check_file("--out", out)
+        check_file("--out", out, ".html")
         if out.is_file() and not out.open("rb").read(15).lower().startswith(b"<!doctype html"):
             raise GameError(f"--out {out}: the file exists and is no HTML page: give another name, such as modal.html")
         with watched("drawing the page") as report:
             drawn = library_page(played, time, report)
-        write_text(out, drawn)
+        write_file("--out", out, drawn)
     print(out)
 
 

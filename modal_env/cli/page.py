@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement
 
-from rich.console import Group
-from rich.text import Text
-
 from modal_env.cli.tables import equilibria_table
 from modal_env.dynamics.replicator import CORNERS, Trajectory, replicator
 from modal_env.games.equilibria import Equilibrium, equilibria_of
@@ -19,7 +16,7 @@ from modal_env.pictures.curves import Mark, bands, largest, simplex
 from modal_env.pictures.style import as_text, name_of, page
 from modal_env.pictures.tables import match, matrix, rows
 from modal_env.progress import Report, no_report, part
-from modal_env.text_tables import Rows
+from modal_env.text_tables import TextTable
 
 MOST_SOLVED = 10  # maximum number of agents for which equilibria are computed
 MOST_MATCHES = 24
@@ -78,10 +75,9 @@ def _note(text: str) -> str:
     return f'<p class="note">{as_text(text, 1000)}</p>'
 
 
-def _table(shown: Group) -> str:
+def _table(shown: TextTable) -> str:
     """A table of the terminal and its legend, as HTML."""
-    tables = [rows("", each.columns, each.rows) for each in shown.renderables if isinstance(each, Rows)]
-    return "".join([*tables, *(_note(each.plain) for each in shown.renderables if isinstance(each, Text))])
+    return rows("", shown.columns, shown.rows) + _note(shown.legend)
 
 
 def _evolution(game: Game, time: float, found: Sequence[Equilibrium], report: Report) -> list[str]:

@@ -4,41 +4,31 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from fractions import Fraction
-from importlib import import_module
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import Annotated, Optional
 
 import typer
-from rich.console import Console, Group
+from rich.console import Console
 
-from modal_env.cli.tables import (
-    NARROW,
-    agents_table,
-)
-from modal_env.console import errors_printed, print_error
-from modal_env.errors import GameError, ModalError, install_extra
+from modal_env.cli.tables import agents_table
+from modal_env.console import errors_printed
+from modal_env.errors import GameError, ModalError
 from modal_env.games.costs import COSTS, UNITS
-from modal_env.games.game import Game
 from modal_env.games.payoffs import NAMED, PayoffTable, as_table, read_payoffs
 from modal_env.logic.library import LIBRARY, SHORT
 from modal_env.logic.syntax import Agent
-from modal_env.text_tables import WIDE
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+from modal_env.text_tables import WIDE, TextTable
 
 AGENTS = (
     "An agent is a name, a formula, or NAME=FORMULA; other formulas may then say X(NAME). Quote formulas: "
     "'[](X(me) & (X(DefectBot) -> []false))'. A name defined once can be used again: play 'Wary=[]X(PB)' Wary."
 )
 NAMES = f"Names: {', '.join(LIBRARY)}; for short {', '.join(SHORT)}."
-
-ENDINGS = (".png", ".svg", ".pdf")
+NARROW = 30  # minimum width of a table in characters, even on a narrower terminal
 INTERRUPTED = "interrupted: nothing was saved; the same command starts over"
+
 Agents = Annotated[
     Optional[list[str]],  # noqa: UP045 (typer reads it)
     typer.Argument(help=AGENTS, show_default="the four of the post", metavar="AGENT"),
@@ -62,10 +52,6 @@ PayoffFile = Annotated[
         "row player first.",
     ),
 ]
-Plot = Annotated[
-    Optional[Path],  # noqa: UP045
-    typer.Option(metavar="FILE", help="Draw a picture: .png, .svg or .pdf. Needs the extra plot."),
-]
 Formulas = Annotated[bool, typer.Option("--formulas", help="List the agents' formulas even if all are in the library.")]
 
 
@@ -81,14 +67,6 @@ def refuse(context: typer.Context, options: Sequence[str], reason: str) -> None:
             raise GameError(f"--{option} {reason}")
 
 
-def one_per_price(games: Iterable[Game]) -> list[Game]:
-    """The games without those of a price that came before."""
-    found: dict[Fraction, Game] = {}
-    for game in games:
-        found.setdefault(game.epsilon, game)
-    return [*found.values()]
-
-
 def chosen_game(context: typer.Context, name: str, path: Path | None) -> PayoffTable:
     """The game given by --game or --payoffs.
 
@@ -101,71 +79,49 @@ def chosen_game(context: typer.Context, name: str, path: Path | None) -> PayoffT
     return read_payoffs(path)
 
 
-def check_picture(path: Path) -> None:
-    """Check that a plot can be written, before anything is computed.
+def check_file(option: str, path: Path, ending: str) -> None:
+    """Check that a file can be written, before anything is computed.
 
     Raises:
-        GameError: unknown file ending, missing folder, or a file that cannot be written.
-        ModuleNotFoundError: matplotlib is not installed.
+        GameError: another ending, a missing folder, or a file that cannot be written.
     """
-    if path.suffix.lower() not in ENDINGS:
-        raise GameError(f"--plot {path}: end the name in {', '.join(ENDINGS)}")
-    check_file("--plot", path)
-    import_module("matplotlib.figure")
-
-
-def check_file(option: str, path: Path) -> None:
-    """Check that a file can be written.
-
-    Raises:
-        GameError: missing folder, or a file that cannot be written.
-    """
-    if not path.parent.is_dir():
-        raise GameError(f"{option} {path}: there is no folder {path.parent}")
     if path.is_dir():
         raise GameError(f"{option} {path}: it is a folder, not a file")
+    if path.suffix.lower() != ending:
+        raise GameError(f"{option} {path}: end the name in {ending}")
+    if not path.parent.is_dir():
+        raise GameError(f"{option} {path}: there is no folder {path.parent}")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise GameError(f"{option} {path}: no file can be written there")
 
 
-def save_picture(figure: Figure, path: Path) -> None:
-    try:
-        figure.savefig(path)
-    except OSError as error:
-        raise GameError(f"--plot {path}: the file could not be written") from error
-    print(f"drawn: {path}", file=sys.stderr)
+def write_file(option: str, path: Path, text: str) -> None:
+    """Write a text.
 
-
-def write_text(path: Path, text: str) -> None:
+    Raises:
+        GameError: the file could not be written.
+    """
     try:
         path.write_text(text, "utf-8")
     except OSError as error:
-        raise GameError(f"--out {path}: the file could not be written") from error
+        raise GameError(f"{option} {path}: the file could not be written") from error
 
 
-def who(agents: Sequence[Agent], formulas: bool) -> list[Group]:
+def who(agents: Sequence[Agent], formulas: bool) -> list[TextTable]:
     """The table of the agents' formulas; empty if all are in the library and `formulas` is false."""
     known = all(LIBRARY.get(agent.name) == agent for agent in agents)
     return [] if known and not formulas else [agents_table(agents)]
 
 
-def show(*tables: Group) -> None:
+def show(*tables: TextTable) -> None:
     """Print tables; in a file or pipe they have the width COLUMNS, or `WIDE` if it is not set."""
     fitted = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
     Console(width=max(Console().width, NARROW) if fitted else WIDE).print(*tables, sep="\n")
 
 
-@contextmanager
-def all_errors_printed() -> Iterator[None]:
-    """Print errors of this package, file errors and a missing matplotlib in one line, and exit."""
-    with errors_printed(INTERRUPTED, (ModalError, OSError), _text_of):
-        try:
-            yield
-        except ModuleNotFoundError as error:
-            if not (error.name or "").startswith("matplotlib"):
-                raise
-            print_error(f"--plot needs {install_extra('plot')}")
-            raise typer.Exit(2) from error
+def all_errors_printed() -> AbstractContextManager[None]:
+    """Print errors of this package and of files in one line, and exit."""
+    return errors_printed(INTERRUPTED, (ModalError, OSError), _text_of)
 
 
 def _text_of(error: Exception) -> str:

@@ -177,13 +177,3 @@ def _in_sequence(payoffs: Payoffs, given: Numbers) -> list[object]:
         text = brief(given) if numbers is None else f"{len(numbers)} numbers"
         raise GameError(f"{text} for {payoffs.size} agents: give one for each of {', '.join(payoffs.names):.300}")
     return list(numbers)
-
-
-def best_shares(prospects: Floats, tie: float) -> Floats:
-    """The probability of each reply along the last axis if one of the best is drawn uniformly.
-
-    Args:
-        tie: replies worse than the best by at most this count as best.
-    """
-    best = prospects >= prospects.max(axis=-1, keepdims=True) - tie
-    return np.asarray(best / best.sum(axis=-1, keepdims=True))

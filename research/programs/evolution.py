@@ -18,10 +18,10 @@ import numpy as np
 import typer
 
 from modal_env import LIBRARY, POST, Agent, Game, basins, growth, power_law, rare_mutations, replicator
-from modal_env.cli import plots
 from modal_env.dynamics.basins import Basins, fates
 from modal_env.dynamics.growth import census
 from modal_env.dynamics.populations import payoffs_of
+from research.programs import plots
 from research.programs.direct_agents import agent_with, code_of
 from research.tables import Folder, save
 
@@ -109,8 +109,8 @@ def population_rows() -> list[list[str]]:
             cells = []
             for size in SIZES:
                 found = rare_mutations(game.at(price), size)
-                most = max(zip(found.means, found.names, strict=True), key=lambda pair: pair[0].value)[1]
-                cells.append(f"{found.cooperation.value:.3f} {most}")
+                most = max(zip(found.means, found.names, strict=True), key=lambda pair: pair[0])[1]
+                cells.append(f"{found.cooperation:.3f} {most}")
             rows.append(["" if price != PRICES[0] else name, price, *cells])
     return rows
 

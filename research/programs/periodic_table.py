@@ -24,10 +24,11 @@ from rich.progress import track
 from modal_env import PRESETS, Agent, parse, replies
 from modal_env.best_replies import CALLS
 from modal_env.best_replies.certificates import Range, nonnegative
-from modal_env.games.ordinal_games import COMMON_NAMES, RAPOPORT_GUYER, place, rows_of
+from modal_env.games.ordinal_games import RAPOPORT_GUYER, rows_of
 from modal_env.games.payoffs import PayoffTable
 from modal_env.pictures.style import PALETTE
 from research.programs.direct_agents import OUTCOMES, agent_with, plays
+from research.programs.robinson_goforth import COMMON_NAMES, place
 from research.programs.table_checker import table_faults
 
 if TYPE_CHECKING:

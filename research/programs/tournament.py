@@ -58,9 +58,9 @@ def main(
             written.setdefault(programs[-1].text, programs[-1])
     named = [program.renamed(f"P{number}") for number, program in enumerate(written.values())]
     shares = modal_env.rare_mutations(modal_env.Game(named, Fraction(epsilon)), MEMBERS)
-    print(f"\nA population of {MEMBERS}, rare mutations, share of time; both cooperate: {shares.cooperation.value:.3f}")
-    for program, mean in sorted(zip(written, shares.means, strict=True), key=lambda pair: -pair[1].value):
-        print(f"{mean.value:.3f}  {program:.120}")
+    print(f"\nA population of {MEMBERS}, rare mutations, share of time; both cooperate: {shares.cooperation:.3f}")
+    for program, mean in sorted(zip(written, shares.means, strict=True), key=lambda pair: -pair[1]):
+        print(f"{mean:.3f}  {program:.120}")
 
 
 if __name__ == "__main__":

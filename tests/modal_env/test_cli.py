@@ -71,38 +71,45 @@ def test_equilibria_at_every_epsilon():
     assert "change at eps = 0, 1/4, 1/3, 1/2" in shown
 
 
-@pytest.mark.slow
-def test_replicator_and_its_pictures(tmp_path):
-    for view in ("shares", "logs", "simplex"):
-        picture = tmp_path / f"{view}.png"
-        shown = run("evolve", "--time", "300", "--plot", str(picture), "--view", view)
-        assert picture.stat().st_size > 1000
+@pytest.mark.parametrize("view", ["shares", "simplex"])
+def test_replicator_and_its_pictures(view, tmp_path):
+    picture = tmp_path / "picture.svg"
+    shown = run("evolve", "--time", "300", "--plot", str(picture), "--view", view)
+    assert picture.read_text().startswith("<svg")
     trajectory = modal_env.replicator(modal_env.Game(modal_env.POST, "1/10"), [0.25] * 4, 300)
     assert [row[0] for row in rows(shown) if "nobody" not in row[0]] == [stay.agent for stay in trajectory.stays]
     assert "Replicator dynamics: who has more than half, epsilon 1/10, cost: depth" in " ".join(shown.split())
 
 
-def test_replicator_from_shares_by_short_names():
-    assert "taken over: DefectBot" in run("evolve", "--start", "DB=0.9,cb=1/10")
-
-
-def test_growth(tmp_path):
-    shown = run(
-        "evolve", "--model", "growth", "--start", "FB=3,PB=2", "--steps", "100", "--plot", str(tmp_path / "g.png")
-    )
+def test_growth():
+    shown = run("evolve", "--model", "growth", "--start", "FB=3,PB=2", "--steps", "100")
     assert "100 added" in shown
-    assert "Best-reply growth: what is added, epsilon 1/10, cost: depth" in " ".join(shown.split())
-    assert (tmp_path / "g.png").stat().st_size > 1000
     assert "and so on for ever" in run("evolve", "--model", "growth", "--start", "DB=3")
 
 
-@pytest.mark.slow
-def test_basins(tmp_path):
-    options = ("--epsilon", "0.2", "--epsilon", "0.1", "--starts", "500", "--seed", "3")
-    shown = run("evolve", "--model", "basins", *options, "--plot", str(tmp_path / "b.png"))
+def test_basins():
+    options = ("--epsilon", "0.2", "--epsilon", "0.1", "--epsilon", "1/5", "--starts", "500", "--seed", "3")
+    shown = run("evolve", "--model", "basins", *options)
     assert [row[0] for row in rows(shown)] == ["1/5", "1/10"]
-    assert (tmp_path / "b.png").stat().st_size > 1000
     assert shown == run("evolve", "--model", "basins", *options)
+
+
+def test_foreign_text_is_shown_as_it_is():
+    """Neither rich's markup nor its emoji."""
+    for text in (":smile:", "[red]x", "[/]"):
+        for arguments in (["play", text, "FB"], ["evolve", "--start", f"{text}=1"]):
+            result = RUNNER.invoke(app, arguments)
+            assert (result.exit_code, text in result.stderr) == (2, True)
+
+
+def test_formulas_are_listed_where_they_tell_something():
+    assert "□X(me)" not in run("tournament", "FB", "PB")
+    assert "□X(me)" in run("tournament", "FB", "PB", "--formulas")
+    assert "□X(me)" in run("tournament", "FB", "PB", "Other=true")
+
+
+def test_replicator_from_shares_by_short_names():
+    assert "taken over: DefectBot" in run("evolve", "--start", "DB=0.9,cb=1/10")
 
 
 def test_replies_finds_that_prudent_bot_needs_depth_two():
@@ -151,17 +158,16 @@ def test_replies_puts_the_best_first():
         (["evolve", "--start", "Foo=1"], "CooperateBot"),
         (["evolve", "--time", "0"], "above 0"),
         (["evolve", "--epsilon", "0.1", "--epsilon", "0.2"], "2 times"),
-        (["evolve", "--plot", "picture.abc"], "end the name in .png, .svg, .pdf"),
-        (["evolve", "--plot", "picture"], "end the name in .png, .svg, .pdf"),
-        (["evolve", "--plot", "no/such/folder.png"], "there is no folder no/such"),
-        (["evolve", "--plot", "p.png", "--view", "simplex", "FB", "PB"], "give three agents at least, not 2"),
-        (["evolve", "--view", "logs"], "--view goes with --plot"),
+        (["evolve", "--plot", "picture.png"], "end the name in .svg"),
+        (["evolve", "--plot", "no/such/folder.svg"], "there is no folder no/such"),
+        (["evolve", "--plot", "p.svg", "--view", "simplex", "FB", "PB"], "give three agents at least, not 2"),
+        (["evolve", "--view", "simplex"], "--view goes with --plot"),
         (["evolve", "--steps", "5"], "--steps goes with --model growth"),
         (["evolve", "--model", "growth", "--time", "5"], "--time goes with --model replicator"),
         (["evolve", "--model", "growth", "--seed", "5"], "--seed goes with --model basins"),
         (["evolve", "--model", "basins", "--start", "FB=1"], "--start goes with"),
         (["evolve", "--model", "growth", "--start", "FB=1.5"], "whole number"),
-        (["evolve", "--model", "basins", "--plot", "p.png"], "twice"),
+        (["evolve", "--model", "basins", "--plot", "p.svg"], "--plot goes with --model replicator"),
         (["replies", "coin"], "RandomBot"),
         (["replies", "FB", "--call", "RandomBot"], "calls: 'RandomBot'"),
         (["replies", "[]X(RandomBot)", "--call", "FB"], "opponents: '[]X(RandomBot)' calls X on RandomBot"),
@@ -185,30 +191,6 @@ def test_errors_teach_and_exit_with_2(arguments, told, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_without_matplotlib_a_picture_is_refused(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)  # as if it were not installed
-    result = RUNNER.invoke(app, ["evolve", "--plot", "p.png"])
-    assert result.exit_code == 2
-    assert "pip install -c constraints.txt -e '.[plot]'" in result.stderr
-
-
-def test_a_picture_that_cannot_be_drawn_is_refused_before_anything_is_computed(tmp_path, monkeypatch):
-    monkeypatch.setattr("modal_env.cli.evolution.replicator", None)
-    monkeypatch.setattr("modal_env.cli.evolution.Game", None)
-    (tmp_path / "folder.png").mkdir()
-    for name in ("p.abc", "no/p.png", "folder.png"):
-        result = RUNNER.invoke(app, ["evolve", "--plot", str(tmp_path / name)])
-        assert result.exit_code == 2
-        assert f"--plot {tmp_path / name}: " in result.stderr
-        assert "Errno" not in result.stderr
-
-
-def test_a_simplex_of_three_agents_may_have_defect_bot_in_a_corner(tmp_path):
-    picture = tmp_path / "p.svg"
-    run("evolve", "DB", "FB", "PB", "--time", "50", "--plot", str(picture), "--view", "simplex")
-    assert "<svg" in picture.read_text()
-
-
 def test_a_name_defined_once_can_be_used_again():
     wary = "Wary=[](X(me) & X(FB))"
     once = run("play", wary, "Wary")
@@ -219,73 +201,12 @@ def test_a_name_defined_once_can_be_used_again():
     assert rows(run("replies", wary, "--call", "Wary", "--depth", "1"))
 
 
-def test_twins_that_share_the_population_are_told_as_such():
-    shown = run("evolve", "FB", "Twin=[]X(me) & true", "CB", "DB", "--time", "100")
-    cells = rows(shown)
-    assert [row[0].split(":")[0] for row in cells if len(row) == 4 and row[1] == "0.0000"] == ["nobody; most"]
-    assert "FairBot and Twin are always paid the same: their shares keep their proportion" in " ".join(shown.split())
-    settled = run("evolve", "--start", "DB=0.9,FB=0.1", "--time", "100")
-    assert [row[0] for row in rows(settled)] == ["DefectBot"]
-    assert "always paid the same" not in settled
-
-
-def test_formulas_are_listed_where_they_tell_something():
-    assert "□X(me)" not in run("tournament", "FB", "PB")
-    assert "□X(me)" in run("tournament", "FB", "PB", "--formulas")
-    assert "□X(me)" in run("tournament", "FB", "PB", "Other=true")
-    assert "□X(me)" in run("play", "FB", "PB")
-
-
-def test_a_pipe_is_as_wide_as_columns_says():
-    narrow = RUNNER.invoke(app, ["tournament", *LIBRARY_NAMES], env={"COLUMNS": "50"}).stdout
-    assert max(map(len, narrow.splitlines())) <= 50
-    wide = RUNNER.invoke(app, ["tournament", *LIBRARY_NAMES], env={"COLUMNS": None}).stdout
-    assert 50 < max(map(len, wide.splitlines())) <= 124
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("width", ["0", "1", "40", "100"])
-def test_a_narrow_terminal_loses_nothing(width):
-    """Columns that do not fit go into another table, or into a list."""
-    narrow = {"COLUMNS": width}
-    shown = RUNNER.invoke(app, ["tournament", *LIBRARY_NAMES, "--worlds"], env=narrow).stdout
-    assert shown.count("C") + shown.count("D") >= len(LIBRARY_NAMES) ** 2
-    shown = RUNNER.invoke(app, ["replies", *LIBRARY_NAMES, "--depth", "0"], env=narrow).stdout
-    assert len(re.findall(r"\b[CD][CD]\b", shown)) == 2 * len(LIBRARY_NAMES)
-    for command in (["play", "FB", "PB"], ["equilibria"], ["equilibria", "--ranges"], ["evolve", "--time", "50"]):
-        result = RUNNER.invoke(app, command, env=narrow)
-        assert result.exit_code == 0
-        told = re.sub(r"[^\w]", "", result.stdout)
-        assert "FairBot" in told
-        assert "PrudentBot" in told
-
-
 def test_a_tournament_of_41_agents_piped():
     agents = [f"Bot{number}={'[]' * (number + 1)}X(me)" for number in range(41)]
     shown = RUNNER.invoke(app, ["tournament", *agents], env={"COLUMNS": None}).stdout
     assert max(map(len, shown.splitlines())) <= 124
     moves = [cell for row in rows(shown.split("Moves", 1)[1]) for cell in row[1:] if cell]
     assert moves == ["C"] * 41**2
-
-
-@pytest.mark.filterwarnings("ignore:Glyph")
-@pytest.mark.parametrize("name", ["_Spy", "日本語", "Ünïcödé", "ﬁn", "A" * 300])
-def test_names_with_strange_letters(name, tmp_path):
-    shown = run("play", f"{name}=[]X(me)", f"[]X({name})")
-    assert "#1" in shown if len(name) > 16 else name in shown
-    picture = tmp_path / "p.svg"
-    run("evolve", f"{name}=[]X(me)", "CB", "--time", "5", "--plot", str(picture))
-    assert picture.stat().st_size > 1000
-
-
-def test_foreign_text_is_shown_as_it_is():
-    """Neither rich's markup nor its emoji."""
-    for text in (":smile:", "[red]x", "[bold]", "[/]", "[link=x]"):
-        for arguments in (["play", text, "FB"], ["play", f"A={text}", "FB"], ["evolve", "--start", f"{text}=1"]):
-            result = RUNNER.invoke(app, arguments)
-            assert result.exit_code == 2
-            assert text in result.stderr
-        assert text in RUNNER.invoke(app, ["evolve", "--plot", f"{text}.abc"]).stderr
 
 
 @pytest.mark.slow
@@ -317,16 +238,6 @@ def test_the_line_of_progress():
     assert _line("adding", 100, 1.0).endswith("1 min 40 s, about 0 s left")
 
 
-def test_a_single_agent_s_equilibria_change_nowhere():
-    assert "change" not in run("equilibria", "CB", "--ranges")
-    assert "this holds at every eps" in run("equilibria", "CB", "--ranges")
-
-
-def test_help_of_replies_says_whom_it_leaves_out():
-    assert "covers agents without `me`" in " ".join(run("replies", "--help").split())
-    assert "agents without `me` can do" in run("replies", "FB", "--depth", "1")
-
-
 @pytest.mark.parametrize("command", ["", "play", "tournament", "equilibria", "evolve", "replies"])
 def test_help_tells_what_an_agent_is(command):
     shown = " ".join(run(*command.split(), "--help").replace("│", " ").split())
@@ -349,12 +260,3 @@ def test_importing_modal_env_stays_light():
     code = f"import sys, modal_env; print(*sorted({heavy!r} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
-
-
-def test_a_tournament_of_41_agents_in_a_pipe_is_a_table_of_all():
-    agents = [f"A{number}={'~' * number}true" for number in range(41)]
-    result = RUNNER.invoke(app, ["tournament", *agents])
-    assert result.exit_code == 0
-    assert "more agents" not in result.stdout
-    assert all(f"A{number}" in result.stdout for number in range(41))
-    assert "┃" in result.stdout

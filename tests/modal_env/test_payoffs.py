@@ -1,7 +1,7 @@
 """Other games than the prisoner's dilemma: named, ordinal, bimatrix, from files; and prices other than depth."""
 
 from fractions import Fraction as F
-from itertools import permutations, product
+from itertools import product
 
 import numpy as np
 import pygambit
@@ -12,9 +12,8 @@ from modal_env.cli.commands import app
 from modal_env.errors import GameError
 from modal_env.games.costs import COSTS, as_cost
 from modal_env.games.equilibria import Equilibrium, equilibria, equilibria_of, exploitability
-from modal_env.games.game import PAYOFFS, Game, meet
-from modal_env.games.ordinal_games import COMMON_NAMES, RAPOPORT_GUYER, number_of, place, rows_of, variants
-from modal_env.games.payoffs import MOVES, PRESETS, as_table, read_payoffs
+from modal_env.games.game import Game, meet
+from modal_env.games.payoffs import PRESETS, as_table, read_payoffs
 from modal_env.games.ranges import ranges
 from modal_env.games.survival import survival_range, survives
 from modal_env.logic.library import LIBRARY, POST, CooperateBot, DefectBot, FairBot, SlipBot
@@ -80,44 +79,10 @@ def test_ranges_agree_with_equilibria(name: str) -> None:
                 assert exploitability(Game(["CB", "DB", "FB"], epsilon, payoffs=name), row, column) == 0
 
 
-def test_all_78_games_are_listed_once() -> None:
-    ranks = list(permutations((1, 2, 3, 4)))
-    everything = {min(variants(tuple(zip(a, b, strict=True)))) for a in ranks for b in ranks}
-    listed = {min(variants(rows_of(cells))) for cells in RAPOPORT_GUYER.values()}
-    assert len(everything) == 78
-    assert listed == everything
-    assert list(RAPOPORT_GUYER) == list(range(1, 79))
-
-
-def test_the_places_of_robinson_and_goforth() -> None:
-    places = {number: place(rows_of(cells)) for number, cells in RAPOPORT_GUYER.items()}
-    assert len(set(places.values())) == 78
-    assert [places[number] for number in (12, 66, 61)] == ["111", "122", "322"]  # as they say
-    on_diagonal = {number for number, where in places.items() if where[0] in "13" and where[1] == where[2]}
-    assert len(on_diagonal) == 12  # the symmetric games: rows alike after exchanging the players
-    for number in on_diagonal:
-        cells = rows_of(RAPOPORT_GUYER[number])
-        assert any(
-            all(cells[2 * i + j] == (a, b) and cells[2 * (j ^ f) + (i ^ f)] == (b, a)
-                for i, j, (a, b) in ((i, j, cells[2 * i + j]) for i in (0, 1) for j in (0, 1)))
-            for f in (0, 1)
-        ), number  # fmt: skip
-
-
 def test_the_games_have_the_equilibria_of_their_classes() -> None:
     """Of the 144 games of named players 18 have no pure equilibrium, 108 one, 18 two; 6 and 6 of them are symmetric."""
-    counts = [len(PRESETS[f"rg-{number}"].pure) for number in RAPOPORT_GUYER]
+    counts = [len(PRESETS[f"rg-{number}"].pure) for number in range(1, 79)]
     assert [counts.count(n) for n in range(4)] == [9, 57, 12, 0]
-
-
-def test_common_names_are_at_their_numbers() -> None:
-    post = tuple((int(PAYOFFS[m]) + 1, int(PAYOFFS[m[::-1]]) + 1) for m in MOVES)
-    assert COMMON_NAMES[number_of(post)] == "prisoner's dilemma"
-    for name, number in (("stag-hunt", 61), ("chicken", 66), ("deadlock", 9)):
-        table = PRESETS[name]
-        cells = tuple((int(table[m]) + 1, int(table[m[::-1]]) + 1) for m in MOVES)
-        assert number_of(cells) == number
-        assert COMMON_NAMES[number].replace(" ", "-") == name
 
 
 def test_a_bimatrix_game_pays_each_seat() -> None:
