@@ -50,8 +50,8 @@ from welfare_env import Rules, checks
 from welfare_env.board.board import Board
 from welfare_env.engine import ADJUSTMENTS
 from welfare_env.envs.actions import ListSpace
+from welfare_env.envs.board_env import working_modes
 from welfare_env.envs.observation import board_space
-from welfare_env.envs.screen import working_modes
 from welfare_env.errors import ActionError, GameOverError, RulesError
 
 

@@ -126,7 +126,7 @@ def vector_env(
     """Many games stepped at once over arrays, without press; see `welfare_env.envs.vector`.
 
     Args:
-        num_games: number of games, limited by memory (`vector.most_games`).
+        num_games: number of games, up to 131,072; a game takes some 8 KB on the standard map.
         map_name, rules, years, variant: as for `make`; press is off.
         threads: threads that step the games, up to 256; the results do not depend on it.
 

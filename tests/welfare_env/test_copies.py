@@ -94,30 +94,10 @@ def test_a_copy_from_before_the_reset(copier: Copier) -> None:
     assert trace(games, 9) == trace(other, 9)
 
 
-@pytest.mark.parametrize("copier", COPIERS)
-def test_a_copy_of_games_with_other_rules(copier: Copier) -> None:
-    rules = Rules(years=3, press=None, overmilitarise=True, progressive=(1, 2, 3))
-    games = welfare_env.vector_env(2, rules=rules)
-    games.reset(seed=0)
-    trace(games, 5)
-    other = copier(games)
-    assert other.rules == rules
-    assert trace(games, 12) == trace(other, 12)
-
-
 @pytest.mark.slow
 def test_a_copy_in_another_process_goes_on_like_its_original() -> None:
     games = begun("standard", 2, 5)
     assert traced_elsewhere(games, 12) == trace(games, 12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("variant", ["welfare", "standard"])
-def test_copies_over_ten_thousand_phases(variant: str, threads: int) -> None:
-    games = begun(variant, threads, 6)
-    other = copy.deepcopy(games)
-    assert traced_elsewhere(games, 10_000) == trace(other, 10_000) == trace(games, 10_000)
 
 
 def _trace_into(queue: "Queue[str]", games: VectorEnv) -> None:

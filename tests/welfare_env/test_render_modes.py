@@ -88,12 +88,6 @@ def test_the_page_of_an_ended_game_stays_and_the_next_game_is_opened(make, opene
         assert len(opened) == games
 
 
-def test_each_environment_has_a_page_of_its_own(make, opened):
-    for _ in range(2):
-        make("human").render()
-    assert len(set(opened)) == 2
-
-
 @pytest.mark.slow
 def test_the_page_is_removed_when_its_environment_is_closed_or_forgotten(make, opened):
     env = make("human", map_name="clique:3")
@@ -126,16 +120,6 @@ def test_the_page_is_removed_when_python_exits(tmp_path):
     assert list(tmp_path.glob("welfare-env-*")) == []
 
 
-def test_a_fork_leaves_the_page(make, opened):
-    env = make("human")
-    env.render()
-    if (child := os.fork()) == 0:
-        env.close()
-        os._exit(0)
-    os.waitpid(child, 0)
-    assert Path(opened[0].removeprefix("file://")).exists()
-
-
 def test_a_copy_has_a_page_of_its_own(make, opened):
     env = make("human")
     env.render()
@@ -156,10 +140,6 @@ def test_human_without_a_screen_says_where_the_page_is(make, monkeypatch, capsys
     env.render()
     (path,) = re.findall(r"replay page: (.*)\n", capsys.readouterr().out)
     assert Path(path).read_text("utf-8").startswith("<!doctype html>")
-
-
-def test_without_a_mode_nothing_is_drawn(make):
-    assert make(None).render() is None
 
 
 @pytest.mark.parametrize("mode", ["human", "ansi", "svg", "rgb_array"])

@@ -10,7 +10,6 @@ from gymnasium import spaces
 from hypothesis import given
 from hypothesis import strategies as st
 
-import agents
 import welfare_env
 from welfare_env import Game, Message, PressError, RecordError, Rules, load_board
 from welfare_env.game import press
@@ -71,9 +70,6 @@ class TestVocabulary:
         assert Game(rules=rules).view("FRANCE").vocabulary == words
         assert rules.has_tokens == bool(words)
 
-    def test_the_rules_survive_the_way_through_a_dict(self) -> None:
-        assert Rules.from_dict(json.loads(json.dumps(MEDIATED.to_dict()))) == MEDIATED
-
 
 class TestGame:
     @pytest.mark.parametrize("word", TOKENS)
@@ -91,14 +87,6 @@ class TestGame:
         assert all(repr(word) in str(error.value) for word in TOKENS)
         assert len(str(error.value)) < 400
         assert game.messages == ()
-
-    def test_the_other_checks_hold_too(self) -> None:
-        game = Game(rules=RULES)
-        for sender, recipient, message_round in (("FRANCE", "FRANCE", 1), ("X", "FRANCE", 1), ("FRANCE", "GLOBAL", 3)):
-            with pytest.raises(PressError):
-                game.send(sender, recipient, "accept", message_round)
-        with pytest.raises(PressError, match="no press"):
-            Game(rules=Rules(press="tokens", message_rounds=0)).send("FRANCE", "GLOBAL", "accept")
 
     @pytest.mark.parametrize("text", ["accept!", 4, ""], ids=repr)
     def test_a_saved_game_with_another_word_is_damaged(self, text: Any) -> None:
@@ -144,16 +132,6 @@ class TestActions:
         action = {"orders": [], "messages": {"GLOBAL": 0}}
         with pytest.raises(PressError, match="is int: give a string"):
             env.step({"FRANCE": action} if make is welfare_env.parallel_env else action)
-
-    def test_words_from_the_view_are_actions(self, make: Callable) -> None:
-        env = make(rules=RULES, strict=True)
-        env.reset(seed=0)
-        is_parallel = make is welfare_env.parallel_env
-        speaker = env.agents[0] if is_parallel else env.agent_selection
-        view = env.unwrapped.game.view(speaker)
-        action = view.encode_messages([(to, view.vocabulary[0]) for to in view.recipients])
-        env.step({speaker: action} if is_parallel else action)
-        assert len(env.unwrapped.game.messages) == len(view.recipients)
 
     def test_spaces(self, make: Callable) -> None:
         for options in ({"press": None}, {"press": "text"}, {"press": "tokens", "message_rounds": 0}):
@@ -222,15 +200,6 @@ class TestWhatIsHeard:
                     ]
                     assert seen[row, column] == (TOKENS.index(words[-1]) + 1 if words else 0)
 
-    @pytest.mark.slow
-    @given(spoken())
-    def test_what_others_whisper_changes_nothing(self, case: tuple[Rules, list[Message]]) -> None:
-        rules, said = case
-        for player in press.players(BOARD, rules):
-            audible = [message for message in said if message.is_visible_to(player)]
-            both = (observe_messages(BOARD, rules, player, messages) for messages in (said, audible))
-            assert np.array_equal(*both)
-
     def test_in_the_aec_environment_at_once_and_until_the_phase_ends(self) -> None:
         env = welfare_env.make(rules=RULES)
         env.reset(seed=0)
@@ -283,27 +252,3 @@ class TestWhatIsHeard:
 def words(rng: np.random.Generator, view: welfare_env.View) -> Any:
     """No orders, and random words to all recipients; in turns for orders they are refused."""
     return {"orders": [], "messages": {to: rng.integers(6) for to in view.recipients}}
-
-
-# Who never speaks plays on; dove speaks the vocabulary.
-@pytest.mark.parametrize(
-    "spec", ["random", "hold", "prosocial", "dumbbot", "dove", "exploiter:nice=dove,attack=dumbbot"]
-)
-def test_scripted_players_play_games_with_tokens(spec: str) -> None:
-    env = welfare_env.make(rules=RULES)
-    env.reset(seed=0)
-    seats = {agent: agents.make(spec) for agent in env.possible_agents}
-    for number, (agent, policy) in enumerate(seats.items()):
-        policy.reset(agent=agent, seed=number)
-    refused: list[str] = []
-    for agent in env.agent_iter():
-        observation, _, ended, cut, info = env.last()
-        refused += info["refused"]
-        env.step(None if ended or cut else seats[agent].act(observation, info))
-    game = env.unwrapped.game
-    assert game.is_done
-    assert not any(record.void for record in game.history)
-    spoken = {message.text for record in game.history for message in record.messages}
-    assert spoken <= set(TOKENS)
-    assert bool(spoken) == ("dove" in spec)
-    assert not refused

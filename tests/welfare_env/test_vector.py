@@ -169,26 +169,6 @@ def test_choices_that_are_none(choices):
     assert np.array_equal(games.rows, before)
 
 
-def test_other_faults_are_named():
-    with pytest.raises(welfare_env.RulesError, match="num_games"):
-        welfare_env.vector_env(0)
-    with pytest.raises(welfare_env.RulesError, match="threads"):
-        welfare_env.vector_env(2, threads=0)
-    games = welfare_env.vector_env(2)
-    games.reset(seed=0)
-    with pytest.raises(welfare_env.ActionError, match="games"):
-        games.observe(np.array([2]), np.array([0]))
-    with pytest.raises(welfare_env.ActionError, match="out"):
-        games.observe(np.array([0]), np.array([0]), np.zeros((1, 2, 3), np.float32))
-
-
-def test_before_reset_nothing_is_played() -> None:
-    games = welfare_env.vector_env(2, years=1)
-    for act in (games.sample, lambda: games.step(np.zeros(0, np.int32))):
-        with pytest.raises(welfare_env.ActionError, match="reset"):
-            act()
-
-
 def begun(threads: int, in_winter: bool) -> VectorEnv:
     """Five games in their first phase, or one of them in a Winter with rows of one order and of several."""
     games = welfare_env.vector_env(5, years=2, threads=threads)
@@ -229,18 +209,3 @@ def test_a_rows_first_and_last_choice_are_taken_in_any_type(kind: str) -> None:
         games.step(choices.astype(given))
         results.append(games.rows.copy())
     np.testing.assert_array_equal(*results)
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_what_kernels_trust_cannot_be_written_to(threads: int) -> None:
-    games = welfare_env.vector_env(4, years=1, threads=threads)
-    games.reset(seed=0)
-    kept = games.sample()
-    again = kept.copy()
-    games.step(kept)
-    games.sample()
-    np.testing.assert_array_equal(kept, again)
-    if threads == 1:
-        for array in (games.legal.orders, games.legal.starts, games.legal.powers, games.legal.slots, games.legal.games):
-            with pytest.raises(ValueError, match="read-only"):
-                array += 1

@@ -74,24 +74,12 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from welfare_env import checks
 from welfare_env.board.orders import WAIVE
 from welfare_env.engine import RETREATS
-from welfare_env.envs.actions import (
-    NumberSpace,
-    check_all,
-    check_number,
-    is_text,
-    refuse_mediator,
-    refuse_messages,
-    refuse_number,
-    send_all,
-    split_action,
-)
-from welfare_env.envs.board_env import BoardEnv
-from welfare_env.envs.observation import observe
-from welfare_env.envs.screen import working_modes
+from welfare_env.envs.actions import check_number, is_text, split_action
+from welfare_env.envs.board_env import BoardEnv, no_numbers, working_modes
 from welfare_env.envs.setting import EnvSettings
 from welfare_env.errors import GameOverError, IllegalOrderError
 from welfare_env.game.position import WINTER_TURN
-from welfare_env.game.press import MEDIATOR, observe_messages, speakers
+from welfare_env.game.press import MEDIATOR, speakers
 from welfare_env.game.view import MESSAGES, ORDERS
 
 
@@ -121,7 +109,7 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         return {"action_mask": spaces.Box(0, 1, (len(self.board.orders),), np.int8)}
 
     def _orders_space(self) -> spaces.Space:
-        return NumberSpace(len(self.board.orders))
+        return spaces.Discrete(len(self.board.orders))
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin a new game. The seed determines the order of speaking in this and all later games.
@@ -135,13 +123,11 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         game = self.setting.new_game(options)
         if seed is not None:
             self._rng = np.random.default_rng(checks.seed(seed))
-        self.game, self._begun = game, True
-        self.agents = list(self.possible_agents)
+        self._begin(game)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self._refused: dict[str, tuple[str, ...]] = dict.fromkeys(self.agents, ())
         self._steps = dict.fromkeys(self.agents, 0)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._turns: deque[AgentTurn] = deque()
@@ -166,8 +152,12 @@ class DiplomacyEnv(BoardEnv, AECEnv):
                 raise GameOverError(f"{agent} is terminated or truncated: call step(None) to remove it, or reset()")
             self._was_dead_step(action)
             return
-        turn = self._turns[0]
-        self._refused[agent] = tuple(self._take(turn, action))
+        orders, messages = split_action(self.rules, agent, action)
+        if not is_text(orders):
+            orders = check_number(orders, len(self.board.orders), agent)
+        if self.setting.strict:
+            self._check(self._turns[0], orders, messages)
+        self._refused[agent] = tuple(self._take(self._turns.popleft(), orders, messages))
         self._cumulative_rewards[agent] = 0.0
         if any(self.rewards.values()):
             self._clear_rewards()
@@ -177,57 +167,51 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         if self.truncations[agent] or not self._turns:
             self._deads_step_first()
 
-    def _take(self, turn: AgentTurn, action: Any) -> list[str]:
-        """Carry out an action and remove its turn. Returns the errors."""
-        orders, messages = split_action(self.rules, turn.agent, action)
-        if not is_text(orders):
-            orders = check_number(orders, len(self.board.orders), turn.agent)
-        if turn.asked == MESSAGES:
-            return self._take_messages(turn, orders, messages)
-        refused = refuse_messages(turn.agent, messages, self.setting.strict)
-        return refused + (self._take_list(turn, orders) if is_text(orders) else self._take_number(turn, orders))
+    def _check(self, turn: AgentTurn, orders: Sequence[str] | int, messages: Mapping[str, str]) -> None:
+        """Raise OrderError or PressError if anything in an action is illegal."""
+        self._check_press(turn.agent, messages, turn.message_round)
+        if not isinstance(orders, int):
+            self._check_orders(turn.agent, orders)
+        elif reasons := self._faults(turn, orders):
+            raise IllegalOrderError(reasons[0])
 
-    def _take_messages(self, turn: AgentTurn, orders: Any, messages: Mapping[str, str]) -> list[str]:
-        """Send messages, and submit orders if any come with them; orders in the last round are final."""
-        if not is_text(orders):
-            refused, orders = refuse_number(turn.agent, orders, self.setting.strict), []
-        else:
-            refused = []
-        if self.setting.strict:
-            check_all(self.game, turn.agent, messages)
-        if orders and turn.agent == MEDIATOR:
-            refused += refuse_mediator(self.setting.strict)
-        elif orders:
-            refused += [void.reason for void in self.game.submit(turn.agent, orders, strict=self.setting.strict)]
-        refused += send_all(self.game, turn.agent, messages, turn.message_round)
-        self._turns.popleft()
-        if orders and turn.message_round == self.rules.message_rounds:
-            self._drop_turns(turn.agent)
+    def _faults(self, turn: AgentTurn, number: int) -> list[str]:
+        """Why an order number cannot be given in a turn; [] if it can."""
+        if turn.asked == MESSAGES:
+            return no_numbers(turn.agent, number)
+        orders = self._orders_open(turn)
+        where = int(orders.searchsorted(number))
+        if where < len(orders) and int(orders[where]) == number:
+            return []
+        text = self.board.orders.texts[number]
+        return [f"{text!r} (order {number}) is not allowed for {turn.agent} now: see the action mask"]
+
+    def _take(self, turn: AgentTurn, orders: Sequence[str] | int, messages: Mapping[str, str]) -> list[str]:
+        """Carry out the action of a turn. Returns the errors.
+
+        A list of orders gives all of the phase at once, after which the power has no further turns in it; in message
+        rounds an empty list is none, and only those of the last round are final.
+        """
+        refused = self._say(turn.agent, messages, turn.message_round)
+        if isinstance(orders, int):
+            faults = self._faults(turn, orders)
+            if turn.asked == ORDERS:
+                self._take_number(turn, orders, faults)
+            return refused + faults
+        if orders or turn.asked == ORDERS:
+            refused += self._submit(turn.agent, orders)
+            if turn.asked == ORDERS or turn.message_round == self.rules.message_rounds:
+                self._drop_turns(turn.agent)
         return refused
 
-    def _take_list(self, turn: AgentTurn, orders: Sequence[str]) -> list[str]:
-        """Submit all orders of the phase at once; the power has no further turns in this phase."""
-        void = self.game.submit(turn.agent, orders, strict=self.setting.strict)
-        self._drop_turns(turn.agent)
-        return [order.reason for order in void]
-
-    def _take_number(self, turn: AgentTurn, number: int) -> list[str]:
-        """Submit one order in addition to the earlier ones."""
-        if not self._is_open(turn, number):
-            text = self.board.orders.texts[number]
-            reason = f"{text!r} (order {number}) is not allowed for {turn.agent} now: see the action mask"
-            if self.setting.strict:
-                raise IllegalOrderError(reason)
-            self._turns.popleft()
-            self.game.submit_numbers(turn.agent, self._orders_given(turn))
-            self.game.add_void(turn.agent, text, reason)
-            return [reason]
-        self._turns.popleft()
+    def _take_number(self, turn: AgentTurn, number: int, faults: list[str]) -> None:
+        """Submit one order in addition to the earlier ones; if it has faults, it is void."""
         given = self._orders_given(turn)
-        self.game.submit_numbers(turn.agent, given if number == WAIVE else (*given, number))
-        if turn.slot == WINTER_TURN and number != WAIVE:
+        self.game.submit_numbers(turn.agent, given if number == WAIVE or faults else (*given, number))
+        if faults:
+            self.game.add_void(turn.agent, self.board.orders.texts[number], faults[0])
+        elif turn.slot == WINTER_TURN and number != WAIVE:
             self._ask_winter(turn.agent)
-        return []
 
     def _orders_given(self, turn: AgentTurn) -> tuple[int, ...]:
         """The orders given so far; none on a power's first order turn, which replaces orders given with messages."""
@@ -235,11 +219,6 @@ class DiplomacyEnv(BoardEnv, AECEnv):
             self._fresh.discard(turn.agent)
             return ()
         return self.game.order_numbers(turn.agent)
-
-    def _is_open(self, turn: AgentTurn, number: int) -> bool:
-        orders = self._orders_open(turn)
-        where = int(orders.searchsorted(number))
-        return where < len(orders) and int(orders[where]) == number
 
     def _count_step(self, agent: str) -> None:
         self._steps[agent] += 1
@@ -329,14 +308,8 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         self._check_begun()
         self._check_agent(agent)
         turn = self._turns[0] if self._turns and self._turns[0].agent == agent else AgentTurn(agent, MESSAGES)
-        power = 0 if agent == MEDIATOR else self._number(agent)
-        state, pending = self.game.position.state, self.game.order_numbers(agent)
-        asked = self._province(turn), turn.message_round > 0
-        board = observe(self.board, state, self.rules.years, power, *asked, pending)
-        seen = {"observation": board, "action_mask": self._options(turn)}
-        if self.rules.has_tokens:
-            seen["messages"] = observe_messages(self.board, self.rules, agent, self.game.messages)
-        return seen
+        legal = {"action_mask": self._options(turn)}
+        return self._seen(agent, self._province(turn), turn.message_round > 0, legal)
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Observation, reward, termination, truncation and info of the agent whose turn it is.

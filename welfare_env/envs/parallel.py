@@ -44,22 +44,11 @@ from welfare_env import checks
 from welfare_env.board.board import Board
 from welfare_env.board.orders import BUILD, DISBAND, GIVE, RETREAT, WAIVE
 from welfare_env.engine import ADJUSTMENTS, RETREATS
-from welfare_env.envs.actions import (
-    ListSpace,
-    check_all,
-    is_text,
-    refuse_mediator,
-    refuse_messages,
-    refuse_number,
-    send_all,
-    split_action,
-)
-from welfare_env.envs.board_env import BoardEnv
-from welfare_env.envs.observation import observe
-from welfare_env.envs.screen import working_modes
+from welfare_env.envs.actions import ListSpace, is_text, split_action
+from welfare_env.envs.board_env import BoardEnv, no_numbers, working_modes
 from welfare_env.envs.setting import EnvSettings
 from welfare_env.errors import ActionError, IllegalOrderError
-from welfare_env.game.press import MEDIATOR, observe_messages
+from welfare_env.game.press import MEDIATOR
 from welfare_env.game.view import MESSAGES, ORDERS
 from welfare_env.rules import Rules
 
@@ -78,10 +67,6 @@ class Orders:
     numbers: Sequence[int] = ()
     faults: Sequence[tuple[str, str]] = ()
 
-    def __bool__(self) -> bool:
-        """Whether there are any orders."""
-        return bool(self.texts or self.numbers or self.faults)
-
 
 def legal_shape(board: Board, rules: Rules) -> tuple[int, int]:
     """Numbers of slots and choices that are sufficient for every position of a power on this board."""
@@ -98,6 +83,7 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
     """The parallel environment. See the module's documentation."""
 
     metadata: ClassVar[dict[str, Any]] = {"name": "welfare_diplomacy_v0", "render_modes": working_modes()}
+    _round: int  # 1 .. R in message rounds, else 0
 
     def __init__(self, setting: EnvSettings) -> None:
         super().__init__(setting)
@@ -122,12 +108,8 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
         """
         if seed is not None:
             checks.seed(seed)
-        self.game = self.setting.new_game(options)
-        self._begun = True
-        self.agents = list(self.possible_agents)
+        self._begin(self.setting.new_game(options))
         self._cycles = 0
-        self._round = 0  # 1 .. R in message rounds
-        self._refused: dict[str, tuple[str, ...]] = dict.fromkeys(self.agents, ())
         self._begin_phase()
         return self._observations(), self._infos()
 
@@ -149,11 +131,11 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
         before = self.game.position.state.welfare
         split = {agent: split_action(self.rules, agent, actions[agent]) for agent in self.agents if agent in actions}
         orders = {agent: self._read(agent, given) for agent, (given, _) in split.items()}
-        messages = {agent: sent for agent, (_, sent) in split.items()}
         if self.setting.strict:
-            self._check_all(orders, messages)
-        self._refused = {agent: tuple(self._take(agent, orders[agent], messages[agent])) for agent in split}
-        self._refused = dict.fromkeys(self.agents, ()) | self._refused
+            for agent, (_, messages) in split.items():
+                self._check(agent, orders[agent], messages)
+        taken = {agent: tuple(self._take(agent, orders[agent], messages)) for agent, (_, messages) in split.items()}
+        self._refused = dict.fromkeys(self.agents, ()) | taken
         if self._round:
             self._round = (self._round + 1) % (self.rules.message_rounds + 1)
         else:
@@ -169,43 +151,25 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
         """
         self._read(agent, split_action(self.rules, agent, action)[0])
 
+    def _check(self, agent: str, orders: Orders, messages: Mapping[str, str]) -> None:
+        """Raise OrderError or PressError if anything in an action is illegal."""
+        self._check_press(agent, messages, self._round)
+        self._check_orders(agent, orders.texts)
+        if orders.faults:
+            raise IllegalOrderError(orders.faults[0][1])
+
     def _take(self, agent: str, orders: Orders, messages: Mapping[str, str]) -> list[str]:
         """Send an agent's messages and submit its orders. Returns the errors."""
-        refused = refuse_messages(agent, messages, strict=False)
-        if self._round and (agent == MEDIATOR or self.game.position.is_alive(agent)):
-            refused = send_all(self.game, agent, messages, self._round)
-        if agent == MEDIATOR:
-            return refused + (refuse_mediator(strict=False) if orders else [])
-        if self._round and orders.faults:
-            return [*refused, orders.faults[0][1]]
-        if orders.texts or not self._round:
-            refused += self._submit(agent, orders)
-        return refused
-
-    def _submit(self, power: str, orders: Orders) -> list[str]:
-        """Submit the orders of a power. Returns the errors."""
+        speaks = agent == MEDIATOR or self.game.position.is_alive(agent)
+        refused = self._say(agent, messages, self._round if speaks else 0)
         if orders.texts:
-            return [void.reason for void in self.game.submit(power, orders.texts, strict=False)]
-        self.game.clear_void(power)
-        self.game.submit_numbers(power, orders.numbers)
-        for given, reason in orders.faults:
-            self.game.add_void(power, given, reason)
-        return [reason for _, reason in orders.faults]
-
-    def _check_all(self, orders: Mapping[str, Orders], messages: Mapping[str, Mapping[str, str]]) -> None:
-        """Raise the first error in any action, before any action is carried out."""
-        for agent, sent in messages.items():
-            if self._round:
-                check_all(self.game, agent, sent)
-            else:
-                refuse_messages(agent, sent, strict=True)
-        for agent, given in orders.items():
-            if agent == MEDIATOR and given:
-                refuse_mediator(strict=True)
-            if given.texts:
-                self.game.check_orders(agent, given.texts)
-            if given.faults:
-                raise IllegalOrderError(given.faults[0][1])
+            return refused + self._submit(agent, orders.texts)
+        if agent != MEDIATOR and not self._round:
+            self.game.clear_void(agent)
+            self.game.submit_numbers(agent, orders.numbers)
+            for given, reason in orders.faults:
+                self.game.add_void(agent, given, reason)
+        return refused + [reason for _, reason in orders.faults]
 
     def _outcome(self, welfare_before: np.ndarray) -> tuple[dict, dict, dict, dict, dict]:
         self._cycles += 1
@@ -239,7 +203,7 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
             given, slots = checks.quoted(orders), self._shape[0]
             raise ActionError(f"orders {given} of {agent}: give {slots} whole numbers, or a list of strings")
         if self._round:
-            return Orders(faults=[("", reason) for reason in refuse_number(agent, choices, strict=False)])
+            return Orders(faults=[("", reason) for reason in no_numbers(agent, choices)])
         return self._chosen(agent, choices.tolist())
 
     def _chosen(self, agent: str, choices: list[int]) -> Orders:
@@ -282,18 +246,12 @@ class ParallelDiplomacyEnv(BoardEnv, ParallelEnv):
         return [first + position.slot_orders(slot).tolist() for slot in position.slots(self.board.power_index[agent])]
 
     def _observation(self, agent: str) -> dict[str, np.ndarray]:
-        power = 0 if agent == MEDIATOR else self.board.power_index[agent]
         legal, mask = np.full(self._shape, -1, np.int32), np.zeros(self._shape, np.int8)
         mask[:, 0] = 1
         for slot, row in enumerate(() if self._round else self._rows(agent)):
             legal[slot, : len(row)] = row
             mask[slot, : len(row)] = 1
-        pending = self.game.order_numbers(agent)
-        board = observe(self.board, self.game.position.state, self.rules.years, power, -1, self._round > 0, pending)
-        seen = {"observation": board, "legal": legal, "action_mask": mask}
-        if self.rules.has_tokens:
-            seen["messages"] = observe_messages(self.board, self.rules, agent, self.game.messages)
-        return seen
+        return self._seen(agent, -1, self._round > 0, {"legal": legal, "action_mask": mask})
 
     def _observations(self) -> dict[str, dict[str, np.ndarray]]:
         return {agent: self._observation(agent) for agent in self.agents}

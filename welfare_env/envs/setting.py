@@ -11,7 +11,6 @@ import numpy as np
 from welfare_env import checks
 from welfare_env.board.board import Board
 from welfare_env.engine.engines import DEFAULT_ENGINE
-from welfare_env.envs.screen import RENDER_MODES
 from welfare_env.errors import RulesError
 from welfare_env.game.game import Game
 from welfare_env.game.position import Position
@@ -20,6 +19,7 @@ from welfare_env.rules import VARIANTS, Rules
 
 CONFORMANCE_OPTION = "options"  # a reset option that PettingZoo's conformance tests use
 OPTIONS = ("game", CONFORMANCE_OPTION)
+RENDER_MODES = ("human", "ansi", "svg", "rgb_array")
 UNSET: Any = type("Unset", (), {"__repr__": lambda self: "(from rules)"})()
 
 

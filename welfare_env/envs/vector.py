@@ -42,6 +42,7 @@ from welfare_env.rules import Rules
 INT32 = np.dtype(np.int32)
 ORDERS_A_GAME = 600  # initial buffer size per game; a movement phase has about 500, buffers grow when needed
 MAX_THREADS = 256
+MAX_GAMES = 2**17  # on all boards of the fast engine they have fewer than 2**31 legal orders
 MAX_WIDTH = 2**16  # of padded lists; on all boards of the fast engine a unit has fewer orders
 
 
@@ -95,30 +96,6 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def most_games(board: Board, rules: Rules) -> int:
-    """The largest number of games that fits into half of the machine's memory, with order list indices below 2**31.
-
-    Unless the rules have `overmilitarise`, there are at most as many units as centers, or as at the opening.
-    """
-    units = sum(map(len, board.start_units.values()))
-    units = len(board.provinces) if rules.overmilitarise else max(units, len(board.centers))
-    orders = units * max(tables_of(board)[t.MAX_LEGAL], layout_of(board).most_options + 1, t.PIECES_HERE + 1)
-    return max(1, min(_memory() // 2 // _bytes_a_game(board), (2**31 - room_for_orders(tables_of(board))) // orders))
-
-
-def _bytes_a_game(board: Board) -> int:
-    """Bytes for a game's row (twice), gains, done flag, random stream, and buffers of legal lists."""
-    lists = 5 * (len(board.provinces) + len(board.centers)) + ORDERS_A_GAME
-    return 4 * (2 * layout_of(board).size + len(board.powers) + lists) + 9
-
-
-def _memory() -> int:
-    """The machine's memory in bytes; if unknown, a number too large to be a limit."""
-    names = getattr(os, "sysconf_names", {})  # missing on Windows
-    known = "SC_PHYS_PAGES" in names and "SC_PAGE_SIZE" in names
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if known else 2**62
-
-
 class _Chunk:
     """The games of one thread, with their working memory and buffers of legal lists."""
 
@@ -155,17 +132,14 @@ class VectorEnv:
         num_games: number of games.
 
     Raises:
-        RulesError: number of threads or games out of bounds (`most_games`), or rules with press.
+        RulesError: number of threads or games out of bounds, or rules with press.
     """
 
     def __init__(self, board: Board, rules: Rules, num_games: int, threads: int = 1) -> None:
         if rules.has_press:
             raise RulesError("vector_env plays without press: use press=None")
         self.board, self.rules = board, rules
-        self.num_games, most = checks.whole("num_games", num_games, 1), most_games(board, rules)
-        if self.num_games > most:
-            given, size = checks.quoted(num_games), _bytes_a_game(board) / 2**10
-            raise RulesError(f"num_games={given}: a game takes {size:.0f} KiB or more; give {most} at most")
+        self.num_games = checks.whole("num_games", num_games, 1, MAX_GAMES)
         self._threads = checks.whole("threads", threads, 1, MAX_THREADS)
         self._numbers, self._masks = tables_of(board).numbers, tables_of(board).masks
         self._rules = rules_array(board, rules)

@@ -1,0 +1,204 @@
+"""What both environments do with actions that are none, or not legal: errors change nothing, refusals are told."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import welfare_env
+from welfare_env import ActionError, Game, GameOverError, IllegalOrderError, OrderError, PressError
+
+SLOTS = 38  # of a power in the parallel environment, on the standard map
+GARBAGE: list[Any] = [
+    *(1.5, float("nan"), None, "A PAR H", b"x", object, [1], [None], ["A PAR H", 5], {"A PAR H"}, {}, np.array([1, 2])),
+    *({"orders": 1.5}, ["A PAR H"] * 1001),
+]
+NO_NUMBERS: list[Any] = [-1, 10**9, 2**70, True, np.array(1.5), np.array(True), np.float64(1)]
+NO_CHOICES: list[Any] = [1, [1.5] * SLOTS, np.zeros(SLOTS), np.zeros((SLOTS, 1), int), np.zeros(SLOTS, bool)]
+BAD_MESSAGES: list[Any] = [
+    *({"NOBODY": "x"}, {"GLOBAL": 5}, {5: "x"}, {None: "x"}, {("a", "b"): "x"}, {"GLOBAL": "\ud800"}),
+    *({"GLOBAL": "x" * 5000}, {"GLOBAL": " "}, {"GLOBAL": np.array(["x", "y"])}),
+]
+
+
+class Turned:
+    """Either environment; `act` is one agent's action, in the AEC one in its turn."""
+
+    def __init__(self, make: Callable[..., Any], **options: Any) -> None:
+        self.env = make(years=2, **options)
+        self.env.reset(seed=0)
+        self.is_parallel = make is welfare_env.parallel_env
+        self.game: Game = self.env.unwrapped.game
+
+    @property
+    def agent(self) -> str:
+        return "AUSTRIA" if self.is_parallel else self.env.agent_selection
+
+    def act(self, action: Any) -> tuple[str, ...]:
+        """Returns what was refused; England's good action in the same step is not taken after an error either."""
+        agent = self.agent
+        good = {"orders": [], "messages": {}} if self.env.unwrapped.rules.has_press else ["F LON - ENG"]
+        self.env.step({"ENGLAND": good, agent: action} if self.is_parallel else action)
+        return self.env.unwrapped._refused[agent]
+
+    def go_to_orders(self) -> None:
+        while self.env.unwrapped._round if self.is_parallel else self.env.infos[self.agent]["view"].asked == "messages":
+            self.env.step({} if self.is_parallel else {"orders": 0, "messages": {}})
+
+    def seen(self) -> tuple[Any, ...]:
+        bare = self.env.unwrapped
+        names = ("_turns", "_round", "_cycles", "agents", "_refused", "rewards", "_fresh")
+        return json.dumps(self.game.record()), [str(getattr(bare, name, None)) for name in names]
+
+
+@pytest.fixture(params=[welfare_env.make, welfare_env.parallel_env], ids=["aec", "parallel"])
+def make(request: pytest.FixtureRequest) -> Callable[..., Turned]:
+    return lambda **options: Turned(request.param, **options)
+
+
+def check_refused(turned: Turned, action: Any, error: type[Exception]) -> None:
+    before = turned.seen()
+    with pytest.raises(error):
+        turned.act(action)
+    assert turned.seen() == before
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_what_is_no_action_raises_and_changes_nothing(make: Callable[..., Turned], strict: bool) -> None:
+    turned = make(press=None, strict=strict)
+    for action in [*GARBAGE, *(NO_CHOICES if turned.is_parallel else NO_NUMBERS)]:
+        check_refused(turned, action, ActionError)
+
+
+@pytest.mark.parametrize("asked", ["messages", "orders"])
+def test_with_press_too(make: Callable[..., Turned], asked: str) -> None:
+    turned = make(message_rounds=1)
+    if asked == "orders":
+        turned.go_to_orders()
+    odd = [{"messages": {}}, *({"orders": 0, "messages": wrong} for wrong in (5, None, [("GLOBAL", "x")]))]
+    for action in [*GARBAGE[:-1], *({"orders": each} for each in GARBAGE), *odd, {"orders": 0, "other": 1}]:
+        check_refused(turned, action, ActionError)
+
+
+@pytest.mark.parametrize("messages", BAD_MESSAGES, ids=lambda messages: repr(messages)[:30])
+def test_messages_that_cannot_be_sent(make: Callable[..., Turned], messages: Any) -> None:
+    check_refused(make(strict=True), {"orders": [], "messages": {"GLOBAL": "hello"} | messages}, PressError)
+    turned = make()
+    assert len(turned.act({"orders": [], "messages": messages})) == 1
+    assert turned.game.messages == ()
+
+
+def test_messages_with_the_orders(make: Callable[..., Turned]) -> None:
+    action = {"orders": ["A BUD - SER"], "messages": {"GLOBAL": "too late"}}
+    for strict in (True, False):
+        turned = make(message_rounds=1, strict=strict)
+        turned.go_to_orders()
+        if strict:
+            check_refused(turned, action, PressError)
+    assert "not a message round" in turned.act(action)[0]
+    assert turned.game.messages == ()
+    while not turned.game.history:
+        turned.env.step([])
+    assert turned.game.history[0].orders["AUSTRIA"] == ("A BUD - SER",)
+
+
+def test_numbers_in_a_message_round(make: Callable[..., Turned]) -> None:
+    turned = make()
+    action = {"orders": np.ones(SLOTS, int) if turned.is_parallel else 5, "messages": {"GLOBAL": "hello"}}
+    check_refused(make(strict=True), action, IllegalOrderError)
+    agent = turned.agent
+    assert "message round" in turned.act(action)[0]
+    assert [message.text for message in turned.game.messages] == ["hello"]
+    assert turned.game.orders(agent) == ()
+
+
+def test_illegal_orders_in_a_message_round(make: Callable[..., Turned]) -> None:
+    action = {"orders": ["no order"], "messages": {"GLOBAL": "hello"}}
+    check_refused(make(strict=True), action, OrderError)
+    turned = make()
+    agent = turned.agent
+    assert "no order" in turned.act(action)[0]
+    assert [void.order for void in turned.game.pending_void[agent]] == ["no order"]
+
+
+@pytest.mark.parametrize("orders", [["A PAR H"], ["no order"], ["A BUD - SER", "A BUD H"], [""]], ids=repr)
+def test_words_that_are_not_legal(make: Callable[..., Turned], orders: list[str]) -> None:
+    check_refused(make(press=None, strict=True), orders, OrderError)
+    turned = make(press=None)
+    assert len(turned.act(orders)) == 1
+    assert turned.is_parallel or turned.agent == "ENGLAND"
+
+
+@pytest.mark.parametrize("order", ["WAIVE", "A VIE - GAL", "A PAR - BUR", "A BUD D", "A BUD R SER", "GIVE ITALY"])
+def test_a_masked_number(order: str) -> None:
+    turned = Turned(welfare_env.make, press=None)
+    index = turned.game.board.orders.index
+    check_refused(Turned(welfare_env.make, press=None, strict=True), index[order], IllegalOrderError)
+    turned.act(index[order])
+    assert "not allowed for AUSTRIA" in turned.env.last()[4]["refused"][0]  # asked for its next unit
+    for text in ("A VIE - GAL", "F TRI - ALB"):
+        turned.act(index[text])
+    while not turned.game.history:
+        turned.env.step([])
+    record = turned.game.history[0]
+    assert record.orders["AUSTRIA"] == ("A VIE - GAL", "F TRI - ALB")
+    assert "A BUD" in turned.game.units["AUSTRIA"]
+    assert len(record.void["AUSTRIA"]) == 1
+
+
+def test_a_masked_number_in_winter_leaves_the_rest() -> None:
+    env = welfare_env.make(press=None, years=2)
+    units = {"FRANCE": ["A PAR", "A SPA"], "ITALY": ["A ROM"]}
+    centers = {"FRANCE": ["PAR", "MAR", "BRE"], "ITALY": ["ROM"]}
+    env.reset(options={"game": Game.from_position("W1901A", units, centers, rules=env.unwrapped.rules)})
+    for order in ("A SPA D", "A MAR B"):
+        env.step(env.unwrapped.board.orders.index[order])
+    env.step([])
+    assert env.unwrapped.game.history[0].orders["FRANCE"] == ("A SPA D",)
+    assert [void.order for void in env.unwrapped.game.history[0].void["FRANCE"]] == ["A MAR B"]
+
+
+@pytest.mark.parametrize("choices", [{0: 99}, {0: -1}, {5: 1}], ids=repr)
+def test_choices_out_of_range(choices: dict[int, int]) -> None:
+    array = np.zeros(SLOTS, int)
+    array[list(choices)] = list(choices.values())
+    check_refused(Turned(welfare_env.parallel_env, press=None, strict=True), array, OrderError)
+    turned = Turned(welfare_env.parallel_env, press=None)
+    assert len(turned.act(array)) == 1
+    assert len(turned.game.history[0].void["AUSTRIA"]) == 1
+    assert len(turned.game.history[0].orders["AUSTRIA"]) == (3 if 5 in choices else 2)
+
+
+@pytest.mark.parametrize("actions", [None, 5, "FRANCE", [1], {"NOBODY": []}, {"MEDIATOR": []}, {5: []}], ids=repr)
+def test_actions_of_nobody(actions: Any) -> None:
+    turned = Turned(welfare_env.parallel_env, press=None)
+    before = turned.seen()
+    with pytest.raises(ActionError):
+        turned.env.step(actions)
+    assert turned.seen() == before
+
+
+def test_a_step_after_the_end_is_an_error(make: Callable[..., Turned]) -> None:
+    turned = make(press=None, max_cycles=1)
+    while turned.env.agents:
+        turned.env.step({} if turned.is_parallel else None if turned.env.truncations[turned.agent] else [])
+    for action in ({}, None, 0):
+        with pytest.raises(GameOverError, match="reset"):
+            turned.env.unwrapped.step(action)
+    turned.env.reset()
+    assert len(turned.env.agents) == 7
+
+
+def test_a_game_of_random_numbers_can_be_saved(make: Callable[..., Turned], tmp_path: Path) -> None:
+    turned, rng = make(map_name="pure", press=None), np.random.default_rng(13)
+    env = turned.env
+    while env.agents:
+        if turned.is_parallel:
+            env.step({agent: rng.integers(-1, env._shape[1], env._shape[0]) for agent in env.agents})
+        else:
+            env.step(None if env.terminations[turned.agent] else int(rng.integers(len(turned.game.board.orders))))
+    turned.game.save(tmp_path / "game.json")
+    assert Game.load(tmp_path / "game.json").record() == turned.game.record()
