@@ -42,7 +42,7 @@ def _no_round(sender: str, recipient: object) -> str:
 
 
 def no_numbers(player: str, numbers: object) -> list[str]:
-    """The error for orders other than WAIVE given as numbers in a message round, where only lists of strings are taken."""
+    """The error for orders given as numbers in a message round, where only lists of strings and WAIVE are taken."""
     if not np.any(np.asarray(numbers) != WAIVE):
         return []
     return [f"orders {checks.quoted(numbers)} of {player} in a message round: give strings, or wait for the order turn"]

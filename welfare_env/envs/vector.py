@@ -31,7 +31,6 @@ import numpy as np
 from welfare_env import checks
 from welfare_env.board.board import Board
 from welfare_env.engine import Frozen, State, initial_state, kernels, layout_of
-from welfare_env.engine import tables as t
 from welfare_env.engine.fast import Scratch, room_for_orders, rules_array
 from welfare_env.engine.tables import tables_of
 from welfare_env.envs.observation import fill_many, num_features
