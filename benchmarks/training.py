@@ -15,8 +15,7 @@ import platform
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from statistics import median
@@ -45,7 +44,6 @@ from training.board.modules import BoardModule, model_config, spaces
 from training.board.ppo import make_config, play_of
 from training.board.runner import BatchedEnvRunner, Play
 from welfare_env.engine import PHASE, WINTER
-from welfare_env.envs.vector import VectorEnv
 
 SEED = 0
 BATCHED = "BatchedEnvRunner"
@@ -125,13 +123,11 @@ class Row:
     Attributes:
         play: runs once, and returns the number of agent-steps.
         rates: agent-steps per CPU-second, one per round.
-        seconds: CPU seconds by part, in the run with timers; and "all".
     """
 
     name: str
     play: Callable[[], int]
     rates: list[float] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)
 
     @property
     def rate(self) -> float:
@@ -202,68 +198,16 @@ def measure(row: Row, seconds: float) -> float:
 
 
 def measure_all(measured: Sequence[Row], rounds: int, seconds: float, progress: Progress) -> None:
-    """Every row once to warm up, then all rows in every round, and finally once with timers."""
-    bar = progress.add_task("measuring", total=len(measured) * (rounds + 2))
-    for number in range(rounds + 2):
+    """Every row once to warm up, then all rows in every round."""
+    bar = progress.add_task("measuring", total=len(measured) * (rounds + 1))
+    for number in range(rounds + 1):
         for row in measured:
             progress.update(bar, description=row.name)
             if number == 0:
                 row.play()
-            elif number <= rounds:
-                row.rates.append(measure(row, seconds))
             else:
-                row.seconds = where_time_goes(row)
+                row.rates.append(measure(row, seconds))
             progress.advance(bar)
-
-
-PARTS: dict[str, tuple[tuple[type, str], ...]] = {
-    "network": ((BoardNetwork, "answer"), (BoardNetwork, "judge")),
-    "of it boards": ((BoardNetwork, "encode"),),
-    "inputs": ((InputEncoder, "read"), (InputEncoder, "select"), (InputEncoder, "pack")),
-    "engine": ((VectorEnv, "step"), (VectorEnv, "reset")),
-    "backward": ((torch.Tensor, "backward"),),
-}
-
-
-def where_time_goes(row: Row) -> dict[str, float]:
-    """CPU seconds of one play by `PARTS`; "rest" is all other time: episodes, rewards, RLlib's connectors."""
-    spent = dict.fromkeys(PARTS, 0.0)
-    with timers(spent):
-        began = time.process_time()
-        row.play()
-        spent["all"] = time.process_time() - began
-    spent["rest"] = spent["all"] - sum(spent[part] for part in PARTS if part != "of it boards")
-    return spent
-
-
-@contextmanager
-def timers(spent: dict[str, float]) -> Iterator[None]:
-    """Adds the time of the methods in `PARTS` to `spent`; nested calls within a part count once."""
-    before = [(owner, name, getattr(owner, name)) for methods in PARTS.values() for owner, name in methods]
-    for part, methods in PARTS.items():
-        running: list[str] = []
-        for owner, name in methods:
-            setattr(owner, name, timed(getattr(owner, name), part, spent, running))
-    try:
-        yield
-    finally:
-        for owner, name, method in before:
-            setattr(owner, name, method)
-
-
-def timed(method: Callable, part: str, spent: dict[str, float], running: list[str]) -> Callable:
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if running:
-            return method(*args, **kwargs)
-        running.append(part)
-        began = time.process_time()
-        try:
-            return method(*args, **kwargs)
-        finally:
-            spent[part] += time.process_time() - began
-            running.pop()
-
-    return call
 
 
 # Output.
@@ -282,18 +226,6 @@ def rate_table(measured: Sequence[Row]) -> Table:
             times = f"{median(ratios):.1f} x ({min(ratios):.1f} - {max(ratios):.1f})"
         spread = f"{min(row.rates):,.0f} - {max(row.rates):,.0f}"
         table.add_row(row.name, f"{row.rate:,.0f}", spread, f"{1e6 / row.rate:,.0f}", times)
-    return table
-
-
-def parts_table(measured: Sequence[Row]) -> Table:
-    """Microseconds per agent-step by part."""
-    table = Table(title="CPU microseconds an agent-step, by part (one run with timers)", title_justify="left")
-    table.add_column("what", max_width=52)
-    for part in (*PARTS, "rest"):
-        table.add_column(part, justify="right", no_wrap=True)
-    for row in measured:
-        scale = 1e6 / row.rate / row.seconds["all"]
-        table.add_row(row.name, *(f"{row.seconds[part] * scale:,.1f}" for part in (*PARTS, "rest")))
     return table
 
 
@@ -324,7 +256,7 @@ def main(
         measure_all(measured, 2 if quick else repeats, 0.2 if quick else 1.0, progress)
     console = Console(width=None if sys.stdout.isatty() else 116, highlight=False)
     title = f"{map_name} map, welfare variant, {years} years, no press, {Size()}, all powers learn"
-    console.print(title, rate_table(measured), parts_table(measured), *machine_lines(load), sep="\n")
+    console.print(title, rate_table(measured), *machine_lines(load), sep="\n")
 
 
 if __name__ == "__main__":

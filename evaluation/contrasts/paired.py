@@ -6,7 +6,7 @@ unit is the whole game.
 The intervals of several differences hold simultaneously with 95% confidence. Each is the interval of a mean
 (`evaluation.measures.intervals`) at Bonferroni's level, 0.05 divided by the number of differences (Dunn, "Multiple
 comparisons among means", Journal of the American Statistical Association 56, 1961), whatever their dependence.
-`python -m benchmarks.contrasts` measures how often equal policies seem to differ.
+`python -m research.validation.contrasts` measures how often equal policies seem to differ.
 
 If all games have the same difference, there is no interval. For two equal conditions, a difference is as likely as its
 negative, so n equal nonzero differences have a probability of at most 2 / 2**n (the sign test).

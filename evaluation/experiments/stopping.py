@@ -2,8 +2,8 @@
 
 An interval that is checked repeatedly and accepted once it is narrow covers slightly less than its nominal level, since
 it is narrower if games happen to be similar. Therefore the first check is after ten games, and each step multiplies the
-number of games by a factor from 1.5 to 2, according to the current width. `python -m benchmarks.calibration` measures
-the remaining error.
+number of games by a factor from 1.5 to 2, according to the current width. `python -m research.validation.intervals`
+measures the remaining error.
 """
 
 from __future__ import annotations

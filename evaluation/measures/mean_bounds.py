@@ -13,7 +13,7 @@ The two ends of an interval are computed separately:
   since small samples show too little of a long tail. It cannot allow for events that no game shows, such as an attack
   in one game of a hundred.
 
-`python -m benchmarks.calibration` measures coverage and width.
+`python -m research.validation.intervals` measures coverage and width.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.contrasts import DRAWS, shares
 from evaluation.contrasts.paired import Comparison, contrasts, differences, is_clear, pairs_of
 from evaluation.measures.intervals import mean_estimate
+from research.validation.contrasts import DRAWS, shares
 
 games = st.lists(st.tuples(*[st.floats(-10, 10, width=16)] * 3), min_size=5, max_size=12)
 

@@ -176,14 +176,3 @@ def test_the_benchmark_refuses_other_networks():
         two.place += 1
     with pytest.raises(SystemExit, match="differ"):
         benchmark.check_equal(one, two)
-
-
-@pytest.mark.slow
-def test_the_benchmarks_parts_add_up():
-    (ours, *_) = benchmark.rows("clique:3", 1, 2)
-    seconds = benchmark.where_time_goes(ours)
-    parts = [seconds[part] for part in benchmark.PARTS if part != "of it boards"]
-    assert sum(parts) + seconds["rest"] == pytest.approx(seconds["all"])
-    assert seconds["network"] > seconds["of it boards"] > 0
-    assert seconds["engine"] > 0
-    assert seconds["rest"] > 0

@@ -1,7 +1,7 @@
 """False positives of `evaluation.compare` for equal policies.
 
-    python -m benchmarks.contrasts            # 2,000 repetitions per row
-    python -m benchmarks.contrasts --quick
+    python -m research.validation.contrasts            # 2,000 repetitions per row
+    python -m research.validation.contrasts --quick
 
 Each repetition samples games of ten equal policies and compares nine with the first ("9 differences"), or all pairs
 ("45 differences"). It counts the repetitions in which at least one interval excludes the true difference, 0; this
@@ -16,12 +16,11 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from agents.runtime.progress import metered
 from evaluation.contrasts.paired import differences, is_clear, pairs_of
 from evaluation.measures.intervals import Floats
+from research.games import track
+from research.tables import show
 
 POLICIES = 10
 GAMES = (5, 10, 20)
@@ -61,21 +60,13 @@ def main(
     repetitions: Annotated[int, typer.Option(min=1, help="Repetitions per row.")] = 2000,
     quick: Annotated[bool, typer.Option("--quick", help="400 repetitions.")] = False,
 ) -> None:
-    count = 400 if quick else repetitions
-    table = Table(title=f"Repetitions with a false difference between {POLICIES} equal policies", title_justify="left")
-    table.add_column("games")
-    for games in GAMES:
-        table.add_column(f"n={games}", justify="right")
-        table.add_column("alone", justify="right")
-    cases = [(every, name) for every in (False, True) for name in DRAWS]
-    with metered("comparing", len(cases) * len(GAMES), "cells") as meter:
-        for every, name in cases:
-            cells = []
-            for games in GAMES:
-                cells += [f"{100 * each:.1f}%" for each in shares(DRAWS[name], games, every, count)]
-                meter.advance(1)
-            table.add_row(f"{name}, {len(pairs_of(POLICIES, every))} differences", *cells)
-    Console().print(table)
+    """Print the share of repetitions with a false difference between ten equal policies."""
+    rows = []
+    for every, name in track([(every, name) for every in (False, True) for name in DRAWS], "comparing"):
+        found = [shares(DRAWS[name], games, every, 400 if quick else repetitions) for games in GAMES]
+        cells = [f"{together:.1%} ({alone:.0%})" for together, alone in found]
+        rows.append([f"{name}, {len(pairs_of(POLICIES, every))} differences", *cells])
+    show(None, "", ("games", *(f"n={games} (alone)" for games in GAMES)), rows)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Coverage of 95% intervals for known true values: means, ratios of sums, and the gain of a chosen attack.
 
-    python -m benchmarks.calibration            # 4,000 repetitions per row: minutes on one core
-    python -m benchmarks.calibration --quick
+    python -m research.validation.intervals            # 4,000 repetitions per row: minutes on one core
+    python -m research.validation.intervals --quick
 
 Games are numbers sampled from a distribution with a known mean. "played" resamples real games (random in all seats, and
 with dumbbot in France; five years, no press); the mean of all these games is the true value. The intervals of
@@ -23,17 +23,16 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import typer
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
 from scipy.special import ndtr, stdtrit
 
 import evaluation
-from agents.runtime.progress import metered
 from evaluation.experiments.stopping import FIRST_LOOK, further_games
 from evaluation.measures import mean_bounds
 from evaluation.measures.choice import choose, rounds
 from evaluation.measures.intervals import CONFIDENCE, FEWEST_GAMES, Estimate, Floats, mean_estimate
 from evaluation.measures.mean_bounds import UNBOUNDED, Bounds, alike, weighted_bounds
+from research.games import track
+from research.tables import Folder, show
 from welfare_env import Rules
 
 Shape = tuple[int, int]
@@ -46,6 +45,7 @@ ATTACKS = (20, 300, 1000)
 SELECTION_GAMES = (2, 5)  # games per attack for the choice
 SPREADS = {0.0: "equal", 0.5: "sd 0.5"}
 FRESH = 20
+GAMES = [3, 5, 10, 20, 40]  # games per sample
 BATCH = 500
 STOPPED = ((0, 0.8), (0, 1.5), (1, 1.6), (4, 1.0))  # index in `made`, target width
 
@@ -288,36 +288,62 @@ def cell(ours: Coverage, usual: Coverage, unit: Coverage) -> str:
     return f"{ours.covered:.1%}, {ours.width / unit.width:.2f}{none} ({usual.covered:.0%})"
 
 
-def coverage_table(populations: list[Population], games: list[int], repetitions: int, seed: int) -> Table:
-    """One row per population, one column per number of games."""
-    table = Table(
-        title="Coverage, width; in brackets: coverage of percentile intervals",
-        caption="width: relative to Student's interval. none: all games are equal, and the measure is unbounded",
-    )
-    for name in ("games", *(f"n = {count}" for count in games)):
-        table.add_column(name, justify="left")
-    lines: list[Population | SharePopulation] = [*populations, *made_shares()]
-    with metered("measuring", len(games) * len(lines), "cells") as meter:
-        for line, population in enumerate(lines):
-            cells = []
-            for count in games:
-                rng = np.random.default_rng([seed, count, line])
-                if isinstance(population, SharePopulation):
-                    found = share_coverage(population, count, repetitions, rng)
-                else:
-                    found = mean_coverage(population, count, repetitions, rng)
-                cells.append(cell(*found))
-                meter.advance(1)
-            table.add_row(population.name, *cells)
-    return table
+def coverage_row(
+    population: Population | SharePopulation, line: int, games: list[int], repetitions: int, seed: int
+) -> list[str]:
+    """A population: a cell per number of games."""
+    cells = []
+    for count in games:
+        rng = np.random.default_rng([seed, count, line])
+        if isinstance(population, SharePopulation):
+            found = share_coverage(population, count, repetitions, rng)
+        else:
+            found = mean_coverage(population, count, repetitions, rng)
+        cells.append(cell(*found))
+    return [population.name, *cells]
 
 
-def chosen_table(repetitions: int, seed: int) -> Table:
-    """One row per number of attacks and of choosing games."""
-    table = Table(
-        title=f"The best of several attacks, measured on {FRESH} fresh games",
-        caption="games per attack; the best play more. A game's standard deviation is 1",
-    )
+def chosen_rows(repetitions: int, seed: int) -> Iterator[list[str]]:
+    """By number of attacks and of games for the choice; a game's standard deviation is 1."""
+    for place, (spread, kind) in enumerate(SPREADS.items()):
+        for attacks in track(ATTACKS, f"choosing, {kind}"):
+            for games in SELECTION_GAMES:
+                found = choice_results(
+                    attacks, games, spread, repetitions, np.random.default_rng([seed, attacks, games, place])
+                )
+                held = (f"{found.fresh.covered:.1%}", f"{found.fresh.width:.2f}")
+                errors = (f"{found.error:+.2f}", f"{found.luck:+.2f}", f"{found.behind:.2f}")
+                yield [str(attacks), kind, str(games), *held, *errors]
+
+
+def stopped_rows(repetitions: int, seed: int) -> Iterator[list[str]]:
+    """By population and target width."""
+    for line, (place, precision) in enumerate(STOPPED):
+        population = made()[place]
+        found = list(stopped_row(population, precision, repetitions, np.random.default_rng([seed, line, 2])))
+        bounds = Bounds(*(np.array([getattr(estimate, end) for estimate in found]) for end in ("low", "high")))
+        held = coverage(bounds, population.truth)
+        played = f"{np.mean([estimate.n for estimate in found]):.0f}"
+        yield [population.name, f"{precision}", f"{held.covered:.1%}", f"{held.width:.2f}", played]
+
+
+def main(
+    repetitions: Annotated[int, typer.Option(min=2, help="Repetitions per row.")] = 4000,
+    resamples: Annotated[int, typer.Option(min=100, help="Resamples per interval; evaluations use 10,000.")] = 2000,
+    pool: Annotated[int, typer.Option(min=2, help="Real games to resample from.")] = 200,
+    seed: int = 0,
+    quick: Annotated[bool, typer.Option("--quick", help="200 repetitions of 400 resamples, and 10 games.")] = False,
+    to: Folder = None,
+) -> None:
+    """Print coverage and width (relative to Student's interval); in brackets coverage of percentile intervals."""
+    if quick:
+        repetitions, resamples, pool = 200, 400, 10
+    mean_bounds.RESAMPLES = resamples
+    populations: list[Population | SharePopulation] = [*played(pool), *made(), *made_shares()]
+    lines = enumerate(track(populations, "measuring"))
+    rows = [coverage_row(each, line, GAMES, repetitions, seed) for line, each in lines]
+    show(to, "measures-coverage", ("games", *(f"n = {count}" for count in GAMES)), rows)
+    fewer = max(2, repetitions // 4)
     names = (
         "attacks",
         "true gains",
@@ -325,55 +351,11 @@ def chosen_table(repetitions: int, seed: int) -> Table:
         "covered",
         "width",
         "error",
-        "error on choosing games",
+        "error in selection games",
         "below the best",
     )
-    for name in names:
-        table.add_column(name, justify="right")
-    with metered("selection_games", len(SPREADS) * len(ATTACKS) * len(SELECTION_GAMES), "rows") as meter:
-        for place, (spread, kind) in enumerate(SPREADS.items()):
-            for attacks in ATTACKS:
-                for games in SELECTION_GAMES:
-                    rng = np.random.default_rng([seed, attacks, games, place])
-                    found = choice_results(attacks, games, spread, repetitions, rng)
-                    errors = (f"{each:+.2f}" for each in (found.error, found.luck))
-                    held = (f"{found.fresh.covered:.1%}", f"{found.fresh.width:.2f}")
-                    table.add_row(str(attacks), kind, str(games), *held, *errors, f"{found.behind:.2f}")
-                    meter.advance(1)
-    return table
-
-
-def stopped_table(repetitions: int, seed: int) -> Table:
-    """One row per population and target width."""
-    table = Table(title="Stopped at a target width")
-    for name in ("games", "target", "coverage", "width", "games played"):
-        table.add_column(name)
-    for line, (place, precision) in enumerate(STOPPED):
-        population = made()[place]
-        found = list(stopped_row(population, precision, repetitions, np.random.default_rng([seed, line, 2])))
-        bounds = Bounds(*(np.array([getattr(estimate, end) for estimate in found]) for end in ("low", "high")))
-        held = coverage(bounds, population.truth)
-        games = f"{np.mean([estimate.n for estimate in found]):.0f}"
-        table.add_row(population.name, f"{precision}", f"{held.covered:.1%}", f"{held.width:.2f}", games)
-    return table
-
-
-def main(
-    repetitions: Annotated[int, typer.Option(min=2, help="Repetitions per row.")] = 4000,
-    games: Annotated[list[int], typer.Option(min=3, help="Games per sample; repeatable.")] = [3, 5, 10, 20, 40],  # noqa: B006
-    resamples: Annotated[int, typer.Option(min=100, help="Resamples per interval; evaluations use 10,000.")] = 2000,
-    pool: Annotated[int, typer.Option(min=2, help="Real games to resample from.")] = 200,
-    seed: int = 0,
-    quick: Annotated[bool, typer.Option("--quick", help="200 repetitions of 400 resamples, and 10 games.")] = False,
-) -> None:
-    """Print coverage and width of the intervals used in evaluations."""
-    if quick:
-        repetitions, resamples, pool = 200, 400, 10
-    mean_bounds.RESAMPLES = resamples
-    console = Console()
-    console.print(coverage_table([*played(pool), *made()], games, repetitions, seed))
-    console.print(chosen_table(max(2, repetitions // 4), seed))
-    console.print(stopped_table(max(2, repetitions // 4), seed))
+    show(to, "measures-chosen", names, chosen_rows(fewer, seed))
+    show(None, "", ("games", "target", "coverage", "width", "games played"), stopped_rows(fewer, seed))
 
 
 if __name__ == "__main__":

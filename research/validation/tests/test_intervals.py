@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from benchmarks.calibration import (
+from evaluation.measures import mean_bounds
+from evaluation.measures.mean_bounds import Bounds
+from research.validation.intervals import (
     choice_results,
     coverage,
     made,
@@ -12,8 +14,6 @@ from benchmarks.calibration import (
     share_coverage,
     stopped_row,
 )
-from evaluation.measures import mean_bounds
-from evaluation.measures.mean_bounds import Bounds
 
 
 @pytest.fixture(autouse=True)
