@@ -18,11 +18,10 @@ import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 from rich.console import Console
@@ -41,8 +40,7 @@ CPUS: set[int] = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") els
 ONE = set(sorted(CPUS)[-1:])  # the last CPU, since the operating system uses the first most
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """One measurement: phases and units played, wall seconds, and CPU seconds of all threads."""
 
     phases: int
@@ -51,8 +49,7 @@ class Sample:
     cpu: float
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """The measurements of a row, one per round."""
 
     group: str
@@ -80,54 +77,12 @@ class Result:
         return 1e6 * median(sample.cpu / sample.units for sample in self.samples)
 
 
-@dataclass(frozen=True)
-class Start:
+class Start(NamedTuple):
     """The start of a fresh process: wall and CPU seconds of `STAGES`. CPU time includes the interpreter's start."""
 
     name: str
     wall: list[float]
     cpu: list[float]
-
-
-@dataclass(frozen=True)
-class Memory:
-    """Memory in bytes: a game's state, and the growth of a process per game of a large `vector_env`."""
-
-    state: int
-    games: int
-    resident_a_game: float | None
-
-
-@dataclass(frozen=True)
-class Machine:
-    """The machine. Loads are averages over the last minute."""
-
-    cpu: str
-    cores: int
-    pinned_to: int | None
-    load_at_start: float
-    load_at_end: float
-    versions: dict[str, str]
-
-
-@dataclass(frozen=True)
-class Report:
-    """All results of a run. `starts` is empty in a quick run."""
-
-    machine: Machine
-    results: list[Result]
-    starts: list[Start]
-    memory: Memory
-
-    def as_json(self) -> str:
-        """All measurements and medians."""
-        found = asdict(self)
-        for entry, result in zip(found["results"], self.results, strict=True):
-            entry["phases_per_second"] = median(result.rates)
-            entry["phases_per_cpu_second"] = median(result.cpu_rates)
-            entry["microseconds"], entry["cpu_microseconds"] = result.microseconds, result.cpu_microseconds
-            entry["times_package"] = ratio(result.cpu_rates, self.results[-1].cpu_rates)
-        return json.dumps(found, indent=1)
 
 
 # Measuring.
@@ -214,11 +169,13 @@ def starts(progress: Progress) -> list[Start]:
     return found
 
 
-def memory(num_games: int) -> Memory:
-    """Measure memory in a fresh process."""
+def memory_line(num_games: int) -> str:
+    """A state's size, and the growth of a fresh process per game of a large `vector_env`."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         grown = pool.submit(resident_growth, num_games).result()
-    return Memory(4 * layout_of(load_board()).size, num_games, None if grown is None else grown / num_games)
+    resident = "unknown here" if grown is None else f"{grown / num_games:,.0f} bytes a game"
+    size = 4 * layout_of(load_board()).size
+    return f"state: {size:,} bytes a game; resident memory of vector_env with {num_games:,} games: {resident}"
 
 
 def resident_growth(num_games: int) -> int | None:
@@ -241,15 +198,6 @@ def cpu_model() -> str:
     lines = info.read_text().splitlines() if info.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
-
-
-def machine(load_at_start: float) -> Machine:
-    """This machine, called after measuring."""
-    names = ("numpy", "numba", "llvmlite", "diplomacy", "pettingzoo")
-    versions = {"Python": platform.python_version()} | {name: version(name) for name in names}
-    return Machine(
-        cpu_model(), os.cpu_count() or 1, max(ONE, default=None), load_at_start, os.getloadavg()[0], versions
-    )
 
 
 # Output.
@@ -303,40 +251,25 @@ def start_table(found: Sequence[Start]) -> Table:
     return table
 
 
-def memory_line(found: Memory) -> str:
-    grown = found.resident_a_game
-    resident = "unknown here" if grown is None else f"{grown:,.0f} bytes a game"
-    return f"state: {found.state:,} bytes a game; resident memory of vector_env with {found.games:,} games: {resident}"
-
-
-def machine_lines(found: Machine, results: Sequence[Result]) -> list[str]:
+def machine_lines(load: float, results: Sequence[Result]) -> list[str]:
     """A description of the machine, and a warning if it was busy. The final load includes this program."""
-    pinned = "not pinned" if found.pinned_to is None else f"pinned to CPU {found.pinned_to}"
-    versions = ", ".join(f"{name} {number}" for name, number in found.versions.items())
+    pinned = f"pinned to CPU {max(ONE)}" if ONE else "not pinned"
+    names = ("numpy", "numba", "llvmlite", "diplomacy", "pettingzoo")
+    versions = ", ".join([f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in names)])
     share = median(s.cpu / s.wall for result in results if result.group != THREADED for s in result.samples)
+    end = os.getloadavg()[0]
     lines = [
-        f"{found.cpu}, {found.cores} cores, {pinned}; {versions}",
-        f"load {found.load_at_start:.1f} at the start, {found.load_at_end:.1f} at the end;"
-        f" this program had its CPU {share:.0%} of the time",
+        f"{cpu_model()}, {os.cpu_count()} cores, {pinned}; {versions}",
+        f"load {load:.1f} at the start, {end:.1f} at the end; this program had its CPU {share:.0%} of the time",
     ]
-    if found.load_at_start > 1 or found.load_at_end > 2:
+    if load > 1 or end > 2:
         lines.append("[bold red]The machine was busy: wall and CPU times are longer than on an idle one.[/bold red]")
     return lines
-
-
-def print_report(report: Report) -> None:
-    console = Console(width=None if sys.stdout.isatty() else 116, highlight=False)
-    console.print(speed_table(report.results))
-    console.print(*thread_lines(report.results), sep="\n")
-    if report.starts:
-        console.print(start_table(report.starts))
-    console.print(memory_line(report.memory), *machine_lines(report.machine, report.results), sep="\n")
 
 
 def main(
     repeats: Annotated[int, typer.Option(help="Rounds of measurement.", min=1)] = 7,
     quick: Annotated[bool, typer.Option("--quick", help="Two short rounds, fewer games, no cold start.")] = False,
-    json_path: Annotated[Path | None, typer.Option("--json", help="Write all measurements here.")] = None,
 ) -> None:
     """Measure and print the speed of engine and environments."""
     load = os.getloadavg()[0]
@@ -345,12 +278,14 @@ def main(
     rounds, seconds = (2, QUICK_SECONDS) if quick else (repeats, SECONDS)
     with Progress(console=Console(stderr=True)) as progress:
         started = [] if quick else starts(progress)
-        used = memory(MANY)
+        memory = memory_line(MANY)
         results = measure_all(rows(sizes), rounds, seconds, progress)
-    report = Report(machine(load), results, started, used)
-    if json_path is not None:
-        json_path.write_text(report.as_json(), encoding="utf-8")
-    print_report(report)
+    console = Console(width=None if sys.stdout.isatty() else 116, highlight=False)
+    console.print(speed_table(results))
+    console.print(*thread_lines(results), sep="\n")
+    if started:
+        console.print(start_table(started))
+    console.print(memory, *machine_lines(load, results), sep="\n")
 
 
 if __name__ == "__main__":

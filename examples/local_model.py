@@ -6,8 +6,7 @@
     python examples/local_model.py                            # a random model, one year
     python examples/local_model.py --model some-model.gguf    # a real one
 
-llama-cpp-python's server enforces the grammar of a reply, so even random weights play legal orders. `--save FOLDER`
-only writes the random model in transformers' format, for its server.
+llama-cpp-python's server enforces the grammar of a reply, so even random weights play legal orders.
 """
 
 from __future__ import annotations
@@ -116,30 +115,6 @@ def write_gguf(path: Path, seed: int) -> None:
     writer.close()
 
 
-def write_transformers(folder: Path, seed: int) -> None:
-    """Write the same random model in transformers' format; needs `safetensors`."""
-    from safetensors.numpy import save_file
-
-    learned, tensors = random_model(seed)
-    ends = {"bos_token_id": learned.token_to_id(BEGIN), "eos_token_id": learned.token_to_id(END)}
-    config = {
-        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "torch_dtype": "float32",
-        "vocab_size": learned.get_vocab_size(), "hidden_size": WIDTH, "intermediate_size": HIDDEN,
-        "num_hidden_layers": LAYERS, "num_attention_heads": HEADS, "num_key_value_heads": HEADS,
-        "max_position_embeddings": CONTEXT, "rms_norm_eps": 1e-5, "tie_word_embeddings": False,
-    } | ends  # fmt: skip
-    words = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": BEGIN, "eos_token": END}
-    folder.mkdir(parents=True, exist_ok=True)
-    learned.save(str(folder / "tokenizer.json"))
-    for name, content in (
-        ("config", config),
-        ("tokenizer_config", words | {"chat_template": TEMPLATE}),
-        ("generation_config", ends),
-    ):
-        (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-
-
 @contextmanager
 def served(model: Path, port: int = 0) -> Iterator[str]:
     """Run a server of the model; yields its URL, ending in "/v1".
@@ -196,13 +171,9 @@ def main(
     years: Annotated[int, typer.Option(min=1, help="Length of the game.")] = 1,
     message_rounds: Annotated[int, typer.Option(min=1, help="Message rounds per phase.")] = 1,
     seed: Annotated[int, typer.Option(help="Seed of the weights and of the game.")] = 0,
-    save: Annotated[Path | None, typer.Option(help="Only write the random model for transformers here.")] = None,
     serve: Annotated[int, typer.Option(help="Only serve the model, on this port.")] = 0,
 ) -> None:
     """Make a model, serve it, play, and print a summary."""
-    if save is not None:
-        write_transformers(save, seed)
-        return
     with tempfile.TemporaryDirectory() as folder:
         path = model or Path(folder) / "random.gguf"
         if model is None:
