@@ -25,7 +25,6 @@ from evaluation.experiments.deviators import PORTFOLIO, filled
 from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.measures.lm_usage import projection_table, spent
 from evaluation.measures.rows import same_columns
-from evaluation.play.execution import Execution
 from evaluation.play.game_settings import GameSettings
 from evaluation.play.store import DEFAULT_PATH, GameStore
 from modal_env.console import plain_console
@@ -301,14 +300,14 @@ class RunOptions:
         # Pending replies are already paid for, so an interrupt waits for them; a cluster takes a while to shut down.
         waits = patient() if models is not None or self.ray_address else nullcontext()
         with waits, GameStore(self.store) as store, self._pool() as pool:
-            execution = Execution.checked(pool, store, None, models)
-            plans = [each for own in settings for each in plan(own.executed(execution))]
-            can_ask = models is not None and _can_ask(policies, execution, store, models)
+            run = GameSettings(workers=pool, store=store, models=models)
+            plans = [each for own in settings for each in plan(own.run_like(run))]
+            can_ask = models is not None and _can_ask(policies, run, store, models)
             try:
                 total = sum(each.max_games for each in plans)
                 if can_ask:
                     kinds = [(own.played, own.map_name) for own in settings] if rules is None else list(rules)
-                    _tell_costs(policies, kinds, execution, total)
+                    _tell_costs(policies, kinds, run, total)
                 with metered("playing", total, "games") as meter:
                     return [each.play(meter.advance) for each in plans]
             finally:
@@ -336,7 +335,7 @@ class RunOptions:
         return None
 
 
-def _can_ask(policies: Iterable[Spec], execution: Execution, store: GameStore, models: SharedModels) -> bool:
+def _can_ask(policies: Iterable[Spec], run: GameSettings, store: GameStore, models: SharedModels) -> bool:
     """Whether the language models can be asked; if not, stderr says why.
 
     Raises:
@@ -347,7 +346,7 @@ def _can_ask(policies: Iterable[Spec], execution: Execution, store: GameStore, m
     from agents.lm.player import check_ready
 
     replies = 0 if models.cache is None else models.cache.count()
-    players = [execution.sample(policy) for policy in policies if policy.models]
+    players = [run.sample(policy) for policy in policies if policy.models]
     try:
         check_ready(players)
     except ConfigError as error:
@@ -358,13 +357,13 @@ def _can_ask(policies: Iterable[Spec], execution: Execution, store: GameStore, m
     return True
 
 
-def _tell_costs(policies: Iterable[Spec], kinds: Iterable[tuple[Rules, str]], execution: Execution, total: int) -> None:
+def _tell_costs(policies: Iterable[Spec], kinds: Iterable[tuple[Rules, str]], run: GameSettings, total: int) -> None:
     """Print the minimum projected usage of each language model on stderr, before the first game."""
     from agents.lm.errors import PromptError
     from agents.lm.player import language_models
     from agents.lm.projection import Projection
 
-    players = [player for policy in policies if policy.models for player in language_models(execution.sample(policy))]
+    players = [player for policy in policies if policy.models for player in language_models(run.sample(policy))]
     found: dict[tuple[str, Rules], Projection] = {}
     for player in players:
         for rules, map_name in kinds:

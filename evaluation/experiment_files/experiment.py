@@ -27,7 +27,6 @@ from evaluation.experiments.exploitability import resolve_coalitions
 from evaluation.measures.intervals import Estimate
 from evaluation.measures.rows import GamesResult, same_columns
 from evaluation.options import takes_options
-from evaluation.play.execution import Execution
 from evaluation.play.game_settings import GameSettings
 from evaluation.play.store import GameStore
 from welfare_env.checks import quoted
@@ -227,8 +226,8 @@ def plan_experiment(chosen: Experiment, settings: GameSettings) -> EvaluationPla
     measuring = Measuring(chosen, settings)
 
     def run(settings: GameSettings) -> ExperimentResult:
-        with settings.execution.pooled() as pooled, _stored(chosen, pooled) as execution:
-            cells = [measuring.cells(each, execution) for each in chosen.conditions]
+        with settings.pooled() as pooled, _stored(chosen, pooled) as stored:
+            cells = [measuring.cells(each, stored) for each in chosen.conditions]
         results = zip(chosen.conditions, cells, strict=True)
         conditions = tuple(ConditionResult(each, chosen.seed, own) for each, own in results)
         return ExperimentResult(chosen, chosen.seed, conditions)
@@ -273,13 +272,13 @@ def trained(
 
 
 @contextmanager
-def _stored(chosen: Experiment, execution: Execution) -> Iterator[Execution]:
-    """The execution with a store: a temporary store if there is none but several measures, which may share games."""
-    if execution.store is not None or len(chosen.measure) == 1:
-        yield execution
+def _stored(chosen: Experiment, settings: GameSettings) -> Iterator[GameSettings]:
+    """The settings with a store: a temporary store if there is none but several measures, which may share games."""
+    if settings.store is not None or len(chosen.measure) == 1:
+        yield settings
         return
     with tempfile.TemporaryDirectory() as folder, GameStore(Path(folder, "games.sqlite")) as temporary:
-        yield replace(execution, store=temporary)
+        yield replace(settings, store=temporary)
 
 
 def policies_of(chosen: Experiment) -> list[Spec]:
@@ -305,7 +304,7 @@ def _check_all(chosen: Experiment, settings: GameSettings) -> None:
             own.games(read_profile(chosen.text_with(each.played, seed)), 1)
         if each.coalitions:
             resolve_coalitions(own.board, each.coalitions)
-    settings.execution.check_policies(policies_of(chosen))
+    settings.check_policies(policies_of(chosen))
 
 
 def _as_json(value: Any) -> Any:

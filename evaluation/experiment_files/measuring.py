@@ -22,7 +22,6 @@ from evaluation.measures.intervals import Estimate, mean_estimate
 from evaluation.measures.lm_usage import usage_of
 from evaluation.measures.promise_keeping import kept_promises
 from evaluation.messages.analysis import analyze_messages
-from evaluation.play.execution import Execution
 from evaluation.play.game_settings import GameSettings
 from evaluation.play.games import Record
 
@@ -84,10 +83,10 @@ class Measuring:
                     self._plans[key] = PLANS[measure](chosen, condition, seed, self._of(condition))
         self.max_games = sum(plan.max_games for plan in self._plans.values())
 
-    def cells(self, condition: Condition, execution: Execution) -> tuple[Measurement, ...]:
+    def cells(self, condition: Condition, settings: GameSettings) -> tuple[Measurement, ...]:
         """All cells of a condition."""
         return tuple(
-            _cell(measure, seed, self._result(key, execution), self._chosen.text_with(condition.played, seed))
+            _cell(measure, seed, self._result(key, settings), self._chosen.text_with(condition.played, seed))
             for measure, seed, key in self._keys(condition)
         )
 
@@ -99,15 +98,15 @@ class Measuring:
             for seed in self._chosen.training_seeds(condition, measure):
                 yield measure, seed, (measure, seed, played, coalitions, tuple(condition.swept.items()))
 
-    def _result(self, key: Key, execution: Execution) -> Result:
+    def _result(self, key: Key, settings: GameSettings) -> Result:
         if key not in self._results:
             plan = self._plans[key]
-            self._results[key] = plan.run(plan.settings.executed(execution))
+            self._results[key] = plan.run(plan.settings.run_like(settings))
         return self._results[key]
 
     def _of(self, condition: Condition) -> GameSettings:
         """The settings of a condition."""
-        own = replace(
+        return replace(
             self._settings,
             seed=self._chosen.seed,
             rules=condition.rules,
@@ -116,7 +115,6 @@ class Measuring:
             paper_code=self._chosen.paper_code,
             simultaneous=self._chosen.simultaneous,
         )
-        return own.executed(self._settings.execution)
 
 
 def _cell(measure: str, seed: int | None, result: Result, played: str) -> Measurement:
@@ -199,7 +197,7 @@ def _red_team(chosen: Experiment, condition: Condition, seed: int | None, settin
     options = {"games": chosen.games, "budget": chosen.budget, "seats": condition.seats, "seed": chosen.seed}
 
     def run(settings: GameSettings) -> CachedResult:
-        first = settings.games(read_profile(played), 1)[0].to_dict(settings.execution.models)
+        first = settings.games(read_profile(played), 1)[0].to_dict(settings.shared_models)
         attackers = code_behind(attackers_of(plan.tried), settings)
 
         def measure() -> CachedResult:
@@ -207,7 +205,7 @@ def _red_team(chosen: Experiment, condition: Condition, seed: int | None, settin
             return CachedResult({"red_team": result.value}, result.to_dict(), result.witness.marked_record)
 
         specification = {"measure": "red-team", "game": first, "attackers": attackers, **options}
-        return cached_result(settings.execution.store, specification, measure)
+        return cached_result(settings.store, specification, measure)
 
     return EvaluationPlan(settings, plan.max_games, run)
 
@@ -233,7 +231,7 @@ def _exact(chosen: Experiment, condition: Condition, seed: int | None, settings:
 
     def run(settings: GameSettings) -> CachedResult:
         key = {"measure": "exact", "game": first, "coalitions": [list(each) for each in coalitions]}
-        return cached_result(settings.execution.store, key, measure)
+        return cached_result(settings.store, key, measure)
 
     return EvaluationPlan(settings, 0, run)
 

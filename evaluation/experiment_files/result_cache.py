@@ -64,7 +64,7 @@ def code_behind(policies: Iterable[Spec], setting: GameSettings) -> dict[str, An
         ConfigError, CacheError: as `GameSpec.to_dict`.
     """
     listed = sorted(policies, key=lambda policy: policy.text)
-    shared = setting.execution.models
+    shared = setting.shared_models
     own_models = {} if shared is None else shared.own
     models = sorted({model for policy in listed for model in policy.models})
     answers = [answered_by(*model, own=own_models.get(model[0])) for model in models]

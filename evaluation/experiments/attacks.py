@@ -31,9 +31,10 @@ from evaluation.measures.gains import coalition_gain, member_gains
 from evaluation.measures.intervals import CONFIDENCE, Coalition, Floats, mean_estimates
 from evaluation.measures.lm_usage import usage_by_part, usage_by_seat, usage_of, without_texts
 from evaluation.measures.metrics import GameMeasures, measure, welfare_per_year
+from evaluation.play.execution import checked_report
 from evaluation.play.game_settings import BATCH, GameSettings
 from evaluation.play.game_spec import GameSpec
-from evaluation.play.games import Record, play_each
+from evaluation.play.games import Record
 
 Read = TypeVar("Read")
 
@@ -242,7 +243,7 @@ class Attacks:
         found: dict[tuple[Attack, GameSpec], Read] = {}
         wanted = [each.of(game) for each in deviations for game in games]
         self.played += len(wanted)
-        with closing(play_each(wanted, self.setting.execution)) as played:
+        with closing(self.setting.play_each(wanted)) as played:
             for spec, record in played:
                 for each in played_in[spec]:
                     found[each.attack, spec] = read(record, each)
@@ -297,7 +298,7 @@ def plan_attacks(
             attacks = Attacks(pooled, profile, tried)
             attacks.choose(selection_games)
             attacks.confirm(games, precision, most)
-            pooled.execution.report(max_games - attacks.played)  # games that turned out not to be needed
+            checked_report(pooled.report)(max_games - attacks.played)  # games that turned out not to be needed
             result = attacks.result(name)
         return replace(result, notes=notes + stronger_notes(result) + result.notes)
 

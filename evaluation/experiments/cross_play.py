@@ -311,7 +311,7 @@ def plan_cross_play(
     check_whole("types", types, 1, MAX_POLICIES)
     mixes = drawn_mixes(len(known), seats, types, share, settings.seed)
     scenarios = [(focal, other, count) for other in others for count in _focal(focal_seats, seats) for focal in known]
-    settings.execution.check_policies([*known.values(), *others.values()])
+    settings.check_policies([*known.values(), *others.values()])
     specs = list(known.values())
     wished = [list(zip(mix, specs, strict=True)) for mix in mixes]
     wished += [[(count, known[focal]), (seats - count, others[other])] for focal, other, count in scenarios]

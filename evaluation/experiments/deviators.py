@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from agents import CoalitionPolicy, DumbBotPolicy, ExploiterPolicy
 from agents.specs import PolicyLike, Profile, Spec, as_given, read
 from evaluation.checks import EvaluationError
-from evaluation.play.execution import Execution
 from evaluation.play.game_settings import GameSettings
 from evaluation.play.turns import NO_COALITION
 from welfare_env.checks import quoted
@@ -118,7 +117,7 @@ def left_out(setting: GameSettings) -> dict[str, str]:
     return {text: "it was trained for another map or other rules" for text in LEARNED if not _fits(text, setting)}
 
 
-def check_coordinated(deviators: Sequence[Deviator], execution: Execution) -> None:
+def check_coordinated(deviators: Sequence[Deviator], setting: GameSettings) -> None:
     """Check that each deviator can play a whole coalition with one object.
 
     Raises:
@@ -127,14 +126,14 @@ def check_coordinated(deviators: Sequence[Deviator], execution: Execution) -> No
     for each in deviators:
         if len(each.policies) > 1:
             raise EvaluationError(f"deviator {each.name}: it has several policies, but coordination needs exactly one")
-        if not can_coordinate(each, execution):
+        if not can_coordinate(each, setting):
             raise EvaluationError(f"deviator {each.name}: {NO_COALITION}")
 
 
-def can_coordinate(deviator: Deviator, execution: Execution) -> bool:
+def can_coordinate(deviator: Deviator, setting: GameSettings) -> bool:
     """Whether one object of the deviator's policy can play a whole coalition."""
     policies = deviator.policies
-    return len(policies) == 1 and isinstance(execution.sample(policies[0]), CoalitionPolicy)
+    return len(policies) == 1 and isinstance(setting.sample(policies[0]), CoalitionPolicy)
 
 
 def default_deviator(policy: str) -> str:
@@ -177,7 +176,7 @@ def prompted_exploiter(policy: Spec) -> Spec:
 
 def _fits(text: str, setting: GameSettings) -> bool:
     """Whether a learned player fits this board and these rules."""
-    policy: Any = setting.execution.sample(read(text))
+    policy: Any = setting.sample(read(text))
     try:
         policy.network_for(setting.board, setting.played)
     except WelfareEnvError:

@@ -28,4 +28,4 @@ class EvaluationPlan(Generic[Result]):
 
     def play(self, report: Report) -> Result:
         """Play the games and return the result; `report` is called with the number of games since its last call."""
-        return self.run(self.settings.executed(replace(self.settings.execution, report=report)))
+        return self.run(replace(self.settings, report=report))

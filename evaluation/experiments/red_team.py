@@ -166,8 +166,8 @@ def plan_red_team(
         raise RulesError("gains are measured in welfare points: use variant='welfare'")
     profile, name = read_profile(policy), profile_as_given(policy)
     tried, kinds = attacks_on(profile, name, settings, budget, trained)
-    settings.execution.check_policies(profile.policies)
-    settings.execution.check_policies(sorted(attackers_of(tried), key=lambda spec: spec.text))
+    settings.check_policies(profile.policies)
+    settings.check_policies(sorted(attackers_of(tried), key=lambda spec: spec.text))
     notes, selection_games = portfolio_notes(settings, PORTFOLIO), BUDGETS[budget].selection_games
     plan = plan_attacks(settings, profile, name, tried, games=games, selection_games=selection_games, notes=notes)
     deviators = dict.fromkeys(each.attack[0] for each in tried)
@@ -238,7 +238,7 @@ def _attacks(
         list(_read(given, profile, name, setting))
         for given in (alone, several, {"pact": pacts(years), **JOINT_CAMPAIGNS})
     )
-    check_coordinated([each for _, each in together], setting.execution)
+    check_coordinated([each for _, each in together], setting)
     acting_as_one = {each.name for _, each in together}
     in_company = [(kind, each) for kind, each in in_company if each.name not in acting_as_one]
     powers = setting.board.powers

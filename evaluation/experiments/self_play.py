@@ -229,7 +229,7 @@ def plan_self_play(policy: ProfileLike, games: int, settings: GameSettings) -> E
     """Check the arguments of `self_play` and plan its games; raises the same errors."""
     profile = read_profile(policy)
     specs = settings.games(profile, games)
-    settings.execution.check_policies(profile.policies)
+    settings.check_policies(profile.policies)
 
     def run(settings: GameSettings) -> SelfPlayResult:
         records = settings.play(specs)

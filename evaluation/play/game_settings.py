@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TypedDict, overload
+from typing import TYPE_CHECKING, TypedDict, overload
 
 import agents
-from agents.specs import PolicyLike, Profile
+from agents.policy import Policy
+from agents.specs import PolicyLike, Profile, Spec
 from evaluation.checks import (
     EvaluationError,
     board_of,
@@ -19,15 +19,19 @@ from evaluation.checks import (
     check_rules,
     check_seed,
 )
-from evaluation.play.execution import Execution, Models, Report
+from evaluation.play.execution import Models, Report, check_run, checked_report, pool_of, shared_models
 from evaluation.play.game_spec import GameSpec, game_seed, selection_seed
 from evaluation.play.games import Record, play_each
 from evaluation.play.store import GameStore
+from evaluation.play.turns import check_orders_written
 from evaluation.play.workers import Workers
 from welfare_env import Board, Rules
 from welfare_env.checks import quoted
 from welfare_env.engine.engines import DEFAULT_ENGINE
 from welfare_env.game.press import MEDIATOR
+
+if TYPE_CHECKING:
+    from agents.lm.models.shared_models import SharedModels
 
 BATCH = 2_000
 """Games planned per batch (planning takes less than half a second)."""
@@ -93,7 +97,7 @@ class GameSettings:
         report: called with the number of games finished since the last call (for progress bars).
         models: cache, budget and your own models for language-model players, or just a mapping of names to your own
             models; None for the defaults.
-        execution: the checked values of `workers` to `models`.
+        shared_models: `models` as shared by all language-model players.
         played: the rules, with None replaced by the paper's.
         board: the board of the map.
 
@@ -113,7 +117,8 @@ class GameSettings:
     store: GameStore | None = None
     report: Report | None = None
     models: Models = None
-    execution: Execution = field(init=False, repr=False, compare=False)
+    shared_models: SharedModels | None = field(init=False, repr=False, compare=False)
+    _samples: dict[Spec, Policy] = field(default_factory=dict, repr=False, compare=False)
     played: Rules = field(init=False)
     board: Board = field(init=False, repr=False)
 
@@ -123,8 +128,9 @@ class GameSettings:
         for name in ("simultaneous", "paper_code"):
             if not isinstance(value := getattr(self, name), bool):
                 raise EvaluationError(f"{name}={quoted(value)}: give True or False")
-        execution = Execution.checked(self.workers, self.store, self.report, self.models)
-        object.__setattr__(self, "execution", execution)
+        check_run(self.workers, self.store)
+        checked_report(self.report)
+        object.__setattr__(self, "shared_models", shared_models(self.models))
         object.__setattr__(self, "played", check_rules(self.rules))
         object.__setattr__(self, "board", board_of(self.map_name))
         if not isinstance(self.seats, str) or self.seats not in agents.specs.SEATINGS:
@@ -185,18 +191,39 @@ class GameSettings:
         """The records of games, planned and played in batches; see `play_all`."""
         planned, records = iter(games), list[Record]()
         while batch := list(islice(planned, BATCH)):
-            played = dict(play_each(batch, self.execution))
+            played = dict(self.play_each(batch))
             records += [played[spec] for spec in batch]
         return records
 
-    def executed(self, execution: Execution) -> GameSettings:
-        """The same settings with another execution."""
-        same = copy(self)
-        object.__setattr__(same, "execution", execution)
-        return same
+    def play_each(self, games: Sequence[GameSpec]) -> Generator[tuple[GameSpec, Record], None, None]:
+        """See `evaluation.play.games.play_each`."""
+        return play_each(games, self.workers, self.store, self.report, self.shared_models)
+
+    def run_like(self, others: GameSettings) -> GameSettings:
+        """The same games, with the workers, store, report and models of other settings."""
+        run = {name: getattr(others, name) for name in ("workers", "store", "report", "models", "_samples")}
+        return replace(self, **run)
+
+    def sample(self, spec: Spec) -> Policy:
+        """A policy instance for inspection, not for play; cached.
+
+        Raises:
+            UnknownAgentError: as `agents.make`.
+            EvaluationError: the policy writes programs of modal_env.
+        """
+        if spec not in self._samples:
+            policy = spec.make(self.shared_models)
+            check_orders_written(spec, policy)
+            self._samples[spec] = policy
+        return self._samples[spec]
+
+    def check_policies(self, specs: Iterable[Spec]) -> None:
+        """Make every policy once, so that errors are raised before the first game; raises as `sample`."""
+        for spec in specs:
+            self.sample(spec)
 
     @contextmanager
     def pooled(self) -> Iterator[GameSettings]:
         """The same options with one pool of processes for several calls of `play`."""
-        with self.execution.pooled() as execution:
-            yield self.executed(execution)
+        with pool_of(self.workers) as workers:
+            yield replace(self, workers=workers)

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed
 from functools import partial
+from importlib.util import find_spec
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import welfare_env
 from evaluation.checks import EvaluationError
-from evaluation.play.execution import Execution, Models, Report, shared_models
+from evaluation.play.execution import Models, Report, check_run, checked_report, pool_of, shared_models
 from evaluation.play.game_spec import GameSpec
 from evaluation.play.sources import VERSIONS
 from evaluation.play.store import GameStore, specification_key
@@ -111,12 +112,18 @@ def play_all(
         StoreError: the store cannot be used.
         WorkerError: a worker process was killed.
     """
-    execution = Execution.checked(workers, store, report, models)
-    records = dict(play_each(specs, execution))
+    check_run(workers, store)
+    records = dict(play_each(specs, workers, store, checked_report(report), shared_models(models)))
     return [records[spec] for spec in specs]
 
 
-def play_each(specs: Sequence[GameSpec], execution: Execution) -> Generator[tuple[GameSpec, Record], None, None]:
+def play_each(
+    specs: Sequence[GameSpec],
+    workers: int | Workers = 1,
+    store: GameStore | None = None,
+    report: Report | None = None,
+    models: SharedModels | None = None,
+) -> Generator[tuple[GameSpec, Record], None, None]:
     """Like `play_all`, but yields each distinct game with its record: stored games first, then in order of completion.
 
     Records are not kept in memory. Exhaust or close the generator; it starts working, and can raise errors, only when
@@ -124,40 +131,41 @@ def play_each(specs: Sequence[GameSpec], execution: Execution) -> Generator[tupl
     """
     if not isinstance(specs, Sequence) or not all(isinstance(spec, GameSpec) for spec in specs):
         raise EvaluationError(f"specs={quoted(specs)}: give a list of evaluation.GameSpec(...)")
-    models, store, copies = execution.models, execution.store, Counter(specs)
-    _check_checkpoints(list(copies), execution)
+    copies, report = Counter(specs), report or (lambda count: None)
+    _check_checkpoints(list(copies), models)
     keys = {spec: spec.to_dict(models) for spec in copies}  # before the first game, since a map file could change
     used: list[Record] = []  # usage of language models
-    with execution.pool as workers:
-        _warn_of_unnamed(list(copies), store, workers)
+    with pool_of(workers) as pool:
+        _warn_of_unnamed(list(copies), store, pool)
         named = {spec: key for spec, key in keys.items() if spec.is_named}
         stored = {} if store is None else _stored(named, store)
         if store is not None:
             store.reused |= {specification_key(keys[spec]) for spec in stored} - store.added
-        execution.report(sum(copies[spec] for spec in stored))
+        report(sum(copies[spec] for spec in stored))
         for spec, load in stored.items():
             record = load()
             used += _judged(record)
             yield spec, record
         missing = [spec for spec in copies if spec not in stored]
-        for spec, record in _played(missing, workers, models, keys):
+        for spec, record in _played(missing, pool, models, keys):
             if spec.is_named:
                 record.setdefault("welfare_env", {})["key"] = specification_key(keys[spec])
             if store and spec.is_named and _was_answered(record):
                 store.put(keys[spec], record)
             used += _judged(record)
-            execution.report(copies[spec])
+            report(copies[spec])
             yield spec, record
     if models is not None:
         models.forget_passing()  # the next run retries calls that failed this time
     _warn(used)
 
 
-def _check_checkpoints(specs: Sequence[GameSpec], execution: Execution) -> None:
+def _check_checkpoints(specs: Sequence[GameSpec], models: SharedModels | None) -> None:
     """Raise CheckpointError if a learned player does not fit one of its games."""
     learned = ((spec, policy) for spec in specs for _, policy in spec.players if policy.checkpoints)
     for policy, map_name, rules in dict.fromkeys((policy, spec.map_name, spec.rules) for spec, policy in learned):
-        execution.sample(policy)  # raises if torch is missing
+        if not (find_spec("torch") and find_spec("safetensors")):
+            policy.make(models)  # raises, and names the extra
         from agents.rl import checkpoint
 
         for folder in policy.checkpoints:

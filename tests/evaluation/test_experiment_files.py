@@ -298,10 +298,11 @@ def test_a_cached_result_is_of_one_revision(measure: str, store_path: Path, monk
     assert len(made) == 2
 
 
-def test_the_checkpoints_and_models_of_attackers_are_in_the_key(tmp_path: Path) -> None:
-    module = tmp_path / "attacker.py"
+def test_the_files_and_models_of_attackers_are_in_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    module = tmp_path / "attacker_of_test.py"
     module.write_text("X = 1")
-    policies = [read("lm:scripted/stub"), replace(read("hold"), sources=(lambda: [module],))]
+    policies = [read("lm:scripted/stub"), read("import:attacker_of_test.Mine")]
     first = result_cache.code_behind(policies, evaluation.Setting())
     assert first["language_models"] == [{"model": "scripted/stub"}]
     module.write_text("X = 12")

@@ -19,7 +19,6 @@ from agents.specs import read_profile
 from evaluation import EvaluationError, GameSpec, GameStore, Setting, Workers, play_all, play_game
 from evaluation.experiments import attacks
 from evaluation.play import game_settings, games, sources
-from evaluation.play.execution import Execution
 from evaluation.play.game_spec import game_seed
 from evaluation.play.games import play_each
 from evaluation.play.workers import WorkerError
@@ -232,7 +231,7 @@ def test_each_game_comes_as_soon_as_it_is_there(kept: GameStore, played: list[Ga
     """Stored ones first; who does not keep records needs no memory for them."""
     first, second, third = specs_of("random", 3)
     play_all([third], store=kept)
-    games = play_each([first, second, third, first], Execution.checked(store=kept))
+    games = play_each([first, second, third, first], store=kept)
     assert [next(games)[0], len(played)] == [third, 1]
     assert [next(games)[0], len(played)] == [first, 2]
     assert [spec for spec, _ in games] == [second]
