@@ -62,7 +62,7 @@ def test_errors_name_options_that_work(saved, tmp_path):
     game = json.loads(saved.read_text(encoding="utf-8"))
     Path("two.json").write_text(f"{json.dumps(game)}\n{json.dumps(game)}", encoding="utf-8")
     assert "give --game 1 to 2" in run("import", "two.json").output
-    for number, told in ((1, "no part of it can be imported"), (2, "--until F1901M imports the 1 phase before that")):
+    for number, told in ((1, "after S1901M, units of FRANCE"), (2, "--until F1901M imports the phases before that")):
         wrong = json.loads(json.dumps(game))
         wrong["phases"][number]["state"]["units"]["FRANCE"][0] = "A BUR"
         Path("wrong.json").write_text(json.dumps(wrong), encoding="utf-8")

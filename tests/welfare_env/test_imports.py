@@ -275,7 +275,7 @@ def test_another_adjudication_is_refused_with_its_place_and_the_game_before_it_c
     other = copy.deepcopy(saved)
     other["phases"][3]["state"]["units"]["FRANCE"].append("A PAR")
     name, before = other["phases"][3]["name"], other["phases"][2]["name"]
-    with pytest.raises(errors.RecordError, match=rf"phases\[3\]: after {before}, units of FRANCE are .*A PAR"):
+    with pytest.raises(errors.RecordError, match=rf"phases\[3\].*: after {before}, units of FRANCE are .*A PAR"):
         import_game(written(tmp_path, other))
     found = import_game(written(tmp_path, other), until=before)
     assert found.game.phase == before
@@ -294,96 +294,57 @@ def change(value, keys, new):
     return changed
 
 
-@pytest.mark.parametrize(
-    ("keys", "new", "words"),
-    [
-        (["phases"], [], "no list of phases"),
-        (["phases"], {}, "phases: {}, expected a list"),
-        (["phases", 0], 5, "neither 'turn' nor 'state'"),
-        (["phases", 1], 5, r"phases\[1\] has no 'name'"),
-        (["phases", 1, "name"], "Spring", r"phases\[1\].name: 'Spring', expected a phase"),
-        (["phases", 1, "name"], "F1902M", r"phases\[1\] is F1902M, but by our rules S1901M is followed by F1901M"),
-        (["phases", 0, "state"], [], r"phases\[0\] has no 'state'|phases\[0\].state has no 'units'"),
-        (
-            ["phases", 0, "state", "units", "FRANCE"],
-            "A PAR",
-            r"phases\[0\].state.units.FRANCE: 'A PAR', expected a list",
-        ),
-        (["phases", 0, "state", "units", "FRANCE"], ["A XXX"], r"phases\[0\] \(S1901M\): .*A XXX"),
-        (["phases", 0, "state", "units", "SPAIN"], ["A SPA"], "SPAIN"),
-        (["phases", 0, "orders", "FRANCE"], [7], r"phases\[0\].orders.FRANCE\[0\]: 7, expected a text"),
-        (["phases", 0, "orders", "SPAIN"], ["A SPA H"], r"phases\[0\] \(S1901M\): .*SPAIN"),
-        (["phases", 0, "messages", 0, "message"], None, r"phases\[0\].messages\[0\] has no 'message'"),
-        (["map"], "../secret.map", "map '../secret.map' is not installed"),
-        (["id"], "welfare_env", "a saved game of welfare_env"),
-    ],
-)
-def test_damaged_files_are_refused_with_the_place(saved, tmp_path, keys, new, words):
-    with pytest.raises(errors.RecordError, match=words):
-        import_game(written(tmp_path, change(saved, keys, new)))
+def refused(folder, value):
+    """The error of a file: its text is short and can be shown in any terminal."""
+    with pytest.raises(errors.RecordError, match=r"game\.json") as told:
+        import_game(written(folder, value))
+    assert len(str(told.value)) < 1500
+    assert str(told.value).isprintable()
+    return str(told.value)
 
 
-AGENTS = ["phases", 0, "state_agents"]
-ENDED = {"name": "COMPLETED", "state": {"units": {}, "centers": {}}}
-LABEL = r"expected a printable text of at most 200 characters$"
-
-
-@pytest.mark.parametrize("text", ["\x1b[2J", "a\nb", "\ud800", "\u202e", "x" * 201])
-@pytest.mark.parametrize(
-    ("keys", "made", "place"),
-    [
-        (["id"], str, "id"),
-        (AGENTS, lambda text: {"FRANCE": {"model_id": text}}, r"phases\[0\].state_agents.FRANCE.model_id"),
-        (["phases", 0, "state", "units", "FRANCE"], lambda text: [text], r"phases\[0\].state.units.FRANCE\[0\]"),
-        (["phases", 0, "state", "centers", "FRANCE"], lambda text: [text], r"phases\[0\].state.centers.FRANCE\[0\]"),
-        (["phases", -1], lambda text: change(ENDED, ["state", "note"], text), r"phases\[\d+\].state.note"),
-    ],
-)
-def test_texts_that_no_terminal_should_show_are_refused(saved, tmp_path, keys, made, place, text):
-    with pytest.raises(errors.RecordError, match=f"{place}: .*{LABEL}") as refused:
-        import_game(written(tmp_path, change(saved, keys, made(text))))
-    assert str(refused.value).isprintable()
-
-
-def test_an_outcome_of_the_site_that_no_terminal_should_show_is_refused(tmp_path):
-    with pytest.raises(errors.RecordError, match=f"gameOver: .*{LABEL}"):
-        import_game(written(tmp_path, HISTORY | {"gameOver": "\x1b[2J"}))
-
-
-def test_players_who_are_no_powers_are_refused(saved, tmp_path):
-    log = change(saved, AGENTS, {"\x1b[2J": {"model_id": "a-model"}})
-    with pytest.raises(
-        errors.RecordError, match=r"state_agents.'\\x1b\[2J': expected a power .*: AUSTRIA, "
-    ) as refused:
-        import_game(written(tmp_path, log))
-    assert str(refused.value).isprintable()
-
-
-def test_an_error_about_a_long_list_is_short(saved, tmp_path):
-    with pytest.raises(errors.RecordError, match="units of FRANCE are") as refused:
-        import_game(written(tmp_path, change(saved, ["phases", 1, "state", "units", "FRANCE"], ["A PAR"] * 5000)))
-    assert len(str(refused.value)) < 1000
+FIRST = ["phases", 0]
 
 
 @pytest.mark.parametrize(
-    ("keys", "new", "words"),
+    ("keys", "new"),
     [
-        (["phases", 0, "turn"], "x", r"phases\[0\].turn: 'x', expected a whole number"),
-        (["phases", 0, "turn"], 10**9, r"phases\[0\].phase: 'Diplomacy'"),
-        (["phases", 0, "phase"], "Lunch", r"phases\[0\].phase: 'Lunch', expected one of Diplomacy"),
-        (["phases", 0, "units", 1, "terrID"], 99, r"units\[1\].terrID: 99, expected a territory from 1 to 81"),
-        (["phases", 0, "units", 1, "countryID"], 0, r"units\[1\].countryID: 0, expected a country from 1 to 7"),
-        (["phases", 0, "units", 1, "type"], "Wing", r"units\[1\].type: 'Wing', expected 'Army' or 'Fleet'"),
-        (["phases", 0, "units", 1, "retreating"], 2, r"retreating: 2, expected true or false"),
-        (["phases", 0, "orders", 0, "type"], "Nap", r"orders\[0\].type: 'Nap', expected an order"),
-        (["phases", 0, "orders", 0, "toTerrID"], None, r"orders\[0\] has no 'toTerrID'"),
-        (["phases", 1, "units"], [], r"phases\[1\]: after S1901M, units of RUSSIA are none in the file"),
-        (["variantID"], 15, "variantID: 15, expected 1: only games of the variant Classic"),
+        *((["phases"], new) for new in ([], {}, None)),
+        *(([*FIRST], new) for new in (5, {})),
+        *((["phases", 1, "name"], new) for new in ("Spring", "F1902M", None)),
+        ([*FIRST, "state"], []),
+        *(([*FIRST, "state", "units", "FRANCE"], new) for new in ("A PAR", ["A XXX"], [7], ["\x1b[2J"], ["\ud800"])),
+        *(([*FIRST, "state", "centers", "FRANCE"], new) for new in (["\x1b[2J"], {"PAR": 1})),
+        ([*FIRST, "state", "units", "SPAIN"], ["A SPA"]),
+        *(([*FIRST, "orders", power], new) for power, new in (("FRANCE", [7]), ("SPAIN", ["A SPA H"]))),
+        ([*FIRST, "messages", 0, "message"], None),
+        (["map"], "../secret.map"),
+        *((["id"], text) for text in ("welfare_env", "\x1b[2J", "a\nb", "\u202e", "x" * 201)),
+        ([*FIRST, "state_agents"], {"FRANCE": {"model_id": "\x1b[2J"}}),
+        (["phases", -1], {"name": "COMPLETED", "state": {"units": {}, "centers": {}, "note": "\x1b[2J"}}),
+        (["phases", 1, "state", "units", "FRANCE"], ["A PAR"] * 5000),
     ],
 )
-def test_damaged_files_of_the_site_are_refused_with_the_place(tmp_path, keys, new, words):
-    with pytest.raises(errors.RecordError, match=words):
-        import_game(written(tmp_path, change(HISTORY, keys, new)))
+def test_damaged_files_are_refused(saved, tmp_path, keys, new):
+    told = refused(tmp_path, change(saved, keys, new))
+    assert keys[:1] == ["phases"] or "phases" not in told
+
+
+@pytest.mark.parametrize(
+    ("keys", "new"),
+    [
+        *(([*FIRST, "turn"], new) for new in ("x", 10**9, None)),
+        ([*FIRST, "phase"], "Lunch"),
+        *(([*FIRST, "units", 1, key], new) for key, new in (("terrID", 99), ("countryID", 0), ("type", "Wing"))),
+        *(([*FIRST, "orders", 0, key], new) for key, new in (("type", "Nap"), ("toTerrID", None))),
+        (["phases", 1, "units"], []),
+        (["variantID"], 15),
+        (["gameOver"], "\x1b[2J"),
+    ],
+)
+def test_damaged_files_of_the_site_are_refused(tmp_path, keys, new):
+    told = refused(tmp_path, change(HISTORY, keys, new))
+    assert keys[:1] != ["phases"] or "phases[" in told
 
 
 @pytest.mark.parametrize("text", ["", "null", "[]", "3", "{", "[" * 100_000, '{"phases": [[]]}', "x\ny\n", "\0"])

@@ -7,9 +7,9 @@ refused with the phase and the difference; the phases before it can be imported.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from welfare_env.checks import quoted
 from welfare_env.errors import RecordError, WelfareEnvError
@@ -19,10 +19,10 @@ from welfare_env.rules import Rules
 
 RETREATS = "R"
 LONGEST_LIST = 300  # characters of a power's units or centers in an error
+DAMAGE = (KeyError, IndexError, TypeError, AttributeError, ValueError)  # what reading a malformed file raises
 
 
-@dataclass(frozen=True)
-class ForeignMessage:
+class ForeignMessage(NamedTuple):
     """A message in another program's game."""
 
     sender: str
@@ -36,14 +36,12 @@ class ForeignPhase:
 
     Attributes:
         name: short name, "S1901M"; "" for the position after the end.
-        place: its place in the file, for errors.
         units: power -> units at its start; dislodged ones begin with "*".
         centers: power -> centers.
         orders: power -> orders.
     """
 
     name: str
-    place: str
     units: Mapping[str, Sequence[str]]
     centers: Mapping[str, Sequence[str]]
     orders: Mapping[str, Sequence[str]]
@@ -69,6 +67,33 @@ class ForeignGame:
     players: Mapping[str, str] = field(default_factory=dict)
     outcome: str = ""
     unread: tuple[str, ...] = ()
+
+
+def read_each(phases: Sequence[Any], read: Callable[[Any], ForeignPhase]) -> list[ForeignPhase]:
+    """Read all phases of a file.
+
+    Raises:
+        RecordError: a part is missing or malformed; the message names the phase.
+    """
+    found = []
+    for number, phase in enumerate(phases):
+        try:
+            found.append(read(phase))
+        except DAMAGE as error:
+            what = "" if isinstance(error, RecordError) else f"{type(error).__name__}: "
+            raise RecordError(f"phases[{number}]: {what}{error!s:.200}") from error
+    return found
+
+
+def label(text: str) -> str:
+    """A text of the file that is shown in terminals.
+
+    Raises:
+        RecordError: not printable, or long.
+    """
+    if len(text) > 200 or not text.isprintable():
+        raise RecordError(f"{quoted(text)}: expected a printable text of at most 200 characters")
+    return text
 
 
 @dataclass(frozen=True)
@@ -111,18 +136,20 @@ def replayed(foreign: ForeignGame, until: str | None = None) -> ImportedGame:
     """
     phases = _chosen(foreign.phases, until)
     notes: Counter[str] = Counter()
-    game = _opening(foreign, phases)
-    for number, phase in enumerate(phases):
-        try:
-            if number and not _is_stopped(game, phase, phases[number - 1]):
+    number, game = 0, None
+    try:
+        for number, phase in enumerate(phases):
+            if game is None:
+                game = _opening(foreign, phases)
+            elif not _is_stopped(game, phase, phases[number - 1]):
                 game.advance()
             _compare(game, phase, phases[number - 1].name)
             _speak(game, phase, notes)
             _order(game, phase, notes)
-        except RecordError:
-            raise
-        except WelfareEnvError as error:
-            raise RecordError(f"{phase.place} ({phase.name or 'the end'}): {error}") from error
+    except WelfareEnvError as error:
+        raise RecordError(f"phases[{number}] ({phases[number].name or 'the end'}): {error}") from error
+    if game is None:
+        raise RecordError("the file has no phases to replay")
     counted = tuple(f"{count:,} {what}" for what, count in notes.items())
     return ImportedGame(
         game, foreign.program, foreign.id, foreign.players, foreign.outcome, (*counted, *foreign.unread)
@@ -144,14 +171,11 @@ def _opening(foreign: ForeignGame, phases: Sequence[ForeignPhase]) -> Game:
     """The game at the first phase: standard rules, as many years as the file has, press if there are messages."""
     first, last = phases[0], [phase for phase in phases if phase.name][-1]
     if first.name[-1] == RETREATS:
-        raise RecordError(f"{first.place}: the game begins with {first.name}; it must not begin with a retreat phase")
+        raise RecordError("the game must not begin with a retreat phase")
     is_spoken = any(phase.messages for phase in phases)
-    try:
-        years = int(last.name[1:5]) - int(first.name[1:5]) + 1
-        rules = Rules(variant="standard", years=years, press="text" if is_spoken else None, message_rounds=1)
-        return Game.from_position(first.name, first.units, first.centers, rules=rules, map_name=foreign.map_name)
-    except WelfareEnvError as error:
-        raise RecordError(f"{first.place} ({first.name}): {error}") from error
+    years = int(last.name[1:5]) - int(first.name[1:5]) + 1
+    rules = Rules(variant="standard", years=years, press="text" if is_spoken else None, message_rounds=1)
+    return Game.from_position(first.name, first.units, first.centers, rules=rules, map_name=foreign.map_name)
 
 
 def _is_stopped(game: Game, phase: ForeignPhase, before: ForeignPhase) -> bool:
@@ -162,22 +186,14 @@ def _is_stopped(game: Game, phase: ForeignPhase, before: ForeignPhase) -> bool:
 def _compare(game: Game, phase: ForeignPhase, before: str) -> None:
     """Check that the position equals the file's."""
     if phase.name and phase.name != game.phase:
-        raise RecordError(f"{phase.place} is {phase.name}, but by our rules {before} is followed by {game.phase}")
+        raise RecordError(f"by our rules {before} is followed by {game.phase}")
     for power in sorted({*phase.units, *phase.centers} - set(game.powers)):
-        raise RecordError(f"{phase.place}: there is no power {quoted(power)} on the map {game.board.name}")
+        raise RecordError(f"there is no power {quoted(power)} on the map {game.board.name}")
     if difference := _difference(game, phase):
+        how = f"; until={before!r} imports the phases before that" if len(game.history) > 1 else ""
         raise RecordError(
-            f"{phase.place}: after {before}, {difference}. The other program adjudicated differently, or the file was "
-            f"edited; {_importable(game, before)}"
+            f"after {before}, {difference}. The other program adjudicated differently, or the file was edited{how}"
         )
-
-
-def _importable(game: Game, before: str) -> str:
-    """The end of an error: which phases can be imported if the result of `before`, the last played, does not match."""
-    phases = len(game.history) - 1
-    if phases < 1:
-        return "that is its first phase, so no part of it can be imported"
-    return f"until={before!r} imports the {phases:,} phase{'s' * (phases > 1)} before that"
 
 
 def _difference(game: Game, phase: ForeignPhase) -> str:
@@ -190,7 +206,7 @@ def _difference(game: Game, phase: ForeignPhase) -> str:
         }
         for what, (theirs, ours) in pairs.items():
             if not _agree(theirs, ours):
-                in_words = [", ".join(sorted(each))[:LONGEST_LIST] or "none" for each in (theirs, ours)]
+                in_words = [ascii(", ".join(sorted(each)))[1:-1][:LONGEST_LIST] or "none" for each in (theirs, ours)]
                 return f"{what} of {power} are {in_words[0]} in the file, and {in_words[1]} by our rules"
     return ""
 

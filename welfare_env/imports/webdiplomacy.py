@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from welfare_env.board.loading import load_board
+from welfare_env.checks import quoted
+from welfare_env.errors import RecordError
 from welfare_env.game.press import GLOBAL
-from welfare_env.imports.foreign import ForeignGame, ForeignMessage, ForeignPhase
-from welfare_env.imports.nodes import Node
+from welfare_env.imports.foreign import ForeignGame, ForeignMessage, ForeignPhase, label, read_each
 
 CLASSIC = 1
 FIRST_YEAR = 1901
@@ -33,7 +35,7 @@ FINISHED = "Finished"
 LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
 
-def read(saved: Node, spoken: Node | None = None) -> ForeignGame:
+def read(saved: dict[str, Any], spoken: dict[str, Any] | None = None) -> ForeignGame:
     """Read a game.
 
     Args:
@@ -41,145 +43,133 @@ def read(saved: Node, spoken: Node | None = None) -> ForeignGame:
         spoken: messages.json, if given: the messages to all players.
 
     Raises:
-        RecordError: a part is missing or malformed (the message says where), or a variant other than Classic.
+        RecordError: a part is malformed (the message says where), or a variant other than Classic. Also Python's own
+            errors.
     """
-    if "variantID" in saved and saved["variantID"].number() != CLASSIC:
-        raise saved["variantID"].wrong(f"{CLASSIC}: only games of the variant Classic can be read")
+    if int(saved.get("variantID", CLASSIC)) != CLASSIC:
+        raise RecordError(f"variantID {quoted(saved['variantID'])}: only games of the variant Classic can be read")
     messages: dict[str, list[ForeignMessage]] = {}
-    for message in spoken["messages"].entries() if spoken else ():
-        messages.setdefault(_name(message, message["turn"].number()), []).append(_message(message))
-    over = saved["gameOver"].label() if "gameOver" in saved else ""
+    for message in spoken["messages"] if spoken else ():
+        messages.setdefault(_name(message), []).append(_message(message))
+    over, phases = saved.get("gameOver") or "", saved["phases"]
+    has_messages = spoken or any("messages" in phase for phase in phases)
     return ForeignGame(
         program="webDiplomacy",
-        id=str(saved["gameID"].number()) if "gameID" in saved else "",
+        id=str(int(saved["gameID"])) if "gameID" in saved else "",
         map_name="standard",
-        phases=[_phase(phase, messages) for phase in saved["phases"].entries()],
-        outcome="" if over == "No" else over,
+        phases=read_each(phases, lambda phase: _phase(phase, messages)),
+        outcome="" if over == "No" else label(over),
         unread=()
-        if spoken or _has_messages(saved)
+        if has_messages
         else ("no messages: history.json has none; those to all players are in messages.json",),
     )
 
 
-def _has_messages(saved: Node) -> bool:
-    return any("messages" in phase for phase in saved["phases"].entries())
-
-
-def _phase(phase: Node, spoken: dict[str, list[ForeignMessage]]) -> ForeignPhase:
-    turn = phase["turn"].number()
-    name = _name(phase, turn)
-    own = phase["messages"].entries() if "messages" in phase else []
+def _phase(phase: dict[str, Any], spoken: dict[str, list[ForeignMessage]]) -> ForeignPhase:
+    name = _name(phase)
     units: dict[str, list[str]] = {}
-    for unit in phase["units"].entries():
+    for unit in phase["units"]:
         units.setdefault(_country(unit), []).append(_unit(unit))
     return ForeignPhase(
         name=name,
-        place=phase.place,
         units=units,
         centers=_centers(phase),
         orders=_orders(phase, [text for texts in units.values() for text in texts]),
-        messages=[*(_message(message) for message in own), *spoken.get(name, ())],
+        messages=[*map(_message, phase.get("messages") or ()), *spoken.get(name, ())],
     )
 
 
-def _name(phase: Node, turn: int) -> str:
+def _name(phase: dict[str, Any]) -> str:
     """The short name; "" after the end. Turn 0 is the Spring of 1901."""
-    kind = phase["phase"]
-    if kind.value == FINISHED:
+    kind, turn = phase["phase"], int(phase["turn"])
+    if kind == FINISHED:
         return ""
-    if kind.value not in SEASONS or not 0 <= turn < 2000:
-        raise kind.wrong(f"one of {', '.join([*SEASONS, FINISHED])}, in a turn from 0 to 1999")
-    *seasons, letter = SEASONS[kind.value]
+    if kind not in SEASONS or not 0 <= turn < 2000:
+        raise RecordError(f"phase {quoted(kind)}: expected one of {', '.join(SEASONS)}, in a turn from 0 to 1999")
+    *seasons, letter = SEASONS[kind]
     return f"{seasons[turn % 2]}{FIRST_YEAR + turn // 2}{letter}"
 
 
-def _country(part: Node) -> str:
-    found = _named(part["countryID"])
-    if found == GLOBAL:
-        raise part["countryID"].wrong(f"a country from 1 to {len(COUNTRIES) - 1}")
-    return found
+def _country(part: dict[str, Any]) -> str:
+    return _numbered(COUNTRIES, part["countryID"], 1)
 
 
-def _territory(number: Node) -> str:
-    if not 0 < number.number() < len(TERRITORIES):
-        raise number.wrong(f"a territory from 1 to {len(TERRITORIES) - 1}")
-    return TERRITORIES[number.number()]
+def _territory(number: Any) -> str:
+    return _numbered(TERRITORIES, number, 1)
 
 
-def _unit(unit: Node) -> str:
-    kind = unit["type" if "type" in unit else "unitType"]
-    if kind.value not in ("Army", "Fleet"):
-        raise kind.wrong("'Army' or 'Fleet'")
-    star = "*" if "retreating" in unit and unit["retreating"].flag() else ""
-    return f"{star}{kind.text()[0]} {_territory(unit['terrID'])}"
+def _numbered(names: Sequence[str], number: Any, lowest: int) -> str:
+    """A name by its number; PHP programs write numbers as texts, too."""
+    if not lowest <= int(number) < len(names):
+        raise RecordError(f"{quoted(number)}: expected a number from {lowest} to {len(names) - 1}")
+    return names[int(number)]
 
 
-def _centers(phase: Node) -> dict[str, list[str]]:
+def _is_true(value: Any) -> bool:
+    return value in (True, "Yes")
+
+
+def _type(unit: dict[str, Any], *keys: str) -> str:
+    """A or F."""
+    kind = next(unit[key] for key in keys if unit.get(key))
+    if kind not in ("Army", "Fleet"):
+        raise RecordError(f"{quoted(kind)}: expected 'Army' or 'Fleet'")
+    return str(kind)[0]
+
+
+def _unit(unit: dict[str, Any]) -> str:
+    star = "*" if _is_true(unit.get("retreating")) else ""
+    return f"{star}{_type(unit, 'type', 'unitType')} {_territory(unit['terrID'])}"
+
+
+def _centers(phase: dict[str, Any]) -> dict[str, list[str]]:
     """Power -> supply centers; the site lists the owners of all territories, and of coasts."""
     known = set(load_board("standard").centers)
     found: dict[str, list[str]] = {}
-    for center in phase["centers"].entries():
+    for center in phase["centers"]:
         place = _territory(center["terrID"])
-        if place in known and center["countryID"].number():
+        if place in known and int(center["countryID"]):
             found.setdefault(_country(center), []).append(place)
     return found
 
 
-def _orders(phase: Node, units: Iterable[str]) -> dict[str, list[str]]:
+def _orders(phase: dict[str, Any], units: Iterable[str]) -> dict[str, list[str]]:
     types = {unit.lstrip("*")[2:5]: unit.lstrip("*")[0] for unit in units}
     found: dict[str, list[str]] = {}
-    for order in phase["orders"].entries():
+    for order in phase["orders"]:
         text = _order(order, types)
         if text:
             found.setdefault(_country(order), []).append(text)
     return found
 
 
-def _order(order: Node, types: dict[str, str]) -> str:
+def _order(order: dict[str, Any], types: dict[str, str]) -> str:
     """An order as text; "" for a waived build.
 
     Args:
         types: province -> type of the unit there; in a retreat phase, of the last of two.
     """
-    kind = order["type"].text()
+    kind = order["type"]
     if kind == "Wait":
         return ""
     if kind in ("Build Army", "Build Fleet", "Destroy"):
-        place = _territory(order["terrID" if _is_given(order, "terrID") else "toTerrID"])
+        place = _territory(order["terrID"] if order.get("terrID") not in (None, 0, "0", "") else order["toTerrID"])
         return f"{types.get(place[:3], '')} {place} D".strip() if kind == "Destroy" else f"{kind[6]} {place} B"
-    unit = _ordered_unit(order)
+    unit = f"{_type(order, 'unitType')} {_territory(order['terrID'])}"
     if kind in ("Hold", "Disband"):
         return f"{unit} {kind[0]}"
     target = _territory(order["toTerrID"])
     if kind == "Move":
-        return f"{unit} - {target}{' VIA' if 'viaConvoy' in order and order['viaConvoy'].flag() else ''}"
+        return f"{unit} - {target}{' VIA' if _is_true(order.get('viaConvoy')) else ''}"
     if kind in ("Retreat", "Support hold"):
         return f"{unit} R {target}" if kind == "Retreat" else f"{unit} S {types.get(target[:3], '')} {target}"
     if kind not in ("Support move", "Convoy"):
-        raise order["type"].wrong("an order such as 'Move', 'Support hold' or 'Build Army'")
+        raise RecordError(f"order {quoted(kind)}: expected one such as 'Move', 'Support hold' or 'Build Army'")
     moved = _territory(order["fromTerrID"])
     return f"{unit} {kind[0]} {types.get(moved[:3], '')} {moved} - {target}"
 
 
-def _ordered_unit(order: Node) -> str:
-    kind = order["unitType"]
-    if kind.value not in ("Army", "Fleet"):
-        raise kind.wrong("'Army' or 'Fleet'")
-    return f"{kind.text()[0]} {_territory(order['terrID'])}"
-
-
-def _is_given(order: Node, name: str) -> bool:
-    return name in order and order[name].value not in (0, "0", "")
-
-
-def _message(message: Node) -> ForeignMessage:
+def _message(message: dict[str, Any]) -> ForeignMessage:
     """A message; the site stores texts as HTML."""
-    sender, recipient = (_named(message[end]) for end in ("fromCountryID", "toCountryID"))
-    return ForeignMessage(sender, recipient, html.unescape(LINE_BREAK.sub("\n", message["message"].text())))
-
-
-def _named(country: Node) -> str:
-    """A country, or GLOBAL for number 0."""
-    if not 0 <= country.number() < len(COUNTRIES):
-        raise country.wrong(f"a country from 0 to {len(COUNTRIES) - 1}")
-    return COUNTRIES[country.number()]
+    sender, recipient = (_numbered(COUNTRIES, message[end], 0) for end in ("fromCountryID", "toCountryID"))
+    return ForeignMessage(sender, recipient, html.unescape(LINE_BREAK.sub("\n", message["message"])))

@@ -2,62 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
-from welfare_env.board.board import Board
 from welfare_env.board.order_text import unit_of
 from welfare_env.render.drawing import drawing_of
 from welfare_env.render.svg import board_svg
 from welfare_env.render.words import phase_title
-from welfare_env.rules import Rules
-
-Units = Mapping[str, tuple[str, ...]]
 
 
-class PlayedGame(Protocol):
-    """The part of `welfare_env.Game` that drawings use; see its properties with the same names."""
-
-    @property
-    def board(self) -> Board: ...
-
-    @property
-    def rules(self) -> Rules: ...
-
-    @property
-    def powers(self) -> tuple[str, ...]: ...
-
-    @property
-    def phase(self) -> str: ...
-
-    @property
-    def is_done(self) -> bool: ...
-
-    @property
-    def units(self) -> Units: ...
-
-    @property
-    def dislodged(self) -> Mapping[str, Units]: ...
-
-    @property
-    def centers(self) -> Units: ...
-
-    @property
-    def welfare(self) -> Mapping[str, int]: ...
-
-    @property
-    def position(self) -> Any: ...
-
-    @property
-    def history(self) -> Sequence[Any]: ...
-
-    def record(self) -> dict[str, Any]: ...
-
-
-def phase_svg(game: PlayedGame, number: int | None = None) -> str:
+def phase_svg(game: Any, number: int | None = None) -> str:
     """A phase of a game as SVG.
 
     Args:
+        game: a `welfare_env.Game`.
         number: index in `game.history` of the phase, drawn with its orders and results; may be negative. None draws
             the current position.
 
@@ -76,7 +33,7 @@ def phase_svg(game: PlayedGame, number: int | None = None) -> str:
     )
 
 
-def _drawn(game: PlayedGame, position: Any, **orders: dict) -> str:
+def _drawn(game: Any, position: Any, **orders: dict) -> str:
     return board_svg(
         drawing_of(game.board),
         game.powers,
@@ -90,7 +47,7 @@ def _drawn(game: PlayedGame, position: Any, **orders: dict) -> str:
     )
 
 
-def _notes(game: PlayedGame, position: Any) -> dict[str, str]:
+def _notes(game: Any, position: Any) -> dict[str, str]:
     """Power -> its centers, units and welfare points."""
     welfare = {power: f", {points} WP" for power, points in position.welfare.items()} if game.rules.is_welfare else {}
     return {
@@ -103,7 +60,7 @@ def _counted(units: int) -> str:
     return f"{units} unit{'s' * (units != 1)}"
 
 
-def render(game: PlayedGame) -> str:
+def render(game: Any) -> str:
     """The position by power, and the results of the last orders, as plain text without color codes."""
     width = max(len(power) for power in game.powers)
     title = f"{game.phase} on {game.board.name}, {game.rules.variant} rules"
@@ -118,7 +75,7 @@ def render(game: PlayedGame) -> str:
     return "\n".join([*lines, *_last_orders(game)])
 
 
-def _last_orders(game: PlayedGame) -> list[str]:
+def _last_orders(game: Any) -> list[str]:
     if not game.history:
         return []
     last = game.history[-1]
