@@ -50,11 +50,8 @@ def imported_spec(name: str, path: str, pieces: Sequence[str]) -> Spec:
 
 def installed_spec(name: str, pieces: Sequence[str]) -> Spec:
     """The spec of an installed name, which is not loaded yet."""
-    points = installed()[name]
-    if len(points) > 1:
-        several = ", ".join(map(_described, points))
-        raise SpecFault(name, f"several distributions have it, uninstall all but one: {several}")
-    return _own_spec(name, ":", _values(pieces), lambda: _loaded(points[0]), points[0].module)
+    point = installed()[name]
+    return _own_spec(name, ":", _values(pieces), lambda: _loaded(point), point.module)
 
 
 def unnamed_spec(policy: Any) -> Spec:
@@ -91,24 +88,19 @@ def _imported(path: str) -> type:
 
 
 def _loaded(point: EntryPoint) -> Callable[..., object]:
-    with errors_of_users(f"{_described(point)} cannot be loaded"):
-        maker = point.load()
-    if not callable(maker):
-        raise ValueError(f"{_described(point)} is a {type(maker).__name__}: it must be a class or a function")
-    return maker
+    with errors_of_users(f"its entry point {point.value} cannot be loaded"):
+        return point.load()
 
 
 def _made(maker: Callable[..., object], options: Mapping[str, Any]) -> Policy:
     """The policy that a class or a function makes with these options."""
-    try:
-        signature = inspect.signature(maker)
-        signature.bind(**options)
-    except TypeError as error:
-        raise ValueError(f"{error}: it takes {signature}") from error
-    except ValueError:  # compiled code has no signature
-        pass
     with errors_of_users():
-        policy = maker(**options)
+        try:
+            policy = maker(**options)
+        except TypeError as error:
+            with suppress(ValueError, TypeError):  # compiled code has no signature
+                error.args = (f"{error}; its options are {inspect.signature(maker)}",)
+            raise
     if not isinstance(policy, Policy) or isinstance(policy, type):
         raise ValueError(f"it makes a {type(policy).__name__}, which is not a policy: {RIGHT}")
     return policy
@@ -174,34 +166,22 @@ def _place(error: BaseException) -> str:
     return f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
 
 
-def installed() -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Name -> the installed entry points of that name; several if distributions conflict."""
+def installed() -> Mapping[str, EntryPoint]:
+    """Name -> its installed entry point."""
     return _installed(tuple(sys.path))
 
 
 @lru_cache(maxsize=4)
-def _installed(path: tuple[str, ...]) -> Mapping[str, tuple[EntryPoint, ...]]:
+def _installed(path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
     """Cached, since it reads a file of every distribution on the path."""
-    found: dict[str, tuple[EntryPoint, ...]] = {}
-    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
-        found[point.name] = (*found.get(point.name, ()), point)
-    return found
-
-
-def _described(point: EntryPoint) -> str:
-    """ "the entry point outlaw = western.players:Outlaw of western 1.0"."""
-    owner = f"{point.dist.name} {point.dist.version}" if point.dist is not None else "an unknown distribution"
-    return f"the entry point {point.name} = {point.value} of {owner}"
+    return {point.name: point for point in sorted(entry_points(group=GROUP), key=lambda point: point.value)}
 
 
 def import_path(policy: type) -> str | None:
     """ "MODULE.CLASS" of a class that can be imported; None if it is defined in the running script or a function."""
-    path = f"{policy.__module__}.{policy.__qualname__}"
-    module = sys.modules.get(policy.__module__)
-    if policy.__module__ == "__main__" or not re.fullmatch(IMPORT_PATH, path) or "." in policy.__qualname__:
+    module, name = policy.__module__, policy.__qualname__
+    if module == "__main__" or not name.isidentifier() or getattr(sys.modules.get(module), name, None) is not policy:
         return None
     with suppress(ImportError, ValueError):
-        found = importlib.util.find_spec(policy.__module__)
-        if found is not None and getattr(module, policy.__qualname__, None) is policy:
-            return path
+        return f"{module}.{name}" if importlib.util.find_spec(module) and "." in f"{module}.{name}" else None
     return None

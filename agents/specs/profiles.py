@@ -78,29 +78,19 @@ class Profile:
                     f"profile {self.text!r:.200}: unknown power {power!r:.80}{near}; the powers are {', '.join(powers)}"
                 )
         rest = [power for power in powers if power not in named]
-        dealt = self._dealt(len(rest), powers)
-        if seating == "drawn":
-            sequence = np.random.default_rng([seed, game]).permutation(len(dealt)).tolist()
-        else:
-            shift = game if seating == "rotated" else 0
-            sequence = [(place - shift) % len(dealt) for place in range(len(dealt))]
-        policies = named | dict(zip(rest, (dealt[place] for place in sequence), strict=True))
-        return {power: policies[power] for power in powers}
-
-    def _dealt(self, seats: int, powers: Sequence[str]) -> list[Spec]:
-        """The policies of the seats that no term names.
-
-        Raises:
-            ProfileError: the number of policies is not that of the seats.
-        """
         dealt = [policy for count, policy in self.terms if isinstance(count, int) for _ in range(count)]
-        rest = [policy for count, policy in self.terms if count is None]
-        dealt += rest * max(0, seats - len(dealt))
-        if len(dealt) != seats:
-            total = len(dealt) + len(powers) - seats
+        dealt += [policy for count, policy in self.terms if count is None] * (len(rest) - len(dealt))
+        if len(dealt) != len(rest):
+            total = len(dealt) + len(named)
             wished = f"give {len(powers)}, one for each of {', '.join(powers)}"
             raise ProfileError(f"profile {self.text!r:.200}, seats for {total}: {wished}")
-        return dealt
+        order = list(range(len(dealt)))
+        if seating == "drawn":
+            order = np.random.default_rng([seed, game]).permutation(len(dealt)).tolist()
+        elif seating == "rotated":
+            order = [(place - game) % len(dealt) for place in order]
+        policies = named | dict(zip(rest, (dealt[place] for place in order), strict=True))
+        return {power: policies[power] for power in powers}
 
 
 ProfileLike = PolicyLike | Profile | Mapping[str, PolicyLike]
@@ -156,24 +146,16 @@ def profile_as_given(profile: ProfileLike) -> str:
 
 
 def _of_mapping(profile: Mapping[str, PolicyLike]) -> tuple[tuple[Seats, Spec], ...]:
+    """Different unnamed policies with the same text are numbered: "instance of mirror.Mirror #2"."""
     if not profile or not all(isinstance(power, str) for power in profile):
         raise ProfileError(f"profile {dict(profile)!r:.200}: give power -> policy, such as {{'FRANCE': 'dove', ...}}")
-    found = {id(policy): read(policy) for policy in profile.values()}
-    numbered = _numbered(found)
-    return tuple((power, numbered[id(policy)]) for power, policy in profile.items())
-
-
-def _numbered(found: Mapping[int, Spec]) -> dict[int, Spec]:
-    """Numbers different unnamed policies with the same text: "instance of mirror.Mirror #2"."""
-    same: dict[str, list[Spec]] = {}
-    numbered = {}
-    for key, spec in found.items():
-        others = same.setdefault(spec.text, [])
-        if spec not in others:
-            others.append(spec)
-        place = others.index(spec) + 1
-        numbered[key] = spec if place == 1 else replace(spec, text=f"{spec.text} #{place}")
-    return numbered
+    found: dict[int, Spec] = {}
+    for policy in profile.values():
+        spec = read(policy)
+        same = [other for other in dict.fromkeys(found.values()) if other.text.partition(" #")[0] == spec.text]
+        known = next((other for other in same if other.unnamed is spec.unnamed), None)
+        found[id(policy)] = known or (replace(spec, text=f"{spec.text} #{len(same) + 1}") if same else spec)
+    return tuple((power, found[id(policy)]) for power, policy in profile.items())
 
 
 def _of_text(text: str, names: Collection[str]) -> tuple[tuple[Seats, Spec], ...]:
