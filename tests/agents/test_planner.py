@@ -15,7 +15,7 @@ import welfare_env
 from agents import PlanningPolicy, Policy, ReseedablePolicy
 from agents.policy import CoalitionPolicy
 from agents.scripted.planner.campaign import CampaignPolicy
-from agents.scripted.planner.landing import Traffic, landing, landing_moves, landing_winter
+from agents.scripted.planner.landing import STANDS, Traffic, landing, landing_moves, landing_winter
 from agents.scripted.planner.planner import PlannerPolicy, least_gain
 from agents.scripted.planner.plans import PASSING, Course, Move, Neutral, Plan, PlanDrawer, nearest
 from agents.scripted.planner.search import Search, kind_of
@@ -251,7 +251,8 @@ class TestLandings:
         """With two builds it could land in a year; it may build one, as the fleet stands already."""
         found = landing(self.view("W1902A", ["F HEL"], ["KIE", "BER"]), "GERMANY", ["HOL", "DEN", "SWE"])
         assert found is not None
-        assert (found.winters, sorted(found.built.values()), found.standing) == (2, [1, 1], {"F HEL": "SWE"})
+        built = sorted(choice.built for choice in found.units.values())
+        assert (found.winters, built, found.standing) == (2, [STANDS, 1, 1], {"F HEL": "SWE"})
 
     def test_what_is_of_no_use_is_disbanded_before_others_are_built(self) -> None:
         course = replace(self.land, wish=("DEN",))
