@@ -148,18 +148,6 @@ async def says_nothing(connection: Connection) -> None:
     await connection.reader.read()
 
 
-def floods(status: int, piece: bytes, headers: str = "") -> Script:
-    """Gigabytes, as fast as they are taken."""
-
-    async def script(connection: Connection) -> None:
-        await connection.read()
-        head = f"HTTP/1.1 {status} Said\r\n{headers}content-length: {10**12}\r\n\r\n"
-        await connection.send(head.encode("latin-1"))
-        while True:
-            await connection.send(piece)
-
-    return script
-
 
 BOMB = gzip.compress(b" " * 2**26)
 """64 MB of blanks, in 64 KB."""

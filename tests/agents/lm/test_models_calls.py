@@ -16,12 +16,11 @@ import pytest
 from agents.lm.errors import ENDING_KINDS, FAULT_KINDS, ModelError
 from agents.lm.models import Block, Model, Reply, Request
 from agents.lm.models.limits import Clock
-from agents.lm.models.providers.connection import fair_timeout, proxy_of
+from agents.lm.models.providers.connection import fair_timeout
 from agents.lm.models.providers.faults import status_fault
 from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.stub import StubServer
 from agents.lm.stub import server as stub_module
-from tests.agents.lm.faulty import Connection, FaultyServer, wire
 
 Connect = Callable[..., RemoteModel]
 Ask = Callable[[Model, Request], Reply]
@@ -307,77 +306,9 @@ class TestAtOnce:
         assert stub.peak <= (own_limit or 136)
         assert own_limit or stub.peak > 128
 
-    def test_free_connections_are_used_again(
-        self, api: str, connect: Connect, question: Request, stub: StubServer
-    ) -> None:
-        stub.latency = 0.05
-        model = connect(api, clock=Clock())
-
-        async def opened_after(number: int) -> int:
-            await asyncio.gather(*(model.acomplete(question) for _ in range(number)))
-            (lines,) = model._connection._lines.values()
-            assert len(lines.idle) == len(lines.made)
-            return len(lines.made)
-
-        async def main() -> None:
-            assert await opened_after(3) == 3
-            assert await opened_after(7) == 7
-            assert await opened_after(2) == 7
-            await model.aclose()
-            assert not list(model._connection._lines.values())
-
-        asyncio.run(main())
-
-
-class TestConnectionsAfterFaults:
-    def test_one_that_was_left_in_the_middle_of_an_answer_is_used_again(
-        self, connect: Connect, question: Request
-    ) -> None:
-        """An error whose body has no end, a connection that breaks, and then an answer: one transport, three tries."""
-
-        async def endless(connection: Connection) -> None:
-            await connection.read()
-            await connection.answer(b"x" * 200_000, status=500, length=10**9)
-            await connection.reader.read()
-
-        async def broken(connection: Connection) -> None:
-            await connection.read()
-
-        async def good(connection: Connection) -> None:
-            await connection.read()
-            await connection.answer(wire("chat", "All is well."))
-
-        scripts = [endless, broken, good]
-
-        async def next_script(connection: Connection) -> None:
-            await scripts.pop(0)(connection)
-
-        with FaultyServer(next_script) as server:
-            model = connect("chat", base_url=server.address("chat"), backoff=0, clock=Clock(), timeout=20)
-
-            async def main() -> tuple[str, int]:
-                reply = await model.acomplete(question)
-                (lines,) = model._connection._lines.values()
-                assert len(lines.idle) == len(lines.made)
-                await model.aclose()
-                return reply.text, len(lines.made)
-
-            assert asyncio.run(main()) == ("All is well.", 1)
-        assert scripts == []
-
 
 class TestProxies:
     """What the environment says of proxies, as HTTP libraries take it."""
-
-    def test_which(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("HTTP_PROXY", "proxy:3128")
-        monkeypatch.setenv("ALL_PROXY", "socks5://all:1080")
-        monkeypatch.setenv("NO_PROXY", "localhost,.inside")
-        assert proxy_of("http://host/v1") == "http://proxy:3128"
-        assert proxy_of("https://host/v1") == "socks5://all:1080"
-        assert proxy_of("http://localhost:8000/v1") is proxy_of("https://a.inside/v1") is None
-        monkeypatch.delenv("ALL_PROXY")
-        assert proxy_of("https://host/v1") is None
 
     def test_it_is_asked(
         self, sdk: str, stub: StubServer, connect: Connect, question: Request, monkeypatch: pytest.MonkeyPatch

@@ -10,13 +10,18 @@ from typing import Any
 
 from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Finish
-from agents.lm.models.providers.events import INPUTS, field
 
 MOST_TOKENS = 10**9  # of one answer
 _DEEPEST = 4  # levels of a part of thinking
 _THINKING = re.compile(r"thinking|reasoning|thought|summary_text")  # the types of parts that are not answer text
 _THOUGHT_FIELDS = ("thinking", "text", "summary", "content", "reasoning")
+INPUTS = ("arguments", "input", "parameters")  # where servers put the input of a tool call
 _DIALECTS = ("text", "output_text", None)  # the types of text parts; some servers leave the type out
+
+
+def field(value: Any, name: str) -> Any:
+    """A field of a JSON object; None if it is missing, or the value is not an object."""
+    return value.get(name) if isinstance(value, dict) else None
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 from agents.lm.models.prices import Counts
 from agents.lm.models.protocol import Block, Finish, Request
-from agents.lm.models.providers.answers import Answer, called, count, finish_of, joined, texts, thoughts
-from agents.lm.models.providers.events import field
+from agents.lm.models.providers.answers import Answer, called, count, field, finish_of, joined, texts, thoughts
 from agents.lm.models.providers.faults import clean
 from agents.lm.models.providers.remote_model import RemoteModel
 from agents.lm.models.settings import check_number

@@ -20,13 +20,13 @@ from agents.lm.models.providers.answers import (
     Answer,
     called,
     count,
+    field,
     finish_of,
     joined,
     refusals,
     texts,
     thoughts,
 )
-from agents.lm.models.providers.events import field
 from agents.lm.models.providers.faults import LIMIT, SCHEMA, Fault, clean
 from agents.lm.models.providers.grammars import AUTO, GRAMMARS, PROBE, grammar_fields, probed, probed_grammar, probes
 from agents.lm.models.providers.remote_model import RemoteModel

@@ -26,7 +26,6 @@ from agents.lm.models.limits import LOOP, Clock, Gate, Halt, Pace, TokenPace
 from agents.lm.models.prices import PRICES, Price, find_price, load_prices
 from agents.lm.models.protocol import Reply, Request
 from agents.lm.models.providers.answers import Answer
-from agents.lm.models.providers.bodies import parsed
 from agents.lm.models.providers.connection import Connection
 from agents.lm.models.providers.faults import SAMPLING, SCHEMA, Fault, body_fault, clean, refused
 from agents.lm.models.providers.retries import Call
@@ -383,13 +382,12 @@ class RemoteModel(ABC):
         except Fault as fault:
             return self._advised(fault)
 
-    def _understand(self, content: bytes) -> Answer:
-        """Reads the body of an answer.
+    def _understand(self, payload: Any) -> Answer:
+        """Reads the JSON of an answer.
 
         Raises:
-            Fault: the body contains nothing usable.
+            Fault: it contains nothing usable.
         """
-        payload = parsed(content)
         fault = body_fault(payload, self._connection.redacted)
         if fault is not None:
             raise fault
