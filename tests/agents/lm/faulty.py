@@ -148,6 +148,5 @@ async def says_nothing(connection: Connection) -> None:
     await connection.reader.read()
 
 
-
 BOMB = gzip.compress(b" " * 2**26)
 """64 MB of blanks, in 64 KB."""
