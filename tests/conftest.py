@@ -3,7 +3,10 @@ files."""
 
 import gc
 import os
+import re
+import signal
 import tempfile
+from collections.abc import Callable
 
 import hypothesis
 import pytest
@@ -17,7 +20,20 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
     _CACHE = tempfile.TemporaryDirectory(prefix="welfare-env-tests-")
     os.environ["XDG_CACHE_HOME"] = _CACHE.name
 
+# A shell that starts the tests in the background has their processes ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 gc.disable()  # while ten thousand tests are collected, of which nothing is garbage
+
+
+# What a command says on stderr only where something takes long: its progress every ten seconds, and that it compiles.
+PASSING = r"compiling .*|.*: .* so far(, about .* left|, time left not known yet)?|.*: \d+% done in .*, about .* left"
+
+
+@pytest.fixture(scope="session")
+def lasting_lines() -> Callable[[str], list[str]]:
+    """``lasting_lines(stderr)``: its lines without those that a slow or busy machine adds."""
+    return lambda stderr: [line for line in stderr.splitlines() if not re.fullmatch(PASSING, line)]
 
 
 def pytest_collection_finish() -> None:

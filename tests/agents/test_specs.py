@@ -231,10 +231,10 @@ class TestLimits:
     @pytest.mark.parametrize("mark", ["(", ")", "[", "/", "//", "base_url=", "a*", ",", "=", ":", "\0", "\ud800"])
     @pytest.mark.parametrize("begin", ["", "dove:", "program:", "mix:", "rl:", "import:", "lm:", "exploiter:nice="])
     def test_marks_without_end(self, mark, begin):
-        begun = time.perf_counter()
+        begun = time.process_time()
         with pytest.raises(UnknownAgentError) as caught:
             agents.make((begin + mark * LONGEST)[:LONGEST])
-        assert time.perf_counter() - begun < 20  # it took minutes
+        assert time.process_time() - begun < 20  # it took minutes
         assert len(str(caught.value)) < 2500
 
     @pytest.mark.parametrize("share", ["1e999999999", "1E+100", "9" * 41, "1/00", "nan", "1_0", "٣"])

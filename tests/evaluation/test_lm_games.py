@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import os
 import random
 import re
@@ -218,21 +219,32 @@ def start(server, folder, *options):
     return subprocess.Popen(command, cwd=folder, env=environment, stdout=pipe, stderr=pipe, text=True)
 
 
+class Ending(StubServer):
+    """After `most` answers it gives none, so that whoever asks does not come to an end."""
+
+    most = math.inf
+
+    def _next_fault(self, asked):
+        return "timeout" if self.stats["answered"] >= self.most else super()._next_fault(asked)
+
+
 @pytest.mark.slow
 @BOTH
 def test_a_killed_run_goes_on_without_paying_twice(simultaneous, tmp_path, rows_of):
     """kill -9 at a random moment; the server counts."""
     options = ["--simultaneous"] if simultaneous else []
-    with StubServer(latency=0.002) as server:
+    with Ending(latency=0.002) as server:
         policy, rules = f"lm:openai/any,base_url={server.url}/v1", welfare_env.Rules(years=1, message_rounds=2)
         whole = evaluation.self_play(policy, 2, rules=rules, simultaneous=simultaneous)
         asked = server.stats["answered"]
         until = asked + random.Random(simultaneous).randint(10, asked - 10)  # noqa: S311
+        server.most = 2 * asked - 5
         process = start(server, tmp_path, *options)
         while server.stats["answered"] < until and process.poll() is None:
             time.sleep(0.001)
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
+        server.most = math.inf
         assert start(server, tmp_path, *options).wait(timeout=120) == 0
         answered = server.stats["answered"] - asked
     rows = rows_of(tmp_path / "runs" / "evaluation.sqlite")

@@ -229,14 +229,17 @@ def test_the_log_has_the_options_that_were_given(run) -> None:
 
 def test_a_seat_that_fails_for_good_stops_the_others(run) -> None:
     """Whatever follows in their turns, such as the question about orders after that for a summary."""
+    failed = asyncio.Event()
 
     class Failing(Mock):
         async def answer(self, messages, tools, tool_choice, config):
             prompt = "".join(message.text for message in messages)
             if "You are FRANCE" in prompt and " S1901M" in prompt and config.response_schema is None:
+                failed.set()
                 raise RuntimeError("the server does not like France")
-            if config.response_schema is None:
-                await asyncio.sleep(0.2)  # the summaries of the others are on their way
+            if config.response_schema is None:  # the summaries of the others are on their way
+                await asyncio.wait_for(failed.wait(), 60)
+                await asyncio.sleep(0.2)
             return super().answer(messages, tools, tool_choice, config)
 
     model = Failing()
@@ -370,10 +373,10 @@ def test_a_limit_bounds_the_whole_game_which_ends_with_what_it_has(run, limit, m
 
 def test_a_limit_of_time_waits_for_answers_on_their_way(run, tmp_path) -> None:
     class Late(Slow):
-        seconds = 1.5
+        seconds = 4.5
 
     model = Late()
-    log = run(tasks.welfare_diplomacy(games=1, **SMALL), model.model, time_limit=1)
+    log = run(tasks.welfare_diplomacy(games=1, **SMALL), model.model, time_limit=3)
     assert log.samples[0].limit.type == "time"
     assert model.asked.total() == 7, "the turns of Spring, and nothing after them"
     with ResponseCache(tmp_path / "runs/replies.sqlite") as cache:

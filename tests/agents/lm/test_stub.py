@@ -326,7 +326,7 @@ class TestCommand:
         assert (reply.faults, reply.text in SENTENCES) == (("server", "rate limit"), True)
         assert post(f"{url}/stats", None, method="GET")[1]["requests"] == 3
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0
         assert process.communicate()[1] == ""
 
     def stopped(self, *options: str) -> tuple[int, str]:

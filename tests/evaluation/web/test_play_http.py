@@ -68,7 +68,7 @@ def test_two_people_play_a_game_that_is_saved(serving):
 
 
 def wait_for(is_so) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not is_so() and time.monotonic() < end:
         time.sleep(0.02)
     assert is_so()
@@ -131,14 +131,18 @@ def test_a_file_that_is_damaged_meanwhile_is_told_without_its_place(serving):
 
 
 def test_policies_that_think_for_long_keep_nobody_waiting(serving, monkeypatch):
-    over = threading.Event()
-    monkeypatch.setattr(Table, "think", lambda table: over.wait(30) and {})
+    over, thought = threading.Event(), []
+
+    def think(table):
+        thought.append(over.wait(300))
+        return {}
+
+    monkeypatch.setattr(Table, "think", think)
     try:
         server = serving(TWO, begun=True)
-        began = time.monotonic()
         player = server.player("PLAYERA").enter()
         assert player.answer(player.until_asked()["step"], messages={})[0] == 200
-        assert time.monotonic() - began < 5
+        assert thought == []
     finally:
         over.set()
 

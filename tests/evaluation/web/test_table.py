@@ -3,7 +3,7 @@
 import json
 import shutil
 import sys
-import time
+import threading
 
 import numpy as np
 import pytest
@@ -53,8 +53,11 @@ def answers_an_error(agent):
     return RuntimeError(f"secret of {agent}")
 
 
+IS_OVER = threading.Event()
+
+
 def thinks_for_long(agent):
-    time.sleep(0.5)
+    IS_OVER.wait(300)
 
 
 def random_answer(table, seat, rng):
@@ -381,9 +384,11 @@ def test_a_policy_that_fails_holds_and_the_others_play_on(tmp_path, quick_settin
             power: Broken(how) if power == "PLAYERC" else spec.make(models) for power, spec in players
         },
     )
-    monkeypatch.setattr("evaluation.web.table.LONGEST_THOUGHT", 0.1)
+    IS_OVER.clear()
+    monkeypatch.setattr("evaluation.web.table.LONGEST_THOUGHT", 3)  # once, and long enough for the others
     table = Table(quick_settings("PLAYERA*human: + 2*random"), tmp_path)
     play_through(table)
+    IS_OVER.set()
     assert table.is_done
     failed = table.record()["welfare_env"]["failed"]
     assert (failed.keys(), failed["PLAYERC"][: len(error)]) == ({"PLAYERC"}, error)
