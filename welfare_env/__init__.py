@@ -100,9 +100,9 @@ def make(map_name: str | Board = "standard", rules: Rules | None = None, **optio
         RulesError: an invalid or conflicting option.
         UnknownMapError, MapFormatError: no such map, or a damaged map file.
     """
-    from welfare_env.envs.aec import DiplomacyEnv, OrderedEnv
+    from welfare_env.envs.aec import DiplomacyEnv
 
-    return OrderedEnv(DiplomacyEnv(make_setting(map_name, rules, **options)))
+    return DiplomacyEnv(make_setting(map_name, rules, **options))
 
 
 def parallel_env(

@@ -33,6 +33,7 @@ from welfare_env.errors import (
 )
 from welfare_env.game.record import digest_of
 from welfare_env.render.drawing import drawing_of
+from welfare_env.render.orders import marks_layer, orders_layer
 from welfare_env.render.phase import phase_svg
 from welfare_env.render.pixels import pixels
 from welfare_env.render.svg import board_svg
@@ -240,9 +241,15 @@ def test_pictures(given: Any) -> None:
     for power, text in texts:
         game.submit(power, [text], strict=False)
     game.advance()
-    check_svg(phase_svg(game, -1))
-    refused = {power: [(text, title)] for power, text in texts}
-    check_svg(board_svg(drawing_of(game.board), game.powers, {}, {}, refused=refused, title=title, notes=dict(texts)))
+    check_svg(phase_svg(game))
+    record, drawing, refused = (
+        game.history[-1],
+        drawing_of(game.board),
+        {power: [(text, title)] for power, text in texts},
+    )
+    layers = orders_layer(drawing, game.powers, record.orders, record.results)
+    check_svg(f"<svg>{layers}{marks_layer(drawing, record.orders, record.results, refused=refused)}</svg>")
+    check_svg(board_svg(drawing, game.powers, {}, {}, title=title, notes=dict(texts)))
 
 
 def check_svg(svg: str) -> None:

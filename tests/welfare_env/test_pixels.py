@@ -53,7 +53,7 @@ def test_a_game_that_went_on_looks_otherwise(pixels):
     game.advance()
     game.submit("FRANCE", ["A PAR - BUR"])
     game.advance()
-    after = pixels(phase_svg(game, -1), 300)
+    after = pixels(phase_svg(game), 300)
     assert np.abs(after[: len(before)] - before).max() > 64
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from importlib import import_module
 
 from welfare_env import checks
 from welfare_env.board.board import Board
@@ -10,20 +10,7 @@ from welfare_env.engine import Engine
 from welfare_env.errors import RulesError
 from welfare_env.rules import Rules
 
-
-def _reference(board: Board, rules: Rules) -> Engine:
-    from welfare_env.engine.reference import ReferenceEngine
-
-    return ReferenceEngine(board, rules)
-
-
-def _fast(board: Board, rules: Rules) -> Engine:
-    from welfare_env.engine.fast import FastEngine
-
-    return FastEngine(board, rules)
-
-
-ENGINES: dict[str, Callable[[Board, Rules], Engine]] = {"fast": _fast, "reference": _reference}
+ENGINES = {"fast": "FastEngine", "reference": "ReferenceEngine"}
 DEFAULT_ENGINE = "fast"
 
 
@@ -36,4 +23,5 @@ def make_engine(name: str, board: Board, rules: Rules) -> Engine:
     checks.choice("engine", name, ENGINES)
     if not isinstance(rules, Rules):
         raise RulesError(f"rules={checks.quoted(rules)}: give welfare_env.Rules(...)")
-    return ENGINES[name](board, rules)
+    engine: Engine = getattr(import_module(f"welfare_env.engine.{name}"), ENGINES[name])(board, rules)
+    return engine

@@ -61,7 +61,6 @@ Version history
 
 from __future__ import annotations
 
-import copy
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -69,7 +68,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv
-from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from welfare_env import checks
 from welfare_env.board.orders import WAIVE
@@ -93,7 +91,7 @@ class AgentTurn(NamedTuple):
 
 
 class DiplomacyEnv(BoardEnv, AECEnv):
-    """The bare environment; `welfare_env.make` wraps it. See the module's documentation."""
+    """See the module's documentation."""
 
     metadata: ClassVar[dict[str, Any]] = {
         "name": "welfare_diplomacy_v0",
@@ -346,28 +344,3 @@ class DiplomacyEnv(BoardEnv, AECEnv):
         for agent, reward in self.setting.rewards(self.game.position, welfare_before).items():
             if agent in self.rewards:
                 self.rewards[agent] += reward
-
-
-class OrderedEnv(OrderEnforcingWrapper):
-    """PettingZoo's order-enforcing wrapper, with our errors for calls before reset() or after the end."""
-
-    def __init__(self, env: DiplomacyEnv) -> None:
-        super().__init__(env)
-        self._has_reset = True
-
-    def __copy__(self) -> OrderedEnv:
-        return copy.deepcopy(self)
-
-    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """See `DiplomacyEnv.last`."""
-        return self.env.last(observe)
-
-    def step(self, action: Any) -> None:
-        """See `DiplomacyEnv.step`."""
-        self.env.step(action)
-        self._has_updated = True
-
-    def agent_iter(self, max_iter: int = 2**63) -> Any:
-        """See `DiplomacyEnv.agent_iter`."""
-        self.env.agent_iter(max_iter)
-        return super().agent_iter(max_iter)

@@ -2,55 +2,41 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from welfare_env.render.places import UNIT, Point
+from welfare_env.render.places import Point
 
-# Possible bulges to the left, relative to the length, best first. So curves from A to B and from B to A differ.
-BOWS = (0.09, 0.02, 0.16, 0.23, 0.3)
-CLEAR = UNIT / 2 + 4  # distance of a curve from the centers of units that it passes
+BOW = 0.09  # the bulge to the left, relative to the length, so that curves from A to B and from B to A differ
 HEAD = 15.0  # length of an arrow's head
 
 
 @dataclass(frozen=True)
 class Curve:
-    """One or more cubic Bezier curves, end to end.
+    """A cubic Bezier curve.
 
     Attributes:
-        points: the start, and for each curve its two control points and its end.
+        points: the start, two control points, and the end.
     """
 
-    points: tuple[Point, ...]
+    points: tuple[Point, Point, Point, Point]
 
     @property
     def path(self) -> str:
         """SVG path data."""
         return f"M{_coordinates(self.points[0])}C" + " ".join(map(_coordinates, self.points[1:]))
 
-    @property
-    def halfway(self) -> Point:
-        """The middle of the middle curve, or the joint of the two middle curves."""
-        pieces = self._pieces
-        half = len(pieces) // 2
-        return _at(pieces[half], 0.5) if len(pieces) % 2 else pieces[half][0]
-
-    @property
-    def samples(self) -> list[Point]:
-        """Points along the curve, without its start."""
-        return [_at(piece, step / 16) for piece in self._pieces for step in range(1, 17)]
-
-    @property
-    def _pieces(self) -> list[tuple[Point, ...]]:
-        return [self.points[i : i + 4] for i in range(0, len(self.points) - 1, 3)]
+    def at(self, t: float) -> Point:
+        """The point of the curve at t, 0 to 1."""
+        weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3)
+        x, y = (sum(w * v for w, v in zip(weights, axis, strict=True)) for axis in zip(*self.points, strict=True))
+        return x, y
 
     def trimmed(self, start: float, end: float) -> Curve:
         """The curve shortened by these lengths at its start and end."""
         first = towards(self.points[0], self.points[1], start)
         last = towards(self.points[-1], self.points[-2], end)
-        return Curve((first, *self.points[1:-1], last))
+        return Curve((first, self.points[1], self.points[2], last))
 
     @property
     def head(self) -> str:
@@ -72,49 +58,15 @@ class Curve:
         return direction(self.points[-2], self.points[-1])
 
 
-def bowed(start: Point, end: Point, others: Sequence[Point] = (), clear: float = CLEAR) -> Curve:
-    """A bent curve that keeps clear of other places as far as possible."""
-    curves = [_bent(start, end, bow) for bow in BOWS]
-    room = [min((math.dist(a, b) for a in curve.samples for b in others), default=clear) for curve in curves]
-    return max(zip(room, curves, strict=True), key=lambda pair: min(pair[0], clear))[1]
-
-
-def _bent(start: Point, end: Point, bow: float) -> Curve:
-    """A quadratic curve, written as a cubic one."""
+def bowed(start: Point, end: Point) -> Curve:
+    """A bent curve: a quadratic one, written as a cubic one."""
     (x, y), (a, b) = start, end
-    pull = (x + a) / 2 + 2 * bow * (b - y), (y + b) / 2 - 2 * bow * (a - x)
+    pull = (x + a) / 2 + 2 * BOW * (b - y), (y + b) / 2 - 2 * BOW * (a - x)
     return Curve((start, _between(start, pull, 2 / 3), _between(end, pull, 2 / 3), end))
 
 
 def straight(start: Point, end: Point) -> Curve:
     return Curve((start, _between(start, end, 1 / 3), _between(start, end, 2 / 3), end))
-
-
-def through(places: Sequence[Point], clear: float = CLEAR) -> Curve:
-    """A smooth Catmull-Rom curve from the first place to the last, passing next to those in between."""
-    inner = [_beside(*three, clear) for three in zip(places, places[1:], places[2:], strict=False)]
-    knots = [places[0], *inner, places[-1]]
-    around = [knots[0], *knots, knots[-1]]  # each knot with its neighbors; the ends are repeated
-    ways = [((c[0] - a[0]) / 6, (c[1] - a[1]) / 6) for a, c in zip(around, around[2:], strict=False)]
-    points = [knots[0]]
-    for (a, u), (b, v) in itertools.pairwise(zip(knots, ways, strict=True)):
-        points += [(a[0] + u[0], a[1] + u[1]), (b[0] - v[0], b[1] - v[1]), b]
-    return Curve(tuple(points))
-
-
-def _beside(before: Point, place: Point, after: Point, clear: float) -> Point:
-    """A point just clear of a place, on the side of the straight line; to the left if the place lies on the line."""
-    u, v = direction(before, after)
-    side = (place[0] - before[0]) * v - (place[1] - before[1]) * u  # how far the place lies to the left of the line
-    away = -clear if side > 0 else clear
-    return place[0] + away * v, place[1] - away * u
-
-
-def _at(piece: Sequence[Point], t: float) -> Point:
-    """The point of a cubic Bezier curve at t, 0 to 1."""
-    weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3)
-    x, y = (sum(w * v for w, v in zip(weights, axis, strict=True)) for axis in zip(*piece, strict=True))
-    return x, y
 
 
 def _between(a: Point, b: Point, share: float) -> Point:

@@ -1,4 +1,4 @@
-"""The legend below a board: powers and order marks."""
+"""The legend of powers below a board, and samples of order marks for the replay page's legend."""
 
 from __future__ import annotations
 
@@ -14,63 +14,36 @@ from welfare_env.render.words import fit, text_width
 LINE = 44.0  # height of a line
 SIZE = 21.0  # font size
 PAD = 20.0
-SAMPLE = 80.0  # width of a mark's sample
 
 
-class Legend:
-    """Lines of items from left to right. `svg` is the whole legend, `bottom` its lower edge.
+def power_legend(powers: Sequence[str], notes: Mapping[str, str], width: float, top: float) -> tuple[str, float]:
+    """Each power's color, letter and note, in columns, as SVG, and the lower edge.
+
+    The background hides lines that extend beyond the map.
 
     Args:
-        width: width of the drawing.
+        width: of the drawing.
         top: upper edge of the legend.
     """
+    colors, letters, names = power_colors(powers), power_letters(powers), power_names(powers)
+    texts = {power: f"{names[power]}: {notes.get(power, '')}".strip(": ") for power in powers}
+    column = 50 + PAD + max(text_width(text, SIZE) for text in texts.values())
+    abreast = max(1, int((width - PAD) // column))
+    groups = []
+    for number, power in enumerate(powers):
+        x, y = PAD + column * (number % abreast), _line(top, number // abreast)
+        chip = f'<rect class="power-{number}" x="{x:g}" y="{y - 15:g}" width="34" height="30" rx="5" '
+        chip += f'fill="{colors[power]}"/>' + _text(x + 17, y, letters[power], ink_on(colors[power]), "middle")
+        groups.append(f"<g>{chip}{_text(x + 46, y, texts[power], INK)}</g>")
+    bottom = _line(top, (len(powers) - 1) // abreast) + LINE / 2
+    paper = f'<rect class="paper" y="{top:g}" width="{width:g}" height="{bottom - top:g}" fill="{PAPER}"/>'
+    head = f'<g class="legend" font-size="{SIZE:g}" stroke-linecap="round">'
+    return "\n".join([head, paper, *groups, "</g>"]), bottom
 
-    def __init__(self, width: float, top: float) -> None:
-        self._width, self._start, self._top = width, top, top
-        self._groups: list[str] = []
-        self.bottom = top
 
-    @property
-    def svg(self) -> str:
-        """The legend, on a background that hides lines extending beyond the map; "" without items."""
-        parts = [
-            f'<g class="legend" font-size="{SIZE:g}" stroke-linecap="round">',
-            f'<rect class="paper" y="{self._start:g}" width="{self._width:g}" height="{self.bottom - self._start:g}" '
-            f'fill="{PAPER}"/>',
-            *self._groups,
-            "</g>",
-        ]
-        return "\n".join(parts) if self._groups else ""
-
-    def add_powers(self, powers: Sequence[str], notes: Mapping[str, str]) -> None:
-        """Each power's color, letter and note, in columns."""
-        colors, letters, names = power_colors(powers), power_letters(powers), power_names(powers)
-        texts = {power: f"{names[power]}: {notes.get(power, '')}".strip(": ") for power in powers}
-        column = 50 + PAD + max(text_width(text, SIZE) for text in texts.values())
-        abreast = max(1, int((self._width - PAD) // column))
-        for number, power in enumerate(powers):
-            x, y = PAD + column * (number % abreast), self._line(number // abreast)
-            chip = f'<rect class="power-{number}" x="{x:g}" y="{y - 15:g}" width="34" height="30" rx="5" '
-            chip += f'fill="{colors[power]}"/>' + _text(x + 17, y, letters[power], ink_on(colors[power]), "middle")
-            self._groups.append(f"<g>{chip}{_text(x + 46, y, texts[power], INK)}</g>")
-        self.bottom = self._line((len(powers) - 1) // abreast) + LINE / 2
-
-    def add_orders(self, orders: Sequence[ReadOrder], results: Mapping[str, Sequence[str]]) -> None:
-        """A sample of each mark that occurs."""
-        samples = order_samples(orders, results.values())
-        self._top, x, line = self.bottom, PAD, 0
-        for sample, words in samples:
-            wide = SAMPLE + PAD + text_width(words, SIZE)
-            if x > PAD and x + wide > self._width:
-                x, line = PAD, line + 1
-            drawn = sample((x + SAMPLE / 2, self._line(line)))
-            self._groups.append(f'<g fill="none">{drawn}</g>' + _text(x + SAMPLE, self._line(line), words, INK))
-            x += wide + PAD
-        self.bottom = self._line(line) + LINE / 2 + 5 if samples else self.bottom
-
-    def _line(self, number: int) -> float:
-        """The middle of a line."""
-        return self._top + LINE * (number + 0.5) + 5
+def _line(top: float, number: int) -> float:
+    """The middle of a line."""
+    return top + LINE * (number + 0.5) + 5
 
 
 Sample = Callable[[Point], str]  # draws a mark at a place

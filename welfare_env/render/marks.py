@@ -97,7 +97,7 @@ def support(line: Curve, outcome: str) -> str:
     (x, y), fill = line.points[-1], PAPER if failed else color
     dot = f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{fill}" stroke-width="2.5"/>'
     beads = _cased(line.path, color, 5, BEADS)
-    return beads + dot + (_cased(cross(line.halfway, 7), color, 3.4) if failed else "")
+    return beads + dot + (_cased(cross(line.at(0.5), 7), color, 3.4) if failed else "")
 
 
 def hold(spot: Point, outcome: str) -> str:

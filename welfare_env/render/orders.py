@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from welfare_env.board.order_text import order_parts
 from welfare_env.render import marks
-from welfare_env.render.curves import Curve, bowed, straight, through
+from welfare_env.render.curves import Curve, bowed, straight
 from welfare_env.render.marks import unit_mark, unit_place
 from welfare_env.render.palette import RESULTS
-from welfare_env.render.places import Drawing, Point
+from welfare_env.render.places import Drawing
 from welfare_env.render.words import fit
 
 SUCCESS = "success"
@@ -86,13 +86,15 @@ def orders_layer(
 ) -> str:
     """The orders of a phase except disbands, as one group for the layer under the units: ``<g class="orders">``.
 
-    Arguments as for `board_svg`.
+    Args:
+        powers: all powers, in the board's order, which determines their colors.
+        orders: power -> its orders in this phase ("A PAR - BUR").
+        results: unit -> the results of its order, as in `PhaseRecord.results`; empty for success.
+        dislodged: power -> its dislodged units.
     """
     read = read_orders(orders, results)
     waiting = _waiting(dislodged)
-    return _layer(
-        _drawn(drawing, powers, order, read, order.piece in waiting) for order in read if order.kind != "disband"
-    )
+    return layer(_drawn(drawing, powers, order, order.piece in waiting) for order in read if order.kind != "disband")
 
 
 def marks_layer(
@@ -102,20 +104,25 @@ def marks_layer(
     dislodged: Words | None = None,
     refused: Mapping[str, Sequence[Refused]] | None = None,
 ) -> str:
-    """The marks above the units, as another ``<g class="orders">``. Arguments as for `board_svg`."""
+    """The marks above the units, as another ``<g class="orders">``. Arguments as for `orders_layer`.
+
+    Args:
+        refused: power -> (order, reason) of its illegal orders.
+    """
     waiting = _waiting(dislodged)
     disbands = [order for order in read_orders(orders, results) if order.kind == "disband"]
     drawn = [_group(each, marks.disband(unit_place(drawing, each.piece, each.piece in waiting))) for each in disbands]
     drawn += [_struck(drawing, unit) for unit, words in results.items() if "dislodged" in words]
     drawn += [_refusal(drawing, *pair) for pairs in (refused or {}).values() for pair in pairs]
-    return _layer(drawn)
+    return layer(drawn)
 
 
 def _waiting(dislodged: Words | None) -> set[str]:
     return {piece for pieces in (dislodged or {}).values() for piece in pieces}
 
 
-def _layer(drawn: Iterable[str]) -> str:
+def layer(drawn: Iterable[str]) -> str:
+    """Drawn orders as one group."""
     return "\n".join(['<g class="orders" fill="none" stroke-linecap="round">', *filter(None, drawn), "</g>"])
 
 
@@ -134,7 +141,7 @@ def read_order(text: str, power: str, results: Words) -> ReadOrder | None:
     return ReadOrder(text, power, KINDS[parts.command], parts.unit, parts.other, parts.dest, results_of_unit)
 
 
-def _drawn(drawing: Drawing, powers: Sequence[str], order: ReadOrder, orders: Sequence[ReadOrder], waits: bool) -> str:
+def _drawn(drawing: Drawing, powers: Sequence[str], order: ReadOrder, waits: bool) -> str:
     start = unit_place(drawing, order.piece, waits)
     if order.kind == "build":
         return _group(order, unit_mark(drawing, powers, order.power, order.piece, kind="built") + marks.plus(start))
@@ -143,8 +150,8 @@ def _drawn(drawing: Drawing, powers: Sequence[str], order: ReadOrder, orders: Se
     if order.kind == "convoy":
         return _group(order, marks.convoy(start, order.outcome))
     if order.kind == "support":
-        return _group(order, marks.support(_support_line(drawing, order, orders), order.outcome))
-    way = _way(drawing, order, drawing.end(order.piece[2:], waits), orders)
+        return _group(order, marks.support(_support_line(drawing, order), order.outcome))
+    way = bowed(drawing.end(order.piece[2:], waits), drawing.end(order.goal))
     return _group(order, marks.arrow(_between_units(way, drawing.clear, order.outcome), order.outcome))
 
 
@@ -161,45 +168,13 @@ def _group(order: ReadOrder, drawn: str) -> str:
     return f"{head}<title>{fit(words)}</title>{drawn}</g>"
 
 
-def _way(drawing: Drawing, order: ReadOrder, start: Point, orders: Sequence[ReadOrder]) -> Curve:
-    """The path of a move, along its convoying fleets if there are any."""
-    end = drawing.end(order.goal)
-    fleets = [
-        drawing.end(fleet.piece[2:])
-        for fleet in orders
-        if fleet.kind == "convoy" and (fleet.other, fleet.goal) == (order.piece, order.goal)
-    ]
-    if fleets:
-        return through([start, *_in_sequence(start, fleets), end], drawing.clear)
-    others = [spot for spot in _obstacles(drawing, order, orders) if spot not in (start, end)]
-    return bowed(start, end, others, drawing.clear)
-
-
-def _obstacles(drawing: Drawing, order: ReadOrder, orders: Sequence[ReadOrder]) -> list[Point]:
-    """The places that a move's line avoids: other units with orders; on a graph, all discs."""
-    if drawing.disc:
-        return [drawing.end(name) for name in drawing.provinces]
-    return [drawing.place(other.piece[2:]) for other in orders if other.piece != order.piece]
-
-
-def _in_sequence(start: Point, places: list[Point]) -> list[Point]:
-    """The places in nearest-neighbor order."""
-    left, sequence, here = list(places), [], start
-    while left:
-        here = min(left, key=lambda spot: (spot[0] - here[0]) ** 2 + (spot[1] - here[1]) ** 2)
-        left.remove(here)
-        sequence.append(here)
-    return sequence
-
-
-def _support_line(drawing: Drawing, order: ReadOrder, orders: Sequence[ReadOrder]) -> Curve:
+def _support_line(drawing: Drawing, order: ReadOrder) -> Curve:
     """A line to the supported unit, or to the middle of its move."""
     start, place = drawing.end(order.piece[2:]), drawing.end(order.other[2:])
     if not order.goal:
         return straight(start, place).trimmed(drawing.clear, drawing.clear + 4)
-    moved = next((o for o in orders if o.kind == "move" and (o.piece, o.goal) == (order.other, order.goal)), None)
-    way = _way(drawing, moved, place, orders) if moved else bowed(place, drawing.end(order.goal))
-    return straight(start, way.halfway).trimmed(drawing.clear, 7)
+    way = bowed(place, drawing.end(order.goal))
+    return straight(start, way.at(0.5)).trimmed(drawing.clear, 7)
 
 
 def _struck(drawing: Drawing, unit: str) -> str:

@@ -1,4 +1,4 @@
-"""A phase of a game as a picture, and a game as a table for the terminal."""
+"""The position of a game as a picture, and as a table for the terminal."""
 
 from __future__ import annotations
 
@@ -10,30 +10,9 @@ from welfare_env.render.svg import board_svg
 from welfare_env.render.words import phase_title
 
 
-def phase_svg(game: Any, number: int | None = None) -> str:
-    """A phase of a game as SVG.
-
-    Args:
-        game: a `welfare_env.Game`.
-        number: index in `game.history` of the phase, drawn with its orders and results; may be negative. None draws
-            the current position.
-
-    Raises:
-        IndexError: the game has not played that many phases.
-    """
-    if number is None:
-        return _drawn(game, game.position)
-    record = game.history[number]
-    return _drawn(
-        game,
-        record.position,
-        orders=record.orders,
-        results=record.results,
-        refused={power: [(v.order, v.reason) for v in void] for power, void in record.void.items()},
-    )
-
-
-def _drawn(game: Any, position: Any, **orders: dict) -> str:
+def phase_svg(game: Any) -> str:
+    """The current position of a `welfare_env.Game` as SVG."""
+    position = game.position
     return board_svg(
         drawing_of(game.board),
         game.powers,
@@ -43,7 +22,6 @@ def _drawn(game: Any, position: Any, **orders: dict) -> str:
         dislodged={power: tuple(units) for power, units in position.dislodged.items()},
         title=phase_title(position.phase),
         notes=_notes(game, position),
-        **orders,
     )
 
 

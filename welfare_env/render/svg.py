@@ -1,13 +1,12 @@
 """A board in one position as SVG: pure functions of plain values.
 
-A picture has five layers, listed here from bottom to top, each drawn by its own function. The replay page draws map and
+A picture has layers, listed here from bottom to top, each drawn by its own function. The replay page draws map and
 labels once and updates the others.
 
 * `map_layer`: areas (id ``p-PAR``), lines and centers (id ``c-PAR``);
-* `orders_layer` (`welfare_env.render.orders`): arrows with their results;
+* two empty layers for orders (`welfare_env.render.orders`), which the replay page fills: under and above the units;
 * `labels_layer`: the provinces' short names, above the arrows;
 * `units_layer` (`welfare_env.render.marks`): units (id ``u-PAR``);
-* `marks_layer` (`welfare_env.render.orders`): disbands, dislodgements, and refused orders.
 
 Colors are attributes, so that style sheets can override them; powers have the classes ``power-0``, ``power-1`` ...
 """
@@ -16,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from welfare_env.render.legend import Legend
+from welfare_env.render.legend import power_legend
 from welfare_env.render.marks import units_layer
-from welfare_env.render.orders import Refused, marks_layer, orders_layer, read_orders
+from welfare_env.render.orders import layer
 from welfare_env.render.palette import (
     COAST_LINE,
     GRAPH_GROUND,
@@ -54,43 +53,33 @@ def board_svg(
     *,
     influence: Words | None = None,
     dislodged: Words | None = None,
-    orders: Words | None = None,
-    results: Words | None = None,
-    refused: Mapping[str, Sequence[Refused]] | None = None,
     title: str = "",
     notes: Mapping[str, str] | None = None,
 ) -> str:
-    """A complete picture of one position or phase of a game.
+    """A complete picture of a position.
 
     Args:
         powers: all powers, in the board's order, which determines their colors.
         units, centers, influence: power -> its units, its centers, the provinces that it was the last to occupy.
         dislodged: power -> its dislodged units.
-        orders: power -> its orders in this phase ("A PAR - BUR").
-        results: unit -> the results of its order, as in `PhaseRecord.results`; empty for success.
-        refused: power -> (order, reason) of its illegal orders.
         title: a line above the map.
         notes: power -> its text in the legend, such as "5 centers"; without notes the legend has no powers.
     """
-    legend = Legend(drawing.width, drawing.height)
-    if notes:
-        legend.add_powers(powers, notes)
-    if orders:
-        legend.add_orders(read_orders(orders, results or {}), results or {})
     top = HEADER if title else 0
-    height = top + legend.bottom
+    legend, bottom = power_legend(powers, notes, drawing.width, drawing.height) if notes else ("", drawing.height)
+    height = top + bottom
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {-top:g} {drawing.width:g} {height:g}" role="img" '
         f'class="board" font-family="{FONT}">',
         f"<title>{fit(title or drawing.name)}</title>",
         f'<rect class="paper" y="{-top:g}" width="{drawing.width:g}" height="{height:g}" fill="{PAPER}"/>',
         map_layer(drawing, powers, centers, influence),
-        orders_layer(drawing, powers, orders or {}, results or {}, dislodged),
+        layer(()),
         labels_layer(drawing),
         units_layer(drawing, powers, units, dislodged),
-        marks_layer(drawing, orders or {}, results or {}, dislodged, refused),
+        layer(()),
         _header(drawing, title) if title else "",
-        legend.svg,
+        legend,
         "</svg>",
     ]
     return "\n".join(part for part in parts if part) + "\n"
