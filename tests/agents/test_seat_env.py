@@ -58,47 +58,15 @@ def test_gymnasiums_checks_pass(options):
         check_env(make(**options).unwrapped, skip_render_check=True)
 
 
-CHECKED = """
-import sys
-for name in ("resvg_py", "PIL", "matplotlib"):
-    sys.modules[name] = None  # as if they were not installed
-import gymnasium, warnings, welfare_env
-from gymnasium.utils.env_checker import check_env
-env = gymnasium.make("WelfareDiplomacySeat-v0", map_name="clique:3", years=1).unwrapped
-check_env(env)
-for made in (env, welfare_env.make(), welfare_env.parallel_env()):
-    print(*made.metadata["render_modes"])
-asked = gymnasium.make("WelfareDiplomacySeat-v0", map_name="clique:3", render_mode="rgb_array").unwrapped
-asked.reset()
-try:
-    asked.render()
-except welfare_env.errors.PictureError as error:
-    print(error)
-"""
-
-
-@pytest.mark.slow
-def test_gymnasiums_checks_pass_without_the_extra_for_pixels():
-    """Rendering included: only modes that work are offered, and another is refused when something is drawn."""
-    done = subprocess.run([sys.executable, "-c", CHECKED], capture_output=True, text=True, timeout=300)
-    *shown, refused = done.stdout.splitlines()
-    assert shown[-3:] == ["human ansi svg"] * 3, done.stderr
-    assert "pip install -c constraints.txt -e '.[plot]'" in refused
-
-
 def test_every_render_mode_passes_the_checks():
     env = make(years=1).unwrapped
     assert env.metadata["render_modes"] == ["human", "ansi", "svg", "rgb_array"]
     check_env(env)
 
 
-RANDOM = "agents.scripted.random.RandomPolicy"
 OTHERS = [
-    *("random", "dumbbot", "prosocial", "dove", "deterrent", "grim", "punisher:t=2", "noisy:of=dove", "pact", "posse"),
-    *("1*dove + 1*random", "mix:dove=1/2,random=1/2", "exploiter:nice=dove,attack=dumbbot", f"import:{RANDOM}"),
+    *("random", "dumbbot", "marshal", "noisy:of=dove", "pact", "1*dove + 1*random", "mix:dove=1/2,random=1/2"),
     {"PLAYERB": "dove", "PLAYERC": agents.make("noisy:of=dumbbot")},
-    agents.make("random"),
-    type(agents.make("random")),
 ]
 
 
@@ -121,14 +89,6 @@ def test_a_copy_goes_on_as_its_original(others):
     env.reset(seed=2)
     shown(env, 2)
     copies = [copy.copy(env), copy.deepcopy(env), pickle.loads(pickle.dumps(env))]  # noqa: S301
-    told = [shown(each, 8) for each in (*copies, env)]
-    assert told[1:] == told[:-1]
-
-
-def test_a_wrapped_environment_is_copied_too():
-    env = make(others="random")
-    env.reset(seed=2)
-    copies = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]  # noqa: S301
     told = [shown(each, 8) for each in (*copies, env)]
     assert told[1:] == told[:-1]
 
@@ -218,8 +178,7 @@ def test_the_mask_is_of_the_choices_alone():
     _, info = env.reset(seed=0)
     assert info["action_mask"].shape == (env.action_space.nvec.sum(),) == env.unwrapped.action_masks().shape
     parts = np.split(info["action_mask"], np.cumsum(env.action_space.nvec)[:-1])
-    asked = [part for part in parts if not part[0]]
-    assert len(asked) == 3  # units that have to be ordered
+    assert sum(not part[0] for part in parts) == 3  # units that have to be ordered
     assert all(part.any() for part in parts)
 
 
@@ -229,13 +188,6 @@ def test_a_game_can_be_given():
     env = make()
     _, info = env.reset(seed=0, options={"game": game})
     assert info["view"].phase == game.phase
-
-
-NESTING = [
-    *("noisy:of=({})", "deterrent:nice=({})", "deterrent:fight=({})", "grim:nice=({})"),
-    *("exploiter:nice=({}),attack=dumbbot", "exploiter:nice=dove,attack=({})", "noisy:of=(noisy:of=({}))"),
-]
-WRITERS = ["program:FairBot", "mix:FairBot=1/2,DefectBot=1/2", "best-reply:to=(program:FairBot)"]
 
 
 class OwnWriter(ProgramPolicy):
@@ -252,10 +204,10 @@ class OwnWriter(ProgramPolicy):
         ({"seat": 5}, UnknownPowerError, "power 5"),
         ({"others": "prosocail"}, UnknownAgentError, "prosocial"),
         ({"others": "program:FairBot"}, ProfileError, "writes programs of modal_env, not orders: they play in "),
-        *(
-            ({"others": spec.format(part)}, UnknownAgentError, "writes programs")
-            for spec in NESTING
-            for part in WRITERS
+        (
+            {"others": "exploiter:nice=(mix:FairBot=1/2,DefectBot=1/2),attack=dove"},
+            UnknownAgentError,
+            "writes programs",
         ),
         ({"others": f"noisy:of=(import:{__name__}.OwnWriter)"}, UnknownAgentError, "writes programs"),
         ({"others": "3*dove"}, ProfileError, "seats for 3"),

@@ -93,12 +93,6 @@ def test_a_seed_repeats_the_game() -> None:
     assert first != other
 
 
-def test_welfare_is_what_the_seat_gains() -> None:
-    game = agents.SeatGame("FRANCE", others="dove", years=3, press=None)
-    rewards = [turn.reward for turn in played(game, stub)]
-    assert sum(rewards) == evaluation.measure(game.record()).welfare_per_year["FRANCE"] * 3
-
-
 def test_the_gain_is_that_of_exploitability() -> None:
     """A seat that attacks like dumbbot among doves gains what `evaluation.exploitability` says."""
     rules = Rules(years=3, press=None)
@@ -115,14 +109,6 @@ def test_the_gain_is_that_of_exploitability() -> None:
         bot.reset(agent="FRANCE", seed=seed)
         found.append(sum(turn.reward for turn in played(game, attack, seed)) / 3)
     assert found == pytest.approx(result.gains[0].gain.per_game)
-
-
-def test_the_gain_of_playing_like_the_others_is_nothing() -> None:
-    game = agents.SeatGame("FRANCE", others="dove", reward="gain", years=3, press=None)
-    dove = agents.DovePolicy()
-    dove.reset("FRANCE", seed=3)
-    turns = played(game, lambda game: json.dumps({"orders": dove.act(None, {"view": game.view})}), seed=3)
-    assert {turn.reward for turn in turns} == {0.0}
 
 
 def test_the_reward_follows_the_orders() -> None:

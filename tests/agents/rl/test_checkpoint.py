@@ -44,21 +44,27 @@ def test_what_is_written_is_read(folder):
     assert sorted(path.name for path in folder.iterdir()) == ["checkpoint.json", "weights.safetensors"]
 
 
-def test_another_map_is_refused(folder):
-    board = welfare_env.load_board("clique:4")
-    with pytest.raises(CheckpointError, match=r"trained on the map 'clique:3'.*'clique:4'"):
-        checkpoint.load(folder).network_for(board, Rules(press=None))
+def altered(folder, **changes):
+    """The checkpoint with other values in its JSON file."""
+    about = json.loads((folder / "checkpoint.json").read_text())
+    (folder / "checkpoint.json").write_text(json.dumps(about | changes))
+    return folder
 
 
-def test_another_variant_is_refused(folder):
-    board = welfare_env.load_board("clique:3")
-    with pytest.raises(CheckpointError, match=r"welfare variant.*standard"):
-        checkpoint.load(folder).network_for(board, Rules(press=None, variant="standard"))
+def with_weights(folder, content):
+    """The checkpoint with other weights, and their digest."""
+    (folder / "weights.safetensors").write_bytes(content)
+    return altered(folder, weights=hashlib.sha256(content).hexdigest())
 
 
-def test_no_checkpoint(tmp_path):
-    with pytest.raises(CheckpointError, match=r"no checkpoint"):
-        checkpoint.load(tmp_path)
+@pytest.mark.parametrize(
+    ("map_name", "variant", "reason"),
+    [("clique:4", "welfare", "trained on the map 'clique:3'"), ("clique:3", "standard", "welfare variant")],
+)
+def test_another_game_is_refused(folder, map_name, variant, reason):
+    board = welfare_env.load_board(map_name)
+    with pytest.raises(CheckpointError, match=reason):
+        checkpoint.load(folder).network_for(board, Rules(press=None, variant=variant))
 
 
 def test_damaged_weights(folder):
@@ -73,13 +79,8 @@ def test_a_pickle_is_not_executed(folder, tmp_path):
         def __reduce__(self):
             return (tmp_path.joinpath("owned").touch, ())
 
-    content = pickle.dumps(Evil())
-    (folder / "weights.safetensors").write_bytes(content)
-    about = json.loads((folder / "checkpoint.json").read_text())
-    about["weights"] = __import__("hashlib").sha256(content).hexdigest()
-    (folder / "checkpoint.json").write_text(json.dumps(about))
     with pytest.raises(CheckpointError, match="damaged"):
-        checkpoint.load(folder)
+        checkpoint.load(with_weights(folder, pickle.dumps(Evil())))
     assert not (tmp_path / "owned").exists()
 
 
@@ -90,26 +91,20 @@ def test_a_pickle_is_not_executed(folder, tmp_path):
         ({"format": []}, r"format \[\]"),
         ({"size": {"width": 12, "layers": 1}}, "do not fit"),
         ({"size": {"width": 8, "depth": 1}}, "damaged"),
+        ({"size": {"width": 10**9, "layers": 1}}, "width=1000000000: give a whole number from 1 to 1,024"),
+        ({"size": {"width": 8.0, "layers": 1}}, "width=8.0"),
+        ({"size": [8, 1]}, "damaged"),
         ({"rules": {"years": -1}}, "years"),
         ({"rules": None}, "damaged"),
-        ({"size": {"width": 10**9, "layers": 1}}, "width=1000000000: give a whole number from 1 to 1,024"),
-        ({"size": {"width": 8, "layers": 10**9}}, "layers=1000000000: give a whole number from 1 to 16"),
-        ({"size": {"width": 8.0, "layers": 1}}, "width=8.0"),
+        ({"map": 5}, "damaged"),
+        ({"vocabulary": 5}, "damaged"),
+        ({"origin": []}, "damaged"),
         ({"greedy": "yes"}, "greedy='yes'"),
     ],
 )
 def test_a_json_that_lies(folder, change, reason):
-    about = json.loads((folder / "checkpoint.json").read_text())
-    (folder / "checkpoint.json").write_text(json.dumps(about | change))
     with pytest.raises((CheckpointError, welfare_env.RulesError), match=reason):
-        checkpoint.load(folder).network()
-
-
-def test_a_checkpoint_of_earlier_versions_draws(folder):
-    about = json.loads((folder / "checkpoint.json").read_text())
-    del about["greedy"]
-    (folder / "checkpoint.json").write_text(json.dumps(about))
-    assert checkpoint.load(folder).greedy is False
+        checkpoint.load(altered(folder, **change)).network()
 
 
 @pytest.mark.parametrize("name", ["checkpoint.json", "weights.safetensors"])
@@ -129,69 +124,27 @@ def test_files_that_are_far_too_large(folder, name):
         checkpoint.load(folder)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", "null", "{", '"x"', "[" * 100_000, '{"format": 1, "weights": NaN}'])
+@pytest.mark.parametrize("text", ["", "[]", "{}", "{", "[" * 200_000, '{"format": 1, "weights": NaN}'])
 def test_a_json_that_is_none(folder, text):
     (folder / "checkpoint.json").write_text(text)
     with pytest.raises(CheckpointError):
         checkpoint.load(folder)
 
 
-def test_the_spec_says_what_is_wrong(tmp_path):
+@pytest.mark.parametrize("name", ["nowhere", "y" * 5000, "a\0b", "\ud800", 5, None])
+def test_no_checkpoint(name, tmp_path):
+    with pytest.raises(CheckpointError) as caught:
+        checkpoint.load(name)
+    assert len(str(caught.value)) < 1000
     with pytest.raises(welfare_env.UnknownAgentError, match="no checkpoint"):
         agents.make(f"rl:{tmp_path}")
-
-
-def test_files_that_are_not_read(folder, tmp_path):
-    (folder / "checkpoint.json").unlink()
-    os.mkfifo(folder / "checkpoint.json")
-    with pytest.raises(CheckpointError, match="is a pipe or a device"):
-        checkpoint.load(folder)
-    for name in ("y" * 5000, "y/" * 3000, "a\0b", "\ud800", 5, None, b"x"):
-        with pytest.raises(CheckpointError) as caught:
-            checkpoint.load(name)
-        assert len(str(caught.value)) < 1000
-    with pytest.raises(welfare_env.UnknownAgentError, match="no checkpoint"):
-        agents.make(f"rl:{'y' * 5000}")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"size": {"width": 1_000_000_000, "layers": 5}},
-        {"size": {"width": 8, "layers": 10**9}},
-        {"size": {"width": -8, "layers": 1}},
-        {"size": {"width": "8", "layers": 1}},
-        {"size": [8, 1]},
-        {"map": 5},
-        {"map": None},
-        {"vocabulary": 5},
-        {"origin": []},
-        {"rules": []},
-        {"rules": {"years": 10**30}},
-    ],
-)
-def test_values_that_no_checkpoint_has(folder, change):
-    about = json.loads((folder / "checkpoint.json").read_text())
-    (folder / "checkpoint.json").write_text(json.dumps(about | change))
-    with pytest.raises(CheckpointError, match="damaged"):
-        checkpoint.load(folder)
 
 
 @pytest.mark.parametrize("wrong", [np.float64(0), np.float32("nan"), np.float32("inf"), np.int8(1)])
 def test_weights_of_another_kind(folder, wrong):
     content = safetensors.save(dict(checkpoint.load(folder).weights) | {"place": np.full((3, 8), wrong)})
-    (folder / "weights.safetensors").write_bytes(content)
-    about = json.loads((folder / "checkpoint.json").read_text())
-    about["weights"] = hashlib.sha256(content).hexdigest()
-    (folder / "checkpoint.json").write_text(json.dumps(about))
     with pytest.raises(CheckpointError, match="'place' holds values that are not finite float32"):
-        checkpoint.load(folder)
-
-
-def test_json_that_is_nested_too_deeply(folder):
-    (folder / "checkpoint.json").write_text("[" * 200_000)
-    with pytest.raises(CheckpointError, match="nested too deeply"):
-        checkpoint.load(folder)
+        checkpoint.load(with_weights(folder, content))
 
 
 def test_what_cannot_be_written_leaves_what_was_there(folder, tmp_path):
