@@ -11,7 +11,8 @@ from welfare_env.errors import RulesError, did_you_mean
 
 RULES_REVISION = 1
 """Part of the key of every stored game. Raise it by hand whenever a change makes the same players play another game: a
-rule that changes what orders do, or a policy of ours that decides otherwise. Stored games are then played again."""
+rule that changes what orders do, or a policy or prompt of ours that says otherwise. Stored games are then played again.
+"""
 
 VARIANTS = ("welfare", "standard")
 PRESSES = (None, "tokens", "text")
