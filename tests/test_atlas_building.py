@@ -12,13 +12,13 @@ from shapely.geometry import Point, Polygon, box  # noqa: E402 - skipped without
 
 from tools.atlas.anchors import Site, place_all  # noqa: E402
 from tools.atlas.borders import Outlines, gaps, rings  # noqa: E402
+from tools.atlas.boxes import unit_box  # noqa: E402
 from tools.atlas.coverage import exact_faces, merged, smoothed, without_strays  # noqa: E402
 from tools.atlas.output import area_path, as_json, border_lines  # noqa: E402
 from tools.atlas.partition import Piece, partition  # noqa: E402
 from tools.atlas.projection import FRAME, HEIGHT, WIDTH, project, spot  # noqa: E402
 from tools.atlas.sources import Sources, country_rings, fetched_topology, read_sources  # noqa: E402
 from welfare_env import load_board  # noqa: E402
-from welfare_env.render.places import unit_box  # noqa: E402
 
 
 def test_what_was_typed_by_hand_names_provinces_of_the_board():

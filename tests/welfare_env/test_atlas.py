@@ -8,9 +8,9 @@ from importlib import resources
 import pytest
 
 from tools.atlas.borders import KINDS, Outlines, board_facts, drawn_facts, gaps
+from tools.atlas.boxes import ASCENT, DESCENT, label_box, unit_box
 from welfare_env import load_board
 from welfare_env.render.drawing import drawing_of
-from welfare_env.render.places import ASCENT, DESCENT, label_box, unit_box
 
 FILE = resources.files("welfare_env.render").joinpath("atlas/standard.json")
 EXCEPTIONS = {kind: set() for kind in KINDS}  # (a, b) that touch on paper only or on the board only: none

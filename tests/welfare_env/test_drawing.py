@@ -8,11 +8,11 @@ from importlib import resources
 import numpy as np
 import pytest
 
+from tools.atlas.boxes import Box, label_box, unit_box
 from welfare_env import load_board
 from welfare_env.render.curves import Curve
 from welfare_env.render.drawing import CLOSEST, RADIUS, drawing_of, graph_drawing
 from welfare_env.render.orders import orders_layer
-from welfare_env.render.places import Box, label_box, unit_box
 
 GRAPHS = ["pure", "ancmed", "clique:2", "clique:3", "clique:20", "shared-clique:2", "shared-clique:20"]
 TOYS = [name for name in GRAPHS if "clique" in name]

@@ -13,10 +13,11 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 from shapely.ops import nearest_points
 
+from tools.atlas.boxes import ASCENT, DESCENT, Box, unit_box
 from tools.atlas.coverage import Faces
 from tools.atlas.partition import polygons
 from tools.atlas.projection import HEIGHT, WIDTH, spot
-from welfare_env.render.places import ASCENT, DESCENT, DISLODGED, UNIT, Box, Point, unit_box
+from welfare_env.render.places import DISLODGED, UNIT, Point
 from welfare_env.render.words import text_width
 
 SIZES = (24.0, 23.0, 22.0, 21.0, 20.0)  # font sizes of labels, best first

@@ -1,9 +1,9 @@
 """The drawing of a board.
 
 The standard board has its own map (`atlas/standard.json`, CC0); every other board is drawn as a graph, with a disc for
-each province and a line for each border. Discs are placed so that their distances approximate the numbers of steps
-between them (Gansner, Koren and North, "Graph Drawing by Stress Majorization", 2004), and then pushed apart until none
-touch. Toy boards look like the paper's figure 2: the cores on a circle, every leaf outside its core.
+each province and a line for each border. Discs are placed by classical scaling, so that their distances approximate
+the numbers of steps between them, and then pushed apart until none touch. Toy boards look like the paper's figure 2:
+the cores on a circle, every leaf outside its core.
 """
 
 from __future__ import annotations
@@ -73,7 +73,6 @@ RADIUS = 56.0  # of a disc
 SPACING = 185.0  # target distance between the centers of neighboring discs
 CLOSEST = 144.0  # minimum distance between the centers of any two discs
 MARGIN = 72.0  # from disc centers to the frame
-ROUNDS = 150  # of stress majorization
 PUSHES = 300  # rounds of pushing discs apart
 LABEL_SIZE = 24.0
 RAISED = 12.0  # height of units above the center of the disc
@@ -82,7 +81,7 @@ RAISED = 12.0  # height of units above the center of the disc
 def graph_drawing(board: Board) -> Drawing:
     """The drawing of a board as a graph. The same board gives the same drawing."""
     borders = _borders(board)
-    spots = _toy_spots(board, borders) if is_toy(board.name) else _apart(_lying(_least_stress(_steps(board, borders))))
+    spots = _toy_spots(board, borders) if is_toy(board.name) else _apart(_scaled(_steps(board, borders) * SPACING))
     spots = (spots - spots.min(0) + MARGIN).round(1)
     width, height = (spots.max(0) + MARGIN).round(1).tolist()
     middles = {name: (x, y) for name, (x, y) in zip(board.provinces, spots.tolist(), strict=True)}
@@ -112,36 +111,14 @@ def _steps(board: Board, borders: Borders) -> np.ndarray:
     return steps
 
 
-def _least_stress(steps: np.ndarray) -> np.ndarray:
-    """Positions whose distances approximate `SPACING` per step, float [provinces, 2]."""
-    wanted, eye = steps * SPACING, np.eye(len(steps))
-    spots = _first_spots(wanted)
-    weights = (1 - eye) / (wanted + eye) ** 2
-    inverse = np.linalg.pinv(np.diag(weights.sum(1)) - weights)
-    for _ in range(ROUNDS):
-        pull = -weights * wanted / np.maximum(cdist(spots, spots) + eye, 1e-6)
-        np.fill_diagonal(pull, 0)
-        np.fill_diagonal(pull, -pull.sum(1))
-        spots = inverse @ (pull @ spots)
-    return spots
-
-
-def _first_spots(wanted: np.ndarray) -> np.ndarray:
-    """Classical scaling to the two directions with the most variance; all positions differ."""
+def _scaled(wanted: np.ndarray) -> np.ndarray:
+    """Positions with about these distances, wider than high: classical scaling. No two are the same."""
     n = len(wanted)
     centered = np.eye(n) - 1 / n
     values, vectors = np.linalg.eigh(-centered @ wanted**2 @ centered / 2)
     vectors *= np.sign(vectors[np.abs(vectors).argmax(0), np.arange(n)])
     turn = 2 * np.pi * np.arange(n) / n
-    return vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 1)) + np.c_[np.cos(turn), np.sin(turn)]
-
-
-def _lying(spots: np.ndarray) -> np.ndarray:
-    """Rotate the drawing so that it is wider than it is high."""
-    middle = spots - spots.mean(0)
-    _, _, directions = np.linalg.svd(middle, full_matrices=False)
-    turned = middle @ directions.T
-    return turned * np.sign(turned[np.abs(turned).argmax(0), [0, 1]])
+    return vectors[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 1)) + np.c_[np.cos(turn), np.sin(turn)]
 
 
 def _apart(spots: np.ndarray) -> np.ndarray:
