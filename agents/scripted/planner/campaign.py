@@ -85,60 +85,48 @@ def fixed_plan(
     name: str, victim: int, begin: int, board: Board, years: int, members: Sequence[str], taker: int = 1
 ) -> Plan:
     """One of `PLANS`; arguments as for `CampaignPolicy`."""
-    near = nearest(board, members[0], members)
+    first = members[(taker - 1) % len(members)] if name == "landing" else members[0]
+    near = nearest(board, first, members)
     victims = (near[min(victim, len(near)) - 1],) if near else ()
     taking = Course(Move.TAKE, victims, only_homes=True, neutral=Neutral.NONE, units=2)
-    peace, done = Course(), Course(Move.HOLD, units=0)
-    homes = {home for power in board.powers for home in board.start_centers[power]}
+    ready, done = replace(taking, move=Move.STAGE, neutral=Neutral.DUE), Course(Move.HOLD, units=0)
+    waiting = [Course()] * begin
+    own: dict[str, list[Course]] = {}  # of members that do something else than the others
     if name == "no-home":
-        courses = [*[peace] * begin, taking, replace(taking, units=0)]
+        shared = [*waiting, taking, replace(taking, units=0)]
     elif name == "launder":
-        ready = Course(Move.STAGE, victims, only_homes=True, units=2)
-        passing = Course(Move.SWAP, victims, only_homes=True, units=1)
-        courses = [*[peace] * begin, ready, taking, passing, Course(Move.FETCH, units=1)]
+        passing = replace(ready, move=Move.SWAP, units=1)
+        shared = [*waiting, ready, taking, passing, Course(Move.FETCH, units=1)]
     elif name == "hand-over":
-        return _handing_over(board, [near[(victim - 1 + more) % len(near)] for more in (0, 1)], begin, years, members)
+        both = [near[(victim - 1 + more) % len(near)] for more in (0, 1)]
+        own[first], shared = _handing_over(board, both, waiting)
     elif name == "landing":
-        return _landing(board, victim, begin, years, members, taker)
+        shared, receiver = [Course()] * years, members[(members.index(first) + 1) % len(members)]
+        for member, move in ((receiver, Move.RECEIVE), (first, Move.LAND)):
+            own[member] = [*waiting, Course(units=0), *[Course(move, victims, units=0)] * LANDING]
     elif name == "frame":
+        homes = {home for power in board.powers for home in board.start_centers[power]}
         theirs = tuple(c for c, power in planned_owners(board).items() if power in victims and c not in homes)
-        courses = [*[peace] * begin, Course(Move.TAKE, neutral=Neutral.DUE, units=0, wish=theirs), *[peace] * years]
+        shared = [*waiting, Course(Move.TAKE, neutral=Neutral.DUE, units=0, wish=theirs), *[Course()] * years]
     else:
         armed = max(0, years - LAST)
         everybody = tuple(power for power in board.powers if power not in members)
-        arming = [*[peace] * (armed - 1), *[Course(units=2)] * (armed > 0)]
-        raid = Course(Move.TAKE, victims, only_homes=True, neutral=Neutral.NONE, units=1)
-        courses = [*arming, *[raid] * (years - armed - 1), Course(Move.TAKE, everybody, neutral=Neutral.NONE)]
-    courses = [*courses, *[done] * years][:years]
-    first, *others = members
-    return Plan({first: ended(_ready(board, first, courses)), **dict.fromkeys(others, ended(courses))})
+        arming = [*[Course()] * (armed - 1), *[Course(units=2)] * (armed > 0)]
+        raids = [replace(taking, units=1)] * (years - armed - 1)
+        shared = [*arming, *raids, Course(Move.TAKE, everybody, neutral=Neutral.NONE)]
+    own.setdefault(members[0], _ready(board, members[0], shared))
+    return Plan({member: ended([*own.get(member, shared), *[done] * years][:years]) for member in members})
 
 
-def _handing_over(board: Board, victims: Sequence[str], begin: int, years: int, members: Sequence[str]) -> Plan:
-    """The plan "hand-over" on two victims, one after the other."""
-    first, others = [Course()] * begin, [Course()] * begin
+def _handing_over(board: Board, victims: Sequence[str], waiting: list[Course]) -> tuple[list[Course], list[Course]]:
+    """The courses of the first member and of the others in "hand-over", on two victims one after the other."""
+    first, others = [*waiting], [*waiting]
     for taker, receiver, victim in ((first, others, victims[0]), (others, first, victims[1])):
         taking = Course(Move.TAKE, (victim,), only_homes=True, units=2)
         taker += [taking, replace(taking, units=0), Course(Move.HOLD, units=0)]
         ready = Course(Move.STAGE, (victim,), only_homes=True, units=2)
         receiver += [ready, replace(ready, wish=tuple(board.start_centers[victim])), Course(Move.RECEIVE, units=0)]
-    rest = [Course(Move.HOLD, units=0)] * years
-    member, *partners = members
-    return Plan({member: ended([*first, *rest][:years]), **dict.fromkeys(partners, ended([*others, *rest][:years]))})
-
-
-def _landing(board: Board, victim: int, begin: int, years: int, members: Sequence[str], taker: int) -> Plan:
-    """The plan "landing" of the taker, and of the member after it."""
-    first = (taker - 1) % len(members)
-    near = nearest(board, members[first], members)
-    victims = (near[min(victim, len(near)) - 1],) if near else ()
-    waiting, done = [*[Course()] * begin, Course(units=0)], [Course(Move.HOLD, units=0)] * years
-    found = dict.fromkeys(members, (Course(),) * years)
-    receivers = [members[(first + 1) % len(members)]] if len(members) > 1 else []
-    for member in (members[first], *receivers):
-        move = Move.RECEIVE if member in receivers else Move.LAND
-        found[member] = ended([*waiting, *[Course(move, victims, units=0)] * LANDING, *done][:years])
-    return Plan(found)
+    return first, others
 
 
 def fixed_plans(board: Board, years: int, members: Sequence[str]) -> list[Plan]:

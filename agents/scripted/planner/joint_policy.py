@@ -27,19 +27,11 @@ class JointPolicy(Described, ABC):
     reads_observations = False  # see `agents.policy.ScriptedPolicy`
 
     def reset(self, agent: str, seed: int = 0) -> None:
-        """Start a new game as one power.
-
-        Raises:
-            ValueError: a negative seed.
-        """
+        """Start a new game as one power; a negative seed is a ValueError."""
         self.reset_coalition((agent,), seed)
 
     def reset_coalition(self, agents: Sequence[str], seed: int = 0) -> None:
-        """Start a new game as all of `agents`.
-
-        Raises:
-            ValueError: a negative seed.
-        """
+        """Start a new game as all of `agents`; as `reset`."""
         self.members = tuple(agents)
         self._planned: tuple[str, Orders] = ("", {})  # the last phase, and the orders in it
 
