@@ -1,6 +1,5 @@
 """A local language model plays one seat with full press; by default a small model with random weights.
 
-
     python -m venv local && . local/bin/activate
     pip install -c constraints.txt -e '.[lm]' 'llama-cpp-python[server]==0.3.36' gguf tokenizers  # compiles llama.cpp
     python examples/local_model.py                            # a random model, one year
@@ -83,7 +82,7 @@ def random_model(seed: int) -> tuple[Tokenizer, dict[str, np.ndarray]]:
 
 def write_gguf(path: Path, seed: int) -> None:
     """Write a random model as GGUF, llama.cpp's format."""
-    import gguf  # only here, since transformers' format does not need it
+    import gguf  # only here: a model of one's own does not need it
 
     learned, tensors = random_model(seed)
     serialized = json.loads(learned.to_str())

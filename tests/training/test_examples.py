@@ -106,23 +106,6 @@ def test_rllibs_learner_learns_from_the_example(stock):
     assert any((value != before[name]).any() for name, value in learner.module[stock.POLICY].state_dict().items())
 
 
-@pytest.mark.slow
-def test_rllibs_example_repeats_itself(stock):
-    """What RLlib samples, and what it makes of that, follows from the seed."""
-    from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
-
-    def losses(seed):
-        config = stock.make_config("clique:3", years=1, seed=seed)
-        runner = MultiAgentEnvRunner(config=config, worker_index=0)
-        learner = config.build_learner(env=runner.env.envs[0].unwrapped)
-        for _ in range(2):
-            told = learner.update(episodes=runner.sample(num_episodes=4), num_epochs=2, minibatch_size=16)
-        return [float(told[stock.POLICY][name]) for name in ("policy_loss", "vf_loss", "entropy")]
-
-    torch.set_num_threads(1)
-    assert losses(0) == losses(0) != losses(1)
-
-
 def test_powers_of_the_example_are_paid_the_mean_or_their_own(stock):
     def paid(social):
         env = stock.Diplomacy({"map_name": "clique:3", "years": 1, "social": social})
