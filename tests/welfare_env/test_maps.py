@@ -25,7 +25,7 @@ from welfare_env import (
     load_board,
     map_names,
 )
-from welfare_env.board import cache, convoys, loading, map_file
+from welfare_env.board import cache, convoys, map_file
 from welfare_env.board.convoys import convoy_routes
 from welfare_env.board.map_file import import_package, load_source
 from welfare_env.board.maps import LARGEST_FILE
@@ -435,11 +435,6 @@ class TestKeptOnDisk:
         (tmp_path / "file").write_text("in the way")
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
         assert [self.arrays(), self.arrays()] == [(1, True)] * 2
-
-    def test_boards_are_kept_at_all(self, folder: Path) -> None:
-        loading._load_board.cache_clear()
-        load_board("clique:2")
-        assert any(folder.iterdir())
 
     @pytest.mark.slow
     def test_a_later_start_does_not_import_what_reads_maps(self) -> None:

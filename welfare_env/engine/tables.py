@@ -33,77 +33,22 @@ HELPS = PIECES_HERE + 1  # entries per province: the support of each piece, and 
 ZERO, ONE, YES, NO = np.int64(0), np.int64(1), np.bool_(True), np.bool_(False)
 
 # Sizes.
+# fmt: off
 (
-    N_PROVINCES,
-    N_LOCATIONS,
-    N_PIECES,
-    N_CENTERS,
-    N_POWERS,
-    N_UNITS,
-    N_DISLODGED,
-    N_OPTIONS,
-    N_COASTS,
-    N_SEAS,
-    N_WORDS,
-    N_SETS,
-    STATE_SIZE,
-    SCRATCH_WIDTH,
-    BUCKET_ROWS,
-    BUCKET_WIDTH,
-    MASK_SCRATCH_SIZE,
-    MAX_PATHS,
-    MAX_LEGAL,
+    N_PROVINCES, N_LOCATIONS, N_PIECES, N_CENTERS, N_POWERS, N_UNITS, N_DISLODGED, N_OPTIONS, N_COASTS, N_SEAS,
+    N_WORDS, N_SETS, STATE_SIZE, SCRATCH_WIDTH, BUCKET_ROWS, BUCKET_WIDTH, MASK_SCRATCH_SIZE, MAX_PATHS, MAX_LEGAL,
 ) = range(19)
 
 # Tables.
 (
-    PIECE_TYPE,
-    PIECE_PROVINCE,
-    PIECE_LOCATION,
-    PIECE_LOCAL,
-    PIECE_RANK,
-    LOCATION_PROVINCE,
-    LOCATION_COAST,
-    PROVINCE_LOCATION,
-    PROVINCE_CENTER,
-    PROVINCE_COAST,
-    PROVINCE_SEA,
-    CENTER_PROVINCE,
-    HOME_POWER,
-    HOLD_ID,
-    DISBAND_ID,
-    MOVE_START,
-    MOVE_LOCATION,
-    MOVE_ID,
-    RETREAT_ID,
-    PUSH_START,
-    PUSH_LOCATION,
-    PUSH_MOVER,
-    HELP_START,
-    HELP_PROVINCE,
-    HELP_ID,
-    INTO_START,
-    INTO_LOCATION,
-    INTO_BASE,
-    INTO_ID,
-    CAN_SUPPORT,
-    CAN_MOVE,
-    PIECE_AT,
-    CONVOY_MOVER,
-    VIA_ID,
-    CONVOY_ID,
-    SET_START,
-    SET_COAST,
-    PAIR_START,
-    BUILD_START,
-    BUILD_ORDER,
-    ORDER_PACKED,
-    HOME_DISTANCE,
-    COAST_LOCATION,
-    PROVINCE_KIND,
-    BACK_START,
-    BACK_COAST,
+    PIECE_TYPE, PIECE_PROVINCE, PIECE_LOCATION, PIECE_LOCAL, PIECE_RANK, LOCATION_PROVINCE, LOCATION_COAST,
+    PROVINCE_LOCATION, PROVINCE_CENTER, PROVINCE_COAST, PROVINCE_SEA, CENTER_PROVINCE, HOME_POWER, HOLD_ID,
+    DISBAND_ID, MOVE_START, MOVE_LOCATION, MOVE_ID, RETREAT_ID, PUSH_START, PUSH_LOCATION, PUSH_MOVER, HELP_START,
+    HELP_PROVINCE, HELP_ID, INTO_START, INTO_LOCATION, INTO_BASE, INTO_ID, CAN_SUPPORT, CAN_MOVE, PIECE_AT,
+    CONVOY_MOVER, VIA_ID, CONVOY_ID, SET_START, SET_COAST, PAIR_START, BUILD_START, BUILD_ORDER, ORDER_PACKED,
+    HOME_DISTANCE, COAST_LOCATION, PROVINCE_KIND, BACK_START, BACK_COAST,
 ) = range(20, 66)
+# fmt: on
 
 # Masks, offsets in the int64 array.
 SET_MASK, SET_REACH, PAIR_MASK, COAST_ADJACENT, BACK_REACH = range(70, 75)
@@ -113,59 +58,15 @@ UNIT_POWER, UNIT_PIECE, LOST_POWER, LOST_PIECE, LOST_OPTIONS, LOST_OPTION, OWNER
 
 # Rows of the int32 scratch array [SCRATCH_ROWS, SCRATCH_WIDTH]. Before orders are read, COMMAND .. CUTTER become 0 and
 # TARGET_DEST .. LOST_FROM -1.
+# fmt: off
 (
-    W_OCCUPANT,
-    W_POWER,
-    W_PIECE,
-    W_PROVINCE,
-    W_TYPE,
-    W_SEA,
-    W_DEST,
-    W_DEST_PROVINCE,
-    W_TARGET,
-    W_SITE,
-    W_COMMAND,
-    W_VIA,
-    W_RESULT,
-    W_SUPPORT,
-    W_NO_HELP,
-    W_CONVOYS,
-    W_PATHS,
-    W_CUTTER,
-    W_TARGET_DEST,
-    W_HELPS_NOT,
-    W_LOST_FROM,
-    W_MOVERS,
-    W_SUPPORTERS,
-    W_CARRIERS,
-    W_ACTIVE,
-    W_STRENGTH,
-    W_ALIVE,
-    W_NEXT,
-    W_HEAD,
-    W_BEST,
-    W_MANY,
-    W_FIRST,
-    W_SECOND,
-    W_UNITS,
-    W_CENTERS,
-    W_BUILDS,
-    W_DISBANDS,
-    W_BEFORE,
-    W_SITE_OPEN,
-    W_BUCKET_SIZE,
-    W_SORTED,
-    W_LOCAL,
-    W_ARMY,
-    W_ARMIES,
-    W_FLEETS,
-    W_NEW_POWER,
-    W_NEW_PIECE,
-    W_CHOICES,
-    W_CHOICE,
-    W_CHOICE_POWER,
-    SCRATCH_ROWS,
+    W_OCCUPANT, W_POWER, W_PIECE, W_PROVINCE, W_TYPE, W_SEA, W_DEST, W_DEST_PROVINCE, W_TARGET, W_SITE, W_COMMAND,
+    W_VIA, W_RESULT, W_SUPPORT, W_NO_HELP, W_CONVOYS, W_PATHS, W_CUTTER, W_TARGET_DEST, W_HELPS_NOT, W_LOST_FROM,
+    W_MOVERS, W_SUPPORTERS, W_CARRIERS, W_ACTIVE, W_STRENGTH, W_ALIVE, W_NEXT, W_HEAD, W_BEST, W_MANY, W_FIRST,
+    W_SECOND, W_UNITS, W_CENTERS, W_BUILDS, W_DISBANDS, W_BEFORE, W_SITE_OPEN, W_BUCKET_SIZE, W_SORTED, W_LOCAL,
+    W_ARMY, W_ARMIES, W_FLEETS, W_NEW_POWER, W_NEW_PIECE, W_CHOICES, W_CHOICE, W_CHOICE_POWER, SCRATCH_ROWS,
 ) = range(51)
+# fmt: on
 
 # Offsets in the int64 scratch array.
 X_REACH, X_THROUGH, X_WITHOUT, X_BACK, X_BACK_THROUGH, X_BACK_WITHOUT = range(121, 127)
@@ -173,17 +74,12 @@ X_REACH, X_THROUGH, X_WITHOUT, X_BACK, X_BACK_THROUGH, X_BACK_WITHOUT = range(12
 HEADER = 128
 
 # Rules, as the kernels read them.
+# fmt: off
 (
-    IS_WELFARE,
-    YEARS,
-    HAS_VICTORY,
-    VICTORY,
-    OVERMILITARISE,
-    RETREAT_WELFARE,
-    BUILD_AND_DISBAND,
-    BUILD_ANYWHERE,
+    IS_WELFARE, YEARS, HAS_VICTORY, VICTORY, OVERMILITARISE, RETREAT_WELFARE, BUILD_AND_DISBAND, BUILD_ANYWHERE,
     PROGRESSIVE,
 ) = range(9)
+# fmt: on
 
 
 @dataclass(frozen=True, eq=False)
@@ -393,16 +289,8 @@ def _pack_moves(packer: _Packer, board: Board, movers: dict[int, dict[int, int]]
     for piece in board.pieces:
         places = board.moves[piece]
         number = board.piece_index[piece]
-        rows.append(
-            [
-                (
-                    board.location_index[place],
-                    index[f"{piece} - {place}"],
-                    index[f"{piece} R {place}"],
-                )
-                for place in places
-            ]
-        )
+        location = board.location_index
+        rows.append([(location[place], index[f"{piece} - {place}"], index[f"{piece} R {place}"]) for place in places])
         targets = sorted({board.location_index[name] for place in places for name in (place, place[:3])})
         pushes.append([(location, movers[location][number]) for location in targets])
     flat = np.array([row for found in rows for row in found], np.int32).reshape(-1, 3)
