@@ -39,7 +39,7 @@ from pettingzoo import register as _register
 from modal_env import errors
 from modal_env.best_replies import replies
 from modal_env.checks import takes_arguments_of
-from modal_env.dynamics.basins import basins, power_law
+from modal_env.dynamics.basins import basins
 from modal_env.dynamics.growth import growth
 from modal_env.dynamics.replicator import replicator
 from modal_env.dynamics.stability import jacobian
@@ -137,7 +137,6 @@ __all__ = [
     "parallel_env",
     "parse",
     "play",
-    "power_law",
     "ranges",
     "rare_mutations",
     "replicator",

@@ -12,7 +12,7 @@ from modal_env.games.equilibria import Equilibrium, equilibria_of
 from modal_env.games.game import Game
 from modal_env.logic.provability import play
 from modal_env.logic.syntax import Agent
-from modal_env.pictures.curves import Mark, bands, largest, simplex
+from modal_env.pictures.curves import bands, largest, simplex
 from modal_env.pictures.style import as_text, name_of, page
 from modal_env.pictures.tables import match, matrix, rows
 from modal_env.progress import Report, no_report, part
@@ -20,7 +20,7 @@ from modal_env.text_tables import TextTable
 
 MOST_SOLVED = 10  # maximum number of agents for which equilibria are computed
 MOST_MATCHES = 24
-PATHS = "A path starts at its dot, follows its arrows and is shown up to its ring."
+PATHS = "A path starts at its dot and is shown up to its ring."
 ABOUT = (
     "Each agent is a formula of provability logic about its opponent, X: [] says that something is provable. Agents "
     "read each other's formulas and play the prisoner's dilemma; modeling the opponent costs epsilon per unit."
@@ -104,11 +104,11 @@ def _simplex(game: Game, equal: Trajectory, time: float, found: Sequence[Equilib
     return _section(f"The cycle {turn}", picture + _note(f"From equal shares of these three. {PATHS}"))
 
 
-def _marks(found: Sequence[Equilibrium], corners: Sequence[int]) -> list[Mark]:
+def _marks(found: Sequence[Equilibrium], corners: Sequence[int]) -> list[tuple[str, list[float]]]:
     """The symmetric equilibria that are single points and are mixes of exactly these agents."""
     points = [one.row for one in found if one.is_point and one.is_symmetric]
     inside = [mix for mix in points if {agent for agent, share in enumerate(mix) if share} == set(corners)]
-    return [Mark("equilibrium", [*map(float, mix)]) for mix in inside]
+    return [("equilibrium", [*map(float, mix)]) for mix in inside]
 
 
 def _equilibria(game: Game, found: Sequence[Equilibrium] | None) -> str:

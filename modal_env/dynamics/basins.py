@@ -21,7 +21,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from modal_env.checks import brief, items, real, seed_of, whole
+from modal_env.checks import brief, real, seed_of, whole
 from modal_env.dynamics.populations import Bools, Floats, Matrix, Payoffs, is_trapped, payoffs_of, shares_of
 from modal_env.errors import GameError
 from modal_env.frames import Row, Tabular
@@ -105,14 +105,6 @@ class Basins(Tabular):
         return Estimate(self.ends[agent] / self.starts, *wilson(self.ends[agent], self.starts))
 
 
-@dataclass(frozen=True)
-class PowerLaw:
-    """share = factor * epsilon ** exponent, and the 95% interval of the exponent."""
-
-    factor: float
-    exponent: Estimate
-
-
 def basins(
     game: Game | Matrix,
     starts: int = 100_000,
@@ -168,33 +160,6 @@ def wilson(count: int, total: int) -> tuple[float, float]:
     middle = share + spread / 2
     half = math.sqrt(share * (1 - share) * spread + spread**2 / 4)
     return max(0.0, (middle - half) / (1 + spread)), min(1.0, (middle + half) / (1 + spread))
-
-
-def power_law(epsilons: Sequence[Fraction | float], counts: Sequence[int], starts: Sequence[int]) -> PowerLaw:
-    """Fit share = factor * epsilon ** exponent to counts by weighted least squares in logarithms.
-
-    ln share has the variance (1 - share) / count to first order; the interval is valid if the law is.
-
-    Raises:
-        GameError: fewer than two different epsilons above 0, different numbers of epsilons, counts and starts, or a
-            count of 0 or of all starts.
-    """
-    x, hits, totals = (np.array([real(value) for value in items(given) or ()]) for given in (epsilons, counts, starts))
-    if not len(x) == len(hits) == len(totals) or len(set(x.tolist())) < 2 or not ((x > 0) & (x < math.inf)).all():
-        raise GameError(
-            f"epsilons {brief(epsilons)}, counts {brief(counts)}: give two different ones above 0, and a count for each"
-        )
-    if not ((hits > 0) & (hits < totals) & (totals < math.inf)).all():
-        raise GameError(f"counts {brief(counts)} of {brief(starts)}: a power law needs counts above 0, and below all")
-    share = hits / totals
-    weight = hits / (1 - share)
-    x, y = np.log(x), np.log(share)
-    middle_x, middle_y = np.average(x, weights=weight), np.average(y, weights=weight)
-    spread = (weight * (x - middle_x) ** 2).sum()
-    slope = (weight * (x - middle_x) * (y - middle_y)).sum() / spread
-    half = Z95 / math.sqrt(spread)
-    exponent = Estimate(float(slope), float(slope - half), float(slope + half))
-    return PowerLaw(math.exp(middle_y - slope * middle_x), exponent)
 
 
 def epsilon_of_the_post(payoffs: Payoffs) -> Fraction | None:

@@ -8,24 +8,16 @@ take a few hundred runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import comb, lcm
+from math import lcm
 
-import numpy as np
-from numpy.typing import NDArray
-
-from modal_env.checks import brief, whole
-from modal_env.dynamics.populations import MOST, Bools, Matrix, Numbers, Payoffs, payoffs_of, read_counts
-from modal_env.errors import GameError
+from modal_env.checks import whole
+from modal_env.dynamics.populations import MOST, Matrix, Numbers, Payoffs, payoffs_of, read_counts
 from modal_env.frames import Row, Tabular
 from modal_env.games.game import Game, position
 from modal_env.logic.tournaments import listed
 from modal_env.progress import Report, no_report
-
-MAX_STARTS = 1_000_000  # of a census
-
 
 MOST_SHOWN = 30  # runs in a notebook
 
@@ -120,33 +112,6 @@ class Growth(Tabular):
         return tuple(run.steps for run in self.runs[:-1] if run.agent == name)
 
 
-@dataclass(frozen=True)
-class Census:
-    """All populations of one size, and whether the growth of each ever adds a given agent.
-
-    Attributes:
-        agent: its name.
-        names: [n] the agents.
-        starts: [starts, n] how many of each there are.
-        adds: [starts] whether `agent` is ever added.
-        is_endless: [starts] whether the growth ends with an endless run within the given steps.
-    """
-
-    agent: str
-    names: tuple[str, ...]
-    starts: NDArray[np.int64]
-    adds: Bools
-    is_endless: Bools
-
-    def __repr__(self) -> str:
-        return f"Census({self.agent}, {len(self.starts)} starts; {listed(self.names)})"
-
-    @property
-    def share(self) -> float:
-        """The share of the starts that add the agent."""
-        return float(self.adds.mean())
-
-
 def growth(
     game: Game | Matrix, counts: Numbers, steps: int, *, max_runs: int = 10_000, report: Report = no_report
 ) -> Growth:
@@ -167,38 +132,6 @@ def growth(
     start = read_counts(payoffs, counts)
     steps, max_runs = whole("steps", steps, 1, MOST), whole("max_runs", max_runs, 1)
     return _grown(payoffs, scaled(payoffs), start, steps, max_runs, report)
-
-
-def census(game: Game | Matrix, agent: str, size: int, steps: int = 10**9) -> Census:
-    """For every population of `size` members, whether `agent` is added within `steps` steps.
-
-    There are (size + n - 1 choose n - 1) of them.
-
-    Raises:
-        GameError: as for `growth`; an unknown agent, a size below 1, or more than `MAX_STARTS` populations.
-    """
-    payoffs = payoffs_of(game)
-    name = payoffs.names[payoffs.index(agent)]
-    size, steps = whole("size", size, 1), whole("steps", steps, 1, MOST)
-    if size > MAX_STARTS or comb(size + payoffs.size - 1, size) > MAX_STARTS:
-        raise GameError(
-            f"size={brief(size)}: {payoffs.size} agents have more than {MAX_STARTS:,} populations of this size"
-        )
-    matrix = scaled(payoffs)
-    starts = list(compositions(size, payoffs.size))
-    grown = [_grown(payoffs, matrix, start, steps, max_runs=10_000) for start in starts]
-    adds = np.array([name in growth.added for growth in grown])
-    endless = np.array([growth.runs[-1].is_endless for growth in grown])
-    return Census(name, payoffs.names, np.array(starts), adds, endless)
-
-
-def compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """Every way to write `total` as an ordered sum of `parts` integers from 0."""
-    if parts == 1:
-        yield (total,)
-        return
-    for first in range(total + 1):
-        yield from ((first, *rest) for rest in compositions(total - first, parts - 1))
 
 
 def scaled(payoffs: Payoffs) -> list[list[int]]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import NamedTuple
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,52 +16,49 @@ WIDTH = 480
 MOST_BANDS = 8  # with more agents the smallest share one band
 LABEL = 20  # characters of a name in a picture
 SEEN = 0.6  # shortest step that is drawn, in units of the picture
-ARROWS = 110.0  # distance between arrows, in units of the picture
 # Left, right, top, and the fourth corner below: a projection of the tetrahedron that keeps the corners apart.
 CORNERS = np.array([[50.0, 370.0], [430.0, 370.0], [240.0, 41.0], [240.0, 600.0]])
+NAMED_AT = ((-44, 28, "start"), (44, 28, "end"), (0, -17, "middle"), (0, 29, "middle"))  # labels of corners
 LEFT, RIGHT, TOP, BOTTOM = 54, 472, 12, 192  # edges of the bands
 OTHERS = "all others"
 SOFT, INK, ACCENT = "#5d6472", "#1f2430", "#1f5fbf"
 
 
-class Mark(NamedTuple):
-    """A point to mark in a simplex: its label, and [n] shares."""
-
-    label: str
-    shares: Sequence[float]
-
-
-def simplex(names: Sequence[str], corners: Sequence[int], path: Floats, marks: Sequence[Mark] = ()) -> str:
+def simplex(
+    names: Sequence[str], corners: Sequence[int], path: Floats, marks: Sequence[tuple[str, Sequence[float]]] = ()
+) -> str:
     """The path of a population between three corners; all other agents on the path share a fourth below.
 
-    A population is drawn at the mean of the corners, weighted by the shares. The path has a dot at its start, arrows
-    in its direction, and a ring at its end.
+    A population is drawn at the mean of the corners, weighted by the shares. The path has a dot at its start and a ring
+    at its end.
 
     Args:
         names: [n], three at least.
         corners: the numbers of the agents left, right and on top.
         path: [T, n] shares.
-        marks: points to mark.
+        marks: points to mark: a label, and [n] shares.
     """
     places = CORNERS[[list(corners).index(agent) if agent in corners else 3 for agent in range(len(names))]]
     others = [agent for agent in range(len(names)) if agent not in corners and path[:, agent].any()]
-    ends = [*corners, *others[:1]]
-    labels = [names[agent] for agent in ends] if len(others) < 2 else [*(names[agent] for agent in corners), OTHERS]
-    edges = "".join(_line(CORNERS[a], CORNERS[b]) for b in range(len(ends)) for a in range(b))
-    signs = "".join(_mark(mark, np.asarray(mark.shares, np.float64) @ places) for mark in marks)
-    dots = "".join(
-        f'<circle cx="{x:g}" cy="{y:g}" r="7" {_color(agent, names, others)} />'
-        for (x, y), agent in zip(CORNERS, ends, strict=False)
-    )
+    labels = [
+        *(names[agent] for agent in corners),
+        *([names[others[0]] if len(others) == 1 else OTHERS] * bool(others)),
+    ]
+    drawn = [
+        f'<path class="edge" d="M{a[0]:g} {a[1]:g}L{b[0]:g} {b[1]:g}" stroke="#b9bcc4" />'
+        for a, b in combinations(CORNERS[: len(labels)], 2)
+    ]
+    for agent, name, (x, y), (right, down, anchor) in zip(
+        [*corners, *others[:1]], labels, CORNERS, NAMED_AT, strict=False
+    ):
+        is_own = len(names) <= MOST_BANDS and name != OTHERS
+        color = f'fill="{PALETTE[agent]}"' if is_own else f'class="soft" fill="{SOFT}"'
+        drawn.append(f'<circle cx="{x:g}" cy="{y:g}" r="7" {color} />')
+        drawn.append(_with_halo(_label(x + right, y + down, name, anchor, "ink")))
+    drawn.append(_path(path @ places))
+    drawn += [_mark(label, np.asarray(shares, np.float64) @ places) for label, shares in marks]
     about = f"Path of a population of {', '.join(map(as_text, labels))}"
-    drawn = edges + dots + "".join(map(_corner, labels, range(len(labels)))) + _path(path @ places) + signs
-    return _svg(640 if others else 410, about, drawn)
-
-
-def _color(agent: int, names: Sequence[str], others: Sequence[int]) -> str:
-    """The fill of a corner: the agent's color, if it has one in `bands`; else gray."""
-    is_own = len(names) <= MOST_BANDS and (agent not in others or len(others) == 1)
-    return f'fill="{PALETTE[agent]}"' if is_own else f'class="soft" fill="{SOFT}"'
+    return _svg(640 if others else 410, about, "".join(drawn))
 
 
 def largest(shares: Floats) -> tuple[int, int, int]:
@@ -87,21 +83,23 @@ def bands(names: Sequence[str], times: Floats, shares: Floats) -> str:
     start, end = float(times[0]), max(float(times[-1]), float(times[0]) + 1e-9)
     seen = np.linspace(start, end, RIGHT - LEFT + 1)
     heights = np.stack([np.interp(seen, times, shares[:, agent]) for agent in range(len(names))])
-    tops = np.vstack([np.zeros(len(seen)), np.cumsum(heights, axis=0)])
+    tops = BOTTOM - np.clip(np.vstack([np.zeros(len(seen)), np.cumsum(heights, axis=0)]), 0, 1) * (BOTTOM - TOP)
     x = np.linspace(LEFT, RIGHT, len(seen))
-    drawn = "".join(
-        f'<polygon points="{_points(x, lower, upper)}" fill="{PALETTE[agent]}" />'
+    drawn = [
+        f'<polygon points="{_points(x, lower)} {_points(x[::-1], upper[::-1])}" fill="{PALETTE[agent]}" />'
         for agent, (lower, upper) in enumerate(pairwise(tops))
-    )
-    frame = f'<path class="edge" d="M{LEFT} {TOP}V{BOTTOM}H{RIGHT}" fill="none" stroke="#8a909c" />'
-    ticks = [_label(LEFT - 6, TOP + 5, "1", "end"), _label(LEFT - 6, BOTTOM + 3, "0", "end")]
-    ticks += [_label(LEFT - 6, (TOP + BOTTOM) / 2 + 4, "share", "end")]
-    for part, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
-        time = f"{start + part * (end - start):.4g}"
-        ticks.append(_label(LEFT + part * (RIGHT - LEFT), BOTTOM + 18, f"time {time}" if part else time, anchor))
-    height, key = _key(names)
+    ]
+    drawn.append(f'<path class="edge" d="M{LEFT} {TOP}V{BOTTOM}H{RIGHT}" fill="none" stroke="#8a909c" />')
+    for y, text in ((TOP + 5, "1"), (BOTTOM + 3, "0"), ((TOP + BOTTOM) / 2 + 4, "share")):
+        drawn.append(_label(LEFT - 6, y, text, "end"))
+    drawn.append(_label(LEFT, BOTTOM + 18, f"time {start:.4g}", "start"))
+    drawn.append(_label(RIGHT, BOTTOM + 18, f"{end:.4g}", "end"))
+    for agent, name in enumerate(names):
+        left, down = LEFT + 210 * (agent % 2), BOTTOM + 44 + 23 * (agent // 2)
+        drawn.append(f'<rect x="{left}" y="{down - 12}" width="14" height="14" rx="3" fill="{PALETTE[agent]}" />')
+        drawn.append(_label(left + 21, down, name, "start", "ink"))
     about = f"Shares over time of {', '.join(as_text(name) for name in names)}"
-    return _svg(height, about, drawn + frame + "".join(ticks) + key)
+    return _svg(BOTTOM + 54 + 23 * ((len(names) - 1) // 2), about, "".join(drawn))
 
 
 def _gathered(names: Sequence[str], shares: Floats) -> tuple[list[str], Floats]:
@@ -113,24 +111,10 @@ def _gathered(names: Sequence[str], shares: Floats) -> tuple[list[str], Floats]:
     return [names[agent] for agent in chosen] + [OTHERS], np.hstack([shares[:, chosen], np.clip(rest, 0, 1)])
 
 
-def _points(x: Floats, lower: Floats, upper: Floats) -> str:
-    """The outline of a band, without the points in the middle of straight lines."""
-    y = BOTTOM - np.clip(np.array([lower, upper]), 0, 1) * (BOTTOM - TOP)
-    flat = (np.abs(np.diff(y, 2)) < 0.02).all(axis=0)
-    keep = np.r_[True, ~flat, True]
-    there = [f"{a:g},{b:.1f}" for a, b in zip(x[keep], y[0][keep], strict=True)]
-    back = [f"{a:g},{b:.1f}" for a, b in zip(x[keep][::-1], y[1][keep][::-1], strict=True)]
-    return " ".join(there + back)
-
-
-def _key(names: Sequence[str]) -> tuple[int, str]:
-    """Colors and names below the bands, and the height of the picture."""
-    signs = []
-    for agent, name in enumerate(names):
-        x, y = LEFT + 210 * (agent % 2), BOTTOM + 44 + 23 * (agent // 2)
-        signs.append(f'<rect x="{x}" y="{y - 12}" width="14" height="14" rx="3" fill="{PALETTE[agent]}" />')
-        signs.append(_label(x + 21, y, name, "start", "ink"))
-    return BOTTOM + 54 + 23 * ((len(names) - 1) // 2), "".join(signs)
+def _points(x: Floats, y: Floats) -> str:
+    """The points of a curve, without those in the middle of straight lines."""
+    keep = np.r_[True, np.abs(np.diff(y, 2)) >= 0.02, True]
+    return " ".join(f"{a:g},{b:.1f}" for a, b in zip(x[keep], y[keep], strict=True))
 
 
 def _svg(height: int, about: str, content: str) -> str:
@@ -142,21 +126,12 @@ def _svg(height: int, about: str, content: str) -> str:
     )
 
 
-def _line(a: Floats, b: Floats) -> str:
-    return f'<path class="edge" d="M{a[0]:g} {a[1]:g}L{b[0]:g} {b[1]:g}" stroke="#b9bcc4" />'
-
-
 def _label(x: float, y: float, text: str, anchor: str, kind: str = "soft") -> str:
     """A text; if it is shortened, it has a tooltip."""
     whole = f"<title>{as_text(text, 1000)}</title>" if len(text) > LABEL else ""
     color = {"soft": SOFT, "ink": INK}[kind]
     place = f'x="{x:g}" y="{y:g}" text-anchor="{anchor}"'
     return f'<text class="{kind}" {place} fill="{color}">{whole}{as_text(text, LABEL)}</text>'
-
-
-def _corner(name: str, number: int) -> str:
-    (x, y), anchor = CORNERS[number], ("start", "end", "middle", "middle")[number]
-    return _with_halo(_label(x + (-44, 44, 0, 0)[number], y + (28, 28, -17, 29)[number], name, anchor, "ink"))
 
 
 def _with_halo(label: str) -> str:
@@ -167,49 +142,23 @@ def _with_halo(label: str) -> str:
 
 def _path(points: Floats) -> str:
     """A line through [T, 2] points, without steps too short to be seen."""
-    chosen = _apart(points)
+    chosen = [points[0].tolist()]
+    for x, y in points[1:].tolist():
+        if abs(x - chosen[-1][0]) + abs(y - chosen[-1][1]) >= SEEN:
+            chosen.append([x, y])
     line = "L".join(f"{x:.1f} {y:.1f}" for x, y in chosen)
     (x, y), (u, v) = chosen[0], chosen[-1]
     route = f'class="route" fill="none" stroke="{ACCENT}"'
     return (
-        f'<path {route} d="M{line}" stroke-width="1.6" stroke-linejoin="round" />{_arrows(chosen)}'
+        f'<path {route} d="M{line}" stroke-width="1.6" stroke-linejoin="round" />'
         f'<circle class="head" cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{ACCENT}" />'
         f'<circle {route} cx="{u:.1f}" cy="{v:.1f}" r="11" stroke-width="2" />'
     )
 
 
-def _apart(points: Floats) -> Floats:
-    """[T, 2] points, without those closer than `SEEN` to the point before."""
-    chosen = [points[0].tolist()]
-    for x, y in points[1:].tolist():
-        if abs(x - chosen[-1][0]) + abs(y - chosen[-1][1]) >= SEEN:
-            chosen.append([x, y])
-    return np.array(chosen)
-
-
-def _arrows(points: Floats) -> str:
-    """Arrowheads at equal distances along a line, except close to earlier ones (later rounds of a cycle)."""
-    along = np.append(0.0, np.cumsum(np.hypot(*np.diff(points, axis=0).T)))
-    places = np.arange(ARROWS / 2, along[-1], ARROWS)
-    at, ahead, behind = ([np.interp(places + d, along, axis) for axis in points.T] for d in (0.0, 1.0, -1.0))
-    turns = np.degrees(np.arctan2(ahead[1] - behind[1], ahead[0] - behind[0]))
-    chosen: list[tuple[float, float]] = []
-    heads = []
-    for x, y, turn in zip(*at, turns, strict=True):
-        if all(abs(x - a) + abs(y - b) > ARROWS / 2 for a, b in chosen):
-            chosen.append((x, y))
-            heads.append(_head(f"translate({x:.1f} {y:.1f}) rotate({turn:.0f})"))
-    return "".join(heads)
-
-
-def _head(placed: str) -> str:
-    return f'<path class="head" d="M7 0L-6 5.5L-3 0L-6 -5.5Z" fill="{ACCENT}" transform="{placed}" />'
-
-
-def _mark(mark: Mark, place: Floats) -> str:
+def _mark(label: str, place: Floats) -> str:
     """A diamond, with its label towards the middle of the picture."""
     x, y = place
     sign = f'<path class="ink" d="M0 -8L8 0L0 8L-8 0Z" fill="{INK}" transform="translate({x:.1f} {y:.1f})" />'
     is_left = x < WIDTH / 2
-    label = _label(x + (14 if is_left else -14), y + 5, mark.label, "start" if is_left else "end", "ink")
-    return sign + _with_halo(label)
+    return sign + _with_halo(_label(x + (14 if is_left else -14), y + 5, label, "start" if is_left else "end", "ink"))

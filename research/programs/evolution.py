@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from modal_env import LIBRARY, POST, Agent, Game, basins, growth, power_law, rare_mutations, replicator
-from modal_env.dynamics.basins import Basins, fates
-from modal_env.dynamics.growth import census
+from modal_env import LIBRARY, POST, Agent, Game, basins, growth, rare_mutations, replicator
+from modal_env.dynamics.basins import Z95, Basins, Estimate, fates
 from modal_env.dynamics.populations import payoffs_of
 from research.programs import plots
 from research.programs.direct_agents import agent_with, code_of
@@ -80,6 +79,34 @@ def basin_rows(found: Sequence[Basins]) -> list[list[str]]:
     return rows
 
 
+def power_law(found: Sequence[Basins]) -> tuple[float, Estimate]:
+    """Factor and exponent of share = factor * epsilon ** exponent, by weighted least squares in logarithms.
+
+    ln share has the variance (1 - share) / count to first order; the interval is valid if the law is.
+    """
+    hits = np.array([one.ends["DefectBot"] for one in found])
+    share = hits / np.array([one.starts for one in found])
+    weight = hits / (1 - share)
+    x, y = -np.log(np.array([*BASINS])), np.log(share)
+    middle_x, middle_y = np.average(x, weights=weight), np.average(y, weights=weight)
+    spread = (weight * (x - middle_x) ** 2).sum()
+    slope = float((weight * (x - middle_x) * (y - middle_y)).sum() / spread)
+    half = Z95 / float(np.sqrt(spread))
+    return float(np.exp(middle_y - slope * middle_x)), Estimate(slope, slope - half, slope + half)
+
+
+def census(epsilon: Fraction, members: int) -> tuple[int, int]:
+    """How many populations of so many members ever add a DefectBot under best-reply growth, and how many there are."""
+    game = Game(POST, epsilon)
+    starts = [
+        (c, d, f, members - c - d - f)
+        for c in range(members + 1)
+        for d in range(members + 1 - c)
+        for f in range(members + 1 - c - d)
+    ]
+    return sum("DefectBot" in growth(game, start, 10**9).added for start in starts), len(starts)
+
+
 def cycle_rows(rounds: int = 8) -> list[list[str]]:
     """Lengths of the stays at FairBot, each with the factor to the next: replicator and growth, at two prices."""
     columns = []
@@ -131,11 +158,10 @@ def shares(game: Game) -> Figure:
 def basin(found: Sequence[Basins]) -> Figure:
     """The share of random initial mixes from which DefectBot takes over, by epsilon."""
     epsilons = [Fraction(1, n) for n in BASINS]
-    law = power_law(epsilons, [one.ends["DefectBot"] for one in found], [*BASINS.values()])
     taken = [one.share("DefectBot") for one in found]
     curves = {"3 ε²": lambda e: 3 * e**2, "best-reply growth: 12 ε² \u2212 21 ε³": lambda e: 12 * e**2 - 21 * e**3}
     title = "Share of uniformly random starts that DefectBot takes over"
-    return plots.basin_over_epsilon(epsilons, taken, law, curves=curves, title=title)
+    return plots.basin_over_epsilon(epsilons, taken, power_law(found), curves=curves, title=title)
 
 
 def main(
@@ -159,8 +185,8 @@ def main(
     members = (f"{size} members" if size == SIZES[0] else str(size) for size in SIZES)
     save(tables, "modal-evolution-populations", ("agents", "ε", *members), population_rows())
     for number in (10, 20, 100):
-        adds = census(Game(POST, Fraction(1, number)), "DefectBot", 20).adds
-        print(f"growth at 1/{number}: {adds.sum()} of {len(adds):,} starts of 20 agents ever add DefectBot")
+        adds, starts = census(Fraction(1, number), 20)
+        print(f"growth at 1/{number}: {adds} of {starts:,} starts of 20 agents ever add DefectBot")
 
 
 if __name__ == "__main__":

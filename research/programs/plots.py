@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from modal_env.dynamics.basins import Estimate, PowerLaw
+from modal_env.dynamics.basins import Estimate
 from modal_env.dynamics.growth import Growth
 from modal_env.dynamics.populations import Floats
 from modal_env.dynamics.replicator import Limit, Trajectory
@@ -86,7 +86,7 @@ def shares_over_time(
 def basin_over_epsilon(
     epsilons: Sequence[Fraction],
     shares: Sequence[Estimate],
-    law: PowerLaw,
+    law: tuple[float, Estimate],
     *,
     curves: Mapping[str, Callable[[Floats], Floats]] | None = None,
     title: str = "",
@@ -95,17 +95,17 @@ def basin_over_epsilon(
 
     Args:
         epsilons, shares: [points]
-        law: the power law fitted to them.
+        law: the factor and the exponent of a power law fitted to them.
         curves: label -> a function of epsilon to draw as well, e.g. a prediction.
     """
     figure, axes = _new_figure(6.4, 4.6)
     x = np.array([float(epsilon) for epsilon in epsilons])
     values = np.array([share.value for share in shares])
     ends = np.array([[share.value - share.low for share in shares], [share.high - share.value for share in shares]])
-    exponent = law.exponent
-    label = f"fit: {law.factor:.3g} ε^{exponent.value:.3f} (exponent {exponent.low:.3f} to {exponent.high:.3f})"
+    factor, exponent = law
+    label = f"fit: {factor:.3g} ε^{exponent.value:.3f} (exponent {exponent.low:.3f} to {exponent.high:.3f})"
     wide = np.geomspace(x.min() / 1.3, x.max() * 1.3, 200)
-    axes.plot(wide, law.factor * wide**exponent.value, label=label, color=_PATH)
+    axes.plot(wide, factor * wide**exponent.value, label=label, color=_PATH)
     for (name, curve), dashes in zip((curves or {}).items(), cycle(_DASHES[1:]), strict=False):
         axes.plot(wide, curve(wide), label=_plain(name), color=_PATH, linestyle=dashes)
     axes.errorbar(x, values, ends, fmt="o", color="black", capsize=4, label="simulated, with 95% interval", zorder=4)

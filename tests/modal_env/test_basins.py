@@ -12,7 +12,7 @@ from scipy.special import log_softmax, softmax
 from scipy.stats import binomtest
 
 from modal_env.dynamics import basins as ours
-from modal_env.dynamics.basins import Basins, Estimate, basins, power_law, wilson
+from modal_env.dynamics.basins import Basins, Estimate, basins, wilson
 from modal_env.dynamics.populations import is_trapped, payoffs_of
 from modal_env.dynamics.replicator import replicator
 from modal_env.errors import GameError
@@ -158,25 +158,6 @@ class TestStatistics:
         theirs = binomtest(count, total).proportion_ci(method="wilson")
         assert wilson(count, total) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
-    def test_a_power_law_is_found(self) -> None:
-        law = power_law([0.1, 0.05, 0.02], [30_000, 7500, 1200], [10**6] * 3)
-        assert law.exponent.value == pytest.approx(2)
-        assert law.factor == pytest.approx(3)
-        assert law.exponent.low < 2 < law.exponent.high
-
-    def test_as_numpy_fits_it(self) -> None:
-        epsilons, counts, starts = [0.1, 0.05, 0.02], [320, 150, 60], [10_000, 20_000, 50_000]
-        share = np.array(counts) / starts
-        slope, _ = np.polyfit(np.log(epsilons), np.log(share), 1, w=np.sqrt(counts / (1 - share)))
-        assert power_law(epsilons, counts, starts).exponent.value == pytest.approx(slope)
-
-    def test_interval_covers_as_often_as_it_says(self) -> None:
-        rng = np.random.default_rng(0)
-        epsilons, starts = [0.1, 0.05, 0.02], [20_000, 50_000, 200_000]
-        drawn = np.array([rng.binomial(n, 3 * e**2, 2000) for e, n in zip(epsilons, starts, strict=True)]).T
-        laws = [power_law(epsilons, counts, starts).exponent for counts in drawn.tolist()]
-        assert np.mean([law.low < 2 < law.high for law in laws]) == pytest.approx(0.95, abs=0.015)
-
     def test_prints_with_its_interval(self) -> None:
         assert str(Estimate(0.25, 0.2, 0.3)) == "0.25 [0.2, 0.3]"
         assert f"{Estimate(0.25, 0.2, 0.3):.2f}" == "0.25 [0.20, 0.30]"
@@ -197,11 +178,3 @@ class TestErrors:
     def test_no_such_end(self) -> None:
         with pytest.raises(GameError, match="strict pure equilibria are DefectBot"):
             Basins(1, {"DefectBot": 1}, 0, 0).share("FairBot")
-
-    @pytest.mark.parametrize(
-        ("epsilons", "counts", "starts"),
-        [([0.1], [1], [2]), ([0.1, 0.1], [1, 1], [2, 2]), ([0.1, 0.2], [0, 1], [2, 2]), ([0.1, 0.2], [1], [2, 2])],
-    )
-    def test_too_little_for_a_power_law(self, epsilons: list, counts: list, starts: list) -> None:
-        with pytest.raises(GameError, match=r"two different|above 0"):
-            power_law(epsilons, counts, starts)

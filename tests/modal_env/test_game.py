@@ -202,7 +202,7 @@ def test_deviants_by_name() -> None:
     found = modal_env.survives({"FB": 1}, ["CB", "FB"], ["DB", "CB"], E)
     assert (found.deviant, found.gain, found.survives) == (CooperateBot, E, False)
     family = modal_env.ranges(["DB", "FB"]).families[0]
-    assert modal_env.survival_range(family, ["DB", "FB"], ["JB"]).intervals == (family.interval,)
+    assert modal_env.survival_range(family, ["DB", "FB"], ["JB"]) == (family.interval,)
 
 
 def test_agents_that_do_the_same_may_have_names_of_their_own() -> None:

@@ -18,8 +18,6 @@ import pytest
 import modal_env
 from modal_env import FairBot, PrudentBot
 from modal_env.checks import MAX_SEED, brief, exact, items, seed_of, whole
-from modal_env.dynamics.basins import power_law
-from modal_env.dynamics.growth import census
 from modal_env.dynamics.stability import jacobian
 from modal_env.errors import ActionError, FormulaError, GameError, ModalError
 from modal_env.games.game import Game
@@ -71,9 +69,6 @@ DOORS: list[Callable[[Any], object]] = [
     lambda junk: modal_env.basins(GAME, 5, time=junk),
     lambda junk: modal_env.basins(GAME, 5, tolerance=junk),
     lambda junk: modal_env.basins(GAME, 5).share(junk),
-    lambda junk: census(GAME, junk, 3),
-    lambda junk: census(GAME, "DB", junk),
-    lambda junk: power_law(junk, junk, junk),
     lambda junk: modal_env.replies(junk, [], depth=1),
     lambda junk: modal_env.replies(["FB"], junk, depth=1),
     lambda junk: modal_env.replies(["FB"], depth=junk),

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from modal_env.dynamics.growth import census
 from modal_env.dynamics.replicator import replicator
 from modal_env.games.equilibria import equilibria
 from modal_env.games.game import Game
@@ -36,12 +35,6 @@ def test_defect_bots_are_pushed_down() -> None:
     found = replicator(Game(POST, "1/10"), [0.25] * 4, 3000)
     assert found.log_shares[-1, 1] / np.log(10) == pytest.approx(-1000, abs=50)
     assert "to 10^\N{MINUS SIGN}1000 by time 3000" in page(EVOLUTION)
-
-
-@pytest.mark.slow
-def test_the_census() -> None:
-    adds = [census(Game(POST, epsilon), "DefectBot", 20).adds.sum() for epsilon in ("1/10", "1/20", "1/100")]
-    assert "{} ever add a DefectBot at ε = 1/10, {} at 1/20 and {} at 1/100".format(*adds) in page(EVOLUTION)
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,7 @@ def test_survival_in_either_seat() -> None:
     found = survives(CooperateBot, agents, [FairBot], 0, payoffs="matching-pennies", against=DefectBot)
     assert found.gain == 1
     family = next(one for one in ranges(agents, payoffs="battle-of-the-sexes").families if one.rows[0].value(0) == 2)
-    assert survival_range(family, agents, [FairBot], payoffs="battle-of-the-sexes").intervals == (family.interval,)
+    assert survival_range(family, agents, [FairBot], payoffs="battle-of-the-sexes") == (family.interval,)
 
 
 def test_populations_sit_in_both_seats() -> None:

@@ -156,6 +156,12 @@ class TestEvolution:
         assert near - 3 == pytest.approx(0.023, abs=0.002)
         assert nearer - 3 == pytest.approx(0.0023, abs=0.0006)
 
+    @pytest.mark.slow
+    def test_the_census_of_growth(self) -> None:
+        page = (Path(__file__).parents[3] / "docs" / "modal-evolution.md").read_text()
+        adds = [evolution.census(Fraction(1, number), 20)[0] for number in (10, 20, 100)]
+        assert "{} ever add a DefectBot at ε = 1/10, {} at 1/20 and {} at 1/100".format(*adds) in page
+
     def test_direct_agents_are_named_by_what_they_do(self) -> None:
         found = {agent.name: agent for agent in evolution.direct_library()[:16]}
         assert all(code_of(LIBRARY[name], 1) == code_of(found[name], 1) for name in evolution.DIRECT)
