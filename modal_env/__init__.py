@@ -31,6 +31,7 @@ Environments: `make`, `parallel_env`, described in `modal_env.envs.aec`. Command
 from __future__ import annotations
 
 import importlib
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from pettingzoo import AECEnv, ParallelEnv
@@ -38,7 +39,6 @@ from pettingzoo import register as _register
 
 from modal_env import errors
 from modal_env.best_replies import replies
-from modal_env.checks import takes_arguments_of
 from modal_env.dynamics.basins import basins
 from modal_env.dynamics.growth import growth
 from modal_env.dynamics.replicator import replicator
@@ -160,7 +160,6 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
-@takes_arguments_of(make_setting)
 def make(*args: Any, **options: Any) -> AECEnv:
     """Modal combat as a PettingZoo AEC environment; see `modal_env.envs.aec` for actions and observations.
 
@@ -188,7 +187,6 @@ def make(*args: Any, **options: Any) -> AECEnv:
     return OrderedEnv(ModalCombatEnv(make_setting(*args, **options)))
 
 
-@takes_arguments_of(make_setting)
 def parallel_env(*args: Any, **options: Any) -> ParallelEnv:
     """Modal combat as a PettingZoo ParallelEnv, see `modal_env.envs.parallel`. Arguments and errors as for `make`."""
     from modal_env.envs.parallel import ParallelModalCombatEnv
@@ -196,5 +194,9 @@ def parallel_env(*args: Any, **options: Any) -> ParallelEnv:
     return ParallelModalCombatEnv(make_setting(*args, **options))
 
 
+for _door in (make, parallel_env):  # they take the arguments of make_setting
+    vars(_door)["__signature__"] = inspect.signature(make_setting).replace(
+        return_annotation=inspect.signature(_door).return_annotation
+    )
 _register("aec", "ModalCombat-v0", "modal_env:make")
 _register("parallel", "ModalCombat-v0", "modal_env:parallel_env")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from difflib import get_close_matches
 from fractions import Fraction
-from functools import wraps
 from itertools import islice
 from numbers import Integral, Rational, Real
-from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -163,32 +160,3 @@ def _fraction(value: object) -> Fraction | None:
         return Fraction(str(value)) if isinstance(value, (float, np.floating, str)) else None
     except (ValueError, ZeroDivisionError):
         return None
-
-
-_Given = ParamSpec("_Given")
-_Made = TypeVar("_Made")
-
-
-def takes_arguments_of(
-    source: Callable[_Given, object],
-) -> Callable[[Callable[..., _Made]], Callable[_Given, _Made]]:
-    """Decorator for a function that passes all its arguments on to `source`: gives it the signature of `source`.
-
-    An unknown argument raises a TypeError that names the nearest one.
-    """
-    signature = inspect.signature(source)
-
-    def decorate(function: Callable[..., _Made]) -> Callable[_Given, _Made]:
-        @wraps(function)
-        def checked(*args: Any, **options: Any) -> _Made:
-            for name in options:
-                if name not in signature.parameters:
-                    near = nearest(name, signature.parameters, f"help({function.__name__})")
-                    raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}: {near}")
-            return function(*args, **options)
-
-        returns = inspect.signature(function).return_annotation
-        vars(checked)["__signature__"] = signature.replace(return_annotation=returns)
-        return checked
-
-    return decorate

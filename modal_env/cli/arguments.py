@@ -10,7 +10,7 @@ from modal_env.checks import MAX_DIGITS
 from modal_env.errors import FormulaError, GameError
 from modal_env.games.game import Game, Mix
 from modal_env.logic.library import LIBRARY, POST, SHORT
-from modal_env.logic.notation import find, parse
+from modal_env.logic.notation import find
 from modal_env.logic.parser import OWN_WORDS, parse_agents
 from modal_env.logic.syntax import Agent
 
@@ -46,15 +46,8 @@ def _check_name(name: str, text: str, defined: Mapping[str, str]) -> None:
     if alike and (alike[0], defined[alike[0]].split()) != (name, text.split()):
         raise FormulaError(f"two agents are called {name!r}: name them differently")
     for known, agent in {**LIBRARY, **SHORT}.items():
-        if known.casefold() == name.casefold() and not _is_formula_of(text, agent):
+        if known.casefold() == name.casefold() and text.strip() != agent.text:
             raise FormulaError(f"the library has an agent called {known}, {agent.text}: choose another name")
-
-
-def _is_formula_of(text: str, agent: Agent) -> bool:
-    try:
-        return parse(text) == agent
-    except FormulaError:  # it calls agents of this command line, or is not a formula
-        return False
 
 
 def read_different(texts: Sequence[str] | None) -> list[Agent]:

@@ -26,7 +26,6 @@ from modal_env.cli.shared import (
     refuse,
     show,
     who,
-    write_file,
 )
 from modal_env.cli.tables import (
     agents_table,
@@ -150,7 +149,7 @@ def page(
             raise GameError(f"--out {out}: the file exists and is no HTML page: give another name, such as modal.html")
         with watched("drawing the page") as report:
             drawn = library_page(played, time, report)
-        write_file("--out", out, drawn)
+        out.write_text(drawn, "utf-8")
     print(out)
 
 

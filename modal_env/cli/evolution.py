@@ -22,7 +22,6 @@ from modal_env.cli.shared import (
     refuse,
     show,
     who,
-    write_file,
 )
 from modal_env.cli.tables import basins_table, growth_table, stays_table
 from modal_env.console import watched
@@ -130,10 +129,8 @@ def _replicator(
         found = replicator(game, read_shares(game, start), time, report=report)
     show(*shown, stays_table(game, found))
     if plot:
-        if view is View.simplex:
-            write_file("--plot", plot, simplex(found.names, largest(found.shares), found.shares))
-        else:
-            write_file("--plot", plot, bands(found.names, found.times, found.shares))
+        path = simplex(found.names, largest(found.shares), found.shares) if view is View.simplex else None
+        plot.write_text(path or bands(found.names, found.times, found.shares), "utf-8")
 
 
 def _growth(game: Game, start: str | None, steps: int) -> TextTable:

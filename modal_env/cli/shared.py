@@ -80,10 +80,10 @@ def chosen_game(context: typer.Context, name: str, path: Path | None) -> PayoffT
 
 
 def check_file(option: str, path: Path, ending: str) -> None:
-    """Check that a file can be written, before anything is computed.
+    """Check the name of a file, before anything is computed.
 
     Raises:
-        GameError: another ending, a missing folder, or a file that cannot be written.
+        GameError: another ending, or a missing folder.
     """
     if path.is_dir():
         raise GameError(f"{option} {path}: it is a folder, not a file")
@@ -91,20 +91,6 @@ def check_file(option: str, path: Path, ending: str) -> None:
         raise GameError(f"{option} {path}: end the name in {ending}")
     if not path.parent.is_dir():
         raise GameError(f"{option} {path}: there is no folder {path.parent}")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise GameError(f"{option} {path}: no file can be written there")
-
-
-def write_file(option: str, path: Path, text: str) -> None:
-    """Write a text.
-
-    Raises:
-        GameError: the file could not be written.
-    """
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise GameError(f"{option} {path}: the file could not be written") from error
 
 
 def who(agents: Sequence[Agent], formulas: bool) -> list[TextTable]:

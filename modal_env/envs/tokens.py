@@ -112,20 +112,12 @@ class Vocabulary:
         if not self.open(written, budget)[number]:
             text = self.text(after)
             raise FormulaError(
-                f"token {len(after)}, {self.texts[number]!r} (number {number}), in {text!r}: {self._reason(written)}",
+                f"token {len(after)}, {self.texts[number]!r} (number {number}), in {text!r}: not allowed "
+                "(see the action mask): X(.) and me stand under a [] or <>, and a formula ends within the budget",
                 text,
                 len(text) - len(self.texts[number]),
             )
         return after
-
-    def _reason(self, written: Sequence[int]) -> str:
-        """Why a token is not allowed."""
-        return (
-            "it is not allowed here: every X(.) and me stands under a [] or <>, and the formula must end "
-            "within the budget (see the action mask)"
-            if self.places(written)
-            else "the formula has ended before it"
-        )
 
     def agent(self, written: Sequence[int]) -> Agent:
         """The agent of a formula in tokens, named by its text.

@@ -168,9 +168,8 @@ class Formula:
     def __repr__(self) -> str:
         return f"Formula({self.text()!r})"
 
-    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        agents = _family(self)
-        return _restore_formula, (_flat(agents), _rows(self, _places(agents)))
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:  # flat: pickle itself is recursive
+        return _build, (tuple((int(node.op), node.letter, node.agent) for node in self.postfix()),)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -276,7 +275,7 @@ class Agent:
         return f"Agent({self.name!r}, {self.text!r})" if self.name != self.text else f"Agent({self.text!r})"
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        return _restore_agent, (_flat([*_family(self.formula), self]),)
+        return Agent, (self.name, self.formula)
 
 
 def _calls(nodes: Iterable[Formula]) -> Iterator[Agent]:
@@ -326,61 +325,13 @@ def closure(agents: Iterable[Agent]) -> tuple[Agent, ...]:
     return tuple(seen)
 
 
-# Pickling (and deepcopy) uses flat rows: pickle itself is recursive, and fails for a long chain of agents.
-Row = tuple[int, str, int]  # op, letter, place of the agent called (-1: none)
-FlatAgent = tuple[str, tuple[Row, ...]]
-
-
-def _family(formula: Formula) -> list[Agent]:
-    """All agents that the formula calls, directly or not, each after the agents that it calls itself."""
-    found: dict[int, Agent] = {}
-    todo = [(agent, False) for agent in _calls(formula.postfix())]
-    while todo:
-        agent, done = todo.pop()
-        if done:
-            found[id(agent)] = agent
-        elif id(agent) not in found:
-            todo.append((agent, True))
-            todo.extend((helper, False) for helper in _calls(agent.formula.postfix()))
-    return list(found.values())
-
-
-def _places(agents: list[Agent]) -> dict[int, int]:
-    return {id(agent): place for place, agent in enumerate(agents)}
-
-
-def _rows(formula: Formula, places: Mapping[int, int]) -> tuple[Row, ...]:
-    return tuple(
-        (int(node.op), node.letter, places[id(node.agent)] if node.agent else -1) for node in formula.postfix()
-    )
-
-
-def _flat(agents: list[Agent]) -> tuple[FlatAgent, ...]:
-    places = _places(agents)
-    return tuple((agent.name, _rows(agent.formula, places)) for agent in agents)
-
-
-def _restore_formula(flat: tuple[FlatAgent, ...], rows: tuple[Row, ...]) -> Formula:
-    return _build(rows, _restore_agents(flat))
-
-
-def _restore_agent(flat: tuple[FlatAgent, ...]) -> Agent:
-    return _restore_agents(flat)[-1]
-
-
-def _restore_agents(flat: tuple[FlatAgent, ...]) -> list[Agent]:
-    agents: list[Agent] = []
-    for name, rows in flat:
-        agents.append(Agent(name, _build(rows, agents)))
-    return agents
-
-
-def _build(rows: tuple[Row, ...], agents: list[Agent]) -> Formula:
+def _build(rows: Iterable[tuple[int, str, Agent | None]]) -> Formula:
+    """A formula from the op, letter and agent of its nodes, parts before their parents."""
     stack: list[Formula] = []
-    for code, letter, place in rows:
+    for code, letter, agent in rows:
         op = Op(code)
         number = PARTS.get(op, 0)
         parts = tuple(stack[len(stack) - number :])
         del stack[len(stack) - number :]
-        stack.append(Formula(op, parts, agents[place] if place >= 0 else None, letter))
+        stack.append(Formula(op, parts, agent, letter))
     return stack[0]

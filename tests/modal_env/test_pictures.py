@@ -178,14 +178,8 @@ class TestHostileNames:
 class TestPage:
     def test_it_has_all_parts(self, drawn: str) -> None:
         text = " ".join("".join(one.itertext()) for one in read(drawn).iter("section"))
-        for part in ("CC19/10", "CooperateBot 1/10, FairBot 17/20, PrudentBot 1/20", "world012 on", "equilibrium"):
+        for part in ("CC19/10", "CooperateBot 1/10, FairBot 17/20, PrudentBot 1/20", "world012 on"):
             assert part in text
-        assert "The cycle CooperateBot \N{RIGHTWARDS ARROW} PrudentBot \N{RIGHTWARDS ARROW} FairBot" in text
-
-    def test_an_equilibrium_of_the_corners_is_marked_without_a_cycle(self) -> None:
-        drawn = library_page(modal_env.Game(["CB", "FB", "PB"], "1/10"), 50.0)
-        assert "A population's path" in "".join(read(drawn).itertext())
-        assert drawn.count(">equilibrium</text>") == 1
 
     def test_nothing_is_allowed_but_its_own_style(self, drawn: str) -> None:
         root = read(drawn)

@@ -131,7 +131,7 @@ def test_a_token_that_is_not_open_is_pointed_at():
     with pytest.raises(FormulaError, match=r"token 2, 'X\(me\)'") as caught:
         VOCABULARY.add(numbers("~"), numbers("X(me)")[0], 16)
     assert caught.value.text[caught.value.position :] == "X(me)"
-    with pytest.raises(FormulaError, match="has ended before"):
+    with pytest.raises(FormulaError, match="not allowed"):
         VOCABULARY.add(numbers("true"), numbers("true")[0], 16)
 
 
