@@ -112,7 +112,7 @@ class Vocabulary:
         if not self.open(written, budget)[number]:
             text = self.text(after)
             raise FormulaError(
-                f"token {len(after)}, {self.texts[number]!r} (number {number}), in {text!r}: not allowed "
+                f"token {len(after)}, {self.texts[number]!r} (number {number}), in {text!r}: not allowed here "
                 "(see the action mask): X(.) and me stand under a [] or <>, and a formula ends within the budget",
                 text,
                 len(text) - len(self.texts[number]),
