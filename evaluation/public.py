@@ -24,11 +24,9 @@ from evaluation.play.store import GameStore, StoreError
 from evaluation.play.workers import WorkerError, Workers
 from evaluation.tables import comparison_tables as _tables  # noqa: F401 (registers how comparisons are printed)
 from evaluation.tables import printing as _printing  # noqa: F401 (registers how results are printed)
-from evaluation.tables.columns import Column, columns
 
 __all__ = [
     "COALITIONS",
-    "Column",
     "Comparison",
     "Contrast",
     "CrossPlayResult",
@@ -52,7 +50,6 @@ __all__ = [
     "Workers",
     "analyze_messages",
     "aplay_game",
-    "columns",
     "compare",
     "cross_play",
     "experiment",

@@ -56,7 +56,7 @@ class Result(Printable):
         return str(self)
 
     def rows(self) -> list[Row]:
-        """As a table: `evaluation.columns` describes its columns."""
+        """As a table: docs/results.md describes its columns."""
         raise NotImplementedError
 
     def to_frame(self) -> pd.DataFrame:

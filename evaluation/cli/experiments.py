@@ -10,15 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from agents.runtime.command_options import with_options
-from agents.runtime.progress import metered
 from agents.runtime.table_options import Json, TableOptions
 from agents.runtime.tables import print_tables
-from agents.specs import listed
 from evaluation.cli.console import KEPT, RESTARTS, errors_in_one_line, print_json
 from evaluation.cli.options import RunOptions, command_line
-from evaluation.experiment_files.experiment import plan_experiment, policies_of, read_experiment, trained
+from evaluation.experiment_files.experiment import plan_experiment, policies_of, read_experiment
 from evaluation.experiment_files.loading import load_experiment, shipped_experiments
-from evaluation.experiment_files.plan import Experiment
 from evaluation.play.game_settings import GameSettings
 from evaluation.report.figures import full_label
 from evaluation.report.page import known_measures, value_cell
@@ -63,14 +60,6 @@ def experiment(
     add: Annotated[
         list[str] | None, typer.Option(help="Adds to the experiment's profiles; repeat for several.")
     ] = None,
-    models: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SPEC,SPEC...",
-            help="Like --profile, for several: lm:openai/A,effort=high,dove. key=value sets an option of "
-            "the preceding policy.",
-        ),
-    ] = None,
     games: Annotated[
         int | None, typer.Option(min=1, help="Games per condition.", show_default="the experiment's")
     ] = None,
@@ -82,7 +71,7 @@ def experiment(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for the report, its data, replays and trained policies.", show_default="runs/NAME"),
+        typer.Option(help="Folder for the report, its data and replays.", show_default="runs/NAME"),
     ] = None,
     replays: Annotated[
         int, typer.Option(min=0, help="Maximum number of replay pages to write (0.7 MB each on the standard map).")
@@ -105,16 +94,14 @@ def experiment(
         if plot is not None:
             _draw(Path(source), out, plot)
             return
-        replaced = (*(profile or ()), *listed(models or ""))
-        chosen = read_experiment(source, replaced, games=games, selection_games=selection_games, seed=seed)
+        chosen = read_experiment(source, profile or (), games=games, selection_games=selection_games, seed=seed)
         chosen = chosen.with_profiles((*chosen.profiles, *(add or ())))
         folder = out or Path("runs", chosen.name)
         check_writable(folder)
         tables.check()
-        chosen = _trained(chosen, folder / "trained")
         (result,) = run.play(
             policies_of(chosen),
-            [GameSettings()],  # the file has the rules
+            GameSettings(),  # the file has the rules
             lambda each: [plan_experiment(chosen, each)],
             rules=[(each.rules, each.map_name) for each in chosen.conditions],
         )
@@ -125,21 +112,6 @@ def experiment(
             return
         print_tables(_table(result.to_dict()))
         plain_console(stderr=True).print(f"report: {page}", soft_wrap=True)
-
-
-def _trained(chosen: Experiment, folder: Path) -> Experiment:
-    """The experiment with its policies trained, with a progress bar."""
-    if not chosen.train:
-        return chosen
-    seen: dict[str, None] = {}
-    total = len(chosen.train) * len(chosen.train_seeds)
-    with metered("training", total, "policies") as meter:
-
-        def show(what: str, iteration: int, iterations: int) -> None:
-            seen[what] = None
-            meter.reach(len(seen) - 1, f"{what}, iteration {iteration} of {iterations}")
-
-        return trained(chosen, folder, show)
 
 
 def _draw(study: Path, out: Path | None, ending: str) -> None:

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -19,12 +18,10 @@ from agents.runtime.progress import metered
 from agents.runtime.table_files import check_file
 from agents.runtime.table_options import TableOptions
 from agents.specs import Spec, read, read_profile
-from evaluation.cli.console import print_json
 from evaluation.experiments.attacks import GAMES
 from evaluation.experiments.deviators import PORTFOLIO, filled
 from evaluation.experiments.evaluation_plan import EvaluationPlan
 from evaluation.measures.lm_usage import projection_table, spent
-from evaluation.measures.rows import same_columns
 from evaluation.play.game_settings import GameSettings
 from evaluation.play.store import DEFAULT_PATH, GameStore
 from modal_env.console import plain_console
@@ -42,7 +39,7 @@ T = TypeVar("T")
 AnyProfile = Annotated[str, typer.Argument(help="The profile: a policy for all seats, or e.g. '4*dove + 3*random'.")]
 Keys = Annotated[list[str] | None, typer.Argument(help="Keys of games, or prefixes of keys.", show_default="all games")]
 SavedGame = Annotated[str, typer.Argument(help="A saved game (a file), or the key of a stored game (see `games`).")]
-SomeVariants = Annotated[str, typer.Option(help="welfare, standard, or both: welfare,standard.")]
+Variant = Annotated[str, typer.Option(metavar="welfare|standard", help="The rules of the games.")]
 Kept = Annotated[Path, typer.Option("--store", help="The store of finished games.")]
 Witness = Annotated[
     Path | None, typer.Option(help="Save a typical game of the best attack to this file (for `welfare_env.Game.load`).")
@@ -59,86 +56,20 @@ Processes = Annotated[
 ]
 
 
-class WholeNumbers(tuple[int, ...]):
-    """One or more numbers: "3" or "0,1,3"."""
-
-
-PAPERS_YEARS, PAPERS_ROUNDS = WholeNumbers([10]), WholeNumbers([3])
-
-
 def command_line(name: str) -> str:
     """The command line, for reports; "" if the command was not called from the shell."""
     return shlex.join(["welfare-env", *sys.argv[1:]]) if sys.argv[1:2] == [name] else ""
 
 
-def numbers_from(least: int) -> Callable[[str | WholeNumbers], WholeNumbers]:
-    """The parser of an option that takes one or more whole numbers.
-
-    Args:
-        least: the least number that makes sense, for the error; smaller ones are left to the evaluation's own check.
-    """
-
-    def read_numbers(text: str | WholeNumbers) -> WholeNumbers:
-        if isinstance(text, WholeNumbers):
-            return text  # the default
-        parts = str(text).split(",")
-        if not all(part.strip().isdecimal() and len(part) <= 40 for part in parts):
-            raise typer.BadParameter(f"{text!r:.80}: give a whole number from {least}, or several separated by commas")
-        return WholeNumbers(int(part) for part in parts)
-
-    return read_numbers
-
-
-def check_single(settings: Sequence[GameSettings], what: str) -> None:
-    """Check that a sweep has a single condition.
-
-    Args:
-        what: start of the error message: "--witness is a game".
-
-    Raises:
-        EvaluationError: there are several conditions.
-    """
-    if len(settings) > 1:
-        raise evaluation.EvaluationError(
-            f"{what} of one condition, but there are {len(settings)}: give one value each for years, message rounds "
-            "and variant"
-        )
-
-
-def only(values: Iterable[T]) -> T | list[T]:
-    """The value itself if there is only one, else a list."""
-    listed = list(values)
-    return listed[0] if len(listed) == 1 else listed
-
-
-def check_files(settings: Sequence[GameSettings], tables: TableOptions, witness: Path | None) -> None:
+def check_files(tables: TableOptions, witness: Path | None) -> None:
     """Check before the first game that the tables and the witness can be written.
 
     Raises:
-        EvaluationError: a witness is requested for several conditions.
         TableError: a file cannot be written.
     """
     tables.check()
     if witness is not None:
-        check_single(settings, "--witness is a game")
         check_file(witness)
-
-
-def written(results: Sequence[Any], tables: TableOptions, as_json: bool, witness: Path | None = None) -> bool:
-    """Write the tables and the witness, and print JSON if requested.
-
-    Args:
-        results: one per condition, with methods `rows` and `to_dict`, and `save_witness` if a witness is requested.
-
-    Returns:
-        True if JSON was printed, so that the caller prints no tables.
-    """
-    tables.write(same_columns(row for each in results for row in each.rows()))
-    if witness is not None:
-        results[0].save_witness(witness)
-    if as_json:
-        print_json(only(each.to_dict() for each in results))
-    return as_json
 
 
 def policies_of(profiles: Iterable[str], attackers: Iterable[str] = ()) -> list[Spec]:
@@ -173,7 +104,7 @@ def read_coalitions(text: str, powers: Sequence[str]) -> str | list[list[str]]:
 class GameOptions:
     """Options of the games: rules, map, seats and seeds."""
 
-    games: Annotated[int, typer.Option(min=1, help="Games per condition; more games give narrower intervals.")] = 5
+    games: Annotated[int, typer.Option(min=1, help="Number of games; more give narrower intervals.")] = 5
     seed: Seed = 0
     seats: Annotated[
         str,
@@ -182,15 +113,7 @@ class GameOptions:
             help="Seats of a mixed profile: shifted by one in every game, in the map's order, or random.",
         ),
     ] = "rotated"
-    years: Annotated[
-        WholeNumbers,
-        typer.Option(
-            parser=numbers_from(1),
-            metavar="N[,N...]",
-            show_default="10",
-            help="Length of a game, in years; one row per value.",
-        ),
-    ] = PAPERS_YEARS
+    years: Annotated[int, typer.Option(min=1, help="Length of a game, in years.")] = 10
     map_name: Annotated[str, typer.Option("--map", help="A map's name, or the path of a .map file.")] = "standard"
     press: Annotated[
         str,
@@ -198,19 +121,7 @@ class GameOptions:
             metavar="text|tokens", help="Messages: free text, or one of the five tokens that learned policies use."
         ),
     ] = "text"
-    message_rounds: Annotated[
-        WholeNumbers,
-        typer.Option(
-            parser=numbers_from(0),
-            metavar="N[,N...]",
-            show_default="3",
-            help="Message rounds per phase; 0 for no press. One row per value.",
-        ),
-    ] = PAPERS_ROUNDS
-    retreat_welfare: Annotated[
-        bool,
-        typer.Option("--retreat-welfare", help="Also score points after retreats, as in the published experiments."),
-    ] = False
+    message_rounds: Annotated[int, typer.Option(min=0, help="Message rounds per phase; 0 for no press.")] = 3
     paper_code: Annotated[
         bool, typer.Option("--paper-code", help="Use the rules and measures of the paper's own program.")
     ] = False
@@ -222,27 +133,18 @@ class GameOptions:
         ),
     ] = False
 
-    def settings(self, variants: str = "welfare", scoring: str | None = None) -> list[GameSettings]:
-        """The settings of each condition: one per variant, length and number of message rounds.
+    def settings(self, variant: str = "welfare", scoring: str | None = None) -> GameSettings:
+        """The settings of the games.
 
         Raises:
             RulesError: an unknown variant, press or scoring.
             UnknownMapError, MapFormatError, EvaluationError: as `GameSettings`.
         """
-        names = [name.strip() for name in variants.split(",")]
-        settings = []
-        for variant, years, message_rounds in product(names, self.years, self.message_rounds):
-            rules: dict[str, Any] = {"scoring": scoring} if scoring else {}
-            rules |= {"retreat_welfare": True} if self.retreat_welfare else {}
-            if len(names) > 1:  # each option is for one variant only
-                own = "scoring" if variant == "standard" else "retreat_welfare"
-                rules = {name: value for name, value in rules.items() if name == own}
-            paper_code = self.paper_code and (variant == "welfare" or len(names) == 1)
-            rules |= {"variant": variant, "years": years, "message_rounds": message_rounds, "press": self.press}
-            same = ("seed", "seats", "map_name", "simultaneous", "paper_code")
-            own_rules = Rules.published(**rules) if paper_code else Rules(**rules)
-            settings.append(GameSettings(rules=own_rules, **{name: getattr(self, name) for name in same}))
-        return settings
+        given: dict[str, Any] = {"variant": variant, "years": self.years, "press": self.press}
+        given |= {"message_rounds": self.message_rounds} | ({"scoring": scoring} if scoring else {})
+        rules = Rules.published(**given) if self.paper_code else Rules(**given)
+        same = ("seed", "seats", "map_name", "simultaneous", "paper_code")
+        return GameSettings(rules=rules, **{name: getattr(self, name) for name in same})
 
 
 @dataclass(frozen=True)
@@ -279,7 +181,7 @@ class RunOptions:
     def play(
         self,
         policies: Iterable[Spec],
-        settings: Iterable[GameSettings],
+        settings: GameSettings,
         plan: Callable[[GameSettings], Iterable[EvaluationPlan[T]]],
         rules: Iterable[tuple[Rules, str]] | None = None,
     ) -> list[T]:
@@ -287,7 +189,7 @@ class RunOptions:
 
         Args:
             policies: all policies as given; tells whether language models play.
-            plan: returns the evaluations to play under given settings.
+            plan: the evaluations to play, given the settings of the run.
             rules: rules and maps of the games; None for those of the settings.
 
         Raises:
@@ -295,18 +197,18 @@ class RunOptions:
             EvaluationError: a budget without language models.
             CacheError: the cache file cannot be used.
         """
-        policies, settings = list(policies), list(settings)
+        policies = list(policies)
         models = self._models(policies)
         # Pending replies are already paid for, so an interrupt waits for them; a cluster takes a while to shut down.
         waits = patient() if models is not None or self.ray_address else nullcontext()
         with waits, GameStore(self.store) as store, self._pool() as pool:
             run = GameSettings(workers=pool, store=store, models=models)
-            plans = [each for own in settings for each in plan(own.run_like(run))]
+            plans = list(plan(settings.run_like(run)))
             can_ask = models is not None and _can_ask(policies, run, store, models)
             try:
                 total = sum(each.max_games for each in plans)
                 if can_ask:
-                    kinds = [(own.played, own.map_name) for own in settings] if rules is None else list(rules)
+                    kinds = [(settings.played, settings.map_name)] if rules is None else list(rules)
                     _tell_costs(policies, kinds, run, total)
                 with metered("playing", total, "games") as meter:
                     return [each.play(meter.advance) for each in plans]

@@ -40,7 +40,6 @@ class Contrast:
         difference: mean over games of second - first; the intervals of all contrasts of a `Comparison` hold
             simultaneously. `per_game` has the difference in each game.
         is_clear: whether 0 is outside the interval; if all games have the same difference, by the sign test.
-        unit: the means are over "games" or over "training seeds".
     """
 
     measure: str
@@ -50,7 +49,6 @@ class Contrast:
     second_value: Estimate
     difference: Estimate
     is_clear: bool
-    unit: str = "games"
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
@@ -89,7 +87,7 @@ class Comparison(Result):
         return tuple(dict.fromkeys(each.measure for each in self.contrasts))
 
     def rows(self) -> list[Row]:
-        """One row per contrast; its interval holds simultaneously with the others (columns: `evaluation.columns`)."""
+        """One row per contrast; its interval holds simultaneously with the others (columns: docs/results.md)."""
         return [
             {
                 "measure": each.measure,
@@ -160,7 +158,6 @@ def contrasts(
     conditions: Sequence[tuple[str, Mapping[str, Estimate]]],
     pairs: Sequence[tuple[int, int]],
     seed: int,
-    units: Mapping[str, str] | None = None,
 ) -> tuple[Contrast, ...]:
     """The contrasts of conditions in all of their measures, with simultaneous intervals.
 
@@ -168,7 +165,6 @@ def contrasts(
         conditions: (label, measure -> estimate); all with the same measures and numbers of games.
         pairs: for each contrast, the numbers of the first and second condition.
         seed: seed of the intervals.
-        units: measure -> unit of its mean, if not "games".
 
     Raises:
         SampleError: as `mean_estimate`.
@@ -189,7 +185,6 @@ def contrasts(
             conditions[second][1][measure],
             found[measure, first, second],
             is_clear(found[measure, first, second], len(keys)),
-            (units or {}).get(measure, "games"),
         )
         for measure, first, second in keys
     )

@@ -79,7 +79,7 @@ class BestResponse(ExactResult):
         return {name: getattr(self, name) for name in names} | {"line": self.orders}
 
     def row(self, profile: str = "") -> Row:
-        """A row of the table "exact" of `evaluation.columns`."""
+        """A row of the table "exact" of docs/results.md."""
         return {
             "map": self.map_name,
             "years": self.rules.years,

@@ -50,7 +50,7 @@ class DeviationGain:
         return self.value - self.profile_value
 
     def row(self) -> Row:
-        """A row of the table "theorems" of `evaluation.columns`."""
+        """A row of the table "theorems" of docs/results.md."""
         row = asdict(self)
         states = row.pop("states")
         return row | {"gain": self.gain, "states": states}

@@ -9,7 +9,6 @@ from typing import Any
 
 from evaluation.checks import EvaluationError
 from evaluation.experiment_files.templates import filled_template
-from evaluation.experiment_files.trainings import TRAINED, Training, names_in
 from evaluation.experiments.attacks import SELECTION_GAMES
 from evaluation.measures import costs
 from welfare_env import Rules
@@ -67,7 +66,7 @@ class Condition:
 
     Attributes:
         profile: the profile as given.
-        played: the profile after applying the template; "trained:NAME" stands for a trained policy.
+        played: the profile after applying the template.
         swept: name -> swept value.
         rules, map_name, seats: as for `evaluation.Setting`.
         coalitions: name of the set of coalitions, for exploitability and exact gains; otherwise "".
@@ -88,9 +87,6 @@ class Experiment:
 
     Attributes:
         measure: the measures, in the order of the file.
-        train: name -> the training of the policy "trained:NAME".
-        train_seeds: seeds of each training; a condition with trained policies is measured once per seed.
-        trained: (name, seed) -> spec of the trained policy; empty before the trainings.
     """
 
     name: str
@@ -115,10 +111,7 @@ class Experiment:
     leaderboard: bool = False
     rules: Mapping[str, Any] = field(default_factory=dict)
     sweep: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    train: Mapping[str, Training] = field(default_factory=dict)
-    train_seeds: tuple[int, ...] = ()
     figures: tuple[Figure, ...] = ()
-    trained: Mapping[tuple[str, int], str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check the measures.
@@ -163,22 +156,10 @@ class Experiment:
         is_theirs = self.paper_code and chosen.get("variant", "welfare") == "welfare"
         return Rules.published(**chosen) if is_theirs else Rules(**chosen)
 
-    def training_seeds(self, condition: Condition, measure: str) -> tuple[int | None, ...]:
-        """The training seeds that a measure of a condition depends on; (None,) if no trained policy plays."""
-        texts = [condition.played]
-        texts += self.deviators if measure == "exploitability" else ()
-        if measure == "cross-play":
-            texts = [each.played for each in self.conditions_beside(condition)]
-        return self.train_seeds if any(names_in(text) for text in texts) else (None,)
-
     def conditions_beside(self, condition: Condition) -> list[Condition]:
         """The conditions with the same swept values and set of coalitions, one for each profile."""
         same = condition.swept, condition.coalitions
         return [each for each in self.conditions if (each.swept, each.coalitions) == same]
-
-    def text_with(self, text: str, seed: int | None) -> str:
-        """A spec with every "trained:NAME" replaced by the policy trained with this seed."""
-        return text if seed is None else TRAINED.sub(lambda match: self.trained[match[1], seed], text)
 
     def with_profiles(self, profiles: tuple[str, ...]) -> Experiment:
         """The same experiment with other profiles; unchanged if `profiles` is empty."""

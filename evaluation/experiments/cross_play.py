@@ -15,7 +15,7 @@ from agents.runtime.table_files import Row
 from agents.specs import PolicyLike, Spec, as_given, read
 from evaluation.checks import EvaluationError, check_whole
 from evaluation.experiments.evaluation_plan import EvaluationPlan
-from evaluation.experiments.mixes import MAX_POLICIES, all_mixes, check_balanced, drawn_mixes, mixed_games
+from evaluation.experiments.mixes import MAX_POLICIES, all_mixes, check_balanced, mixed_games
 from evaluation.experiments.notes import IllegalOrders
 from evaluation.measures.intervals import Estimate, mean_estimate, mean_estimates, plain
 from evaluation.measures.lm_usage import LMUsage, usage_of
@@ -131,7 +131,6 @@ class CrossPlayResult(PlayedResult):
         seed, rules, map_name: as in self-play.
         games: number of games per mix. Game i has the same seed in every mix.
         mixes: seats per policy, in the order of `policies` -> the games of this mix.
-        mixes_in_all: number of possible mixes; fewer were played if `share` was below 1.
         scenarios: the games with background players.
         usage: calls, tokens and cost of language models; None without language models.
         notes: caveats, such as illegal orders.
@@ -144,7 +143,6 @@ class CrossPlayResult(PlayedResult):
     map_name: str
     games: int
     mixes: dict[Counts, MixedGames]
-    mixes_in_all: int
     scenarios: tuple[Scenario, ...]
     usage: LMUsage | None = None
     notes: tuple[str, ...] = ()
@@ -153,7 +151,7 @@ class CrossPlayResult(PlayedResult):
     def rows(self, by_year: bool = False) -> list[Row]:
         """One row per game and power, or per game, power and year: first the mixes, then the scenarios.
 
-        See `evaluation.columns` for the columns; the profile is the mix, "4*dove + 3*hold".
+        See docs/results.md for the columns; the profile is the mix, "4*dove + 3*hold".
         """
         return same_columns(
             row
@@ -240,7 +238,6 @@ class CrossPlayResult(PlayedResult):
         return {
             "policies": list(self.policies),
             **self.played(self.games),
-            "mixes_in_all": self.mixes_in_all,
             "mixes": plain(tuple(self.mixes.values())),
             "is_fitted": self.is_fitted,
             "games_a_sample": self.games_a_sample,
@@ -262,7 +259,6 @@ def cross_play(
     policies: Sequence[PolicyLike],
     games: int | None = None,
     *,
-    share: float = 1.0,
     types: int = MAX_TYPES,
     background: Sequence[PolicyLike] = (),
     focal_seats: Sequence[int] = (1,),
@@ -274,8 +270,6 @@ def cross_play(
         policies: two to ten, each as for `agents.make`.
         games: games per mix; None for one per power. With rotated seats, give a multiple of the number of powers, so
             that every policy plays every seat equally often.
-        share: play a random sample of the mixes of several policies: this fraction. Mixes of one policy are always
-            played.
         types: maximum number of policies in a mix.
         background: held-out players: every policy also plays in `focal_seats` seats among each background player.
         focal_seats: numbers of focal seats among background players; each number is one scenario.
@@ -287,7 +281,7 @@ def cross_play(
             or a number of games that does not balance the seats.
         LMError: a budget is exhausted, a model cannot be called, or a prompt does not fit the game.
     """
-    mixes: dict[str, Any] = {"share": share, "types": types, "background": background, "focal_seats": focal_seats}
+    mixes: dict[str, Any] = {"types": types, "background": background, "focal_seats": focal_seats}
     plan = plan_cross_play(policies, games, GameSettings(**options), **mixes)
     return plan.run(plan.settings)
 
@@ -297,7 +291,6 @@ def plan_cross_play(
     games: int | None,
     settings: GameSettings,
     *,
-    share: float = 1.0,
     types: int = MAX_TYPES,
     background: Sequence[PolicyLike] = (),
     focal_seats: Sequence[int] = (1,),
@@ -309,7 +302,7 @@ def plan_cross_play(
     known = _named(policies, "policies", 2, {})
     others = _named(background, "background", 0, known)
     check_whole("types", types, 1, MAX_POLICIES)
-    mixes = drawn_mixes(len(known), seats, types, share, settings.seed)
+    mixes = all_mixes(len(known), seats, types)
     scenarios = [(focal, other, count) for other in others for count in _focal(focal_seats, seats) for focal in known]
     settings.check_policies([*known.values(), *others.values()])
     specs = list(known.values())
@@ -328,7 +321,6 @@ def plan_cross_play(
             settings.map_name,
             number,
             dict(zip(mixes, played[: len(mixes)], strict=True)),
-            len(all_mixes(len(known), seats, types)),
             tuple(Scenario(focal, other, mix) for (focal, other, _), mix in results),
             usage_of(list(unique.values())),
             illegal.notes(),

@@ -29,21 +29,6 @@ def all_mixes(policies: int, seats: int, types: int) -> list[Counts]:
     return mixes
 
 
-def drawn_mixes(policies: int, seats: int, types: int, share: float, seed: int) -> list[Counts]:
-    """All mixes of one policy, and a random sample of the others; with the same seed, larger samples contain smaller.
-
-    Raises:
-        EvaluationError: `share` is not in (0, 1].
-    """
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
-        raise EvaluationError(f"share={share!r:.80}: give a fraction of the mixes, above 0 and at most 1")
-    mixes = all_mixes(policies, seats, types)
-    mixed = mixes[policies:]
-    order = np.random.default_rng([seed, len(mixed)]).permutation(len(mixed))
-    kept = {int(place) for place in order[: max(1, round(share * len(mixed)))]}
-    return mixes[:policies] + [mix for place, mix in enumerate(mixed) if place in kept]
-
-
 def check_balanced(setting: GameSettings, games: int) -> None:
     """Check that with rotated seats every policy plays every seat equally often.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Unpack
@@ -75,12 +75,14 @@ class RedTeamResult(WitnessedResult):
         found: games and gains of the chosen attack, its close contenders, and the best attack of each kind and size;
             `found.screened` has the gains of all attacks in the selection games.
         kinds: deviator -> kind of attack.
+        specs: deviator -> a spec that plays it, for `evaluation.exploitability`.
         coordinated: deviators whose coalitions are played by one policy object.
     """
 
     budget: str
     found: ExploitabilityResult
     kinds: Mapping[str, str]
+    specs: Mapping[str, str]
     coordinated: tuple[str, ...] = ()
 
     @property
@@ -160,40 +162,24 @@ def plan_red_team(
     *,
     games: int = GAMES,
     trained: Sequence[PolicyLike] = (),
-) -> RedTeamPlan:
+) -> EvaluationPlan[RedTeamResult]:
     """Check the arguments of `red_team` and plan its games; raises the same errors."""
     if not settings.played.is_welfare:
         raise RulesError("gains are measured in welfare points: use variant='welfare'")
     profile, name = read_profile(policy), profile_as_given(policy)
     tried, kinds = attacks_on(profile, name, settings, budget, trained)
     settings.check_policies(profile.policies)
-    settings.check_policies(sorted(attackers_of(tried), key=lambda spec: spec.text))
+    attackers = {spec for each in tried if each.deviator for spec in each.deviator.policies}
+    settings.check_policies(sorted(attackers, key=lambda spec: spec.text))
     notes, selection_games = portfolio_notes(settings, PORTFOLIO), BUDGETS[budget].selection_games
     plan = plan_attacks(settings, profile, name, tried, games=games, selection_games=selection_games, notes=notes)
-    deviators = dict.fromkeys(each.attack[0] for each in tried)
-    coordinated = dict.fromkeys(each.attack[0] for each in tried if each.coordinated)
+    specs = {each.attack[0]: each.deviator.given for each in tried if each.deviator}
+    coordinated = tuple(dict.fromkeys(each.attack[0] for each in tried if each.coordinated))
 
     def run(settings: GameSettings) -> RedTeamResult:
-        found = plan.run(settings)
-        return RedTeamResult(budget, found, {name: kinds[name] for name in deviators}, tuple(coordinated))
+        return RedTeamResult(budget, plan.run(settings), {name: kinds[name] for name in specs}, specs, coordinated)
 
-    return RedTeamPlan(settings, plan.max_games, run, tuple(tried))
-
-
-@dataclass(frozen=True)
-class RedTeamPlan(EvaluationPlan[RedTeamResult]):
-    """A planned red team.
-
-    Attributes:
-        tried: all attacks.
-    """
-
-    tried: tuple[Deviation, ...]
-
-
-def attackers_of(tried: Iterable[Deviation]) -> set[Spec]:
-    """The policies of all attackers."""
-    return {spec for each in tried if each.deviator for spec in each.deviator.policies}
+    return EvaluationPlan(settings, plan.max_games, run)
 
 
 def attacks_on(

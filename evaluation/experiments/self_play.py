@@ -135,7 +135,7 @@ class SelfPlayResult(PlayedResult):
         return self.measures
 
     def rows(self, by_year: bool = False) -> list[Row]:
-        """One row per game and power, or per game, power and year; `evaluation.columns` describes the columns."""
+        """One row per game and power, or per game, power and year; docs/results.md describes the columns."""
         return game_rows(self.measures, self.policy, evaluation_seed=self.seed, by_year=by_year)
 
     @property

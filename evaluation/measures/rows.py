@@ -1,6 +1,6 @@
 """Games as rows of a table: one per game and power, or one per game, power and year.
 
-`evaluation.tables.columns` describes the columns: types, units and meanings. Measures of a whole game are the same in
+docs/results.md describes the columns: types, units and meanings. Measures of a whole game are the same in
 all its rows.
 """
 
@@ -27,7 +27,7 @@ class GamesResult(Result):
     """A result with one row per game and power, or per game, power and year."""
 
     def rows(self, by_year: bool = False) -> list[Row]:
-        """One row per game and power, or per game, power and year; `evaluation.columns` describes the columns."""
+        """One row per game and power, or per game, power and year; docs/results.md describes the columns."""
         raise NotImplementedError
 
     def to_frame(self, by_year: bool = False) -> pd.DataFrame:

@@ -74,7 +74,7 @@ class MessageAnalysis(Result):
         return [each for each in self.promises if kind in (None, each.kind) and sender in (None, each.sender)]
 
     def rows(self, players: str = "", rules: str = "", game: str = "") -> list[Row]:
-        """One row per sender; the table "messages" of `evaluation.columns`.
+        """One row per sender; the table "messages" of docs/results.md.
 
         Args:
             players, rules, game: values of the columns that describe the game, for tables of several games.

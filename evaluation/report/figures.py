@@ -292,7 +292,7 @@ def _bars(points: Sequence[Point]) -> list[list[float]]:
 
 
 def range_of(point: Point) -> tuple[float, float] | None:
-    """The smallest and largest value over games (or training seeds); None if there are fewer than two."""
+    """The smallest and largest value over games; None if there are fewer than two."""
     values = [value for value in point.get("per_game", ()) if value is not None]
     return (min(values), max(values)) if point["value"] is not None and len(values) > 1 else None
 

@@ -71,14 +71,12 @@ def write_results(
 
 def _write_replay(folder: Path, condition: Mapping[str, Any], cell: Measurement) -> list[str]:
     """Write the replay page of a cell's typical game; return its description, and its path in the folder."""
-    seed = "" if cell.training_seed is None else f", training seed {cell.training_seed}"
-    what = f"{cell.measure}{seed}"
     place = json.dumps([condition.get(name) for name in ("profile", "coalitions", "swept")], sort_keys=True)
-    digest = hashlib.sha256(f"{place} {what}".encode()).hexdigest()[:8]
+    digest = hashlib.sha256(f"{place} {cell.measure}".encode()).hexdigest()[:8]
     slug = re.sub(r"[^\w]+", "-", condition["profile"])[:40].strip("-")
     path = f"{REPLAYS}/{slug}-{cell.measure}-{digest}.html"
     write_replay(without_transcripts(cell.witness or {}), folder / path)
-    return [what, path]
+    return [cell.measure, path]
 
 
 def _remove_stale(folder: Path, study: Mapping[str, Any]) -> None:
@@ -102,8 +100,8 @@ def leaderboard(study: Mapping[str, Any]) -> str:
     answered = f"\n## Language models\n\n{markdown_table(HEAD, asked)}\n{ABOUT}\n" if asked else ""
     return (
         f"# {study['title']}\n\n{study['question']}\n\n{markdown_table(*table_cells(study))}\n"
-        f"Means {BRACKETS}. {games_sentence(study)} {rules_sentence(study)}{deviators} [report.html]({PAGE}) has the "
-        f"gains of every coalition and figures, [results.json]({NUMBERS}) all numbers.\n{answered}"
+        f"Means {BRACKETS}. {games_sentence(study)} {rules_sentence(study)}{deviators} [report.html]({PAGE}) has "
+        f"figures, [results.json]({NUMBERS}) all numbers.\n{answered}"
     )
 
 

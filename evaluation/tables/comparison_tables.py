@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 from rich.text import Text
 
 from agents.runtime.results import tables_of
-from evaluation.contrasts.comparing import compare_study, compare_sweep
 from evaluation.contrasts.paired import Comparison, Contrast, fewest_alike
-from evaluation.experiments.exploitability_result import ExploitabilityResult
-from evaluation.experiments.self_play import SelfPlayResult
 from evaluation.measures.intervals import FEWEST_GAMES, Estimate
 from evaluation.tables.game_tables import below, cell, titled
 from evaluation.tables.measure_names import full_name
@@ -82,46 +78,15 @@ def _cell(estimate: Estimate) -> str:
     return cell(estimate, 3 if abs(estimate.value) < 100 else 1)
 
 
-def difference_tables(results: Sequence[SelfPlayResult] | Sequence[ExploitabilityResult]) -> Iterator[Table]:
-    """Differences of a sweep's conditions from the first, in their main measure; nothing for a single condition.
-
-    Welfare and standard games have different measures, hence separate tables.
-    """
-    for is_welfare in (True, False):
-        mine = [result for result in results if result.rules.is_welfare == is_welfare]
-        if len(mine) > 1 and (comparison := compare_sweep(mine)):
-            yield contrast_table(comparison, "Differences from the first")
-
-
 def caption(comparison: Comparison) -> str:
     """Explains the numbers of the table."""
-    numbers = dict.fromkeys((each.unit, each.difference.n) for each in comparison.contrasts)
-    played = ", ".join(f"{unit}: {number} per condition" for unit, number in numbers) + ", paired by their seeds"
-    few = f"; fewer than {FEWEST_GAMES} have no interval"
-    if all(number < FEWEST_GAMES for _, number in numbers):
-        return played + few
-    played += few * any(number < FEWEST_GAMES for _, number in numbers)
-    count = len(comparison.contrasts)
+    games, count = comparison.games, len(comparison.contrasts)
+    played = f"games: {games} per condition, paired by their seeds"
+    if games < FEWEST_GAMES:
+        return f"{played}; fewer than {FEWEST_GAMES} have no interval"
     both = f"; the {count} intervals of differences hold simultaneously" if count > 1 else ""
-    units = " or ".join(dict.fromkeys(unit for unit, _ in numbers))
     star = (
-        f"; {CLEAR.strip()} 0 is outside the interval, or all of at least {fewest_alike(count)} {units} have the same "
+        f"; {CLEAR.strip()} 0 is outside the interval, or all of at least {fewest_alike(count)} games have the same "
         "difference, not 0"
     )
     return f"{played}. Mean [95% interval]{both}{star * any(each.is_clear for each in comparison.contrasts)}"
-
-
-def study_cells(study: Mapping[str, Any]) -> tuple[list[str], list[list[str]], str] | None:
-    """Head, rows and caption of a table with the differences of an experiment's conditions from the first.
-
-    Uses the measures of its figures, or else the first measure. None if there is nothing to compare.
-
-    Args:
-        study: `ExperimentResult.to_dict()`.
-    """
-    names = list(study["conditions"][0]["measures"])
-    drawn = dict.fromkeys(measure for figure in study["figures"] for measure in figure["y"] if measure in names)
-    comparison = compare_study(study, list(drawn) or names[:1])
-    if comparison is None:
-        return None
-    return *contrast_cells(comparison), f"Differences from the first condition; {caption(comparison)}."

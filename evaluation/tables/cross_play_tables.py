@@ -37,7 +37,7 @@ def player_table(result: CrossPlayResult) -> Table:
     meaning = f"{MEANING}; among others: mean over mixes with others, equally weighted"
     table = titled(
         f"Cross-play: {rules.variant} rules, {result.map_name} map, years: {rules.years}, {press(rules)}, games "
-        f"per mix: {result.games}, mixes: {len(result.mixes)} of {result.mixes_in_all}",
+        f"per mix: {result.games}, mixes: {len(result.mixes)}",
         below(meaning, result.notes),
         ("|policy", ">root Nash welfare alone", ">points among others"),
     )

@@ -61,7 +61,7 @@ class ConditionMessages(Result):
         return len(found), found.count(True), found.count(False)
 
     def rows(self) -> list[Row]:
-        """One row per game and sender; the table "messages" of `evaluation.columns`."""
+        """One row per game and sender; the table "messages" of docs/results.md."""
         return [row for name, game in self.games.items() for row in game.rows(self.players, self.rules, name)]
 
     def to_dict(self) -> dict[str, Any]:

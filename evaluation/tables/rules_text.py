@@ -72,14 +72,7 @@ def rules_sentence(study: Mapping[str, Any]) -> str:
 def games_sentence(study: Mapping[str, Any]) -> str:
     """A sentence on the number of games and their seed."""
     games = study["games"]
-    text = f"{games} game{'s' * (games != 1)} per condition, seed {study['seed']}."
-    if seeds := study["train_seeds"]:
-        listed = ", ".join(map(str, seeds))
-        text += (
-            f" Trained policies: {len(seeds)} training seed{'s' * (len(seeds) > 1)} ({listed}); their values are means "
-            "over these seeds, with intervals or ranges over seeds, not games."
-        )
-    return text
+    return f"{games} game{'s' * (games != 1)} per condition, seed {study['seed']}."
 
 
 def option_sentences(study: Mapping[str, Any]) -> Iterator[str]:
@@ -94,9 +87,6 @@ def option_sentences(study: Mapping[str, Any]) -> Iterator[str]:
         yield f"Red team: budget {study['budget']}."
     if study["template"] != "{profile}":
         yield f"Policies are built from profiles by the template {study['template']}."
-    for name, config in study["train"].items():
-        fields = ", ".join(f"{field} = {value}" for field, value in config.items())
-        yield f"Trained policy {name}: {fields or 'the usual options'}."
 
 
 def _attack_sentences(study: Mapping[str, Any]) -> Iterator[str]:

@@ -332,10 +332,10 @@ def test_help_explains_every_option(cli: Callable[..., Outcome], command: str) -
     elif command not in ("games", "messages"):
         expected |= {"--seed", "--workers"}
     expected |= {"--csv", "--parquet"} if command in ("demo", "messages") else set()
-    expected |= {"--save", "--last", "--private"} if command == "games" else set()
-    expected |= {"--last", "--limit"} if command == "messages" else set()
+    expected |= {"--out", "--last", "--private"} if command == "games" else set()
+    expected |= {"--last"} if command == "messages" else set()
     if command in ("self-play", "exploitability"):
-        expected |= {"--games", "--seats", "--years", "--map", "--press", "--message-rounds", "--retreat-welfare"}
+        expected |= {"--games", "--seats", "--years", "--map", "--press", "--message-rounds"}
         expected |= {"--simultaneous", "--lm-cache", "--budget-tokens", "--budget-dollars"}
         expected |= {"--csv", "--parquet", "--paper-code", "--ray-address"}
         attacks = {

@@ -6,29 +6,13 @@ import pytest
 
 import agents
 import evaluation
-from agents.runtime.table_files import TableError
 from evaluation.experiment_files.loading import Experiment
 from evaluation.measures.metrics import measure
 from evaluation.measures.rows import game_rows
 from evaluation.messages.analysis import analyze_messages
-from evaluation.tables.columns import TABLES
-from tools.columns import PAGE, written
 from welfare_env import Rules, View
 
 RULES = Rules(years=2, message_rounds=1)
-
-
-def test_the_page_has_the_columns_of_today() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    assert page == written(page), "write it anew: python -m tools.columns"
-    assert [table for table in TABLES if f"<!-- columns:{table} -->" not in page] == []
-
-
-def test_an_unknown_table_is_told() -> None:
-    with pytest.raises(TableError, match=r"table='game': did you mean 'games'\?|table='game'.*games"):
-        evaluation.columns("game")
-    with pytest.raises(TableError, match="choose from"):
-        evaluation.columns(["games"])
 
 
 def test_every_measure_of_a_game_is_a_column() -> None:

@@ -1,4 +1,4 @@
-"""Comparisons of policies, results and experiments: what is paired, what is refused, and what the command prints."""
+"""Comparisons of policies and results: what is paired, what is refused, and what the command prints."""
 
 import csv
 import itertools
@@ -15,32 +15,15 @@ from typer.testing import CliRunner
 import evaluation
 from evaluation import EvaluationError, GameSpec, SelfPlayResult
 from evaluation.cli.commands import app
-from evaluation.contrasts.comparing import compare_study, compare_sweep
 from evaluation.contrasts.paired import Comparison, contrasts, pairs_of
-from evaluation.experiment_files.loading import read_experiment
-from evaluation.experiment_files.measuring import over_seeds
-from evaluation.measures.gains import exploitability_of
-from evaluation.measures.intervals import Estimate, mean_estimate
-from evaluation.tables.comparison_tables import caption, contrast_cells, study_cells
-from welfare_env import Rules, UnknownAgentError, WelfareEnvError
+from evaluation.measures.intervals import mean_estimate
+from evaluation.tables.comparison_tables import caption, contrast_cells
+from welfare_env import Rules, UnknownAgentError
 from welfare_env.errors import UnknownPowerError
 
 RULES = Rules(years=2, press=None)
 SMALL: dict[str, Any] = {"rules": RULES, "map_name": "clique:3"}
 STANDARD: dict[str, Any] = {"rules": Rules(variant="standard", years=1, press=None), "map_name": "clique:3"}
-FILE = """
-title = "Rounds"
-profiles = ["dove", "random"]
-games = 5
-[rules]
-years = 1
-[sweep]
-map_name = ["clique:3"]
-message_rounds = [{rounds}]
-[[figures]]
-kind = "points"
-y = ["root_nash_welfare", "conflicts"]
-"""
 
 
 def played(policy: Any, games: int = 6, seed: int = 0, **options: Any) -> SelfPlayResult:
@@ -50,17 +33,6 @@ def played(policy: Any, games: int = 6, seed: int = 0, **options: Any) -> SelfPl
 @pytest.fixture(scope="module")
 def results() -> list[SelfPlayResult]:
     return [played(policy) for policy in ("hold", "prosocial", "random")]
-
-
-@pytest.fixture(scope="module")
-def studies(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Folders of two experiments: two profiles with 0 and 1 message rounds, and with 1 and 2."""
-    folders = []
-    for rounds in ("0, 1", "2, 1"):
-        folders.append(tmp_path_factory.mktemp("experiment"))
-        told = evaluation.experiment(read_experiment(FILE.format(rounds=rounds))).to_dict()
-        (folders[-1] / "results.json").write_text(json.dumps(told))
-    return folders
 
 
 # What is compared
@@ -135,60 +107,6 @@ def test_the_same_profile_with_other_deviators() -> None:
     attacked = [evaluation.exploitability("dove", 5, deviator=each, **alone) for each in ("hold", "dumbbot")]
     (contrast,) = evaluation.compare(*attacked).contrasts
     assert (contrast.first, contrast.second) == ("dove, deviators=['hold']", "dove, deviators=['dumbbot']")
-
-
-# Training seeds
-
-
-def of_seeds(gains: list[float]) -> Estimate:
-    """The exploitability over training seeds, one per gain."""
-    return over_seeds([exploitability_of(mean_estimate([gain - 1, gain + 1], 0)) for gain in gains], 0, True)
-
-
-def condition(profile: str, gains: list[float], welfare: Estimate) -> dict[str, Any]:
-    """A condition as results.json has it: self-play without, exploitability with trained policies."""
-    told = {"root_nash_welfare": welfare.to_dict()}
-    attacked = {"exploitability": of_seeds(gains).to_dict()}
-    seeds = list(range(len(gains)))
-    cells = [{"measure": "self-play", "training_seed": None, "measures": told}]
-    cells += [{"measure": "exploitability", "training_seed": seed, "measures": attacked} for seed in seeds]
-    both = {"swept": {}, "training_seeds": seeds, "measures": told | attacked}
-    return both | {"profile": profile, "cells": [cell | {"result": {}} for cell in cells]}
-
-
-def study_of(*conditions: dict[str, Any]) -> dict[str, Any]:
-    return {"seed": 0, "games": 20, "rules": {}, "figures": [], "conditions": list(conditions)}
-
-
-def test_gains_are_averaged_over_seeds_before_negative_ones_are_shown_as_0() -> None:
-    gains = [-0.4, 0.3, -0.3, 0.2, 0.1]
-    found = of_seeds(gains)
-    assert found.value == 0
-    assert found.per_game == pytest.approx(gains)
-    assert of_seeds([0.4, 0.1]).value == pytest.approx(0.25)
-    assert of_seeds([-0.4]).n == 2  # one seed has the interval over its games
-    welfare = mean_estimate([1.0, 2.0] * 10, 0)
-    study = study_of(condition("dove", gains, welfare), condition("grim", [gain + 1 for gain in gains], welfare))
-    comparison = compare_study(study, ["exploitability"])
-    assert comparison is not None
-    assert comparison.contrasts[0].first_value.value == pytest.approx(-0.02)
-    assert comparison.contrasts[0].difference.value == pytest.approx(1)
-
-
-def test_measures_over_games_and_over_training_seeds() -> None:
-    both = [condition("dove", [1.0, 2, 3], mean_estimate([0.0] * 20, 0))]
-    both += [condition("grim", [2.0, 3, 4], mean_estimate([1.0, 2.0] * 10, 0))]
-    welfare = compare_study(study_of(*both), ["root_nash_welfare"])
-    assert welfare is not None
-    assert caption(welfare).startswith("games: 20 per condition, paired by their seeds. Mean [95% interval]")
-    found = compare_study(study_of(*both), ["root_nash_welfare", "exploitability"])
-    assert found is not None
-    assert [(each.unit, each.difference.n) for each in found.contrasts] == [("games", 20), ("training seeds", 3)]
-    assert [row["games"] for row in found.rows()] == [20, 3]
-    assert "games: 20 per condition, training seeds: 3 per condition, paired by their seeds; fewer" in caption(found)
-    other = study_of(both[0], condition("grim", [1.0, 2.0], mean_estimate([1.0] * 20, 0)))
-    assert compare_study(other, ["exploitability"]) is None
-    assert compare_study(other, ["root_nash_welfare"]) is not None
 
 
 # Measures
@@ -276,8 +194,6 @@ def test_other_seeds_and_numbers_are_not_paired(results: list[SelfPlayResult]) -
         evaluation.compare(results[0], played("dove", seed=1))
     with pytest.raises(EvaluationError, match="games is 6 for 'hold' but 5 for 'dove'"):
         evaluation.compare(results[0], played("dove", 5))
-    assert compare_sweep([results[0], played("dove", 5)]) is None
-    assert compare_sweep(results[:1]) is None
 
 
 def test_errors_come_before_the_first_game(played: list[GameSpec]) -> None:
@@ -288,62 +204,6 @@ def test_errors_come_before_the_first_game(played: list[GameSpec]) -> None:
     with pytest.raises(TypeError, match="did you mean 'map_name'"):
         evaluation.compare("hold", "random", mapname="clique:3")
     assert played == []
-
-
-# Experiments
-
-
-def test_the_conditions_of_an_experiment(studies: list[Path]) -> None:
-    result = evaluation.experiment(read_experiment(FILE.format(rounds="0, 1")))
-    found = evaluation.compare(studies[0])
-    conditions = ["random, message_rounds=0", "dove, message_rounds=1", "random, message_rounds=1"]
-    assert [each.second for each in found.contrasts] == conditions
-    assert {str(evaluation.compare(each).rows()) for each in (result, str(studies[0]))} == {str(found.rows())}
-    (contrast,) = evaluation.compare(*result.conditions[:2]).contrasts
-    assert contrast.difference.per_game == found.contrasts[0].difference.per_game
-    powers = evaluation.compare(studies[0] / "results.json", measure="welfare_per_year:PLAYERB").contrasts
-    assert powers[0].difference.value == pytest.approx(powers[0].second_value.value - powers[0].first_value.value)
-
-
-def test_experiments_are_matched_by_condition(studies: list[Path]) -> None:
-    found = evaluation.compare(*studies, measure="conflicts")
-    names = [[name.split(", from")[0] for name in (each.first, each.second)] for each in found.contrasts]
-    assert names == [[f"{policy}, message_rounds=1"] * 2 for policy in ("dove", "random")]
-    assert {each.difference.value for each in found.contrasts} == {0}
-
-
-def test_experiments_without_a_condition_in_common(studies: list[Path], tmp_path: Path) -> None:
-    text = (studies[0] / "results.json").read_text().replace('"dove"', '"hold"').replace('"random"', '"grim"')
-    (tmp_path / "results.json").write_text(text)
-    with pytest.raises(EvaluationError, match="have no condition in common"):
-        evaluation.compare(studies[0], tmp_path)
-
-
-def test_the_table_of_a_report(studies: list[Path]) -> None:
-    study = json.loads((studies[0] / "results.json").read_text())
-    head, rows, caption = study_cells(study) or ([], [], "")
-    assert head == ["measure", "condition", "value", "difference from dove, message_rounds=0"]
-    assert [row[0] for row in rows[::4]] == ["root Nash welfare, points a year", "conflicts per movement phase"]
-    assert {row[0] for number, row in enumerate(rows) if number % 4} == {""}
-    assert "games: 5 per condition" in caption
-    assert compare_study(study | {"conditions": study["conditions"][:1]}, ["conflicts"]) is None
-    assert compare_study(study, ["kept_promises"]) is None
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", "5", '{"conditions": [5]}', '{"conditions": 5}', "\x00"])
-def test_files_that_are_no_results(text: str, tmp_path: Path) -> None:
-    (tmp_path / "results.json").write_text(text)
-    with pytest.raises(EvaluationError, match="not an experiment's results"):
-        evaluation.compare(tmp_path)
-
-
-def test_damaged_results(studies: list[Path], tmp_path: Path) -> None:
-    study = json.loads((studies[0] / "results.json").read_text())
-    for place, value in [("measures", 5), ("swept", None), ("measures", {"m": {"value": "x"}})]:
-        first = study["conditions"][0] | {place: value}
-        (tmp_path / "results.json").write_text(json.dumps(study | {"conditions": [first, *study["conditions"][1:]]}))
-        with pytest.raises(WelfareEnvError):
-            evaluation.compare(tmp_path, measure="root_nash_welfare")
 
 
 # The command
@@ -374,18 +234,7 @@ def test_the_command(call: Callable[..., Any], tmp_path: Path) -> None:
     assert [(row["measure"], row["second"]) for row in rows] == expected
     told = json.loads(call(*arguments, "--json").stdout)
     assert [each["difference"]["value"] for each in told["contrasts"]] == [float(row["difference"]) for row in rows]
-
-
-def test_options_of_several_values_compare_one_policy(call: Callable[..., Any]) -> None:
-    told = json.loads(call("compare", "dove", *OPTIONS, "--years", "1,2", "--json").stdout)
-    assert [(each["first"], each["second"]) for each in told["contrasts"]] == [("dove, years=1", "dove, years=2")]
     assert "second - first" in call("compare", "hold", "dove", "prosocial", "--pairs", *OPTIONS).stdout
-
-
-def test_the_command_compares_experiments(call: Callable[..., Any], studies: list[Path]) -> None:
-    assert "message_rounds=1" in call("compare", str(studies[0])).stdout
-    assert "--years: only for policies" in call("compare", str(studies[0]), "--years", "3", code=2).stderr
-    assert "not an experiment's results" in call("compare", "runs/nothing", code=2).stderr
 
 
 @pytest.mark.parametrize(
@@ -404,8 +253,6 @@ def test_faults_of_the_command(arguments: tuple[str, ...], fault: str, call: Cal
 def test_self_play_of_several_shows_the_differences(call: Callable[..., Any]) -> None:
     assert "Differences from the first" in call("self-play", "hold", "prosocial", *OPTIONS).stdout
     assert "Differences" not in call("self-play", "hold", *OPTIONS).stdout
-    swept = call("self-play", "dove", *OPTIONS, "--years", "1,2", "--variant", "welfare,standard").stdout
-    assert swept.count("Differences from the first") == 2
 
 
 def test_the_mark(results: list[SelfPlayResult]) -> None:

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import sys
 from collections import Counter
 from collections.abc import Callable
 from math import comb
@@ -17,9 +16,8 @@ import evaluation
 from agents import DovePolicy
 from evaluation import CrossPlayResult, EvaluationError, GameStore
 from evaluation.cli.commands import app
-from evaluation.experiments.mixes import all_mixes, drawn_mixes
-from evaluation.report.cross_play_page import cross_play_page, heatmap, pairwise_payoffs, summary
-from evaluation.tables.cross_play_tables import player_table
+from evaluation.experiments.mixes import all_mixes
+from evaluation.tables.cross_play_tables import equilibrium_table, player_table
 from evaluation.tables.game_tables import cell
 from welfare_env import Rules, UnknownAgentError
 from welfare_env.board.toy_boards import toy_map
@@ -47,18 +45,10 @@ def test_mixes_are_all_of_up_to_so_many_policies() -> None:
     assert max(len([1 for count in mix if count]) for mix in all_mixes(6, 3, 4)) == 3  # of three seats
 
 
-def test_a_larger_share_has_the_smaller_ones_mixes() -> None:
-    small, large = (drawn_mixes(4, 7, 4, share, 5) for share in (0.2, 0.5))
-    assert set(small) < set(large) < set(drawn_mixes(4, 7, 4, 1.0, 5))
-    assert small[:4] == all_mixes(4, 7, 1)
-    assert len(small) == 4 + round(0.2 * 116)
-    assert set(drawn_mixes(4, 7, 4, 0.2, 6)) != set(small)
-
-
 @pytest.mark.slow
 def test_every_policy_sits_in_every_seat_equally_often(stored: tuple[CrossPlayResult, Path]) -> None:
     result, _ = stored
-    assert len(result.mixes) == result.mixes_in_all == 8
+    assert len(result.mixes) == 8
     for counts, mix in result.mixes.items():
         for power in POWERS:
             found = Counter(seats[power] for seats in mix.seats)
@@ -116,7 +106,7 @@ def test_peaceful_policies_tie_in_every_mix_of_them() -> None:
     rules = Rules(years=2, message_rounds=0)
     result = evaluation.cross_play(["prosocial", "sheriff", "dumbbot"], 15, rules=rules, map_name="clique:3")
     assert result.empirical_game.neutral_faces == (("prosocial", "sheriff"),)
-    assert "prosocial and sheriff tie in every mix of them" in " ".join(summary(result))
+    assert "prosocial and sheriff tie in every mix of them" in str(equilibrium_table(result).caption)
 
 
 def test_the_empirical_game_has_the_payoffs_and_its_equilibria_have_no_gains(
@@ -177,12 +167,12 @@ def test_a_second_call_plays_what_is_new(tmp_path: Path, played: list[Any]) -> N
         evaluation.self_play("hold", 7, **common)
         first = evaluation.cross_play(["prosocial", "hold"], types=1, **common)
         assert len(played) == 7 + 7  # hold alone was there
-        half = evaluation.cross_play(["prosocial", "hold"], share=0.5, **common)
-        assert len(played) == 14 + 3 * 7
-        again = evaluation.cross_play(["prosocial", "hold"], share=0.5, **common)
-        assert len(played) == 35
-    assert half.rows() == again.rows()
-    assert (half.is_fitted, first.is_fitted, first.mixes_in_all) == (True, True, 2)
+        whole = evaluation.cross_play(["prosocial", "hold"], **common)
+        assert len(played) == 14 + 6 * 7
+        again = evaluation.cross_play(["prosocial", "hold"], **common)
+        assert len(played) == 56
+    assert whole.rows() == again.rows()
+    assert (whole.is_fitted, first.is_fitted) == (False, True)
     told = json.loads(json.dumps(first.to_dict(), allow_nan=False))
     assert told["mixed_payoffs"]["hold"]["value"] is None
 
@@ -205,12 +195,12 @@ def test_another_policy_plays_only_the_mixes_that_are_new(tmp_path: Path, played
 @pytest.mark.slow
 def test_standard_games_pay_scores_and_mediators_have_no_part() -> None:
     rules = Rules(variant="standard", years=1, press=None)
-    result = evaluation.cross_play(["dumbbot", "hold"], share=0.1, rules=rules)
-    (mix,) = [mix for mix in result.mixes.values() if len(mix.counts) == 2]
+    result = evaluation.cross_play(["dumbbot", "hold"], 7, rules=rules)
+    mix = result.mixes[(3, 4)]
     assert mix.paid == tuple(game.scores for game in mix.measures)
     json.dumps(result.to_dict(), allow_nan=False)
     spoken = Rules(years=1, press="tokens", message_rounds=1, mediator=True)
-    result = evaluation.cross_play(["prosocial", "hold"], share=0.1, rules=spoken)
+    result = evaluation.cross_play(["prosocial", "hold"], 7, types=1, rules=spoken)
     assert all(tuple(seats) == POWERS for mix in result.mixes.values() for seats in mix.seats)
 
 
@@ -235,9 +225,6 @@ def test_objects_without_a_name_are_numbered_where_they_look_alike() -> None:
         (["dove", "dove:"], {}, EvaluationError, "dove is listed twice"),
         (["dove", "dove"], {}, EvaluationError, "dove is listed twice"),
         (["dove", "dvoe"], {}, UnknownAgentError, "did you mean"),
-        (["dove", "hold"], {"share": 0}, EvaluationError, "share=0"),
-        (["dove", "hold"], {"share": float("nan")}, EvaluationError, "share=nan"),
-        (["dove", "hold"], {"share": True}, EvaluationError, "share=True"),
         (["dove", "hold"], {"types": 0}, EvaluationError, "types=0"),
         (["dove", "hold"], {"background": ["dove"]}, EvaluationError, "is also one of the policies"),
         (["dove", "hold"], {"background": ["dove:"]}, EvaluationError, "is also one of the policies"),
@@ -245,7 +232,7 @@ def test_objects_without_a_name_are_numbered_where_they_look_alike() -> None:
         (["dove", "hold"], {"background": ["random"], "focal_seats": [7]}, EvaluationError, "focal_seats=7"),
         (["dove", "hold"], {"background": ["random"], "focal_seats": 1}, EvaluationError, "focal_seats=1"),
         (["dove", "hold"], {"seats": "around"}, EvaluationError, "seats='around'"),
-        (["dove", "hold"], {"shares": 1}, TypeError, "did you mean .share"),
+        (["dove", "hold"], {"type": 1}, TypeError, "did you mean .types"),
     ],
 )
 def test_what_makes_no_sense_is_told_before_any_game(
@@ -265,15 +252,13 @@ def test_the_number_of_games_balances_seats_that_rotate(options: dict[str, Any],
 @pytest.mark.slow
 def test_the_command(tmp_path: Path) -> None:
     common = ["cross-play", "prosocial", "hold", "--years", "1", "--message-rounds", "0", "--workers", "1"]
-    common += ["--store", str(tmp_path / "games.sqlite"), "--background", "dove", "--share", "0.3"]
+    common += ["--store", str(tmp_path / "games.sqlite"), "--background", "dove", "--types", "1"]
     shown = CliRunner().invoke(app, common, env={"COLUMNS": "160"})
     assert shown.exit_code == 0, shown.output
-    heads = ("mixes: 4 of 8", "Nash equilibria", "fitted", "one mutant", "focal per-capita")
+    heads = ("mixes: 2", "Nash equilibria", "fitted", "one mutant", "focal per-capita")
     assert all(words in " ".join(shown.output.split()) for words in heads)
-    lines = shown.stdout.splitlines()
-    assert lines[0].startswith("In self-play, prosocial (4.84")
     assert "│ 7 0 " not in shown.stdout
-    assert "4 mixes; for the payoffs in each: --mixes" in lines[-1]
+    assert "2 mixes; for the payoffs in each: --mixes" in shown.stdout.splitlines()[-1]
     mixes = CliRunner().invoke(app, [*common, "--mixes"]).stdout
     assert mixes.index("Scenarios") < mixes.index("Mixes") < mixes.index("│ 7 0 ")
     told = CliRunner().invoke(app, [*common, "--json"])
@@ -283,39 +268,17 @@ def test_the_command(tmp_path: Path) -> None:
     assert "multiple of 7" in wrong.output
 
 
-def test_tables_and_the_page(tmp_path: Path) -> None:
+def test_the_rows_of_the_command(tmp_path: Path) -> None:
     options = ["--years", "1", "--message-rounds", "0", "--map", "clique:3", "--workers", "1", "--games", "3"]
     players = ["cross-play", "dove", "hold", "--background", "random", "--store", str(tmp_path / "games.sqlite")]
-    files = {name: tmp_path / "new" / f"table.{name}" for name in ("csv", "html")}
-    words = [*players, *options, "--csv", str(files["csv"]), "--html", str(files["html"])]
-    outcome = CliRunner().invoke(app, words)
+    rows_file = tmp_path / "new" / "table.csv"
+    outcome = CliRunner().invoke(app, [*players, *options, "--csv", str(rows_file)])
     assert outcome.exit_code == 0, outcome.output
-    with files["csv"].open(newline="") as file:
+    with rows_file.open(newline="") as file:
         rows = list(csv.DictReader(file))
     mixes = ["3*dove", "3*hold", "2*dove + 1*hold", "1*dove + 2*hold", "1*dove + 2*random", "1*hold + 2*random"]
     assert list(dict.fromkeys(row["profile"] for row in rows)) == mixes
     assert len(rows) == 6 * 3 * 3
-    page = files["html"].read_text()
-    for words_there in ("Cross-play of dove, hold", "Among others", "Symmetric Nash equilibria", "random", "<table>"):
-        assert words_there in page
-    assert "<script" not in page
-    assert page.index("<svg") < page.index("Symmetric Nash equilibria") < page.index("Mixes")
-
-
-def test_the_heatmap_and_a_page_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    rules = Rules(years=3, message_rounds=0)
-    result = evaluation.cross_play(["prosocial", "dumbbot"], 4, rules=rules, map_name="clique:4")
-    payoffs = pairwise_payoffs(result)
-    alone, robber = result.mixes[4, 0].payoffs["prosocial"], result.mixes[3, 1].payoffs["dumbbot"]
-    assert (payoffs[0, 0], payoffs[1, 0]) == (alone.value, robber.value)
-    assert payoffs[0, 1] == result.mixes[1, 3].payoffs["prosocial"].value
-    assert [text.get_text() for text in heatmap(result).axes[0].texts] == [f"{value:.2f}" for value in payoffs.ravel()]
-    some = evaluation.cross_play(["prosocial", "dumbbot"], 4, types=1, rules=rules, map_name="clique:4")
-    assert np.isnan(pairwise_payoffs(some)).tolist() == [[False, True], [True, False]]
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)  # as if it were not installed
-    page = cross_play_page(result)
-    assert "The heatmap of pairwise payoffs is missing: figures need the extra plot" in page
-    assert "<svg" not in page
 
 
 def test_the_table_of_policies_has_each_number_under_its_name(stored: tuple[CrossPlayResult, Path]) -> None:
@@ -334,10 +297,3 @@ def test_rows_and_the_frame() -> None:
     assert {row["year"] for row in result.rows(by_year=True)} == {1901, 1902}
     pandas = pytest.importorskip("pandas")
     assert isinstance(result.to_frame(), pandas.DataFrame)
-
-
-def test_the_page_has_no_markup_of_others() -> None:
-    result = evaluation.cross_play(["dove", "hold"], 3, rules=Rules(years=1, message_rounds=0), map_name="clique:3")
-    page = cross_play_page(result, "welfare-env cross-play '<b>'")
-    assert "&lt;b&gt;" in page
-    assert "<b>" not in page

@@ -3,7 +3,6 @@
 import html
 import inspect
 import json
-import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from evaluation.experiment_files.loading import load_experiment, read_experiment
 from evaluation.experiments.published import TABLES
 from evaluation.play import games
 from evaluation.report.figures import _bars, as_svg, draw
-from evaluation.report.page import report_page, summary
+from evaluation.report.page import report_page
 from evaluation.report.report_folder import read_study, write_figures, write_results
 from welfare_env import Rules, UnknownAgentError
 
@@ -143,32 +142,32 @@ def test_a_template_makes_the_policies() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "words"),
+    ("text", "words"),
     [
-        ('titel = "x"', 1, "unknown key 'titel' .did you mean 'title'"),
-        ("", 1, "title is missing"),
-        ('title = "x"', 1, "profiles is missing: give a list of strings"),
-        ('title = "x"\nprofiles = []', 2, "give a list of strings"),
-        ('title = "x"\nprofiles = ["dov"]', 2, "did you mean 'dove'"),
-        ('title = "x"\nprofiles = ["dove"]\ngames = 0', 3, "games=0: give a whole number from 1"),
-        ('title = "x"\nprofiles = ["dove"]\nmeasure = "selfplay"', 3, "did you mean 'self-play'"),
-        ('title = "x"\nprofiles = ["dove"]\n[rules]\nyeers = 1', 4, "unknown rule 'yeers' .did you mean 'years'"),
-        ('title = "x"\nprofiles = ["dove"]\n[rules]\nyears = 0', 4, "years=0"),
-        ('title = "x"\nprofiles = ["dove"]\n[sweep]\nyears = [1, 0]', 4, "years=0"),
-        ('title = "x"\nprofiles = ["dove"]\n[sweep]\nyears = 3', 4, "give a list of values"),
-        ('title = "x"\nprofiles = ["dove"]\n[sweep]\nfoo = [1]', 4, "cannot sweep 'foo'"),
-        ('title = "x"\nprofiles = ["dove"]\n[sweep]\nseats = ["around"]', 4, "seats='around'"),
-        ('title = "x"\nprofiles = ["dove"]\ntemplate = "{profile},{a}"', 3, "template: 'a' is not swept"),
-        ('title = "x"\nprofiles = ["dove"]\n[[figures]]\nkind = "line"\ny = "conflicts"', 4, "did you mean 'lines'"),
-        ('title = "x"\nprofiles = ["dove"]\n[[figures]]\ny = "welfare"', 4, "y='welfare'"),
-        ('title = "x"\nprofiles = ["dove"]\n[[figures]]\ny = "conflicts"\n[[figures]]\ny = "no"', 6, "y='no'"),
-        ('title = "x"\nprofiles = ["dove"]\n[[figures]]\ny = "conflicts"\npublished = "no"', 5, "published='no'"),
-        ('title = "x"\nprofiles = ["dove"]\nmeasure = "exploitability"\ncoalitions = ["solo"]', 4, "'solo'"),
-        ('title = "x"\nprofiles = ["dove"]\nmeasure = "exploitability"\n[rules]\nvariant = "standard"', 3, "welfare"),
+        ('titel = "x"', "key='titel' .did you mean 'title'"),
+        ("", "title is missing"),
+        ('title = "x"', "profiles is missing"),
+        ('title = "x"\nprofiles = []', "give a list of strings"),
+        ('title = "x"\nprofiles = ["dov"]', "did you mean 'dove'"),
+        ('title = "x"\nprofiles = ["dove"]\ngames = 0', "games=0: give a whole number from 1"),
+        ('title = "x"\nprofiles = ["dove"]\nmeasure = "selfplay"', "did you mean 'self-play'"),
+        ('title = "x"\nprofiles = ["dove"]\n[rules]\nyeers = 1', "rule='yeers' .did you mean 'years'"),
+        ('title = "x"\nprofiles = ["dove"]\n[rules]\nyears = 0', "years=0"),
+        ('title = "x"\nprofiles = ["dove"]\n[sweep]\nyears = [1, 0]', "years=0"),
+        ('title = "x"\nprofiles = ["dove"]\n[sweep]\nyears = 3', "give a list of values"),
+        ('title = "x"\nprofiles = ["dove"]\n[sweep]\nfoo = [1]', "sweep='foo'"),
+        ('title = "x"\nprofiles = ["dove"]\n[sweep]\nseats = ["around"]', "seats='around'"),
+        ('title = "x"\nprofiles = ["dove"]\ntemplate = "{profile},{a}"', "template: 'a' is not swept"),
+        ('title = "x"\nprofiles = ["dove"]\n[[figures]]\nkind = "line"\ny = "conflicts"', "did you mean 'lines'"),
+        ('title = "x"\nprofiles = ["dove"]\n[[figures]]\ny = "welfare"', "y='welfare'"),
+        ('title = "x"\nprofiles = ["dove"]\n[[figures]]\ny = "conflicts"\n[[figures]]\ny = "no"', "y='no'"),
+        ('title = "x"\nprofiles = ["dove"]\n[[figures]]\ny = "conflicts"\npublished = "no"', "published='no'"),
+        ('title = "x"\nprofiles = ["dove"]\nmeasure = "exploitability"\ncoalitions = ["solo"]', "'solo'"),
+        ('title = "x"\nprofiles = ["dove"]\nmeasure = "exploitability"\n[rules]\nvariant = "standard"', "welfare"),
     ],
 )  # fmt: skip
-def test_a_fault_is_told_with_its_line(text: str, line: int, words: str) -> None:
-    with pytest.raises(ExperimentError, match=rf"line {line}: .*{words}"):
+def test_a_fault_is_told(text: str, words: str) -> None:
+    with pytest.raises(ExperimentError, match=words):
         read_experiment(text)
 
 
@@ -176,7 +175,8 @@ def test_all_faults_are_told_at_once() -> None:
     text = 'title = 3\nprofiles = ["dov"]\ngames = 0\n[rules]\nyears = -1\n[sweep]\nvariant = ["standart"]\n'
     with pytest.raises(ExperimentError) as caught:
         read_experiment(text)
-    assert [int(line) for line in re.findall(r"line (\d+):", str(caught.value))] == [1, 2, 3, 5, 7]
+    told = str(caught.value)
+    assert all(word in told for word in ("3 faults", "title=3", "'dov'", "games=0"))
 
 
 @pytest.mark.parametrize("text", ["= 1", "a = [" * 3000, "\x00", "title = 'x"])
@@ -319,13 +319,6 @@ def test_figures_are_the_same_for_the_same_values(study: dict[str, Any]) -> None
         assert as_svg(draw(study, number), "") == as_svg(draw(json.loads(json.dumps(study)), number), "")
 
 
-def test_the_summary_names_best_and_worst(study: dict[str, Any]) -> None:
-    words = " ".join(summary(study))
-    best = max(study["conditions"], key=lambda each: each["measures"]["root_nash_welfare"]["value"])
-    assert f"{best['profile']}, years={best['swept']['years']} has the highest" in words
-    assert "With fewer than 5 games there is no interval" in words
-
-
 PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "data" / "published.json"
 
 
@@ -393,8 +386,7 @@ def test_an_experiment_on_exploitability(tmp_path: Path) -> None:
     options: dict[str, Any] = {"coalitions": "all-singles", "rules": Rules(press=None, years=1)}
     alone = evaluation.exploitability("hold", 1, selection_games=1, **options)
     assert result.conditions[0].to_dict()["cells"][0]["result"] == alone.to_dict()
-    page = write_results(result, tmp_path).read_text()
-    assert "Deviating from hold, all-singles" in page
+    assert "a lower bound" in write_results(result, tmp_path).read_text()
 
 
 @pytest.mark.parametrize(
@@ -403,11 +395,11 @@ def test_an_experiment_on_exploitability(tmp_path: Path) -> None:
         ('[rules]\nvariant = "standard"\nscoring = "concave"', None),
         ('[rules]\nyears = 2\nprogressive = [1, 2]', None),
         ('[rules]\nvariant = "standard"\n[sweep]\nscoring = ["concave", "draw-size"]', None),
-        ('[rules]\nprogressive = [1, 2]', "line 4: progressive has 2 weights for 10 years"),
-        ('[rules]\nmediator = true\npress = "none"', "line 4: mediator"),
-        ('[sweep]\nvariant = ["standard", "welfare"]\nscoring = ["concave"]', "line 3: scoring of variant 'welfare'"),
-        ('[[figures]]\ny = []', r"line 4: y=\[\]"),
-        ('[[figures]]\nkind = "lines"\nx = ["years"]\ny = "conflicts"', r"line 5: x=\['years'\]"),
+        ('[rules]\nprogressive = [1, 2]', "progressive has 2 weights for 10 years"),
+        ('[rules]\nmediator = true\npress = "none"', "mediator"),
+        ('[sweep]\nvariant = ["standard", "welfare"]\nscoring = ["concave"]', "scoring of variant 'welfare'"),
+        ('[[figures]]\ny = []', r"y=\[\]"),
+        ('[[figures]]\nkind = "lines"\nx = ["years"]\ny = "conflicts"', r"x=\['years'\]"),
         ('[sweep]\nyears=[1]\n[[figures]]\nkind="lines"\nx="years"\ny="conflicts"\npublished="self_play"', "numbers"),
         ("games = 0x" + "f" * 5000, "games=int with thousands of digits"),
         ("games = " + "9" * 5000, "not valid TOML"),
@@ -421,11 +413,6 @@ def test_rules_are_tried_together_and_nothing_else_comes_out(text: str, fault: s
         return
     with pytest.raises(ExperimentError, match=fault):
         read_experiment(text)
-
-
-def test_seats_that_do_not_fit_are_told_with_the_other_faults() -> None:
-    with pytest.raises(ExperimentError, match=r"(?s)2 faults.*seats for 8.*games=0"):
-        read_experiment('title = "x"\nprofiles = ["5*dove + 3*random"]\ngames = 0')
 
 
 def test_outputs_are_checked_before_the_first_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -444,13 +431,6 @@ def test_pictures_are_the_same_for_the_same_values(study: dict[str, Any], tmp_pa
             [path.read_bytes() for path in write_figures(study, tmp_path / name, ending)] for name in ("a", "b")
         )
         assert first == second
-
-
-def test_one_condition_has_no_highest(study: dict[str, Any]) -> None:
-    words = " ".join(summary(study | {"conditions": study["conditions"][:1]}))
-    assert "highest" not in words
-    same = " ".join(summary(study | {"conditions": [study["conditions"][0]] * 3}))
-    assert "all 3 conditions" in same
 
 
 @pytest.mark.slow

@@ -9,10 +9,10 @@ from evaluation.cli.commands import app
 
 COMMANDS = {
     "exact": ("exact.board_of", ["exact", "hold"]),
-    "messages": ("messages.open_store", ["messages"]),
-    "replay": ("pages.saved_games", ["replay", "1"]),
-    "transcript": ("pages.saved_games", ["transcript", "1"]),
-    "games": ("commands.open_store", ["games"]),
+    "messages": ("games.open_store", ["messages"]),
+    "replay": ("games.saved_games", ["replay", "1"]),
+    "transcript": ("games.saved_games", ["transcript", "1"]),
+    "games": ("games.open_store", ["games"]),
     "plot": ("experiments.read_study", ["experiment", "folder", "--plot", "png"]),
 }
 

@@ -8,10 +8,9 @@ import pytest
 
 import evaluation
 from evaluation.experiments.red_team import RedTeamResult
-from evaluation.report.page import summary
+from evaluation.report.page import caveats
 from evaluation.tables.game_tables import coalition_table, exploitability_table, press, red_team_table, self_play_table
 from evaluation.tables.measure_names import NAMES, OF_EACH
-from evaluation.tables.sweep_tables import exploitability_sweep, self_play_sweep
 from welfare_env import Rules
 
 TOY: dict[str, Any] = {"games": 2, "map_name": "clique:3", "rules": Rules(years=1, press=None)}
@@ -35,8 +34,6 @@ def test_no_table_says_wp(gains: dict[str, evaluation.ExploitabilityResult]) -> 
     tables = [
         exploitability_table([alone], [""]),
         coalition_table(gains["two"]),
-        exploitability_sweep([alone, alone]),
-        self_play_sweep([played, played]),
         self_play_table([played]),
     ]
     words = " ".join([*NAMES.values(), *OF_EACH.values(), *(head for table in tables for head in heads(table))])
@@ -50,21 +47,12 @@ def test_only_coalitions_of_several_have_columns_for_members(gains: dict[str, An
     assert several <= {*heads(coalition_table(gains["two"]))}
 
 
-def test_a_sweep_of_one_policy_names_it_in_its_title() -> None:
-    hold, dove = (evaluation.self_play(policy, **TOY) for policy in ("hold", "dove"))
-    alone, both = self_play_sweep([hold, hold]), self_play_sweep([hold, dove])
-    assert "policy" not in heads(alone)
-    assert str(alone.title).startswith("Self-play of hold: ")
-    assert "policy" in heads(both)
-    assert str(both.title).startswith("Self-play: ")
-
-
 def test_a_red_team_explains_the_kinds_that_it_shows() -> None:
     options = TOY | {"coalitions": ["PLAYERA"], "deviator": ["dove", "prosocial"]}
     found = evaluation.exploitability("hold", **options)
 
     def told(dove: str) -> str:
-        return str(red_team_table(RedTeamResult("quick", found, {"dove": dove, "prosocial": "portfolio"})).caption)
+        return str(red_team_table(RedTeamResult("quick", found, {"dove": dove, "prosocial": "portfolio"}, {})).caption)
 
     assert "powers: number of attackers" in told("raid")
     assert [word in told("raid") for word in ("contender:", "pact:")] == [False, False]
@@ -75,10 +63,9 @@ def test_a_red_team_explains_the_kinds_that_it_shows() -> None:
 @pytest.mark.parametrize(
     ("values", "told", "left_out"),
     [
-        ({"kept_promises": [0.5, 0.5]}, ["Promises are found"], ["Tokens", "a dash"]),
-        ({"tokens_per_game": [9, 9]}, ["Tokens and prices"], ["Promises", "a dash"]),
-        ({"tokens_per_game": [9, None]}, ["Tokens and prices", "a dash means"], ["Promises"]),
-        ({}, [], ["Promises", "Tokens", "a dash"]),
+        ({"kept_promises": [0.5, 0.5]}, ["Promises are found"], ["Tokens"]),
+        ({"tokens_per_game": [9, 9]}, ["Tokens and prices"], ["Promises"]),
+        ({}, [], ["Promises", "Tokens"]),
     ],
 )
 def test_a_page_explains_the_measures_that_it_has(
@@ -96,7 +83,7 @@ def test_a_page_explains_the_measures_that_it_has(
         }
         for number in range(2)
     ]
-    words = " ".join(summary({"conditions": conditions, "figures": [], "measure": ["self-play"], "swept": []}))
+    words = " ".join(caveats({"conditions": conditions, "measure": ["self-play"], "games": 2}))
     assert all(sentence in words for sentence in told)
     assert not any(sentence in words for sentence in left_out)
 

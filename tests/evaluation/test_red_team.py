@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -12,9 +13,8 @@ import welfare_env
 from agents.specs import read_profile
 from evaluation import EvaluationError, GameStore, Setting
 from evaluation.cli.commands import app
-from evaluation.cli.options import AttackGameOptions, WholeNumbers
-from evaluation.cli.red_team import command_of
-from evaluation.experiments.attacks import Deviation
+from evaluation.cli.options import AttackGameOptions
+from evaluation.cli.playing import command_of
 from evaluation.experiments.deviators import read_deviators
 from evaluation.experiments.red_team import BUDGETS, attacks_on, raids, thefts
 from evaluation.tables.game_tables import cell, coalition_table, red_team_table
@@ -192,10 +192,12 @@ def test_the_best_attack_is_printed_as_a_command_that_plays_it_again(tmp_path, m
 
 
 def test_what_the_command_of_an_attack_takes_over():
-    play = AttackGameOptions(2, years=WholeNumbers([2]), press="tokens", paper_code=True, map_name="my maps/a.map")
+    play = AttackGameOptions(2, years=2, press="tokens", paper_code=True, map_name="my maps/a.map")
     profile = read_profile("2*dove + 1*hold")
     (exploiter,) = read_deviators(None, profile, "2*dove + 1*hold", Setting(**SMALL))
-    command = command_of(Deviation(exploiter, ("PLAYERA", "PLAYERC"), True), "2*dove + 1*hold", play)
+    best = SimpleNamespace(deviator=exploiter.name, coalition=("PLAYERA", "PLAYERC"))
+    found = SimpleNamespace(best=best, specs={exploiter.name: exploiter.given}, coordinated=(exploiter.name,))
+    command = command_of(found, "2*dove + 1*hold", play)
     assert command == (
         "welfare-env exploitability '2*dove + 1*hold' --coalitions PLAYERA+PLAYERC "
         "--deviator 'exploiter:nice={policy},attack=dumbbot' --coordinated "

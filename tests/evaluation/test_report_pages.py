@@ -13,7 +13,7 @@ from agents.runtime.colors import POLICIES, REWARDS, SERIES, policy_colors, rewa
 from benchmarks.replay import findings
 from evaluation.report.figures import as_svg, draw
 from evaluation.report.markup import STYLE, html_table
-from evaluation.report.page import report_page, summary
+from evaluation.report.page import report_page
 from evaluation.report.report_folder import read_study
 from evaluation.tables.rules_text import rules_text
 from modal_env.logic.library import POST
@@ -80,16 +80,6 @@ def test_known_policies_keep_their_colors() -> None:
     colors = policy_colors(["mine", "dove", "prosocial", *"abcdefgh"])
     assert colors["dove"] == POLICIES["dove"]
     assert POLICIES["dove"] not in [colors[name] for name in ("mine", *"abcdefgh")]
-
-
-def test_ties_are_counted(study: dict[str, Any]) -> None:
-    first, second, third = study["conditions"]
-    first["measures"]["root_nash_welfare"] = second["measures"]["root_nash_welfare"]
-    assert "(tied with 1 other) has the highest" in " ".join(summary(study))
-    third["measures"]["root_nash_welfare"] = first["measures"]["root_nash_welfare"] | {"value": 0.5}
-    fourth = {**third, "profile": "4th"}
-    study["conditions"] += [fourth, {**third, "profile": "5th"}]
-    assert "(tied with 2 others) has the lowest, 0.50" in " ".join(summary(study))
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from evaluation.experiment_files.loading import Experiment
 from evaluation.experiments.red_team import BUDGETS, AttackBudget
 from evaluation.messages.analysis import analyze_messages
 from evaluation.tables.message_tables import talks
+from tests.columns import columns
 from welfare_env import Rules
 from welfare_env.game.record import save_record
 
@@ -137,9 +138,9 @@ def test_rows_have_the_columns_of_the_page(results: dict[str, tuple[str, Printab
     for name, (table, result) in results.items():
         if not table:
             continue
-        described = evaluation.columns(table)
+        described = columns(table)
         if table == "games":
-            described = tuple(column for column in described if column.name not in left_out(name))
+            described = [column for column in described if column.name not in left_out(name)]
         rows = result.rows()
         assert len({tuple(row) for row in rows}) == 1, name
         found = [next(c for c in described if matches(c.name, each)) for each in rows[0]]
@@ -156,7 +157,7 @@ def is_kind(value: object, dtype: str) -> bool:
 
 
 def test_rows_by_year_have_the_columns_of_the_page(results: dict[str, tuple[str, Printable]]) -> None:
-    described = [column.name for column in evaluation.columns("years")]
+    described = [column.name for column in columns("years")]
     for name, (table, result) in results.items():
         if table == "games" and name != "experiment":
             names = [each for each in described if each not in left_out(name)]
@@ -174,7 +175,7 @@ def test_frames_and_files_hold_the_rows(results: dict[str, tuple[str, Printable]
         rows, frame = result.rows(), result.to_frame()
         assert list(frame.columns) == list(rows[0]), name
         assert len(frame) == len(rows)
-        for column in evaluation.columns(table):
+        for column in columns(table):
             if column.name in frame and column.dtype in ("float", "int", "bool"):
                 assert frame[column.name].dtype.kind in {"float": "fi", "int": "if", "bool": "b"}[column.dtype], column
         write_csv(rows, tmp_path / "rows.csv")
@@ -242,7 +243,7 @@ def test_messages_and_theorems_write_tables(results: dict[str, tuple[str, Printa
         assert done.exit_code == 0, done.output
         with file.open(newline="", encoding="utf-8") as lines:
             heads, *rows = csv.reader(lines)
-        described = evaluation.columns(table)
+        described = columns(table)
         found = [next(column for column in described if matches(column.name, head)) for head in heads]
         assert set(found) == set(described)
         assert rows

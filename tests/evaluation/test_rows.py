@@ -17,6 +17,7 @@ from evaluation import GameStore
 from evaluation.cli.commands import app
 from evaluation.measures.metrics import measure
 from evaluation.measures.rows import game_rows, same_columns
+from tests.columns import columns
 from welfare_env import Game, Rules
 
 RULES = Rules(years=2, message_rounds=1)
@@ -25,7 +26,7 @@ TOY = {"rules": RULES, "map_name": "clique:3"}
 CURVES = [f"{name}_{year}" for name in ("welfare", "centers", "units") for year in (1901, 1902)]
 FIRST = [
     each.name
-    for each in evaluation.columns("games")
+    for each in columns("games")
     if not each.name.endswith("_YEAR") and not each.meaning.startswith("experiments only")
 ]
 

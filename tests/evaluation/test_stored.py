@@ -87,11 +87,11 @@ class TestGames:
     @pytest.mark.slow
     def test_games_are_written_to_files(self, shelf, tmp_path):
         folder = tmp_path / "deep" / "out"
-        call("games", "--store", shelf, "--save", folder)
+        call("games", "--store", shelf, "--out", folder)
         assert {path.stem for path in folder.iterdir()} == {game["key"][:8] for game in listed(shelf)}
         assert all(Game.load(path).is_done for path in folder.iterdir())
         (folder / "file").touch()
-        error = call("games", "--store", shelf, "--save", folder / "file", code=2)
+        error = call("games", "--store", shelf, "--out", folder / "file", code=2)
         assert "cannot be written there" in error
 
     def test_games_of_another_version_are_told(self, tmp_path):
@@ -216,11 +216,6 @@ class TestMessages:
             return [key for row in rows for key in row["games"]]
 
         assert read("--last", 2) == keys[2:]
-        assert read("--limit", 2) == keys[2:]
-        assert read("--last", 3, "--limit", 1) == keys[3:]
-        limited = CliRunner().invoke(app, ["messages", "--limit", "1", "--store", str(shelf)], env={"COLUMNS": "200"})
-        assert limited.stderr == "the last 1 of 3 conditions, with 1 of 4 games; for all: --limit 0\n"
-        assert "lm:scripted/stub" not in limited.stdout
         assert "leave it out, or name no GAME" in call("messages", keys[0][:8], "--last", 1, "--store", shelf, code=2)
 
     def test_of_files_beside_stored_games(self, shelf, tmp_path):

@@ -1,4 +1,4 @@
-"""Transcripts: prompts and replies kept with a game; told as text, JSON lines or a page; what of them is private."""
+"""Transcripts: prompts and replies kept with a game; told as text or JSON lines; what of them is private."""
 
 import json
 import re
@@ -210,8 +210,8 @@ class TestPrivate:
         with GameStore(tmp_path / "games.sqlite") as store:
             play_all([game()], store=store)
             (key,) = store.keys()
-        call("games", "--store", tmp_path / "games.sqlite", "--save", tmp_path / "public")
-        call("games", "--store", tmp_path / "games.sqlite", "--save", tmp_path / "own", "--private")
+        call("games", "--store", tmp_path / "games.sqlite", "--out", tmp_path / "public")
+        call("games", "--store", tmp_path / "games.sqlite", "--out", tmp_path / "own", "--private")
         (public,), (own,) = (list((tmp_path / name).iterdir()) for name in ("public", "own"))
         assert "expert player" not in public.read_text()
         assert "transcript" in own.read_text()
@@ -322,7 +322,6 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "told"),
         [
-            (["--format", "json"], "did you mean 'jsonl'"),
             (["--player", "FRANC"], "did you mean 'FRANCE'"),
             (["-o", "/nowhere/at/all.txt"], "cannot be written"),
         ],

@@ -5,9 +5,9 @@ import sys
 import numpy as np
 import pytest
 
-import evaluation
 import modal_env
 from modal_env.frames import Tabular
+from tests.columns import columns
 
 GAME = modal_env.Game(modal_env.POST, "1/10")
 RESULTS: dict[str, Tabular] = {
@@ -21,7 +21,7 @@ RESULTS: dict[str, Tabular] = {
 
 @pytest.mark.parametrize("table", RESULTS)
 def test_rows_have_the_columns_of_the_page(table: str) -> None:
-    described = evaluation.columns(table)
+    described = columns(table)
     rows = RESULTS[table].rows()
     assert {tuple(row) for row in rows} == {tuple(column.name for column in described)}
     kinds = {"text": str, "int": int, "float": float}

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import evaluation
 import training
 from agents.runtime.results import LONGEST
+from tests.columns import columns
 from training.board.seat_gains import Gain
 from training.cli.commands import app
 from training.errors import TrainingError
@@ -20,7 +20,7 @@ from training.population.psro import Step
 
 
 def names(table: str) -> list[str]:
-    return [column.name for column in evaluation.columns(table)]
+    return [column.name for column in columns(table)]
 
 
 def logged(folder: Path, seed: int, lines: list[dict[str, object]]) -> Path:

@@ -1,0 +1,388 @@
+"""The commands that play games of policies: self-play, exploitability, red-team, cross-play, compare and demo."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import evaluation
+from agents.runtime.command_options import as_arguments, with_options
+from agents.runtime.table_files import check_file
+from agents.runtime.table_options import Json, TableOptions
+from agents.runtime.tables import print_line, print_tables, print_text
+from agents.specs import listed
+from evaluation.cli.console import errors_in_one_line, print_json
+from evaluation.cli.options import (
+    CORES,
+    AnyProfile,
+    AttackGameOptions,
+    GameOptions,
+    Processes,
+    RunOptions,
+    Seed,
+    Store,
+    Variant,
+    policies_of,
+    read_coalitions,
+)
+from evaluation.contrasts.comparing import GAMES, NOTHING, check_measures, compare_results
+from evaluation.experiments.attacks import SELECTION_GAMES
+from evaluation.experiments.cross_play import MAX_TYPES, plan_cross_play
+from evaluation.experiments.evaluation_plan import EvaluationPlan
+from evaluation.experiments.exploitability import plan_exploitability
+from evaluation.experiments.red_team import BUDGETS, plan_red_team
+from evaluation.experiments.self_play import plan_self_play
+from evaluation.measures.lm_usage import LMUsage, usage_table
+from evaluation.measures.rows import same_columns
+from evaluation.play.game_settings import GameSettings
+from evaluation.play.store import DEFAULT_PATH
+from evaluation.report.replays import write_replay
+from evaluation.tables.comparison_tables import contrast_table
+from evaluation.tables.cross_play_tables import cross_play_tables, mix_table
+from evaluation.tables.game_tables import (
+    coalition_table,
+    exploitability_table,
+    policy_table,
+    power_table,
+    red_team_table,
+    self_play_table,
+    surplus_table,
+)
+from welfare_env.extras import install_extra
+
+DEMO_POLICIES = ("random", "prosocial", "dove", "exploiter:nice=dove,attack=dumbbot")
+DEMO_PROFILES = ("prosocial", "dove")
+DEMO_GAMES = 5
+DEMO_SELECTION_GAMES = 2  # selection games per attack
+LEARNED = "rl:best-response"  # comes with the package
+
+Witness = Annotated[
+    Path | None, typer.Option(help="Save a typical game of the best attack to this file (for `welfare_env.Game.load`).")
+]
+
+
+@with_options
+def self_play(
+    policies: Annotated[
+        list[str], typer.Argument(help="One or more profiles: a policy for all seats, or e.g. '4*dove + 3*random'.")
+    ],
+    play: GameOptions,
+    run: RunOptions,
+    tables: TableOptions,
+    variant: Variant = "welfare",
+    scoring: Annotated[
+        str | None,
+        typer.Option(
+            metavar="sum-of-squares|draw-size|concave",
+            help="Scoring of games of variant standard.",
+            show_default="sum-of-squares",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Welfare, proficiency, stolen centers and conflicts in self-play, or in mixed profiles."""
+    with errors_in_one_line():
+        settings = play.settings(variant, scoring)
+        tables.check()
+        results = run.play(policies_of(policies), settings, lambda own: _self_play(policies, play.games, own))
+        tables.write(same_columns(row for result in results for row in result.rows()))
+        if as_json:
+            print_json([result.to_dict() for result in results])
+            return
+        print_tables(self_play_table(results), *(policy_table(result) for result in results if result.is_mixed))
+        if len(results) == 1 or not results[0].rules.is_welfare:
+            print_tables(*(power_table(result, len(results) == 1) for result in results))
+        if len(results) > 1:
+            print_tables(contrast_table(compare_results(results), "Differences from the first"))
+        _print_usage([row for result in results for row in _models(result)])
+
+
+def _self_play(
+    policies: list[str], games: int, settings: GameSettings
+) -> list[EvaluationPlan[evaluation.SelfPlayResult]]:
+    return [plan_self_play(policy, games, settings) for policy in policies]
+
+
+@with_options
+def exploitability(
+    policy: AnyProfile,
+    play: AttackGameOptions,
+    run: RunOptions,
+    tables: TableOptions,
+    deviator: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The coalition's policy; repeat for several. portfolio: all attacks of the package.",
+            show_default="the paper's exploiter: nice like the policy, then attacks like dumbbot",
+        ),
+    ] = None,
+    coalitions: Annotated[
+        str,
+        typer.Option(
+            help="singles or pairs (the paper's choice; on other maps, all), all-singles, all-pairs, or e.g. "
+            "FRANCE,ENGLAND+TURKEY."
+        ),
+    ] = "singles",
+    coordinated: Annotated[
+        bool, typer.Option("--coordinated", help="One policy object plays all members of the coalition.")
+    ] = False,
+    selection_games: Annotated[
+        int,
+        typer.Option(min=1, help="Selection games per attack; the best attacks then play further games."),
+    ] = SELECTION_GAMES,
+    precision: Annotated[
+        float | None,
+        typer.Option(
+            help="Play until the confidence interval of the gain is at most this wide, in points a year.",
+            show_default="none",
+        ),
+    ] = None,
+    max_games: Annotated[int, typer.Option(min=1, help="Maximum number of games if a precision is given.")] = 200,
+    witness: Witness = None,
+    as_json: Json = False,
+) -> None:
+    """How much the best coalition gains by deviating from a profile, in welfare points a year."""
+    with errors_in_one_line():
+        settings = play.settings()
+        chosen = read_coalitions(coalitions, settings.board.powers)
+        _check_files(tables, witness)
+        attack: dict[str, Any] = {"deviator": deviator or None, "coalitions": chosen, "coordinated": coordinated}
+        attack |= {"selection_games": selection_games, "precision": precision, "max_games": max_games}
+        (result,) = run.play(
+            policies_of([policy], deviator or ()),
+            settings,
+            lambda own: [plan_exploitability(policy, play.games, own, **attack)],
+        )
+        if _written(result, tables, as_json, witness):
+            return
+        print_tables(exploitability_table([result], [coalitions]), *map(coalition_table, result.by_deviator.values()))
+        if result.surpluses:
+            print_tables(surplus_table(result.surpluses))
+        parts = result.usage_by_part.items()
+        _print_usage([(f"{part}: {model}", usage) for part, models in parts for model, usage in models.items()])
+
+
+@with_options
+def red_team(
+    policy: Annotated[str, typer.Argument(help="The policy or profile to attack.")],
+    play: AttackGameOptions,
+    run: RunOptions,
+    tables: TableOptions,
+    budget: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(BUDGETS),
+            help="Size of the search: selection games per attack, and number of coalitions.",
+        ),
+    ] = "usual",
+    trained: Annotated[
+        list[str] | None,
+        typer.Option(help="An additional attacker, such as rl:FOLDER/checkpoint; repeat for several."),
+    ] = None,
+    witness: Witness = None,
+    as_json: Json = False,
+) -> None:
+    """Try many attacks on a policy, by single powers, coalitions and pacts, and report the strongest."""
+    with errors_in_one_line():
+        settings = play.settings()
+        _check_files(tables, witness)
+        (result,) = run.play(
+            policies_of([policy], trained or ()),
+            settings,
+            lambda own: [plan_red_team(policy, budget, own, games=play.games, trained=trained or ())],
+        )
+        if _written(result, tables, as_json, witness):
+            return
+        print_tables(red_team_table(result))
+        if result.best.gain.value > 0:
+            print("to reproduce the best attack (then view a game of it with welfare-env replay worst.json):")
+        else:
+            print(f"none of {len(result.found.screened):,} attacks gained; to reproduce the best of them:")
+        print_line(command_of(result, policy, play))
+        _print_usage([] if result.found.usage is None else [("red team", result.found.usage)])
+
+
+def command_of(result: evaluation.RedTeamResult, policy: str, play: AttackGameOptions) -> str:
+    """The shell command that replays the best attack with the same seeds, hence the same gain, and saves a game."""
+    best = result.best
+    command = ["welfare-env", "exploitability", policy, "--coalitions", "+".join(best.coalition)]
+    command += ["--deviator", result.specs[best.deviator]]
+    command += ["--coordinated"] if best.deviator in result.coordinated and len(best.coalition) > 1 else []
+    return shlex.join([*command, *as_arguments(play), "--witness", "worst.json"])
+
+
+@dataclass(frozen=True)
+class MixedGameOptions(GameOptions):
+    """`GameOptions` with a default number of games that balances the seats."""
+
+    games: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Games per mix: a multiple of the number of powers, unless --seats drawn; 0 for one per power.",
+            show_default="one per power",
+        ),
+    ] = 0
+
+
+@with_options
+def cross_play(
+    policies: Annotated[list[str], typer.Argument(help="Two or more policies, as for self-play.")],
+    play: MixedGameOptions,
+    run: RunOptions,
+    tables: TableOptions,
+    types: Annotated[int, typer.Option(min=1, help="Maximum number of policies in a mix.")] = MAX_TYPES,
+    background: Annotated[
+        list[str] | None,
+        typer.Option(help="A held-out background player for scenarios; repeat for several."),
+    ] = None,
+    focal_seats: Annotated[
+        list[int] | None,
+        typer.Option(help="Number of focal seats among background players; repeat for several.", show_default="1"),
+    ] = None,
+    variant: Variant = "welfare",
+    with_mixes: Annotated[
+        bool, typer.Option("--mixes", help="Also show the payoffs in every mix, after the summary.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Payoffs in every mix of the policies, with the gains of single invaders and symmetric equilibria."""
+    with errors_in_one_line():
+        settings = play.settings(variant)
+        held_out = background or []
+        tables.check()
+        mixes: dict[str, Any] = {"types": types, "background": held_out, "focal_seats": focal_seats or [1]}
+        (result,) = run.play(
+            policies_of([*policies, *held_out]),
+            settings,
+            lambda own: [plan_cross_play(policies, play.games or None, own, **mixes)],
+        )
+        if _written(result, tables, as_json):
+            return
+        print_tables(*cross_play_tables(result), *([mix_table(result)] if with_mixes else []))
+        if not with_mixes:
+            print_text(f"{len(result.mixes)} mixes; for the payoffs in each: --mixes, --csv or --json")
+        _print_usage([] if result.usage is None else [("cross-play", result.usage)])
+
+
+@dataclass(frozen=True)
+class ComparedGameOptions(GameOptions):
+    """As `GameOptions`, with more games."""
+
+    games: Annotated[int, typer.Option(min=1, help="Games per policy; below five there are no intervals.")] = GAMES
+
+
+@with_options
+def compare(
+    policies: Annotated[list[str], typer.Argument(help="Two or more profiles. The first is the baseline.")],
+    play: ComparedGameOptions,
+    run: RunOptions,
+    tables: TableOptions,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[,NAME...]",
+            help="What to compare, e.g. conflicts, or welfare_per_year:FRANCE. Without a power: every power.",
+            show_default="root_nash_welfare",
+        ),
+    ] = None,
+    pairs: Annotated[bool, typer.Option("--pairs", help="Compare all pairs, not only with the baseline.")] = False,
+    variant: Variant = "welfare",
+    as_json: Json = False,
+) -> None:
+    """Differences between policies over games with the same seeds, with confidence intervals."""
+    with errors_in_one_line():
+        measures = [name for text in measure or () for name in listed(text)] or None
+        tables.check()
+        settings = play.settings(variant)
+        check_measures(measures, settings)
+        if len(policies) < 2:
+            raise evaluation.EvaluationError(NOTHING)
+        results = run.play(policies_of(policies), settings, lambda own: _self_play(policies, play.games, own))
+        found = compare_results(results, measures, pairs)
+        tables.write(found.rows())
+        if as_json:
+            print_json(found.to_dict())
+        else:
+            print_tables(contrast_table(found))
+
+
+@with_options
+def demo(
+    tables: TableOptions, seed: Seed = 0, workers: Processes = CORES, store: Store = DEFAULT_PATH, as_json: Json = False
+) -> None:
+    """A small demo: four policies in self-play, and the exploitability of two of them."""
+    conditions: list[tuple[str, str, str | None]]
+    conditions = [(policy, name, None) for policy in DEMO_PROFILES for name in evaluation.COALITIONS]
+    if all(find_spec(name) for name in ("torch", "safetensors")):
+        conditions.insert(1, ("prosocial", "singles", LEARNED))
+    else:
+        print(f"skipping the learned best response: it needs {install_extra('rl')}", file=sys.stderr)
+
+    def plan(settings: GameSettings) -> list[EvaluationPlan[Any]]:
+        attacks = [
+            plan_exploitability(
+                policy, DEMO_GAMES, settings, selection_games=DEMO_SELECTION_GAMES, deviator=deviator, coalitions=name
+            )
+            for policy, name, deviator in conditions
+        ]
+        return [*_self_play(list(DEMO_POLICIES), DEMO_GAMES, settings), *attacks]
+
+    with errors_in_one_line():
+        tables.check()
+        run = RunOptions(workers=workers, store=store)
+        results = run.play(policies_of(DEMO_POLICIES), GameSettings(seed=seed), plan)
+        played, exploited = results[: len(DEMO_POLICIES)], results[len(DEMO_POLICIES) :]
+        tables.write(same_columns(row for result in (*played, *exploited) for row in result.rows()))
+        if as_json:
+            own, gains = [result.to_dict() for result in played], [result.to_dict() for result in exploited]
+            print_json({"self_play": own, "exploitability": gains})
+            return
+        print_tables(self_play_table(played), exploitability_table(exploited, [name for _, name, _ in conditions]))
+        page = store.parent / "demo.html"
+        write_replay(exploited[0].witness.marked_record, page)
+        print(f"Replay of a game in which {DEMO_PROFILES[0]} is attacked, to open in a browser: {page}")
+
+
+def _check_files(tables: TableOptions, witness: Path | None) -> None:
+    """Check before the first game that the tables and the witness can be written.
+
+    Raises:
+        TableError: a file cannot be written.
+    """
+    tables.check()
+    if witness is not None:
+        check_file(witness)
+
+
+def _written(result: Any, tables: TableOptions, as_json: bool, witness: Path | None = None) -> bool:
+    """Write the tables and the witness, and print JSON if requested.
+
+    Returns:
+        True if JSON was printed, so that the caller prints no tables.
+    """
+    tables.write(same_columns(result.rows()))
+    if witness is not None:
+        result.save_witness(witness)
+    if as_json:
+        print_json(result.to_dict())
+    return as_json
+
+
+def _models(result: evaluation.SelfPlayResult) -> list[tuple[str, LMUsage]]:
+    """Language model usage: one entry, or one per model if there are several."""
+    if result.usage is None or len(result.usage_by_model) == 1:
+        return [] if result.usage is None else [(result.policy, result.usage)]
+    return [(f"{result.policy}: {model}", usage) for model, usage in result.usage_by_model.items()]
+
+
+def _print_usage(rows: list[tuple[str, LMUsage]]) -> None:
+    """Print the usage of language models, if any played."""
+    if rows:
+        print_tables(usage_table(rows))
