@@ -36,7 +36,7 @@ from evaluation.report.replays import write_replay
 from evaluation.report.transcripts import as_lines, as_text, transcript_of
 from evaluation.tables.game_tables import stored_table
 from evaluation.tables.message_tables import ConditionMessages, talk_tables, talks
-from welfare_env import Game, import_game
+from welfare_env import import_game
 from welfare_env.game.record import save_record
 from welfare_env.imports.foreign import ImportedGame
 from welfare_env.writing import replaced
@@ -139,9 +139,7 @@ def _counted(records: Iterable[tuple[str, Any]], meter: Meter) -> Iterator[tuple
 
 def replay(
     game: SavedGame,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="An HTML page, or an animated picture: FILE.gif (extra plot).")
-    ] = PAGE,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML page.")] = PAGE,
     store: Kept = DEFAULT_PATH,
     map_name: Annotated[
         Path | None,
@@ -155,12 +153,7 @@ def replay(
     with errors_in_one_line(RESTARTS):
         (record,) = saved_games([game], store).values()
         chosen_map = None if map_name is None else str(map_name)
-        if out.suffix.lower() == ".gif":
-            played = Game.from_record(dict(record), map_name=chosen_map, allow_edited=allow_edited)
-            with metered("drawing", len(played.history) + 1, "phases") as meter:
-                played.animate(out, on_frame=meter.reach)
-        else:
-            write_replay(record, out, chosen_map, allow_edited)
+        write_replay(record, out, chosen_map, allow_edited)
     print(out)
 
 

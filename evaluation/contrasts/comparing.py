@@ -110,7 +110,7 @@ def check_measures(measure: str | Sequence[str] | None, settings: GameSettings) 
     """
     for name in _listed(measure):
         family, _, key = name.partition(":") if isinstance(name, str) else ("", "", "")
-        if name not in (*MEASURES, *KEYS) and not (family in KEYS and key):
+        if not isinstance(name, str) or (name not in (*MEASURES, *KEYS) and not (family in KEYS and key)):
             raise EvaluationError(_unknown(name, [*MEASURES, *KEYS]))
         if not settings.played.is_welfare and family in OF_WELFARE:
             raise EvaluationError(f"{name} has no value in standard games, which have no welfare: compare best_score")

@@ -54,15 +54,6 @@ _INSERT = (
 MOST_VALUES = 500  # values per query; SQLite allows at least 999
 _BATCH = 20  # games copied per transaction, while other writers wait
 
-_RESULTS = """
-CREATE TABLE IF NOT EXISTS results (
-    key TEXT PRIMARY KEY,        -- of the specification
-    specification TEXT NOT NULL,
-    value BLOB NOT NULL,         -- JSON, compressed with zlib
-    checksum TEXT NOT NULL       -- SHA-256 of key and value
-) WITHOUT ROWID
-"""
-
 
 class StoreError(WelfareEnvError):
     """A store operation failed. The message names the file and a remedy."""
@@ -190,32 +181,6 @@ class GameStore:
         with self._connection() as connection:
             connection.execute(_UPSERT, row)
         self.added.add(key)
-
-    def result(self, specification: Mapping[str, Any]) -> dict[str, Any] | None:
-        """A cached result (see `put_result`); None if it is missing or damaged.
-
-        Raises:
-            StoreError: the file cannot be read.
-        """
-        key = specification_key(specification)
-        with self._connection() as connection:
-            if not connection.execute("SELECT name FROM sqlite_master WHERE name = 'results'").fetchone():
-                return None
-            row = connection.execute("SELECT value, checksum FROM results WHERE key = ?", (key,)).fetchone()
-        text = None if row is None else _inflated(row[0])
-        return dict(parse_json(text)) if text is not None and _checksum(key, text) == row[1] else None
-
-    def put_result(self, specification: Mapping[str, Any], value: Mapping[str, Any]) -> None:
-        """Cache a result that is slow to compute from the games; results are not copied to other stores.
-
-        Raises:
-            StoreError: the file cannot be written, or the value is not JSON.
-        """
-        key, text = specification_key(specification), _dump(value, "result").encode("ascii")
-        row = (key, _canonical(specification), zlib.compress(text), _checksum(key, text))
-        with self._connection() as connection:
-            connection.execute(_RESULTS)
-            connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?)", row)
 
     def holds(self, keys: Iterable[str]) -> set[str]:
         """The subset of keys with a stored game.

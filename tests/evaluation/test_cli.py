@@ -19,6 +19,7 @@ import evaluation
 from agents.specs import usages
 from evaluation import GameSpec
 from evaluation.cli import commands as command_line
+from evaluation.cli import playing
 from evaluation.tables.game_tables import coalition_table, exploitability_table
 from welfare_env import Rules
 from welfare_env.board.toy_boards import toy_map
@@ -140,11 +141,11 @@ def test_exploitability_prints_the_same_numbers_as_table_and_as_json(cli: Callab
 
 
 def test_json_is_that_of_the_library(cli: Callable[..., Outcome]) -> None:
-    rules = Rules(years=1, message_rounds=0, retreat_welfare=True)
-    plain = cli("self-play", "random", "--games", "2", "--seed", "5", "--retreat-welfare", *QUICK, "--json").json
+    rules = Rules(years=1, message_rounds=0)
+    plain = cli("self-play", "random", "--games", "2", "--seed", "5", *QUICK, "--json").json
     assert plain == [evaluation.self_play("random", 2, seed=5, rules=rules, map_name="pure").to_dict()]
     options = ("--deviator", "dumbbot", "--coalitions", "pairs", "--games", "2", "--seed", "5")
-    plain = cli("exploitability", "random", *options, "--retreat-welfare", *QUICK, "--json").json
+    plain = cli("exploitability", "random", *options, *QUICK, "--json").json
     library = evaluation.exploitability(
         "random", 2, deviator="dumbbot", coalitions="pairs", seed=5, rules=rules, map_name="pure"
     )
@@ -182,7 +183,7 @@ def test_games_for_choosing(cli: Callable[..., Outcome], monkeypatch: pytest.Mon
         given.update(options)
         raise evaluation.EvaluationError("planned")
 
-    monkeypatch.setattr(command_line, "plan_exploitability", plan)
+    monkeypatch.setattr(playing, "plan_exploitability", plan)
     assert cli("exploitability", "random", "--selection-games", "7", *QUICK).code != 0
     assert given["selection_games"] == 7
 
@@ -272,10 +273,10 @@ def test_tables_fit_a_terminal(cli: Callable[..., Outcome], monkeypatch: pytest.
 
 @pytest.mark.slow
 def test_a_small_demo(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, played: list[GameSpec]) -> None:
-    monkeypatch.setattr(command_line, "DEMO_GAMES", 1)
-    monkeypatch.setattr(command_line, "DEMO_SELECTION_GAMES", 1)
-    monkeypatch.setattr(command_line, "DEMO_POLICIES", ("hold", "prosocial"))
-    monkeypatch.setattr(command_line, "DEMO_PROFILES", ("prosocial",))
+    monkeypatch.setattr(playing, "DEMO_GAMES", 1)
+    monkeypatch.setattr(playing, "DEMO_SELECTION_GAMES", 1)
+    monkeypatch.setattr(playing, "DEMO_POLICIES", ("hold", "prosocial"))
+    monkeypatch.setattr(playing, "DEMO_PROFILES", ("prosocial",))
     outcome = cli("demo", "--workers", "1")
     assert outcome.code == 0
     measured = 2 + 5 + 5 + 5  # the exploited profile's self-play is there already
@@ -291,7 +292,7 @@ def test_a_small_demo(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPat
     assert all(float(row[3]) > 1 for row in rows[2:])
     assert outcome.out.splitlines()[-1].endswith(f"to open in a browser: {Path('runs', 'demo.html')}")
     assert "F1904M" in Path("runs", "demo.html").read_text("utf-8")
-    assert rows[3][2] == command_line.LEARNED
+    assert rows[3][2] == playing.LEARNED
     assert float(rows[3][3]) > float(rows[2][3])
     assert cli("demo", "--workers", "1").out == outcome.out
     plain = cli("demo", "--workers", "1", "--json").json
@@ -309,10 +310,10 @@ def test_the_demo(cli: Callable[..., Outcome], tmp_path: Path, monkeypatch: pyte
     again = cli("demo", "--workers", "1")  # in the same folder, so with the same store
     assert again.out == done.stdout
     rows = again.rows()
-    assert [row[0] for row in rows][:4] == list(command_line.DEMO_POLICIES)
+    assert [row[0] for row in rows][:4] == list(playing.DEMO_POLICIES)
     assert rows[1][1] == "4.843 [all 5 alike]"
     gains = {tuple(row[:3]): float(row[3].split()[0]) for row in rows[4:]}
-    assert {key[:2] for key in gains} == set(product(command_line.DEMO_PROFILES, ("singles", "pairs")))
+    assert {key[:2] for key in gains} == set(product(playing.DEMO_PROFILES, ("singles", "pairs")))
     assert all(gain > 1 for gain in gains.values())
     assert gains["prosocial", "singles", command_line.LEARNED] == max(gains.values())
     assert lasting_lines(done.stderr) == []
@@ -370,13 +371,11 @@ WRONG = [
     (("self-play", "hold", "--variant", "chess"), "--variant chess"),
     (("self-play", "hold", "--years", "1001"), "--years 1001"),
     (("self-play", "hold", "--press", "radio"), "--press radio"),
-    (("self-play", "hold", "--variant", "welfare,"), "--variant '': choose one of"),
     (("exploitability", "hold", "--press", "radio"), "--press radio"),
     (("self-play", "hold", "--budget-tokens", "5"), "a budget is only for language models"),
     (("self-play", "lm:scripted/stub", "--budget-dollars", "0"), "max_dollars 0.0: give a limit above 0"),
     (("self-play", "lm:openai/nobody", "--budget-dollars", "1"), "no price is known"),
     (("exploitability", "hold", "--deviator", "lm:openai"), "PROVIDER/MODEL"),
-    (("self-play", "hold", "--variant", "standard", "--retreat-welfare"), "retreat_welfare needs welfare points"),
     (("exploitability", "nobody"), "unknown agent"),
     (("exploitability", "hold", "--deviator", "nobody"), "unknown agent"),
     (("exploitability", "hold", "--coalitions", "FRANCE+SPAIN"), "unknown power 'SPAIN'"),
@@ -413,18 +412,6 @@ def test_errors_end_in_one_readable_line(
     assert all(cost.startswith("scripted/stub: a game with itself") for cost in costs)
     assert line.startswith("error: ")
     assert words in line
-
-
-@pytest.mark.parametrize(("option", "least"), [("--years", 1), ("--message-rounds", 0)], ids=["years", "rounds"])
-@pytest.mark.parametrize("text", ["1,x", ",", "-1", "1,,2"])
-def test_lists_of_numbers_say_where_they_begin(
-    cli: Callable[..., Outcome], option: str, least: int, text: str, played: list[GameSpec]
-) -> None:
-    outcome = cli("exploitability", "hold", f"{option}={text}")
-    told = " ".join(outcome.err.replace("│", " ").split())
-    assert outcome.code == 2
-    assert f"'{text}': give a whole number from {least}, or several separated by commas" in told
-    assert played == []
 
 
 def test_a_misspelt_second_policy_is_found_before_the_first_plays(

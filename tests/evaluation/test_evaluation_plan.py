@@ -39,7 +39,7 @@ class FirstGameError(Exception):
         ["exploitability", "dove", "--deviator", "portfolio", *TOY],
         ["exploitability", "dove", "--deviator", "pact:years=1", "--coordinated", "--coalitions", "all-pairs", *TOY],
         ["cross-play", "dove", "hold", "--background", "prosocial", *TOY],
-        ["red-team", "dove", "--budget", "quick", "--map", "clique:3", "--years", "2,3", "--message-rounds", "0"],
+        ["red-team", "dove", "--budget", "quick", "--map", "clique:3", "--years", "2", "--message-rounds", "0"],
         ["experiment", "FILE"],
     ],
     ids=lambda command: command[0],

@@ -244,28 +244,6 @@ def test_odd_arguments(record: dict[str, Any], wrong: Any, where: str) -> None:
         assert len(str(error)) < 1000  # noqa: PT017
 
 
-@pytest.fixture(scope="module")
-def study() -> dict[str, Any]:
-    text = (
-        'title = "Odd"\nprofiles = ["hold", "random"]\ngames = 5\n[rules]\nyears = 1\n[sweep]\nmap_name = ["clique:3"]'
-    )
-    return json.loads(json.dumps(evaluation.experiment(read_experiment(text)).to_dict()))
-
-
-@pytest.mark.slow
-@examples(100)
-@given(data=st.data())
-def test_comparisons_of_damaged_results(
-    study: dict[str, Any], tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "odd.json"
-    path.write_text(json.dumps(changed(study, data.draw, plain)))
-    try:
-        evaluation.compare(path, measure=data.draw(st.sampled_from([None, "conflicts", "welfare_per_year"])))
-    except WelfareEnvError as error:
-        assert len(str(error)) < 2000  # noqa: PT017
-
-
 @pytest.mark.parametrize("powers", [None, 5, b"x", np.array("PLAYERA"), len])
 def test_deviators_that_are_no_list(powers: Any) -> None:
     with pytest.raises(evaluation.EvaluationError, match="powers="):
