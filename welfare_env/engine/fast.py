@@ -80,21 +80,8 @@ class FastEngine:
     def legal(self, state: State) -> Legal:
         at = self._scratch
         at.row[:] = state.row  # a writable copy: for read-only rows numba would compile the kernels a second time
-        end = kernels.legal_flat(
-            self._numbers,
-            self._masks,
-            self._rules,
-            at.row,
-            at.w,
-            at.b,
-            at.x,
-            at.orders,
-            at.starts,
-            at.slots,
-            at.powers,
-            at.order_slots,
-            at.order_powers,
-        )
+        lists = at.orders, at.starts, at.slots, at.powers, at.order_slots, at.order_powers
+        end = kernels.legal_flat(self._numbers, self._masks, self._rules, at.row, at.w, at.b, at.x, *lists)
         return Legal(at.orders[:end].copy(), at.order_slots[:end].copy(), at.order_powers[:end].copy())
 
     def step(self, state: State, orders: Sequence[np.ndarray]) -> tuple[State, np.ndarray]:

@@ -325,66 +325,26 @@ class VectorEnv:
 
     def _list(self, chunk: _Chunk) -> None:
         at, game = chunk.scratch, chunk.first
+        games = self._numbers, self._masks, self._rules, self._rows
+        lists = chunk.starts, chunk.games, chunk.slots, chunk.powers, chunk.first_row
         chunk.first_row[game] = chunk.starts[0] = 0
         while game < chunk.last:
-            game = kernels.legal_games(
-                self._numbers,
-                self._masks,
-                self._rules,
-                self._rows,
-                at.w,
-                at.b,
-                at.x,
-                game,
-                chunk.last,
-                chunk.orders,
-                chunk.starts,
-                chunk.games,
-                chunk.slots,
-                chunk.powers,
-                chunk.first_row,
-            )
+            game = kernels.legal_games(*games, at.w, at.b, at.x, game, chunk.last, chunk.orders, *lists)
             if game < chunk.last:
                 chunk.grow()
 
     def _sample(self, chunk: _Chunk) -> None:
-        kernels.sample_games(
-            self._numbers,
-            self._rules,
-            self._rows,
-            chunk.scratch.w,
-            self._streams,
-            chunk.first,
-            chunk.last,
-            chunk.starts,
-            chunk.slots,
-            chunk.powers,
-            chunk.first_row,
-            chunk.choices,
-        )
+        games = self._numbers, self._rules, self._rows, chunk.scratch.w, self._streams
+        lists = chunk.starts, chunk.slots, chunk.powers, chunk.first_row, chunk.choices
+        kernels.sample_games(*games, chunk.first, chunk.last, *lists)
 
     def _step(self, chunk: _Chunk) -> int:
         """Play a phase and list the legal orders of the next. Returns the number of games that ended."""
-        ended = kernels.step_games(
-            self._numbers,
-            self._masks,
-            self._rules,
-            self._rows,
-            chunk.scratch.w,
-            chunk.scratch.b,
-            chunk.first,
-            chunk.last,
-            chunk.orders,
-            chunk.starts,
-            chunk.slots,
-            chunk.powers,
-            chunk.first_row,
-            chunk.choices,
-            chunk.scratch.flags,
-            self._final,
-            self._gains,
-            self._done,
-        )
+        at = chunk.scratch
+        games = self._numbers, self._masks, self._rules, self._rows, at.w, at.b
+        lists = chunk.orders, chunk.starts, chunk.slots, chunk.powers, chunk.first_row, chunk.choices
+        told = at.flags, self._final, self._gains, self._done
+        ended = kernels.step_games(*games, chunk.first, chunk.last, *lists, *told)
         self._list(chunk)
         return int(ended)
 
