@@ -1,8 +1,6 @@
 """Exact best responses, against a search without table, bounds or omissions, and against games of the real policies."""
 
-import copy
 import doctest
-import itertools
 import math
 import zlib
 from collections import defaultdict
@@ -18,7 +16,7 @@ import agents
 import welfare_env
 from agents import HoldPolicy, ScriptedPolicy
 from evaluation import EvaluationError
-from evaluation.exact import best_response, best_responses, exploitability, theorems
+from evaluation.exact import best_response, best_responses, theorems
 from evaluation.exact.answers import units_reversed
 from evaluation.exact.plans import Expander
 from evaluation.exact.stepping import PointBounds, Stepper
@@ -157,45 +155,6 @@ def test_a_search_of_all_plans_without_bounds_finds_the_same(map_name, others, y
     check_against_all_plans(map_name, others, rules(years), A, remember=True)
 
 
-def most_in_real_games(game, players, power: str, found: dict) -> int:
-    """The most points that a power can still get in a game, by playing everything that it may order, with real players.
-
-    Games whose positions and wars are the same are played on once (`found`).
-    """
-    if game.is_done:
-        return 0
-    wars = tuple((player.is_at_war, player.enemies) for player in players.values())
-    place = (game.phase, str(game.units), str(game.dislodged), str(game.centers), wars)
-    if place in found:
-        return found[place]
-    best = 0
-    for way in itertools.product(*((None, *orders) for orders in game.legal_orders(power).values())):
-        later, minds = copy.deepcopy((game, players))
-        for who, player in minds.items():
-            later.submit(who, player.act(None, {"view": later.view(who)}))
-        try:
-            later.submit(power, [order for order in way if order is not None])
-        except welfare_env.errors.OrderError:  # more builds than it may have, or less disbands than it must
-            continue
-        later.advance()
-        paid = later.welfare[power] - game.welfare[power]
-        best = max(best, paid + most_in_real_games(later, minds, power, found))
-    found[place] = best
-    return best
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("map_name", "years"), [("clique:2", 2), ("shared-clique:2", 2)])
-@pytest.mark.parametrize("slack", [0, 1])
-def test_deterrents_that_draw_nothing_have_the_value_of_real_games(map_name, years, slack):
-    spec = f"sheriff:fight=punish,slack={slack}"
-    game = welfare_env.Game(map_name, rules(years))
-    players = {who: agents.make(spec) for who in game.board.powers if who != A}
-    for who, player in players.items():
-        player.reset(who, 0)
-    assert best_response(map_name, spec, A, years).value == most_in_real_games(game, players, A, {})
-
-
 @pytest.mark.parametrize(("spec", "values"), [("sheriff:fight=punish", [2, 4, 7]), ("sheriff", [2, 4])])
 def test_values_against_sheriffs(spec, values):
     for years, value in enumerate(values, 1):
@@ -267,24 +226,6 @@ def canonical(stepper: Stepper, state: State) -> bytes:
         rows[0, DONE] = 1
     stepper.make_canonical(rows)
     return rows.tobytes()
-
-
-@pytest.mark.parametrize(
-    ("own", "orders", "outcomes"),
-    [
-        (["A HAX", "A CAX"], ["A CBX - CAX", "A CCX S A CBX - CAX"], 2),  # held with support, or dislodged
-        (["A HBX", "A CAX"], ["A CBX H", "A CCX S A CBX"], 2),  # CAX goes home or not; one supported attack fails
-        (["A HBX", "A CAX"], ["A CBX H", "A CCX H"], 4),  # besides, CBX is taken from either side
-        (["A CAX"], ["A CBX - CCX", "A CCX H"], 3),  # CAX goes home, holds, or helps CBX to dislodge CCX
-    ],
-)
-def test_supports_are_given_to_whatever_they_can_help(own, orders, outcomes):
-    units = {A: own, B: ["A CBX"], "PLAYERC": ["A CCX"]}
-    game = welfare_env.Game.from_position("S1901M", units, {}, rules=rules(1), map_name="clique:3")
-    numbers = [game.board.orders.index[order] for order in orders]
-    position = game.position
-    others = {power: {position.slots(power)[0]: number} for power, number in enumerate(numbers, 1)}
-    assert check_plans(position, others) == outcomes
 
 
 @given(BUSY)
@@ -363,13 +304,12 @@ def test_values_against_the_prosocial_profile(map_name, values):
         assert found.positions > 0
 
 
-@pytest.mark.parametrize("engine", ["fast", "reference"])
-@pytest.mark.parametrize("others", ["prosocial", "hold", Restless])
-def test_the_line_can_be_played(others, engine):
+@pytest.mark.parametrize("others", ["prosocial", Restless])
+def test_the_line_can_be_played(others):
     board = welfare_env.load_board("clique:4")
     profile = profile_of(others, board)
     found = best_response("clique:4", profile, A, 3)
-    game = welfare_env.Game("clique:4", rules(3), engine)
+    game = welfare_env.Game("clique:4", rules(3), "reference")
     for phase, orders in found.orders:
         assert game.phase == phase
         for who in board.powers[1:]:
@@ -453,17 +393,12 @@ class Answering(HoldPolicy):
     [
         ("random", "asked twice"),
         ("dumbbot", "asked twice|of a game"),
-        ("marshal:fight=punish", "view.history"),
-        ("sheriff:fighters=concerned,fight=punish", "view.history"),
-        ("sheriff:fight=punish,forgive=2", "view.history"),
         ("grim:fight=punish", "view.history"),
-        (Looking(lambda seen, view: view.history), "view.history"),
         (Looking(lambda seen, view: view.welfare), "view.welfare"),
         (Looking(lambda seen, view: view.scores), "view.scores"),
         (Looking(lambda seen, view: seen["legal"]), "observation"),
         (Forgetful(), "of a game"),
         (FirstUnit(), "asked twice"),
-        (Answering(["A HBX D"]), "not legal"),
         (Answering(["A HBX H", "A HBX H"]), "not legal"),
         (Answering(["A HBX X"]), "no order of this board"),
         (Answering(np.zeros(3, int)), "no list of orders"),
@@ -475,51 +410,34 @@ def test_policies_that_use_more_than_the_position_are_refused(others, why):
 
 
 @pytest.mark.parametrize(
-    ("given", "error"),
+    ("given", "error", "told"),
     [
-        ({"rules": Rules()}, EvaluationError),
-        ({"rules": Rules(press=None, transfers=True)}, EvaluationError),
-        ({"rules": Rules(press=None, retreat_welfare=True)}, EvaluationError),
-        ({"rules": Rules(press=None, variant="standard")}, EvaluationError),
-        ({"rules": "welfare"}, welfare_env.RulesError),
-        ({"rules": rules(2, progressive=(1, 2)), "years": 3}, welfare_env.RulesError),
-        ({"years": 0}, EvaluationError),
-        ({"years": 101}, EvaluationError),
-        ({"map_name": "standard", "powers": "FRANCE"}, EvaluationError),
-        ({"map_name": "nowhere"}, welfare_env.UnknownMapError),
-        ({"powers": "FRANCE"}, welfare_env.UnknownPowerError),
-        ({"powers": []}, EvaluationError),
-        ({"powers": [A, A]}, EvaluationError),
-        ({"powers": 3}, EvaluationError),
-        ({"max_positions": 0}, EvaluationError),
-        ({"max_positions": 1}, EvaluationError),
-        ({"profile": {}}, EvaluationError),
-        ({"profile": {B: 7}}, EvaluationError),
-        ({"profile": ["hold", "hold"]}, EvaluationError),
-        ({"profile": {B: "hold", "FRANCE": "hold"}}, welfare_env.UnknownPowerError),
-        ({"profile": "kind"}, welfare_env.UnknownAgentError),
+        ({"rules": Rules()}, EvaluationError, "press='text'"),
+        ({"rules": rules(2, retreat_welfare=True)}, EvaluationError, "rules with retreat_welfare=True:"),
+        ({"rules": rules(2, build_and_disband=True)}, EvaluationError, "rules with build_and_disband=True:"),
+        ({"rules": Rules(press="text", transfers=True)}, EvaluationError, "press='text', transfers=True:"),
+        ({"rules": Rules(press=None, variant="standard")}, EvaluationError, "rules with variant='standard':"),
+        ({"rules": "welfare"}, welfare_env.RulesError, "rules='welfare'"),
+        ({"rules": rules(2, progressive=(1, 2)), "years": 3}, welfare_env.RulesError, "progressive"),
+        ({"years": 0}, EvaluationError, "years=0"),
+        ({"years": 101}, EvaluationError, "years=101"),
+        ({"map_name": "standard", "powers": "FRANCE"}, EvaluationError, "it has convoys"),
+        ({"map_name": "nowhere"}, welfare_env.UnknownMapError, "nowhere"),
+        ({"powers": "FRANCE"}, welfare_env.UnknownPowerError, "FRANCE"),
+        ({"powers": []}, EvaluationError, "powers="),
+        ({"powers": [A, A]}, EvaluationError, "powers="),
+        ({"powers": 3}, EvaluationError, "powers=3"),
+        ({"max_positions": 0}, EvaluationError, "max_positions=0"),
+        ({"max_positions": 1}, EvaluationError, "more than 1 positions"),
+        ({"profile": {}}, EvaluationError, "PLAYERB missing"),
+        ({"profile": {B: 7}}, EvaluationError, "profile="),
+        ({"profile": {B: "hold", "FRANCE": "hold"}}, welfare_env.UnknownPowerError, "FRANCE"),
+        ({"profile": "kind"}, welfare_env.UnknownAgentError, "kind"),
     ],
 )
-def test_questions_that_have_no_answer(given, error):
-    with pytest.raises(error):
+def test_questions_that_have_no_answer(given, error, told):
+    with pytest.raises(error, match=told):
         best_response(**({"map_name": "clique:2", "profile": "hold", "powers": A} | given))
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"retreat_welfare": True}, "rules with retreat_welfare=True:"),
-        ({"build_and_disband": True}, "rules with build_and_disband=True:"),
-        ({"transfers": True}, "rules with transfers=True:"),
-        ({"variant": "standard"}, "rules with variant='standard':"),
-        ({"press": "text", "retreat_welfare": True}, "rules with press='text', retreat_welfare=True:"),
-    ],
-)
-@pytest.mark.parametrize("function", [lambda given: best_response("clique:2", "hold", A, rules=given),
-                                      lambda given: exploitability("clique:2", "hold", rules=given)])  # fmt: skip
-def test_options_of_the_rules_are_refused_by_name(function, options, named):
-    with pytest.raises(EvaluationError, match=named):
-        function(Rules(**{"press": None, "years": 2} | options))
 
 
 def test_the_line_of_play_exists_if_nothing_is_drawn():

@@ -11,7 +11,6 @@ import pytest
 
 import evaluation
 from evaluation import EvaluationError, GameSpec
-from evaluation.exact import best_response
 from evaluation.measures.gains import coalition_gain
 from evaluation.measures.intervals import SampleError, mean_estimate
 from welfare_env import Rules, WelfareEnvError, load_board
@@ -74,24 +73,6 @@ def test_odd_coalitions(coalitions: Any, played: list[GameSpec]) -> None:
 def test_a_mistyped_set_is_answered_with_the_nearest() -> None:
     with pytest.raises(EvaluationError, match="did you mean 'all-singles'"):
         evaluation.exploitability("hold", 1, coalitions="all-singels", rules=RULES, map_name="clique:3")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        *({"years": value} for value in (*NUMBERS[:-1], 101) if value is not None),
-        {"powers": "NOBODY"}, {"powers": None}, {"powers": HUGE}, {"powers": []},
-        {"map_name": None}, {"map_name": HUGE},
-        {"map_name": "standard"}, {"profile": {5: "hold"}}, {"profile": {HUGE: "hold"}},
-        {"rules": {}}, {"rules": HUGE}, {"profile": None}, {"profile": {}},
-        {"profile": {"PLAYERB": HUGE, "PLAYERC": "hold"}}, {"profile": "nobody"}, {"profile": []},
-    ],
-    ids=lambda value: quoted(value)[:40],
-)  # fmt: skip
-def test_odd_arguments_of_exact(change: dict[str, Any]) -> None:
-    given: dict[str, Any] = {"map_name": "clique:3", "profile": "hold", "powers": "PLAYERA", "years": 1} | change
-    with pytest.raises(WelfareEnvError):
-        best_response(**given)
 
 
 @pytest.mark.parametrize(
