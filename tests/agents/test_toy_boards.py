@@ -14,8 +14,7 @@ from evaluation.exact import best_response
 from welfare_env import Rules, UnknownMapError, UnknownPowerError
 from welfare_env.engine.engines import make_engine
 
-BOARDS = ["clique:3", "clique:4", "clique:6", "shared-clique:3", "shared-clique:5", "shared-clique:6"]
-BOARDS += ["clique:7", "shared-clique:7"]
+BOARDS = ["clique:3", "clique:4", "clique:7", "shared-clique:3", "shared-clique:5", "shared-clique:7"]
 
 
 def shape_of(clique):
@@ -104,10 +103,6 @@ class TestPunisher:
         found = best_response("clique:3", "punisher:t=2,deviator=PLAYERB", "PLAYERB", 4)
         assert (found.profile_value, found.gain) == (7, 1)
 
-    def test_it_guesses_the_deviator_as_well(self):
-        found = best_response("clique:3", "punisher:t=2", "PLAYERB", 4)
-        assert (found.profile_value, found.gain) == (7, 1)
-
     def test_orders_are_legal_wherever_random_players_get_to(self):
         for name, seed in (("clique:4", 0), ("shared-clique:3", 1), ("clique:6", 2)):
             for position in wandered(name, seed, years=3):
@@ -170,13 +165,6 @@ class TestPunisher:
         game.submit("PLAYERC", ["A CCX D"])
         game.advance()
         assert first_deviator(path, game.history) == "PLAYERC"
-
-    def test_who_remembers_does_not_accuse_who_supports_a_deviator(self):
-        game = in_cores()
-        game.submit("PLAYERA", ["A CAX S A CCX - CBX"])
-        game.submit("PLAYERC", ["A CCX - CBX"])
-        game.advance()
-        assert first_deviator(AgreedPath(clique_of(game.board), 2, -1), game.history) == "PLAYERC"
 
     def test_who_remembers_without_a_history_keeps_to_its_first_guess(self):
         policy = agents.make("punisher:t=1,remembers=yes")
