@@ -47,7 +47,7 @@ def published() -> dict[tuple[str, str, str], list[str]]:
         pytest.param("clique:5", 4, "best", marks=pytest.mark.slow),
         pytest.param("clique:6", 4, "ranked", marks=pytest.mark.slow),
         pytest.param("shared-clique:6", 3, "best", marks=pytest.mark.slow),
-        pytest.param("shared-clique:7", 8, "ranked", marks=pytest.mark.slow),
+        pytest.param("shared-clique:7", 3, "ranked", marks=pytest.mark.slow),
     ],
 )
 def test_gains_are_those_of_the_page_and_depend_on_the_unarmed_years_only(map_name, years, punishers):
