@@ -67,7 +67,7 @@ class Config:
     games: Games = 32
     epochs: Epochs = 2
     entropy: Entropy = 0.02
-    clip: Annotated[float, typer.Option(help="PPO's clipping range."), Range(0.001, 1)] = 0.2
+    clip: Annotated[float, Range(0.001, 1)] = 0.2
     seed: Annotated[
         int,
         typer.Option(help="The same seed gives the same result, bit for bit (with the same number of workers)."),

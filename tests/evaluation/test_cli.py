@@ -315,7 +315,7 @@ def test_the_demo(cli: Callable[..., Outcome], tmp_path: Path, monkeypatch: pyte
     gains = {tuple(row[:3]): float(row[3].split()[0]) for row in rows[4:]}
     assert {key[:2] for key in gains} == set(product(playing.DEMO_PROFILES, ("singles", "pairs")))
     assert all(gain > 1 for gain in gains.values())
-    assert gains["prosocial", "singles", command_line.LEARNED] == max(gains.values())
+    assert gains["prosocial", "singles", playing.LEARNED] == max(gains.values())
     assert lasting_lines(done.stderr) == []
 
 

@@ -92,8 +92,8 @@ class TrainConfig(Config):
     minibatch: Annotated[
         int, typer.Option(help="Decisions per optimizer step; give fewer with few games."), Range(1, MAX)
     ] = 512
-    gamma: Annotated[float, typer.Option(help="Discount per phase."), Range(0, 1)] = 1.0
-    lambda_: Annotated[float, typer.Option("--lambda", help="GAE lambda."), Range(0, 1)] = 0.95
+    gamma: Annotated[float, Range(0, 1)] = 1.0
+    lambda_: Annotated[float, Range(0, 1)] = 0.95
     curriculum: Annotated[
         str,
         typer.Option(
@@ -103,10 +103,8 @@ class TrainConfig(Config):
     league_share: Annotated[float, typer.Option(help="Fraction of games against earlier checkpoints."), Range(0, 1)] = (
         0.0
     )
-    league_every: Annotated[
-        int, typer.Option(help="Iterations between checkpoints that enter the league."), Range(1, MAX)
-    ] = 10
-    league_size: Annotated[int, typer.Option(help="Maximum number of checkpoints in the league."), Range(1, 1000)] = 16
+    league_every: Annotated[int, Range(1, MAX)] = 10
+    league_size: Annotated[int, Range(1, 1000)] = 16
     imitate: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(metavar="SPEC", help="Imitate this policy before training, e.g. dumbbot.", show_default="none"),
@@ -128,7 +126,7 @@ class TrainConfig(Config):
         typer.Option(help="Iterations between held-out reports, which choose the best iterate; 0: none."),
         Range(0, MAX),
     ] = 10
-    held_out_games: Annotated[int, typer.Option(help="Games per held-out report."), Range(1, MAX)] = 32
+    held_out_games: Annotated[int, Range(1, MAX)] = 32
     workers: Annotated[
         int, typer.Option(help="Ray processes that play; 0: play in this process, without Ray."), Range(0, 4096)
     ] = 0

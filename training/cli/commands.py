@@ -228,14 +228,13 @@ def curves(
             show_default="none",
         ),
     ] = None,
-    title: Annotated[str, typer.Option(help="Title of the plot.")] = "",
     out: Annotated[Path, typer.Option(help="A .png, .svg or .pdf file.")] = Path("curves.png"),
 ) -> None:
     """Plot learning curves, with bands over seeds; --csv and --parquet write all logged metrics as a table."""
     tables.check()
     module = import_module("training.cli.curves")
     levels = [module.read_level(text) for text in level or []]
-    figure = module.draw(folders, metric or module.returns(folders), title, levels)
+    figure = module.draw(folders, metric or module.returns(folders), levels)
     try:
         figure.savefig(out, dpi=130)
     except (OSError, ValueError) as error:  # ValueError: an unknown file format

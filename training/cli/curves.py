@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,32 +17,6 @@ from training.run_folder import log_lines, number_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-WIDTH = 50  # characters of the title that fit above a panel
-LABELS = {
-    "return": "reward of a seat in a game",
-    "points": "welfare points of a seat at the end",
-    "centers": "centers of a seat at the end",
-    "phases": "phases of a game",
-    "payoff": "payoff a game, cost deducted",
-    "gap": "gain of the best reply over the mix",
-    "commonest": "share of the most frequent program",
-    "actions": "actions a turn",
-    "policy_loss": "policy loss of PPO",
-    "value_loss": "value loss of PPO",
-    "explained": "share of variance explained by the value head",
-    "entropy": "entropy of an order, nats",
-    "word_entropy": "entropy of a word, nats",
-    "moved": "share of orders outside the clipping range",
-    "kl": "KL divergence of an update, nats",
-    "sample": "seconds of play",
-    "learn": "seconds of learning",
-}
-WHOLE = {
-    "held-out/return": "reward of a seat in a held-out game",
-    "held-out/best": "best reward so far in held-out games",
-    "time/held-out": "seconds of held-out games",
-}
 
 
 def read(folder: Path, metric: str) -> np.ndarray:
@@ -70,20 +43,6 @@ def returns(folders: Sequence[Path]) -> list[str]:
     return ["play/return", *sorted(name for name in logged if re.fullmatch("play/[^/]+/return", name))]
 
 
-def label_of(metric: str) -> str:
-    """A description of a logged metric, with its unit; unknown metrics are returned unchanged."""
-    group, _, rest = metric.partition("/")
-    if metric in WHOLE or not rest:
-        return WHOLE.get(metric, metric)
-    if group == "against":
-        return f"{LABELS['return']}, against {rest}"
-    if group == "share":
-        return f"share of {rest}"
-    network, _, name = rest.rpartition("/")
-    words = LABELS.get(name)
-    return metric if words is None else f"{words}, {network}" if network else words
-
-
 def read_level(text: str) -> tuple[float, str]:
     """Parse a reference line, "VALUE" or "VALUE=NAME".
 
@@ -97,9 +56,7 @@ def read_level(text: str) -> tuple[float, str]:
         raise TrainingError(f"--level {text!r:.80}: give VALUE=NAME, such as '23=exact best response'") from error
 
 
-def draw(
-    folders: Sequence[Path], metrics: Sequence[str], title: str = "", levels: Sequence[tuple[float, str]] = ()
-) -> Figure:
+def draw(folders: Sequence[Path], metrics: Sequence[str], levels: Sequence[tuple[float, str]] = ()) -> Figure:
     """One panel per metric: the mean over trainings that differ in their seed, and a band from minimum to maximum.
 
     Args:
@@ -114,13 +71,12 @@ def draw(
     panels = figure.subplots(1, len(metrics), squeeze=False)[0]
     for panel, metric in zip(panels, metrics, strict=True):
         _panel(panel, [read(folder, metric) for folder in folders])
-        panel.set(xlabel="iteration", ylabel=fill(label_of(metric), 34))
+        panel.set(xlabel="iteration", ylabel=metric)
     for (level, name), dashes in zip(levels, cycle(("--", ":", "-."))):
         panels[0].axhline(level, color=LEVEL, linestyle=dashes, linewidth=1, label=name)
     for panel in panels:
-        from_zero(panel)
-    if title:
-        figure.suptitle(fill(title, WIDTH * len(metrics)), fontsize=11)
+        if panel.dataLim.y0 >= 0:
+            panel.set_ylim(bottom=0)
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=len(names), fontsize=8, frameon=False)
     return figure
@@ -138,9 +94,3 @@ def _panel(panel: Axes, runs: Sequence[np.ndarray]) -> None:
         low, high = np.nanmin(table, axis=0), np.nanmax(table, axis=0)
         panel.fill_between(steps, low, high, color=LEARNED, alpha=0.22, linewidth=0, label="lowest to highest")
     panel.grid(alpha=0.25)
-
-
-def from_zero(panel: Axes) -> None:
-    """Start the y axis at 0, unless values are negative."""
-    if panel.dataLim.y0 >= 0:
-        panel.set_ylim(bottom=0)
