@@ -457,6 +457,16 @@ class TestMediator:
                 rounds += 1
         assert rounds == 3 * sum(not record.phase.endswith("R") for record in env.unwrapped.game.history)
 
+    def test_it_has_no_units_to_order(self) -> None:
+        env = welfare_env.parallel_env("pure", Rules(years=1, mediator=True))
+        env.reset(seed=0)
+        actions = {"MEDIATOR": {"orders": ["A PAR H"], "messages": {}}}
+        for _ in range(4):
+            infos = env.step(actions if "MEDIATOR" in env.agents else {})[4]
+            if infos["MEDIATOR"]["refused"]:
+                break
+        assert len(infos["MEDIATOR"]["refused"]) == 1
+
     def test_its_reward_is_the_sum_of_all_gains(self) -> None:
         env = made(rules=Rules(years=1, mediator=True), map_name="pure")
         to_winter(env)
